@@ -1,0 +1,282 @@
+//! A bounded stream of bytes from one side to another, usable from a thread that may block and from a task that may not.
+//! Back-pressure is by bytes: a sink that is ahead of its source by the capacity waits.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use crate::fault::Fault;
+
+/// Both directions of a connection that an application has taken over.
+#[derive(Debug)]
+pub struct Duplex {
+    /// What the client sends.
+    pub from_client: Source,
+    /// What the client gets.
+    pub to_client: Sink,
+}
+
+/// Why bytes could not be put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendError {
+    /// The other end was dropped: nobody wants them.
+    Gone,
+    /// There was no room until the deadline.
+    Late,
+}
+
+/// The end where bytes go in. Dropping it without [`Sink::finish`] breaks the stream.
+pub struct Sink(Arc<Shared>);
+
+/// The end where bytes come out. Dropping it tells the sink at its next send.
+pub struct Source(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    capacity: usize,
+}
+
+struct State {
+    chunks: VecDeque<Bytes>,
+    bytes: usize,
+    end: Option<Result<(), Fault>>,
+    source_gone: bool,
+    source_waker: Option<Waker>,
+    sink_waker: Option<Waker>,
+}
+
+/// A stream that holds at most about `capacity` bytes: a chunk goes in whole as long as there is any room.
+pub fn stream(capacity: usize) -> (Sink, Source) {
+    let state = State {
+        chunks: VecDeque::new(),
+        bytes: 0,
+        end: None,
+        source_gone: false,
+        source_waker: None,
+        sink_waker: None,
+    };
+    let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), capacity });
+    (Sink(shared.clone()), Source(shared))
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under this lock can panic half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(waker: &mut Option<Waker>) {
+    if let Some(waker) = waker.take() {
+        waker.wake();
+    }
+}
+
+impl State {
+    fn push(&mut self, chunk: Bytes) {
+        self.bytes += chunk.len();
+        self.chunks.push_back(chunk);
+        wake(&mut self.source_waker);
+    }
+}
+
+impl Sink {
+    /// Puts a chunk in, waiting for room in this thread until `deadline`.
+    pub fn send_blocking(&self, chunk: Bytes, deadline: Instant) -> Result<(), SendError> {
+        let mut state = self.0.lock();
+        while !state.source_gone && state.bytes >= self.0.capacity {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(SendError::Late);
+            }
+            let waited = self.0.changed.wait_timeout(state, left);
+            state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+        }
+        if state.source_gone {
+            return Err(SendError::Gone);
+        }
+        state.push(chunk);
+        self.0.changed.notify_all();
+        Ok(())
+    }
+
+    /// Puts a chunk in, waiting for room without holding a thread.
+    pub async fn send(&self, chunk: Bytes) -> Result<(), SendError> {
+        let mut chunk = Some(chunk);
+        poll_fn(|context| {
+            let mut state = self.0.lock();
+            if state.source_gone {
+                return Poll::Ready(Err(SendError::Gone));
+            }
+            if state.bytes >= self.0.capacity {
+                state.sink_waker = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            if let Some(chunk) = chunk.take() {
+                state.push(chunk);
+                self.0.changed.notify_all();
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Whether nobody reads any more.
+    pub fn is_gone(&self) -> bool {
+        self.0.lock().source_gone
+    }
+
+    /// Ends the stream well.
+    pub fn finish(self) {
+        self.end(Ok(()));
+    }
+
+    /// Breaks the stream off; the reader sees the fault after what was put in before.
+    pub fn fail(self, fault: Fault) {
+        self.end(Err(fault));
+    }
+
+    fn end(&self, how: Result<(), Fault>) {
+        let mut state = self.0.lock();
+        if state.end.is_none() {
+            state.end = Some(how);
+            wake(&mut state.source_waker);
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.end(Err(Fault::Broken("a body was dropped before its end".into())));
+    }
+}
+
+impl Source {
+    /// The next chunk; `None` after the last.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
+        let mut state = self.0.lock();
+        match self.0.take(&mut state) {
+            Some(next) => Poll::Ready(next),
+            None => {
+                state.source_waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The next chunk, waiting for it in this thread until `deadline`; `Err(None)` when it did not come in time.
+    pub fn next_blocking(&mut self, deadline: Instant) -> Result<Option<Bytes>, Option<Fault>> {
+        let mut state = self.0.lock();
+        loop {
+            if let Some(next) = self.0.take(&mut state) {
+                return next.transpose().map_err(Some);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(None);
+            }
+            let waited = self.0.changed.wait_timeout(state, left);
+            state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+        }
+    }
+}
+
+impl Shared {
+    /// What can be read now: a chunk, the end (`Some(None)`), or nothing yet.
+    fn take(&self, state: &mut State) -> Option<Option<Result<Bytes, Fault>>> {
+        if let Some(chunk) = state.chunks.pop_front() {
+            state.bytes -= chunk.len();
+            wake(&mut state.sink_waker);
+            self.changed.notify_all();
+            return Some(Some(Ok(chunk)));
+        }
+        match &state.end {
+            None => None,
+            Some(Ok(())) => Some(None),
+            Some(Err(fault)) => {
+                let fault = fault.clone();
+                state.end = Some(Ok(()));
+                Some(Some(Err(fault)))
+            }
+        }
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.source_gone = true;
+        state.chunks.clear();
+        state.bytes = 0;
+        wake(&mut state.sink_waker);
+        self.0.changed.notify_all();
+    }
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sink")
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Source")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+    use std::time::Duration;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(5)
+    }
+
+    #[test]
+    fn bytes_arrive_in_order_and_then_the_end() {
+        let (sink, mut source) = stream(100);
+        sink.send_blocking(Bytes::from("a"), soon()).unwrap();
+        sink.send_blocking(Bytes::from("b"), soon()).unwrap();
+        sink.finish();
+        assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
+        assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("b"))));
+        assert_eq!(source.next_blocking(soon()), Ok(None));
+    }
+
+    #[test]
+    fn a_sink_that_is_ahead_waits_until_the_source_reads() {
+        let (sink, mut source) = stream(1);
+        sink.send_blocking(Bytes::from("a"), soon()).unwrap();
+        assert_eq!(sink.send_blocking(Bytes::from("b"), Instant::now()), Err(SendError::Late));
+        let reader = thread::spawn(move || source.next_blocking(soon()).map(|chunk| (chunk, source)));
+        sink.send_blocking(Bytes::from("b"), soon()).unwrap();
+        assert!(reader.join().unwrap().is_ok());
+    }
+
+    #[test]
+    fn a_dropped_source_is_told_at_the_next_send() {
+        let (sink, source) = stream(1);
+        drop(source);
+        assert!(sink.is_gone());
+        assert_eq!(sink.send_blocking(Bytes::from("a"), soon()), Err(SendError::Gone));
+    }
+
+    #[test]
+    fn a_dropped_sink_breaks_the_stream_after_what_it_sent() {
+        let (sink, mut source) = stream(9);
+        sink.send_blocking(Bytes::from("a"), soon()).unwrap();
+        drop(sink);
+        assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
+        assert!(matches!(source.next_blocking(soon()), Err(Some(Fault::Broken(_)))));
+    }
+}

@@ -1,0 +1,172 @@
+//! From a request to the pairs of its Rack environment (Rack 3 SPEC, "The Environment"), in one place for all engines.
+//! Only pairs whose value is a string are made here; `rack.*` objects belong to the engine that makes them.
+
+use http::HeaderMap;
+use http::header::{self, HeaderName};
+
+use crate::request::Request;
+
+/// Names the server in `SERVER_SOFTWARE`.
+pub const SOFTWARE: &str = concat!("FoolsGold/", env!("CARGO_PKG_VERSION"));
+
+/// The name of a pair: one of a fixed set, or that of a header, which an engine will want to remember.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key<'a> {
+    /// As it stands.
+    Fixed(&'static str),
+    /// To be turned into `HTTP_…` by [`header_key`].
+    Header(&'a HeaderName),
+}
+
+/// Calls `visit` with each pair. The order is the same for equal sets of headers.
+pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
+    visit(Key::Fixed("REQUEST_METHOD"), request.method.as_str().as_bytes());
+    visit(Key::Fixed("SCRIPT_NAME"), b"");
+    visit(Key::Fixed("PATH_INFO"), request.path.as_bytes());
+    visit(Key::Fixed("QUERY_STRING"), request.query.as_bytes());
+    visit(Key::Fixed("REQUEST_URI"), request.target.as_bytes());
+    let protocol = protocol(request).as_bytes();
+    visit(Key::Fixed("SERVER_PROTOCOL"), protocol);
+    visit(Key::Fixed("HTTP_VERSION"), protocol);
+    visit(Key::Fixed("rack.url_scheme"), request.scheme.as_str().as_bytes());
+    server(request, visit);
+    if let Some(remote) = request.peer.remote {
+        visit(Key::Fixed("REMOTE_ADDR"), remote.ip().to_canonical().to_string().as_bytes());
+        visit(Key::Fixed("REMOTE_PORT"), remote.port().to_string().as_bytes());
+    } else {
+        visit(Key::Fixed("REMOTE_ADDR"), b"127.0.0.1");
+    }
+    headers(&request.headers, visit);
+}
+
+fn protocol(request: &Request) -> &'static str {
+    match request.version {
+        http::Version::HTTP_10 => "HTTP/1.0",
+        http::Version::HTTP_2 => "HTTP/2",
+        _ => "HTTP/1.1",
+    }
+}
+
+/// `SERVER_NAME` and `SERVER_PORT`: what the client asked for, else where it connected to.
+fn server<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
+    let authority = request.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
+    let (name, port) = split_authority(authority);
+    let local = request.peer.local;
+    match (name, local) {
+        ("", Some(local)) => {
+            let ip = local.ip().to_canonical();
+            let name = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
+            visit(Key::Fixed("SERVER_NAME"), name.as_bytes());
+            visit(Key::Fixed("SERVER_PORT"), local.port().to_string().as_bytes());
+        }
+        ("", None) => {
+            visit(Key::Fixed("SERVER_NAME"), b"localhost");
+            visit(Key::Fixed("SERVER_PORT"), request.scheme.default_port().to_string().as_bytes());
+        }
+        (name, _) => {
+            visit(Key::Fixed("SERVER_NAME"), name.as_bytes());
+            match port {
+                Some(port) => visit(Key::Fixed("SERVER_PORT"), port.as_bytes()),
+                None => visit(Key::Fixed("SERVER_PORT"), request.scheme.default_port().to_string().as_bytes()),
+            }
+        }
+    }
+}
+
+/// Splits `host:port` (RFC 3986 section 3.2); brackets of an IPv6 address stay with the name.
+pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
+    let after_bracket = authority.rfind(']').map_or(0, |at| at + 1);
+    match authority[after_bracket..].rfind(':') {
+        Some(at) => {
+            let at = after_bracket + at;
+            let port = &authority[at + 1..];
+            (&authority[..at], Some(port).filter(|port| !port.is_empty()))
+        }
+        None => (authority, None),
+    }
+}
+
+/// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). A name with an
+/// underscore would become the same key as its twin with a dash, so such headers are left out, as nginx does.
+fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
+    for name in headers.keys() {
+        if name.as_str().contains('_') {
+            continue;
+        }
+        let mut values = headers.get_all(name).iter();
+        let (Some(first), second) = (values.next(), values.next()) else { continue };
+        match second {
+            None => visit(key(name), first.as_bytes()),
+            Some(second) => {
+                let separator: &[u8] = if *name == header::COOKIE { b"; " } else { b", " };
+                let mut joined = first.as_bytes().to_vec();
+                for value in std::iter::once(second).chain(values) {
+                    joined.extend_from_slice(separator);
+                    joined.extend_from_slice(value.as_bytes());
+                }
+                visit(key(name), &joined);
+            }
+        }
+    }
+}
+
+fn key(name: &HeaderName) -> Key<'_> {
+    match *name {
+        header::CONTENT_TYPE => Key::Fixed("CONTENT_TYPE"),
+        header::CONTENT_LENGTH => Key::Fixed("CONTENT_LENGTH"),
+        _ => Key::Header(name),
+    }
+}
+
+/// `accept-language` becomes `HTTP_ACCEPT_LANGUAGE`.
+pub fn header_key(name: &HeaderName) -> String {
+    let mut key = String::with_capacity(5 + name.as_str().len());
+    key.push_str("HTTP_");
+    key.extend(name.as_str().chars().map(|c| if c == '-' { '_' } else { c.to_ascii_uppercase() }));
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn collect(map: &HeaderMap) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        headers(map, &mut |key, value| {
+            let key = match key {
+                Key::Fixed(key) => key.to_owned(),
+                Key::Header(name) => header_key(name),
+            };
+            out.push((key, String::from_utf8_lossy(value).into_owned()));
+        });
+        out
+    }
+
+    #[test]
+    fn repeated_headers_are_joined_and_cookies_with_semicolons() {
+        let mut map = HeaderMap::new();
+        for (name, value) in [("accept", "a"), ("accept", "b"), ("accept", "c"), ("cookie", "x=1"), ("cookie", "y=2")] {
+            map.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        let expected = [("HTTP_ACCEPT", "a, b, c"), ("HTTP_COOKIE", "x=1; y=2")];
+        assert_eq!(collect(&map), expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn content_headers_have_no_prefix_and_underscores_are_left_out() {
+        let mut map = HeaderMap::new();
+        map.append("content-type", HeaderValue::from_static("text/plain"));
+        map.append("x_forwarded_for", HeaderValue::from_static("spoofed"));
+        assert_eq!(collect(&map), [("CONTENT_TYPE".to_owned(), "text/plain".to_owned())]);
+    }
+
+    #[test]
+    fn authorities_are_split_at_the_last_colon_outside_brackets() {
+        assert_eq!(split_authority("example.org"), ("example.org", None));
+        assert_eq!(split_authority("example.org:81"), ("example.org", Some("81")));
+        assert_eq!(split_authority("[::1]:9292"), ("[::1]", Some("9292")));
+        assert_eq!(split_authority("[::1]"), ("[::1]", None));
+        assert_eq!(split_authority("host:"), ("host", None));
+    }
+}

@@ -1,0 +1,101 @@
+//! Everything that can keep a request from its response, each with the one whose fault it is.
+//! What status a fault becomes is not said here: the front's `reply.rs` is the only place that chooses.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Whose fault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Culprit {
+    /// The one who sent the request.
+    Client,
+    /// The Ruby application.
+    App,
+    /// The engine, or the machine it runs on.
+    Engine,
+    /// Nobody: more work arrived than the settings allow.
+    Load,
+}
+
+/// An exception the application let through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AppError {
+    /// The class of the exception, such as `NoMethodError`.
+    pub class: String,
+    /// Its message.
+    pub message: String,
+    /// Its backtrace, innermost call first, one `file:line:in method` each.
+    pub backtrace: Vec<String>,
+}
+
+/// Why there is no response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// The client went away before it had its whole answer.
+    ClientGone,
+    /// The application raised.
+    App(Box<AppError>),
+    /// The application answered something that the Rack specification does not allow; the text says what and why.
+    BadAnswer(String),
+    /// The application used up the time of its request.
+    OutOfTime(Duration),
+    /// The application used up the memory of its interpreter; bytes allowed.
+    OutOfMemory(usize),
+    /// The queue was full; how many may wait.
+    QueueFull(usize),
+    /// Nobody was free in the time a request may wait.
+    QueueWait(Duration),
+    /// The server is ending and takes nothing new.
+    Stopping,
+    /// The worker that ran the request died.
+    WorkerDied(String),
+    /// The engine cannot run the application at all.
+    Broken(String),
+}
+
+impl Fault {
+    /// Whose fault this is.
+    pub fn culprit(&self) -> Culprit {
+        match self {
+            Fault::ClientGone => Culprit::Client,
+            Fault::App(_) | Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => Culprit::App,
+            Fault::WorkerDied(_) | Fault::Broken(_) => Culprit::Engine,
+            Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping => Culprit::Load,
+        }
+    }
+
+    /// One word for logs and metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Fault::ClientGone => "client_gone",
+            Fault::App(_) => "app_error",
+            Fault::BadAnswer(_) => "bad_answer",
+            Fault::OutOfTime(_) => "out_of_time",
+            Fault::OutOfMemory(_) => "out_of_memory",
+            Fault::QueueFull(_) => "queue_full",
+            Fault::QueueWait(_) => "queue_wait",
+            Fault::Stopping => "stopping",
+            Fault::WorkerDied(_) => "worker_died",
+            Fault::Broken(_) => "broken",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::ClientGone => f.write_str("the client went away"),
+            Fault::App(error) => write!(f, "{}: {}", error.class, error.message),
+            Fault::BadAnswer(why) => write!(f, "the application's answer is not valid Rack: {why}"),
+            Fault::OutOfTime(limit) => write!(f, "the application took longer than {limit:?}"),
+            Fault::OutOfMemory(bytes) => write!(f, "the application used more than its {bytes} bytes of memory"),
+            Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
+            Fault::QueueWait(limit) => write!(f, "no worker was free within {limit:?}"),
+            Fault::Stopping => f.write_str("the server is ending"),
+            Fault::WorkerDied(how) => write!(f, "the worker died: {how}"),
+            Fault::Broken(why) => write!(f, "the engine cannot run the application: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

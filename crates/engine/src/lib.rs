@@ -1,0 +1,35 @@
+//! What an engine is: a request goes in, a response or a fault comes out.
+//! This crate knows no HTTP library, no Ruby and no socket, and it does no I/O. Both engines and the front are
+//! written against it, and against nothing else of each other.
+
+pub mod body;
+pub mod env;
+pub mod fault;
+pub mod queue;
+pub mod reply;
+pub mod request;
+pub mod response;
+pub mod status;
+
+pub use body::{Duplex, Sink, Source};
+pub use fault::{AppError, Culprit, Fault};
+pub use reply::{Answer, Reply, Responder};
+pub use request::{Hints, Input, Peer, Request, Scheme};
+pub use response::{Body, HeadError, Response, ResponseHead};
+pub use status::Status;
+
+/// Runs a Rack application, somewhere.
+///
+/// The front calls this from its I/O threads, so an implementation returns quickly: it may run the application in the
+/// calling thread only while it can promise to give that thread back within a millisecond or so.
+pub trait Engine: Send + Sync {
+    /// Starts one request. Dropping the returned [`Reply`] says that the client has gone: a request that has not
+    /// begun is then never run, and one that runs is told at its next write.
+    fn call(&self, request: Request) -> Reply;
+
+    /// What the engine is doing now, for logs, metrics and the status page.
+    fn status(&self) -> Status;
+
+    /// Refuses new requests from now on; those accepted go on to their end.
+    fn close(&self);
+}

@@ -1,0 +1,203 @@
+//! The global queue: idle workers on one side, waiting jobs on the other, never both.
+//!
+//! First come, first served. A job never waits while a worker is idle, and a worker is never idle while a job waits:
+//! both sides change under one lock, so there is no moment between looking and parking in which a wake-up could be lost.
+//! The worker used last is used first, since its memory is still in the processor's cache.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// What the queue must know of a job.
+pub trait Job {
+    /// Whether nobody waits for its answer any more; it is then dropped instead of run.
+    fn is_abandoned(&self) -> bool;
+    /// When it has waited too long.
+    fn wait_ends(&self) -> Instant;
+}
+
+/// What became of a job that was offered.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Offer<W, J> {
+    /// This worker was idle and is the caller's now, with the job.
+    Run(W, J),
+    /// It waits.
+    Queued,
+    /// As many wait as may; the job comes back.
+    Full(J),
+    /// The queue takes nothing any more; the job comes back.
+    Closed(J),
+}
+
+/// The queue. `W` is whatever stands for a worker: holding one means having the right to use it.
+#[derive(Debug)]
+pub struct Queue<W, J> {
+    state: Mutex<State<W, J>>,
+    places: usize,
+}
+
+#[derive(Debug)]
+struct State<W, J> {
+    idle: Vec<W>,
+    waiting: VecDeque<J>,
+    closed: bool,
+}
+
+/// How many are on each side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    /// Idle workers.
+    pub idle: usize,
+    /// Waiting jobs.
+    pub waiting: usize,
+}
+
+impl<W, J: Job> Queue<W, J> {
+    /// An empty queue in which `places` jobs may wait.
+    pub fn new(places: usize) -> Self {
+        let state = State { idle: Vec::new(), waiting: VecDeque::new(), closed: false };
+        Queue { state: Mutex::new(state), places }
+    }
+
+    /// Hands in a job: to an idle worker if there is one, else to the end of the line.
+    pub fn offer(&self, job: J) -> Offer<W, J> {
+        let mut state = self.lock();
+        if state.closed {
+            return Offer::Closed(job);
+        }
+        if let Some(worker) = state.idle.pop() {
+            return Offer::Run(worker, job);
+        }
+        if state.waiting.len() >= self.places {
+            state.waiting.retain(|waiting| !waiting.is_abandoned());
+        }
+        if state.waiting.len() >= self.places {
+            return Offer::Full(job);
+        }
+        state.waiting.push_back(job);
+        Offer::Queued
+    }
+
+    /// Gives a worker back. The first job that still matters comes back with it; without one the worker is idle.
+    pub fn release(&self, worker: W) -> Option<(W, J)> {
+        let mut state = self.lock();
+        while let Some(job) = state.waiting.pop_front() {
+            if !job.is_abandoned() {
+                return Some((worker, job));
+            }
+        }
+        state.idle.push(worker);
+        None
+    }
+
+    /// Takes out the jobs that have waited too long by `now`. They are at the front of the line when all wait equally
+    /// long, but nothing here relies on it.
+    pub fn overdue(&self, now: Instant) -> Vec<J> {
+        let mut state = self.lock();
+        if state.waiting.iter().all(|job| job.wait_ends() > now) {
+            return Vec::new();
+        }
+        let (late, rest) = state.waiting.drain(..).partition(|job| job.wait_ends() <= now);
+        state.waiting = rest;
+        Vec::from(late)
+    }
+
+    /// Refuses offers from now on. What waits is still served.
+    pub fn close(&self) {
+        self.lock().closed = true;
+    }
+
+    /// How many are on each side now.
+    pub fn depth(&self) -> Depth {
+        let state = self.lock();
+        Depth { idle: state.idle.len(), waiting: state.waiting.len() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<W, J>> {
+        // Nothing under this lock can panic half-way through a change, so a poisoned lock still guards a whole state.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[derive(Debug, PartialEq, Eq, Clone, Copy)]
+    struct Task {
+        name: u32,
+        gone: bool,
+        ends: Instant,
+    }
+
+    impl Job for Task {
+        fn is_abandoned(&self) -> bool {
+            self.gone
+        }
+        fn wait_ends(&self) -> Instant {
+            self.ends
+        }
+    }
+
+    fn task(name: u32) -> Task {
+        Task { name, gone: false, ends: Instant::now() + Duration::from_secs(60) }
+    }
+
+    #[test]
+    fn an_idle_worker_is_used_at_once_and_the_last_one_first() {
+        let queue = Queue::new(1);
+        assert!(queue.release("a").is_none());
+        assert!(queue.release("b").is_none());
+        let job = task(1);
+        assert_eq!(queue.offer(job), Offer::Run("b", job));
+        assert_eq!(queue.depth(), Depth { idle: 1, waiting: 0 });
+    }
+
+    #[test]
+    fn jobs_are_served_in_the_order_of_their_coming() {
+        let queue = Queue::new(10);
+        for name in 0..3 {
+            assert_eq!(queue.offer(task(name)), Offer::Queued);
+        }
+        let order: Vec<u32> = (0..3).map(|_| queue.release("w").map(|(_, job)| job.name).unwrap()).collect();
+        assert_eq!(order, [0, 1, 2]);
+        assert!(queue.release("w").is_none());
+    }
+
+    #[test]
+    fn a_full_queue_gives_the_job_back_and_abandoned_jobs_make_room() {
+        let queue: Queue<(), Task> = Queue::new(2);
+        assert_eq!(queue.offer(Task { gone: true, ..task(1) }), Offer::Queued);
+        assert_eq!(queue.offer(task(2)), Offer::Queued);
+        assert_eq!(queue.offer(task(3)), Offer::Queued);
+        assert!(matches!(queue.offer(task(4)), Offer::Full(job) if job.name == 4));
+    }
+
+    #[test]
+    fn an_abandoned_job_is_never_run() {
+        let queue = Queue::new(2);
+        queue.offer(Task { gone: true, ..task(1) });
+        queue.offer(task(2));
+        assert_eq!(queue.release("w").map(|(_, job)| job.name), Some(2));
+    }
+
+    #[test]
+    fn only_overdue_jobs_are_taken_out() {
+        let queue: Queue<(), Task> = Queue::new(9);
+        let now = Instant::now();
+        queue.offer(Task { ends: now, ..task(1) });
+        queue.offer(task(2));
+        assert_eq!(queue.overdue(now).iter().map(|job| job.name).collect::<Vec<_>>(), [1]);
+        assert_eq!(queue.depth().waiting, 1);
+    }
+
+    #[test]
+    fn a_closed_queue_refuses_but_serves_what_waits() {
+        let queue = Queue::new(2);
+        queue.offer(task(1));
+        queue.close();
+        assert!(matches!(queue.offer(task(2)), Offer::Closed(_)));
+        assert_eq!(queue.release("w").map(|(_, job)| job.name), Some(1));
+    }
+}

@@ -1,0 +1,74 @@
+//! The way back: one answer for one request, and word of the client's going in the other direction.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::fault::Fault;
+use crate::response::Response;
+
+/// What came of a request.
+#[derive(Debug)]
+pub struct Answer {
+    /// The response, or why there is none.
+    pub result: Result<Response, Fault>,
+    /// How long it waited for a place.
+    pub queued: Duration,
+}
+
+/// A future of the answer. Dropping it says that nobody waits any more.
+#[derive(Debug)]
+pub struct Reply(oneshot::Receiver<Answer>);
+
+/// The engine's end: sends the answer once.
+pub struct Responder(oneshot::Sender<Answer>);
+
+impl fmt::Debug for Responder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Responder")
+    }
+}
+
+/// A fresh pair.
+pub fn pair() -> (Responder, Reply) {
+    let (sender, receiver) = oneshot::channel();
+    (Responder(sender), Reply(receiver))
+}
+
+impl Reply {
+    /// An answer that is known already.
+    pub fn ready(result: Result<Response, Fault>) -> Reply {
+        let (responder, reply) = pair();
+        responder.send(result, Duration::ZERO);
+        reply
+    }
+}
+
+impl Responder {
+    /// Sends the answer. Whether anybody still waits makes no difference to the sender.
+    pub fn send(self, result: Result<Response, Fault>, queued: Duration) {
+        let _ = self.0.send(Answer { result, queued });
+    }
+
+    /// Whether the client has gone: a request that has not begun need not be run.
+    pub fn is_abandoned(&self) -> bool {
+        self.0.is_closed()
+    }
+}
+
+impl Future for Reply {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+        Pin::new(&mut self.0).poll(context).map(|received| {
+            received.unwrap_or_else(|_| Answer {
+                result: Err(Fault::Broken("the engine dropped the request without an answer".into())),
+                queued: Duration::ZERO,
+            })
+        })
+    }
+}

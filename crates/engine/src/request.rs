@@ -1,0 +1,125 @@
+//! A request as an engine takes it: read, checked and buffered, so that running it needs nothing from the client.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Version};
+
+use crate::body::{Duplex, Source};
+
+/// How the request reached the server, as `rack.url_scheme` says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scheme {
+    /// Without TLS.
+    #[default]
+    Http,
+    /// With TLS.
+    Https,
+}
+
+impl Scheme {
+    /// The word in `rack.url_scheme`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+
+    /// The port that goes without saying.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}
+
+/// The two ends of the connection. Both are absent on a Unix socket.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Peer {
+    /// The client's address.
+    pub remote: Option<SocketAddr>,
+    /// The address it connected to.
+    pub local: Option<SocketAddr>,
+}
+
+/// The body of a request.
+#[derive(Debug, Default)]
+pub enum Input {
+    /// There is none.
+    #[default]
+    Empty,
+    /// All of it, in memory.
+    Memory(Bytes),
+    /// All of it, in a file that has no name any more: read it by position, from 0 to the length given.
+    File(Arc<File>, u64),
+    /// Still arriving, for engines and applications that read as they go.
+    Stream(Source),
+}
+
+impl Input {
+    /// Length in bytes, where it is known.
+    pub fn len(&self) -> Option<u64> {
+        match self {
+            Input::Empty => Some(0),
+            Input::Memory(bytes) => Some(bytes.len() as u64),
+            Input::File(_, len) => Some(*len),
+            Input::Stream(_) => None,
+        }
+    }
+
+    /// Whether it is certain that there is no byte in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == Some(0)
+    }
+}
+
+/// Sends `103 Early Hints` (RFC 8297) to the client, at once, before the response.
+pub trait Hints: Send + Sync {
+    /// Sends these headers, usually `link`. A client that cannot take them (HTTP/1.0) gets nothing.
+    fn send(&self, headers: HeaderMap);
+}
+
+/// Takes the connection away from HTTP before any response: what `rack.hijack` calls a full hijack.
+pub trait Takeover: Send {
+    /// From now on the bytes belong to the caller; the front only relays them.
+    fn take(self: Box<Self>) -> Duplex;
+}
+
+/// One request.
+pub struct Request {
+    /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`.
+    pub id: String,
+    /// The method, as sent.
+    pub method: Method,
+    /// The target as the client wrote it: RFC 9112 section 3.2, in any of its four forms.
+    pub target: String,
+    /// The path of the target, not decoded; `*` for `OPTIONS *`.
+    pub path: String,
+    /// What follows the `?`, not decoded; empty where there is none.
+    pub query: String,
+    /// The protocol version.
+    pub version: Version,
+    /// All headers that may reach the application.
+    pub headers: HeaderMap,
+    /// With or without TLS.
+    pub scheme: Scheme,
+    /// Both ends of the connection.
+    pub peer: Peer,
+    /// The body.
+    pub input: Input,
+    /// When its first byte arrived.
+    pub received: Instant,
+    /// When it must be answered.
+    pub deadline: Instant,
+    /// When it must have begun to run.
+    pub queue_deadline: Instant,
+    /// For early hints, where the connection can carry them.
+    pub hints: Option<Arc<dyn Hints>>,
+    /// For a full hijack, where the connection can be given away.
+    pub takeover: Option<Box<dyn Takeover>>,
+}
