@@ -1,1 +1,127 @@
-//! To be written.
+//! The engine that runs a Rack application on embedded mruby interpreters, shared-nothing but for what Rust gives them.
+//!
+//! Reading order: `pool` (who runs what, where), `interpreter` and `stack` (one call, on a stack that can change its
+//! thread), `exchange` (one answer on its way out), `vm`, `host` and `sys` (the border to C), `watchdog` and `gauge`
+//! (nothing runs for ever), `native` and `store` (what Ruby is given).
+
+#![expect(unsafe_code, reason = "the border to C, and stacks that change their thread: nowhere else in the workspace")]
+
+mod exchange;
+mod gauge;
+mod host;
+mod interpreter;
+mod job;
+mod native;
+mod pool;
+mod shared;
+mod stack;
+mod store;
+mod sys;
+pub mod tree;
+mod vm;
+mod watchdog;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use engine::{AppError, Engine, Reply, Request, Status};
+
+pub use vm::{lacks, version};
+
+use gauge::{Clock, Gauge};
+use interpreter::Interpreter;
+use pool::Pool;
+use shared::Shared;
+use store::Store;
+use watchdog::Watchdog;
+
+/// How the engine is to work. The caller decides all of it.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The application: a rackup file, usually `config.ru`.
+    pub rackup: PathBuf,
+    /// What `FoolsGold.environment` says, such as `production`.
+    pub environment: String,
+    /// How many interpreters, and so how many requests at once.
+    pub interpreters: usize,
+    /// A new interpreter for each request.
+    pub fresh: bool,
+    /// A new interpreter after so many requests; 0 for never.
+    pub max_requests: u64,
+    /// The most memory of one interpreter, in bytes.
+    pub memory_bytes: usize,
+    /// How many requests may wait.
+    pub queue_places: usize,
+}
+
+/// Why the engine could not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The application raised while it was loaded.
+    App(Box<AppError>),
+    /// The machine refused threads or memory.
+    Machine(std::io::Error),
+    /// The path of the application cannot be used.
+    Path(PathBuf),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::App(error) => {
+                write!(f, "{}: {}", error.class, error.message)?;
+                error.backtrace.iter().try_for_each(|line| write!(f, "\n    {line}"))
+            }
+            StartError::Machine(error) => write!(f, "no thread or no memory for the interpreters: {error}"),
+            StartError::Path(path) => write!(f, "{} cannot be a file's path", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// The engine.
+pub struct MrubyEngine(Arc<Pool>);
+
+impl MrubyEngine {
+    /// Loads the application into every interpreter; the first that fails ends the start.
+    pub fn start(settings: Settings) -> Result<Arc<MrubyEngine>, StartError> {
+        if !vm::path_is_usable(&settings.rackup) {
+            return Err(StartError::Path(settings.rackup));
+        }
+        let clock = Clock::new();
+        let gauges: Vec<Arc<Gauge>> = (0..settings.interpreters).map(|_| Arc::new(Gauge::new())).collect();
+        let shared = Arc::new(Shared {
+            requests: AtomicU64::new(0),
+            store: Store::new(store::BYTES_MAX),
+            memory_bytes: settings.memory_bytes,
+            environment: settings.environment.clone(),
+        });
+        let watchdog = Watchdog::start(gauges.clone(), clock).map_err(StartError::Machine)?;
+        let mut interpreters = Vec::with_capacity(gauges.len());
+        for (number, gauge) in gauges.iter().enumerate() {
+            let opened = Interpreter::new(number, shared.clone(), gauge.clone(), clock);
+            let mut interpreter = opened.map_err(StartError::Machine)?;
+            watchdog.wake();
+            interpreter.renew(&settings).map_err(StartError::App)?;
+            interpreters.push(interpreter);
+        }
+        Pool::start(settings, interpreters, watchdog).map(|pool| Arc::new(MrubyEngine(pool))).map_err(StartError::Machine)
+    }
+}
+
+impl Engine for MrubyEngine {
+    fn call(&self, request: Request) -> Reply {
+        self.0.call(request)
+    }
+
+    fn status(&self) -> Status {
+        self.0.status()
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+}

@@ -1,0 +1,326 @@
+/* One request: the environment in, the application called, its answer out. The rules are those of the Rack 3 SPEC;
+ * what a header may hold is checked in Rust, for all engines alike. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/hash.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+
+struct call {
+  const fg_pair *pairs;
+  size_t count;
+  const char *id;
+  size_t id_length;
+  bool has_input;
+  bool bad;         /* the answer was refused; the host knows why */
+  mrb_value env, answer, error;
+};
+
+#define SYM(mrb, name) mrb_intern_lit(mrb, name)
+
+static bool responds(mrb_state *mrb, mrb_value object, mrb_sym name)
+{
+  return mrb_respond_to(mrb, object, name);
+}
+
+static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_value culprit)
+{
+  mrb_value why = mrb_format(mrb, format, culprit);
+  fg_host_bad_answer(fg_of(mrb)->host, RSTRING_PTR(why), (size_t)RSTRING_LEN(why));
+  call->bad = true;
+}
+
+/* --- the environment ------------------------------------------------------------------------------------------- */
+
+static void set_object(mrb_state *mrb, mrb_value env, const char *key, mrb_value value)
+{
+  mrb_value name = mrb_str_new_static(mrb, key, strlen(key));
+  mrb_hash_set(mrb, env, mrb_obj_freeze(mrb, name), value);
+}
+
+static mrb_value context_new(mrb_state *mrb, const struct call *call)
+{
+  fg_vm *vm = fg_of(mrb);
+  mrb_value context = mrb_obj_new(mrb, mrb_class_ptr(vm->context_class), 0, NULL);
+  mrb_iv_set(mrb, context, SYM(mrb, "@id"), mrb_str_new(mrb, call->id, call->id_length));
+  return context;
+}
+
+static mrb_value env_new(mrb_state *mrb, const struct call *call)
+{
+  fg_vm *vm = fg_of(mrb);
+  mrb_value env = mrb_hash_dup(mrb, vm->template);
+  int arena = mrb_gc_arena_save(mrb);
+  const mrb_value *keys = RARRAY_PTR(vm->keys);
+  for (size_t i = 0; i < call->count; i++) {
+    const fg_pair *pair = &call->pairs[i];
+    mrb_value key = pair->key == FG_NO_KEY ? mrb_str_new(mrb, pair->name, pair->name_length) : keys[pair->key];
+    mrb_hash_set(mrb, env, key, mrb_str_new(mrb, pair->bytes, pair->length));
+    mrb_gc_arena_restore(mrb, arena);
+  }
+  set_object(mrb, env, "rack.response_finished", mrb_ary_new(mrb));
+  set_object(mrb, env, "fools_gold.context", context_new(mrb, call));
+  if (call->has_input) set_object(mrb, env, "rack.input", mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 0, NULL));
+  mrb_gc_arena_restore(mrb, arena);
+  return env;
+}
+
+/* --- status and headers ---------------------------------------------------------------------------------------- */
+
+static void take_status(mrb_state *mrb, struct call *call, mrb_value status)
+{
+  if (!mrb_integer_p(status) && responds(mrb, status, SYM(mrb, "to_i"))) status = mrb_funcall(mrb, status, "to_i", 0);
+  if (!mrb_integer_p(status)) {
+    refuse(mrb, call, "status is %!v, but must be an integer from 100 to 999", status);
+    return;
+  }
+  if (!fg_host_status(fg_of(mrb)->host, mrb_integer(status))) call->bad = true;
+}
+
+static void take_header(mrb_state *mrb, struct call *call, mrb_value name, mrb_value value)
+{
+  if (!mrb_string_p(name)) {
+    refuse(mrb, call, "a header's name is %!v, but must be a String", name);
+    return;
+  }
+  if (mrb_array_p(value)) {
+    for (mrb_int i = 0; i < RARRAY_LEN(value) && !call->bad; i++) take_header(mrb, call, name, RARRAY_PTR(value)[i]);
+    return;
+  }
+  bool internal = RSTRING_LEN(name) >= 5 && memcmp(RSTRING_PTR(name), "rack.", 5) == 0;
+  if (internal) return;
+  if (!mrb_string_p(value)) {
+    mrb_value shown = mrb_format(mrb, "header %!v has the value %!v", name, value);
+    refuse(mrb, call, "%v, but it must be a String or an Array of Strings", shown);
+    return;
+  }
+  bool fine = fg_host_header(fg_of(mrb)->host, RSTRING_PTR(name), (size_t)RSTRING_LEN(name), RSTRING_PTR(value),
+                             (size_t)RSTRING_LEN(value));
+  if (!fine) call->bad = true;
+}
+
+static int take_pair(mrb_state *mrb, mrb_value name, mrb_value value, void *data)
+{
+  struct call *call = data;
+  take_header(mrb, call, name, value);
+  return call->bad ? 1 : 0;
+}
+
+static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
+{
+  struct call *call = mrb_cptr(mrb_proc_cfunc_env_get(mrb, 0));
+  mrb_value name, value = mrb_nil_value();
+  (void)self;
+  mrb_int count = mrb_get_args(mrb, "o|o", &name, &value);
+  if (count == 1 && mrb_array_p(name) && RARRAY_LEN(name) == 2) {
+    value = RARRAY_PTR(name)[1];
+    name = RARRAY_PTR(name)[0];
+  }
+  if (!call->bad) take_header(mrb, call, name, value);
+  return mrb_nil_value();
+}
+
+static mrb_value block_of(mrb_state *mrb, mrb_func_t function, void *data)
+{
+  mrb_value pointer = mrb_cptr_value(mrb, data);
+  return mrb_obj_value(mrb_proc_new_cfunc_with_env(mrb, function, 1, &pointer));
+}
+
+static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
+{
+  if (mrb_hash_p(headers)) {
+    mrb_hash_foreach(mrb, mrb_hash_ptr(headers), take_pair, call);
+  }
+  else if (responds(mrb, headers, SYM(mrb, "each"))) {
+    mrb_funcall_with_block(mrb, headers, SYM(mrb, "each"), 0, NULL, block_of(mrb, take_yielded, call));
+  }
+  else {
+    refuse(mrb, call, "headers are %!v, but must be a Hash or answer each", headers);
+  }
+}
+
+/* --- the body -------------------------------------------------------------------------------------------------- */
+
+static void put_chunk(mrb_state *mrb, mrb_value chunk)
+{
+  if (!mrb_string_p(chunk)) {
+    mrb_raisef(mrb, E_TYPE_ERROR, "the body gave %!v, but each part must be a String", chunk);
+  }
+  if (RSTRING_LEN(chunk) == 0) return;
+  switch (fg_host_chunk(fg_of(mrb)->host, RSTRING_PTR(chunk), (size_t)RSTRING_LEN(chunk))) {
+  case FG_GONE:
+    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "ClientGone"), "the client went away");
+  case FG_LATE:
+    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "RequestTimeout"),
+              "the client read too slowly");
+  default: break;
+  }
+}
+
+static mrb_value take_chunk(mrb_state *mrb, mrb_value self)
+{
+  mrb_value chunk;
+  (void)self;
+  mrb_get_args(mrb, "o", &chunk);
+  put_chunk(mrb, chunk);
+  return mrb_nil_value();
+}
+
+/* FoolsGold::Stream#write(text) → bytes written */
+static mrb_value stream_write(mrb_state *mrb, mrb_value self)
+{
+  mrb_value chunk;
+  mrb_get_args(mrb, "o", &chunk);
+  if (mrb_test(mrb_iv_get(mrb, self, SYM(mrb, "@closed")))) {
+    mrb_raise(mrb, mrb_class_get(mrb, "IOError"), "closed stream");
+  }
+  chunk = mrb_obj_as_string(mrb, chunk);
+  put_chunk(mrb, chunk);
+  return mrb_int_value(mrb, RSTRING_LEN(chunk));
+}
+
+/* FoolsGold::Stream#flush → self: what was written goes to the client now. */
+static mrb_value stream_flush(mrb_state *mrb, mrb_value self)
+{
+  if (!fg_host_flush(fg_of(mrb)->host)) {
+    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "ClientGone"), "the client went away");
+  }
+  return self;
+}
+
+static void take_array(mrb_state *mrb, mrb_value body)
+{
+  fg_host_whole(fg_of(mrb)->host);
+  for (mrb_int i = 0; i < RARRAY_LEN(body); i++) put_chunk(mrb, mrb_ary_entry(body, i));
+}
+
+static void take_file(mrb_state *mrb, struct call *call, mrb_value body)
+{
+  mrb_value path = mrb_obj_as_string(mrb, mrb_funcall(mrb, body, "to_path", 0));
+  if (!fg_host_file(fg_of(mrb)->host, RSTRING_PTR(path), (size_t)RSTRING_LEN(path))) call->bad = true;
+}
+
+static void take_stream(mrb_state *mrb, mrb_value body)
+{
+  struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Stream");
+  mrb_value stream = mrb_obj_new(mrb, klass, 0, NULL);
+  mrb_funcall(mrb, body, "call", 1, stream);
+}
+
+static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
+{
+  if (mrb_array_p(body)) take_array(mrb, body);
+  else if (responds(mrb, body, SYM(mrb, "to_path"))) take_file(mrb, call, body);
+  else if (responds(mrb, body, SYM(mrb, "to_ary"))) take_array(mrb, mrb_ensure_array_type(mrb, mrb_funcall(mrb, body, "to_ary", 0)));
+  else if (responds(mrb, body, SYM(mrb, "each"))) {
+    mrb_funcall_with_block(mrb, body, SYM(mrb, "each"), 0, NULL, block_of(mrb, take_chunk, NULL));
+  }
+  else if (responds(mrb, body, SYM(mrb, "call"))) take_stream(mrb, body);
+  else refuse(mrb, call, "the body is %!v, but must answer each or call", body);
+}
+
+/* --- the call ---------------------------------------------------------------------------------------------------- */
+
+struct part { struct call *call; mrb_value object; };
+
+static mrb_value body_part(mrb_state *mrb, void *data)
+{
+  struct part *part = data;
+  take_body(mrb, part->call, part->object);
+  return mrb_nil_value();
+}
+
+static mrb_value close_part(mrb_state *mrb, void *data)
+{
+  struct part *part = data;
+  if (responds(mrb, part->object, SYM(mrb, "close"))) mrb_funcall(mrb, part->object, "close", 0);
+  return mrb_nil_value();
+}
+
+/* The body is closed whatever happened while it was read (Rack SPEC, "The Body"); the first exception counts. */
+static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
+{
+  struct part part = {call, body};
+  mrb_bool failed = FALSE, close_failed = FALSE;
+  mrb_value error = mrb_nil_value(), close_error;
+  if (!call->bad) error = mrb_protect_error(mrb, body_part, &part, &failed);
+  mrb->exc = NULL;
+  close_error = mrb_protect_error(mrb, close_part, &part, &close_failed);
+  mrb->exc = NULL;
+  if (failed) mrb_exc_raise(mrb, error);
+  if (close_failed) mrb_exc_raise(mrb, close_error);
+}
+
+static mrb_value call_body(mrb_state *mrb, void *data)
+{
+  struct call *call = data;
+  call->env = env_new(mrb, call);
+  mrb_gc_protect(mrb, call->env);
+  mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, "call"), 1, &call->env);
+  if (!mrb_array_p(answer) && responds(mrb, answer, SYM(mrb, "to_a"))) answer = mrb_funcall(mrb, answer, "to_a", 0);
+  if (!mrb_array_p(answer) || RARRAY_LEN(answer) != 3) {
+    refuse(mrb, call, "the application returned %!v, but must return an Array of status, headers and body", answer);
+    return mrb_nil_value();
+  }
+  mrb_gc_protect(mrb, answer);
+  call->answer = answer;
+  take_status(mrb, call, mrb_ary_entry(answer, 0));
+  if (!call->bad) take_headers(mrb, call, mrb_ary_entry(answer, 1));
+  take_and_close(mrb, call, mrb_ary_entry(answer, 2));
+  return mrb_nil_value();
+}
+
+/* Callables in rack.response_finished run when the answer is on its way, in reverse order of their registration. */
+static mrb_value finished_body(mrb_state *mrb, void *data)
+{
+  struct call *call = data;
+  mrb_value list = mrb_hash_get(mrb, call->env, mrb_str_new_lit(mrb, "rack.response_finished"));
+  if (!mrb_array_p(list)) return mrb_nil_value();
+  for (mrb_int i = RARRAY_LEN(list) - 1; i >= 0; i--) {
+    mrb_value status = mrb_ary_entry(call->answer, 0), headers = mrb_ary_entry(call->answer, 1);
+    mrb_funcall(mrb, mrb_ary_entry(list, i), "call", 4, call->env, status, headers, call->error);
+  }
+  return mrb_nil_value();
+}
+
+static bool has_finishers(mrb_state *mrb, const struct call *call)
+{
+  if (!mrb_hash_p(call->env)) return false;
+  mrb_value list = mrb_hash_get(mrb, call->env, mrb_str_new_lit(mrb, "rack.response_finished"));
+  return mrb_array_p(list) && RARRAY_LEN(list) > 0;
+}
+
+int fg_vm_call(fg_vm *vm, const fg_pair *pairs, size_t count, const char *id, size_t id_length, bool has_input)
+{
+  mrb_state *mrb = vm->mrb;
+  int arena = mrb_gc_arena_save(mrb);
+  mrb_value nil = mrb_nil_value();
+  struct call call = {pairs, count, id, id_length, has_input, false, nil, nil, nil};
+  int ended = fg_guard(vm, call_body, &call);
+  fg_host_answered(vm->host, ended);
+  if (ended == FG_DONE) {
+    mrb_gc_protect(mrb, call.env);
+    mrb_gc_protect(mrb, call.answer);
+  }
+  if (ended == FG_DONE && has_finishers(mrb, &call)) {
+    int after = fg_guard(vm, finished_body, &call);
+    if (after != FG_RAISED) ended = after;
+  }
+  mrb_gc_arena_restore(mrb, arena);
+  fg_rescue_reset(vm);
+  return ended;
+}
+
+void fg_stream_init(mrb_state *mrb)
+{
+  struct RClass *module = mrb_module_get(mrb, "FoolsGold");
+  struct RClass *stream = mrb_define_class_under(mrb, module, "Stream", mrb->object_class);
+  mrb_define_method(mrb, stream, "write", stream_write, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, stream, "flush", stream_flush, MRB_ARGS_NONE());
+}

@@ -1,0 +1,117 @@
+/* What Rust and C say to each other about one interpreter. The mirror of this page is src/sys.rs.
+ *
+ * Rule of the border: a longjmp never crosses a Rust frame. So C calls Rust only through the functions of `fg_host`,
+ * which do plain work and return; and Rust calls C only through the fg_vm_* functions, which catch everything. */
+#ifndef FG_H
+#define FG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mruby.h>
+
+/* A value on its way over the border. Bytes belong to the side that made them and live until its next call. */
+typedef enum {
+  FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR
+} fg_tag;
+
+typedef struct {
+  uint8_t tag;
+  int64_t integer;
+  double number;
+  const char *bytes;
+  size_t length;
+  const char *klass; /* of an error: the name of its class */
+  size_t klass_length;
+} fg_value;
+
+/* One pair of a Rack environment: the key is an index given out by fg_vm_key, or FG_NO_KEY with its bytes. */
+#define FG_NO_KEY UINT32_MAX
+typedef struct {
+  uint32_t key;
+  const char *name;
+  size_t name_length;
+  const char *bytes;
+  size_t length;
+} fg_pair;
+
+/* A native function that Ruby sees as a module function of `owner`, or as a method whose receiver is argument 0. */
+typedef struct {
+  const char *owner;
+  const char *name;
+  bool method;
+  bool json; /* objects among the arguments are taken as JSON would print them */
+} fg_native;
+
+/* Answers of the host to a chunk of a body. */
+enum { FG_SENT = 0, FG_GONE = 1, FG_LATE = 2 };
+/* Answers of the host to a tick. */
+enum { FG_GO_ON = 0, FG_STOP = 1 };
+/* How a call or a load ended. */
+enum { FG_DONE = 0, FG_RAISED = 1, FG_NO_MEMORY = 2, FG_STOPPED = 3 };
+
+/* Rust's functions; `host` is the pointer given to fg_vm_open. */
+bool fg_host_status(void *host, int64_t status);
+bool fg_host_header(void *host, const char *name, size_t name_length, const char *value, size_t value_length);
+void fg_host_bad_answer(void *host, const char *why, size_t length);
+int fg_host_chunk(void *host, const char *bytes, size_t length);
+bool fg_host_flush(void *host);
+bool fg_host_file(void *host, const char *path, size_t length);
+void fg_host_whole(void *host);
+void fg_host_answered(void *host, int ended);
+int fg_host_tick(void *host);
+void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
+void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
+void fg_host_frame(void *host, const char *line, size_t length);
+
+/* One interpreter. */
+typedef struct fg_vm {
+  mrb_state *mrb;
+  void *host;
+  size_t used, limit;     /* bytes of memory; only the allocator writes `used` */
+  bool out_of_memory;     /* the limit was met since the last call */
+  bool closing;           /* the limit no longer counts: clean-up must not fail */
+  uint32_t stops;         /* instructions seen since the script was told to stop */
+  mrb_value app, template, keys, context_class, input_class, counter;
+  struct fg_handled *handled;
+  size_t handled_count, handled_room;
+  mrb_value handled_exceptions;
+} fg_vm;
+
+/* vm.c: the life of an interpreter. */
+fg_vm *fg_vm_open(void *host, size_t limit);
+void fg_vm_close(fg_vm *vm);
+void *fg_vm_alarm(fg_vm *vm); /* the address that fg_alarm_set writes to */
+void fg_alarm_set(void *address);
+void fg_vm_calm(fg_vm *vm);
+void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
+int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
+int fg_vm_start(fg_vm *vm, const char *rackup, size_t length);
+uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
+void fg_vm_collect(fg_vm *vm);
+size_t fg_vm_used(const fg_vm *vm);
+bool fg_vm_hit_limit(const fg_vm *vm);
+const char *fg_version(void);
+int fg_can_stop(void);
+int fg_can_rescue(void);
+
+/* call.c: one request. */
+int fg_vm_call(fg_vm *vm, const fg_pair *pairs, size_t count, const char *id, size_t id_length, bool has_input);
+
+/* Between the C files. */
+typedef mrb_value fg_body(mrb_state *mrb, void *data);
+int fg_guard(fg_vm *vm, fg_body *body, void *data);
+void fg_report(fg_vm *vm, mrb_value exception);
+void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
+void fg_rescue_reset(fg_vm *vm);
+void fg_rescue_close(fg_vm *vm);
+void fg_load_init(mrb_state *mrb);
+void fg_stream_init(mrb_state *mrb);
+void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
+mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
+void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth);
+mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);
+static inline fg_vm *fg_of(mrb_state *mrb) { return (fg_vm *)mrb->ud; }
+
+#endif

@@ -1,0 +1,87 @@
+/* Source text to running code: parse, report errors as SyntaxError, run with a given `self`.
+ * Also what needs the place of a call: __dir__ and the base of require_relative. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/class.h>
+#include <mruby/compile.h>
+#include <mruby/debug.h>
+#include <mruby/error.h>
+#include <mruby/irep.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+
+/* mruby/internal.h is for mruby's own files; this one function of it is all that is needed here. */
+struct RProc *mrb_proc_new(mrb_state *, const mrb_irep *);
+
+static mrb_value syntax_message(mrb_state *mrb, struct mrb_parser_state *parser, const char *name)
+{
+  mrb_value message = mrb_str_new_cstr(mrb, "");
+  for (size_t i = 0; i < parser->nerr && i < 10; i++) {
+    const struct mrb_parser_message *error = &parser->error_buffer[i];
+    if (i > 0) mrb_str_cat_lit(mrb, message, "\n");
+    mrb_value line = mrb_format(mrb, "%s:%d: %s", name, (int)error->lineno, error->message);
+    mrb_str_cat_str(mrb, message, line);
+  }
+  return message;
+}
+
+/* Raises SyntaxError with every error of the text, or what the text raises. */
+mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self)
+{
+  mrb_ccontext *context = mrb_ccontext_new(mrb);
+  context->capture_errors = TRUE;
+  mrb_ccontext_filename(mrb, context, name);
+  struct mrb_parser_state *parser = mrb_parse_nstring(mrb, source, length, context);
+  struct RProc *proc = NULL;
+  mrb_value message = mrb_nil_value();
+  if (parser && parser->nerr == 0) proc = mrb_generate_code(mrb, parser);
+  if (proc == NULL) message = parser ? syntax_message(mrb, parser, name) : mrb_nil_value();
+  if (parser) mrb_parser_free(parser);
+  mrb_ccontext_free(mrb, context);
+  if (proc == NULL) {
+    if (mrb_nil_p(message) || RSTRING_LEN(message) == 0) mrb_raisef(mrb, E_SYNTAX_ERROR, "%s cannot be compiled", name);
+    mrb_exc_raise(mrb, mrb_exc_new_str(mrb, E_SYNTAX_ERROR, message));
+  }
+  mrb_gc_protect(mrb, mrb_obj_value(proc));
+  struct RClass *target = mrb->object_class;
+  MRB_PROC_SET_TARGET_CLASS(proc, target);
+  return mrb_top_run(mrb, proc, self, 0);
+}
+
+/* FoolsGold.run_source(text, name, self) */
+static mrb_value run_source(mrb_state *mrb, mrb_value module)
+{
+  const char *text;
+  const char *name;
+  mrb_int length;
+  mrb_value self;
+  (void)module;
+  mrb_get_args(mrb, "szo", &text, &length, &name, &self);
+  return fg_run_source(mrb, text, length, name, self);
+}
+
+/* FoolsGold.caller_file(depth): the file of the Ruby code `depth` Ruby frames above the caller, or nil. */
+static mrb_value caller_file(mrb_state *mrb, mrb_value module)
+{
+  mrb_int depth;
+  (void)module;
+  mrb_get_args(mrb, "i", &depth);
+  for (mrb_callinfo *ci = mrb->c->ci - 1; ci >= mrb->c->cibase; ci--) {
+    const struct RProc *proc = ci->proc;
+    if (proc == NULL || MRB_PROC_CFUNC_P(proc) || MRB_PROC_ALIAS_P(proc) || proc->body.irep == NULL || ci->pc == NULL) continue;
+    if (depth-- > 0) continue;
+    const mrb_irep *irep = proc->body.irep;
+    const char *name = mrb_debug_get_filename(mrb, irep, (uint32_t)(ci->pc - irep->iseq - 1));
+    return name ? mrb_str_new_cstr(mrb, name) : mrb_nil_value();
+  }
+  return mrb_nil_value();
+}
+
+void fg_load_init(mrb_state *mrb)
+{
+  struct RClass *module = mrb_module_get(mrb, "FoolsGold");
+  mrb_define_module_function(mrb, module, "run_source", run_source, MRB_ARGS_REQ(3));
+  mrb_define_module_function(mrb, module, "caller_file", caller_file, MRB_ARGS_REQ(1));
+}

@@ -1,0 +1,132 @@
+/* Ruby calls Rust: one trampoline for all native functions. Arguments are turned into plain values, Rust works on
+ * those and returns one, and only then is Ruby's memory touched or an exception raised. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+
+#define ARGUMENTS_MAX 12
+
+static void to_plain(mrb_state *mrb, mrb_value value, bool json, fg_value *out)
+{
+  memset(out, 0, sizeof *out);
+  switch (mrb_type(value)) {
+  case MRB_TT_FALSE: out->tag = mrb_nil_p(value) ? FG_NIL : FG_FALSE; return;
+  case MRB_TT_TRUE: out->tag = FG_TRUE; return;
+  case MRB_TT_INTEGER: out->tag = FG_INT; out->integer = mrb_integer(value); return;
+  case MRB_TT_FLOAT: out->tag = FG_FLOAT; out->number = mrb_float(value); return;
+  case MRB_TT_STRING:
+    out->tag = FG_STR;
+    out->bytes = RSTRING_PTR(value);
+    out->length = (size_t)RSTRING_LEN(value);
+    return;
+  case MRB_TT_SYMBOL: {
+    mrb_int length;
+    out->tag = FG_SYM;
+    /* Short symbols are unpacked into a buffer that the next one reuses, so take the text as an object. */
+    mrb_value text = mrb_sym_str(mrb, mrb_symbol(value));
+    length = RSTRING_LEN(text);
+    out->bytes = RSTRING_PTR(text);
+    out->length = (size_t)length;
+    return;
+  }
+  default: {
+    mrb_value tree = mrb_str_new_capa(mrb, 256);
+    fg_tree_encode(mrb, tree, value, json, 0);
+    out->tag = FG_TREE;
+    out->bytes = RSTRING_PTR(tree);
+    out->length = (size_t)RSTRING_LEN(tree);
+  }
+  }
+}
+
+static bool is_structure(mrb_value value)
+{
+  switch (mrb_type(value)) {
+  case MRB_TT_FALSE: case MRB_TT_TRUE: case MRB_TT_INTEGER: case MRB_TT_FLOAT: case MRB_TT_STRING: case MRB_TT_SYMBOL:
+    return false;
+  default: return true;
+  }
+}
+
+/* `A::B` by its name; StandardError where there is none of that name. */
+static struct RClass *class_named(mrb_state *mrb, const char *name, size_t length)
+{
+  struct RClass *at = mrb->object_class;
+  const char *end = name + length;
+  while (name < end) {
+    const char *colon = memchr(name, ':', (size_t)(end - name));
+    size_t part = colon ? (size_t)(colon - name) : (size_t)(end - name);
+    mrb_value found = mrb_nil_value();
+    mrb_sym symbol = mrb_intern(mrb, name, part);
+    if (mrb_const_defined(mrb, mrb_obj_value(at), symbol)) found = mrb_const_get(mrb, mrb_obj_value(at), symbol);
+    if (mrb_type(found) != MRB_TT_CLASS && mrb_type(found) != MRB_TT_MODULE) return mrb->eStandardError_class;
+    at = mrb_class_ptr(found);
+    name += part + 2;
+  }
+  return at;
+}
+
+static mrb_value from_plain(mrb_state *mrb, const fg_value *value)
+{
+  switch (value->tag) {
+  case FG_FALSE: return mrb_false_value();
+  case FG_TRUE: return mrb_true_value();
+  case FG_INT: return mrb_int_value(mrb, value->integer);
+  case FG_FLOAT: return mrb_float_value(mrb, value->number);
+  case FG_STR: return mrb_str_new(mrb, value->bytes, value->length);
+  case FG_SYM: return mrb_symbol_value(mrb_intern(mrb, value->bytes, value->length));
+  case FG_TREE: return fg_tree_decode(mrb, value->bytes, value->length);
+  case FG_ERROR: {
+    mrb_value message = mrb_str_new(mrb, value->bytes, value->length);
+    mrb_exc_raise(mrb, mrb_exc_new_str(mrb, class_named(mrb, value->klass, value->klass_length), message));
+  }
+  default: return mrb_nil_value();
+  }
+}
+
+static mrb_value trampoline(mrb_state *mrb, mrb_value self)
+{
+  mrb_value *args;
+  mrb_int count;
+  fg_value plain[ARGUMENTS_MAX + 1];
+  fg_value result = {0};
+  mrb_get_args(mrb, "*", &args, &count);
+  mrb_int row = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
+  int flags = (int)mrb_integer(mrb_proc_cfunc_env_get(mrb, 1));
+  bool method = flags & 1, json = flags & 2;
+  if (count > ARGUMENTS_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "%i arguments are too many", count);
+  int arena = mrb_gc_arena_save(mrb);
+  size_t used = 0;
+  mrb_value values[ARGUMENTS_MAX + 1];
+  if (method) values[used++] = self;
+  for (mrb_int i = 0; i < count; i++) values[used++] = args[i];
+  /* Structures first: to take one apart can run Ruby code, which could change a string that was taken already. */
+  for (size_t i = 0; i < used; i++) if (is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
+  for (size_t i = 0; i < used; i++) if (!is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
+  fg_host_native(fg_of(mrb)->host, (uint32_t)row, plain, used, &result);
+  mrb_gc_arena_restore(mrb, arena);
+  return from_plain(mrb, &result);
+}
+
+void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    const fg_native *row = &natives[i];
+    int arena = mrb_gc_arena_save(mrb);
+    struct RClass *owner = class_named(mrb, row->owner, strlen(row->owner));
+    mrb_value env[2] = {mrb_int_value(mrb, (mrb_int)i), mrb_int_value(mrb, (row->method ? 1 : 0) | (row->json ? 2 : 0))};
+    struct RProc *proc = mrb_proc_new_cfunc_with_env(mrb, trampoline, 2, env);
+    mrb_method_t method;
+    MRB_METHOD_FROM_PROC(method, proc);
+    if (!row->method) owner = mrb_class_ptr(mrb_singleton_class(mrb, mrb_obj_value(owner)));
+    mrb_define_method_raw(mrb, owner, mrb_intern_cstr(mrb, row->name), method);
+    mrb_gc_arena_restore(mrb, arena);
+  }
+}

@@ -1,0 +1,182 @@
+/* Ruby values to bytes and back: the form in which arrays and hashes cross the border. Its Rust twin is src/tree.rs.
+ *
+ * One tag byte, then: n, f, t nothing; i eight bytes; d eight bytes of a double; s, y, r a length and bytes;
+ * a a count and items; h a count and pairs. Numbers are little-endian, lengths and counts four bytes. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/hash.h>
+#include <mruby/numeric.h>
+#include <mruby/string.h>
+
+/* As deep as JSON.generate goes in CRuby before it takes the data for a circle. */
+#define DEPTH_MAX 100
+
+static void put(mrb_state *mrb, mrb_value out, char tag, const void *bytes, size_t length)
+{
+  mrb_str_cat(mrb, out, &tag, 1);
+  if (length > 0) mrb_str_cat(mrb, out, bytes, length);
+}
+
+static void put_counted(mrb_state *mrb, mrb_value out, char tag, size_t count)
+{
+  if (count > UINT32_MAX) mrb_raise(mrb, E_ARGUMENT_ERROR, "value is too large to leave the interpreter");
+  uint32_t number = (uint32_t)count;
+  put(mrb, out, tag, &number, sizeof number);
+}
+
+static void put_bytes(mrb_state *mrb, mrb_value out, char tag, mrb_value text)
+{
+  put_counted(mrb, out, tag, (size_t)RSTRING_LEN(text));
+  mrb_str_cat(mrb, out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+}
+
+static void encode_array(mrb_state *mrb, mrb_value out, mrb_value array, bool json, int depth)
+{
+  put_counted(mrb, out, 'a', (size_t)RARRAY_LEN(array));
+  mrb_int count = RARRAY_LEN(array);
+  for (mrb_int i = 0; i < count; i++) fg_tree_encode(mrb, out, mrb_ary_entry(array, i), json, depth + 1);
+}
+
+static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, bool json, int depth)
+{
+  mrb_value keys = mrb_hash_keys(mrb, hash);
+  put_counted(mrb, out, 'h', (size_t)RARRAY_LEN(keys));
+  for (mrb_int i = 0; i < RARRAY_LEN(keys); i++) {
+    mrb_value key = RARRAY_PTR(keys)[i];
+    if (json) put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, key));
+    else fg_tree_encode(mrb, out, key, json, depth + 1);
+    fg_tree_encode(mrb, out, mrb_hash_get(mrb, hash, key), json, depth + 1);
+  }
+}
+
+/* An object that is none of the plain kinds. JSON asks it for its own JSON, else for its text. */
+static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, bool json)
+{
+  if (!json) {
+    mrb_raisef(mrb, E_TYPE_ERROR,
+               "%T cannot leave the interpreter: use nil, true, false, numbers, strings, symbols, arrays and hashes", value);
+  }
+  if (mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_json"))) {
+    put_bytes(mrb, out, 'r', mrb_obj_as_string(mrb, mrb_funcall(mrb, value, "to_json", 0)));
+    return;
+  }
+  put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, value));
+}
+
+void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth)
+{
+  int arena = mrb_gc_arena_save(mrb);
+  if (depth > DEPTH_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "nesting of %d is too deep", depth);
+  switch (mrb_type(value)) {
+  case MRB_TT_FALSE: put(mrb, out, mrb_nil_p(value) ? 'n' : 'f', NULL, 0); break;
+  case MRB_TT_TRUE: put(mrb, out, 't', NULL, 0); break;
+  case MRB_TT_INTEGER: {
+    int64_t number = mrb_integer(value);
+    put(mrb, out, 'i', &number, sizeof number);
+    break;
+  }
+  case MRB_TT_FLOAT: {
+    double number = mrb_float(value);
+    put(mrb, out, 'd', &number, sizeof number);
+    break;
+  }
+  case MRB_TT_BIGINT: put_bytes(mrb, out, 'r', mrb_obj_as_string(mrb, value)); break;
+  case MRB_TT_STRING: put_bytes(mrb, out, 's', value); break;
+  case MRB_TT_SYMBOL: put_bytes(mrb, out, json ? 's' : 'y', mrb_sym_str(mrb, mrb_symbol(value))); break;
+  case MRB_TT_ARRAY: encode_array(mrb, out, value, json, depth); break;
+  case MRB_TT_HASH: encode_hash(mrb, out, value, json, depth); break;
+  default: encode_object(mrb, out, value, json); break;
+  }
+  mrb_gc_arena_restore(mrb, arena);
+}
+
+struct reader { const char *at, *end; };
+
+static mrb_noreturn void short_tree(mrb_state *mrb)
+{
+  mrb_raise(mrb, E_RUNTIME_ERROR, "a value from the server is cut short: this is a fault of FoolsGold");
+}
+
+static const char *take(mrb_state *mrb, struct reader *reader, size_t length)
+{
+  if ((size_t)(reader->end - reader->at) < length) short_tree(mrb);
+  const char *bytes = reader->at;
+  reader->at += length;
+  return bytes;
+}
+
+static uint32_t take_count(mrb_state *mrb, struct reader *reader)
+{
+  uint32_t count;
+  memcpy(&count, take(mrb, reader, sizeof count), sizeof count);
+  return count;
+}
+
+static mrb_value decode(mrb_state *mrb, struct reader *reader, int depth);
+
+static mrb_value decode_array(mrb_state *mrb, struct reader *reader, int depth)
+{
+  uint32_t count = take_count(mrb, reader);
+  mrb_value array = mrb_ary_new(mrb);
+  for (uint32_t i = 0; i < count; i++) {
+    int arena = mrb_gc_arena_save(mrb);
+    mrb_ary_push(mrb, array, decode(mrb, reader, depth + 1));
+    mrb_gc_arena_restore(mrb, arena);
+  }
+  return array;
+}
+
+static mrb_value decode_hash(mrb_state *mrb, struct reader *reader, int depth)
+{
+  uint32_t count = take_count(mrb, reader);
+  mrb_value hash = mrb_hash_new(mrb);
+  for (uint32_t i = 0; i < count; i++) {
+    int arena = mrb_gc_arena_save(mrb);
+    mrb_value key = decode(mrb, reader, depth + 1);
+    mrb_hash_set(mrb, hash, key, decode(mrb, reader, depth + 1));
+    mrb_gc_arena_restore(mrb, arena);
+  }
+  return hash;
+}
+
+static mrb_value decode(mrb_state *mrb, struct reader *reader, int depth)
+{
+  if (depth > 2 * DEPTH_MAX) short_tree(mrb);
+  char tag = *take(mrb, reader, 1);
+  switch (tag) {
+  case 'n': return mrb_nil_value();
+  case 'f': return mrb_false_value();
+  case 't': return mrb_true_value();
+  case 'i': {
+    int64_t number;
+    memcpy(&number, take(mrb, reader, sizeof number), sizeof number);
+    return mrb_int_value(mrb, number);
+  }
+  case 'd': {
+    double number;
+    memcpy(&number, take(mrb, reader, sizeof number), sizeof number);
+    return mrb_float_value(mrb, number);
+  }
+  case 's': case 'y': case 'r': {
+    uint32_t length = take_count(mrb, reader);
+    const char *bytes = take(mrb, reader, length);
+    if (tag == 'y') return mrb_symbol_value(mrb_intern(mrb, bytes, length));
+    mrb_value text = mrb_str_new(mrb, bytes, length);
+    return tag == 'r' ? mrb_str_to_integer(mrb, text, 10, TRUE) : text;
+  }
+  case 'a': return decode_array(mrb, reader, depth);
+  case 'h': return decode_hash(mrb, reader, depth);
+  default: short_tree(mrb);
+  }
+}
+
+mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length)
+{
+  struct reader reader = {bytes, bytes + length};
+  return decode(mrb, &reader, 0);
+}

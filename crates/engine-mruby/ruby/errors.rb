@@ -1,0 +1,68 @@
+# Exceptions that Rack code expects by name, and those of the server itself.
+# Loaded first: what Rust raises must already exist.
+
+class IOError < StandardError; end unless Object.const_defined?(:IOError)
+class EOFError < IOError; end unless Object.const_defined?(:EOFError)
+class LoadError < ScriptError; end unless Object.const_defined?(:LoadError)
+class SecurityError < Exception; end unless Object.const_defined?(:SecurityError)
+class Interrupt < Exception; end unless Object.const_defined?(:Interrupt)
+
+class SystemExit < Exception
+  attr_reader :status
+
+  def initialize(status = 0, message = "exit")
+    super(message)
+    @status = status
+  end
+
+  def success?
+    @status == 0
+  end
+end
+
+module FoolsGold
+  # The request has used up its time (--request-time). No StandardError: a plain rescue must not swallow it.
+  class RequestTimeout < Exception; end
+
+  # The client went away while its response was written.
+  class ClientGone < IOError; end
+
+  HINT = "The embedded interpreter does not have it. See docs/writing-apps.md, or run with --engine ruby.".freeze
+end
+
+class Exception
+  def full_message(*)
+    lines = ["#{backtrace&.first}: #{message} (#{self.class})"]
+    (backtrace || []).drop(1).each { |line| lines << "\tfrom #{line}" }
+    lines.join("\n") + "\n"
+  end
+
+  def detailed_message(*)
+    "#{message} (#{self.class})"
+  end
+
+  def backtrace_locations
+    nil
+  end
+end
+
+class Module
+  # A constant that is not there: an error that says what to do.
+  def const_missing(name)
+    where = self == Object ? name.to_s : "#{self}::#{name}"
+    hint = FoolsGold::ABSENT.include?(name) ? ": #{FoolsGold::HINT}" : ""
+    error = NameError.new("uninitialized constant #{where}#{hint}", name)
+    raise error
+  end
+end
+
+module FoolsGold
+  # What CRuby has without `require`, or with a usual one, and this interpreter has not.
+  ABSENT = %i[
+    Regexp MatchData Thread Queue SizedQueue ConditionVariable Monitor Ractor Encoding Marshal ObjectSpace GC Signal
+    Date DateTime Digest OpenSSL Zlib Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV Tempfile
+    FileUtils Pathname Etc Timeout WeakRef Delegator SimpleDelegator Forwardable Singleton Observable OptionParser
+    StringScanner BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage Bundler Gem
+    RubyVM TracePoint Refinement
+  ].freeze
+end

@@ -1,0 +1,14 @@
+# The last step: config.ru to application, checked for what can be checked before the first request.
+
+module FoolsGold
+  class << self
+    def start(rackup)
+      ENV["RACK_ENV"] ||= environment
+      app = Rack::Builder.load_file(rackup)
+      unless app.respond_to?(:call)
+        raise TypeError, "the application in #{rackup} is a #{app.class}, which does not answer call(env)"
+      end
+      app
+    end
+  end
+end

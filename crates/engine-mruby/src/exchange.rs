@@ -1,0 +1,202 @@
+//! One request on its way through an interpreter: what the application has answered so far, and how it leaves.
+//!
+//! A short answer is collected and leaves whole. An answer that takes long (see `gauge::TICK`) or grows large becomes a
+//! stream: head and first bytes leave at once, and each further chunk when it is made.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use engine::body::{SendError, Sink, stream};
+use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
+
+use crate::stack::Leave;
+
+/// A body that is larger than this, and not an array that is complete anyway, becomes a stream.
+const WHOLE_BYTES: usize = 64 << 10;
+/// How far an interpreter may be ahead of the front, which itself buffers for the client.
+const STREAM_BYTES: usize = 256 << 10;
+
+/// The state of one request.
+pub struct Exchange {
+    /// The request; its body is read from here.
+    pub request: Request,
+    /// How long it had waited.
+    pub queued: Duration,
+    /// Why the answer is refused, once it is.
+    pub bad: Option<String>,
+    responder: Option<Responder>,
+    head: ResponseHead,
+    buffer: BytesMut,
+    sink: Option<Sink>,
+    file: Option<(File, u64)>,
+    whole: bool,
+    prompt: bool,
+    leave: Leave,
+    is_away: bool,
+}
+
+impl Exchange {
+    /// A request that begins to run.
+    pub fn new(request: Request, responder: Responder, queued: Duration, leave: Leave) -> Exchange {
+        Exchange {
+            request,
+            queued,
+            bad: None,
+            responder: Some(responder),
+            head: ResponseHead::default(),
+            buffer: BytesMut::new(),
+            sink: None,
+            file: None,
+            whole: false,
+            prompt: false,
+            leave,
+            is_away: false,
+        }
+    }
+
+    /// Takes the status.
+    pub fn status(&mut self, status: i64) -> bool {
+        let taken = self.head.set_status(status);
+        self.note(taken.map_err(|error| error.0))
+    }
+
+    /// Takes a header.
+    pub fn header(&mut self, name: &[u8], value: &[u8]) -> bool {
+        let taken = self.head.add(name, value);
+        self.note(taken.map_err(|error| error.0))
+    }
+
+    fn note(&mut self, taken: Result<(), String>) -> bool {
+        match taken {
+            Ok(()) => true,
+            Err(why) => {
+                self.bad.get_or_insert(why);
+                false
+            }
+        }
+    }
+
+    /// Takes a file as the body.
+    pub fn file(&mut self, path: &Path) -> bool {
+        let opened = File::open(path).and_then(|file| {
+            let meta = file.metadata()?;
+            if !meta.is_file() {
+                return Err(std::io::Error::other("it is not a regular file"));
+            }
+            Ok((file, meta.len()))
+        });
+        match opened {
+            Ok(file) => {
+                self.file = Some(file);
+                true
+            }
+            Err(error) => self.note(Err(format!("to_path names {}, but: {error}", path.display()))),
+        }
+    }
+
+    /// The body is complete when it is handed over, however large: collect all of it.
+    pub fn collect_whole(&mut self) {
+        self.whole = true;
+    }
+
+    /// Leaves the I/O thread, if that is where it runs. To be called before anything that can block.
+    pub fn leave(&mut self) {
+        if !self.is_away {
+            self.is_away = true;
+            self.leave.leave();
+        }
+    }
+
+    /// Takes a part of the body.
+    pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), SendError> {
+        self.buffer.extend_from_slice(chunk);
+        if self.prompt || (!self.whole && self.buffer.len() >= WHOLE_BYTES) {
+            return self.send();
+        }
+        Ok(())
+    }
+
+    /// From now on nothing is held back. Called when the request has become a long one, and before it sleeps.
+    pub fn hurry(&mut self) -> Result<(), SendError> {
+        if self.whole {
+            return Ok(());
+        }
+        self.prompt = true;
+        if self.buffer.is_empty() { Ok(()) } else { self.send() }
+    }
+
+    fn send(&mut self) -> Result<(), SendError> {
+        self.leave();
+        let chunk = self.buffer.split().freeze();
+        if self.sink.is_none() {
+            let (sink, source) = stream(STREAM_BYTES);
+            self.sink = Some(sink);
+            self.respond(Ok(Body::Stream(source)));
+        }
+        let deadline = self.request.deadline;
+        self.sink.as_ref().map_or(Ok(()), |sink| sink.send_blocking(chunk, deadline))
+    }
+
+    /// The answer is complete: sends what has not been sent.
+    pub fn finish(&mut self) {
+        if let Some(why) = self.bad.take() {
+            return self.fail(Fault::BadAnswer(why));
+        }
+        let rest = self.buffer.split().freeze();
+        match self.sink.take() {
+            Some(sink) => {
+                let sent = if rest.is_empty() { Ok(()) } else { sink.send_blocking(rest, self.request.deadline) };
+                if sent.is_ok() {
+                    sink.finish();
+                }
+            }
+            None => {
+                let body = self.whole_body(rest);
+                self.respond(Ok(body));
+            }
+        }
+    }
+
+    fn whole_body(&mut self, rest: Bytes) -> Body {
+        match self.file.take() {
+            Some((file, length)) => Body::File(file, length),
+            None if rest.is_empty() => Body::Empty,
+            None => Body::Full(rest),
+        }
+    }
+
+    /// There is no answer, or it breaks off.
+    pub fn fail(&mut self, fault: Fault) {
+        match self.sink.take() {
+            Some(sink) => sink.fail(fault),
+            None => self.respond(Err(fault)),
+        }
+    }
+
+    fn respond(&mut self, body: Result<Body, Fault>) {
+        let Some(responder) = self.responder.take() else { return };
+        let head = std::mem::take(&mut self.head);
+        responder.send(body.map(|body| Response { head, body }), self.queued);
+    }
+
+    /// How long the request may have taken in all, for the message of a time-out.
+    pub fn time_allowed(&self) -> Duration {
+        self.request.deadline.saturating_duration_since(self.request.received)
+    }
+
+    /// When it must be answered.
+    pub fn deadline(&self) -> Instant {
+        self.request.deadline
+    }
+}
+
+/// The fault for an exception.
+pub fn app_fault(error: Option<AppError>) -> Fault {
+    Fault::App(Box::new(error.unwrap_or_else(|| AppError {
+        class: "Exception".into(),
+        message: "the application raised, and nothing could be learned of the exception".into(),
+        backtrace: Vec::new(),
+    })))
+}

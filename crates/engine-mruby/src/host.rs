@@ -1,0 +1,269 @@
+//! Rust's side of one interpreter: what C calls. Each function does plain work and returns; none calls back into the
+//! interpreter, and none lets a panic out.
+
+use std::ffi::{OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::slice;
+use std::sync::Arc;
+use std::time::Instant;
+
+use engine::AppError;
+use engine::body::SendError;
+
+use crate::exchange::{Exchange, app_fault};
+use crate::gauge::{Clock, Gauge};
+use crate::native::{self, Arg, Context, Value};
+use crate::shared::Shared;
+use crate::sys::{self, FgValue, tag};
+
+/// The host of one interpreter.
+pub struct Host {
+    /// What all interpreters share.
+    pub shared: Arc<Shared>,
+    /// What the watchdog reads.
+    pub gauge: Arc<Gauge>,
+    /// The clock of the gauge.
+    pub clock: Clock,
+    /// The request under way.
+    pub exchange: Option<Exchange>,
+    /// The last exception that reached us.
+    pub error: Option<AppError>,
+    out: Vec<u8>,
+}
+
+impl Host {
+    /// Of an interpreter that has not been opened yet.
+    pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
+        Host { shared, gauge, clock, exchange: None, error: None, out: Vec::new() }
+    }
+
+    fn tick(&mut self) -> c_int {
+        if !self.gauge.is_late(self.clock.at(Instant::now())) {
+            self.gauge.set_ticked();
+            if let Some(exchange) = &mut self.exchange {
+                exchange.leave();
+                // A client that has gone is noticed by the next write, where Ruby can be told.
+                let _ = exchange.hurry();
+            }
+        }
+        if self.gauge.is_late(self.clock.at(Instant::now())) { sys::STOP } else { sys::GO_ON }
+    }
+
+    fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
+        let mut context = Context { shared: &self.shared, exchange: self.exchange.as_mut() };
+        let outcome = match native::TABLE.get(index) {
+            Some(row) => (row.run)(&mut context, args),
+            None => Err(native::raise("NotImplementedError", "this native function does not exist")),
+        };
+        match outcome {
+            Ok(value) => self.give(value, result),
+            Err(raise) => {
+                self.out = raise.message.into_bytes();
+                result.tag = tag::ERROR;
+                result.klass = raise.class.as_ptr().cast();
+                result.klass_length = raise.class.len();
+                self.point_at_out(result);
+            }
+        }
+    }
+
+    fn give(&mut self, value: Value, result: &mut FgValue) {
+        result.tag = match value {
+            Value::Nil => tag::NIL,
+            Value::Int(number) => {
+                result.integer = number;
+                tag::INT
+            }
+            Value::Float(number) => {
+                result.number = number;
+                tag::FLOAT
+            }
+            Value::Str(bytes) => {
+                self.out = bytes;
+                tag::STR
+            }
+            Value::Tree(bytes) => {
+                self.out = bytes;
+                tag::TREE
+            }
+        };
+        self.point_at_out(result);
+    }
+
+    fn point_at_out(&self, result: &mut FgValue) {
+        result.bytes = self.out.as_ptr().cast();
+        result.length = self.out.len();
+    }
+}
+
+/// Runs `work` on the host behind a pointer from C. A panic becomes `otherwise`: it must not unwind into C.
+fn with<T>(host: *mut c_void, otherwise: T, work: impl FnOnce(&mut Host) -> T) -> T {
+    // SAFETY: C hands back the pointer given to fg_vm_open, which is that of a boxed Host that outlives the
+    // interpreter, and only the thread that runs the interpreter gets here.
+    let host = unsafe { &mut *host.cast::<Host>() };
+    catch_unwind(AssertUnwindSafe(|| work(host))).unwrap_or(otherwise)
+}
+
+fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
+    if start.is_null() {
+        return &[];
+    }
+    // SAFETY: C passes the start and length of a live Ruby string, which nothing changes before we return.
+    unsafe { slice::from_raw_parts(start.cast(), length) }
+}
+
+fn text(start: *const c_char, length: usize) -> String {
+    String::from_utf8_lossy(bytes(start, length)).into_owned()
+}
+
+fn sent(result: Result<(), SendError>) -> c_int {
+    match result {
+        Ok(()) => sys::SENT,
+        Err(SendError::Gone) => sys::GONE,
+        Err(SendError::Late) => sys::LATE,
+    }
+}
+
+// SAFETY: the names below are declared in c/fg.h with these very types, and defined nowhere else.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_status(host: *mut c_void, status: i64) -> bool {
+    with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.status(status)))
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_header(
+    host: *mut c_void,
+    name: *const c_char,
+    name_length: usize,
+    value: *const c_char,
+    value_length: usize,
+) -> bool {
+    with(host, false, |host| {
+        let exchange = host.exchange.as_mut();
+        exchange.is_some_and(|exchange| exchange.header(bytes(name, name_length), bytes(value, value_length)))
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_bad_answer(host: *mut c_void, why: *const c_char, length: usize) {
+    with(host, (), |host| {
+        if let Some(exchange) = &mut host.exchange {
+            exchange.bad.get_or_insert_with(|| text(why, length));
+        }
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_whole(host: *mut c_void) {
+    with(host, (), |host| {
+        if let Some(exchange) = &mut host.exchange {
+            exchange.collect_whole();
+        }
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_chunk(host: *mut c_void, chunk: *const c_char, length: usize) -> c_int {
+    with(host, sys::GONE, |host| {
+        host.exchange.as_mut().map_or(sys::GONE, |exchange| sent(exchange.chunk(bytes(chunk, length))))
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
+    with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.hurry().is_ok()))
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
+    with(host, false, |host| {
+        let path = Path::new(OsStr::from_bytes(bytes(path, length)));
+        host.exchange.as_mut().is_some_and(|exchange| exchange.file(path))
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
+    with(host, (), |host| {
+        let error = host.error.take();
+        let limit = host.shared.memory_bytes;
+        let Some(exchange) = &mut host.exchange else { return };
+        match ended {
+            sys::DONE => exchange.finish(),
+            sys::NO_MEMORY => exchange.fail(engine::Fault::OutOfMemory(limit)),
+            sys::STOPPED => exchange.fail(engine::Fault::OutOfTime(exchange.time_allowed())),
+            _ if error.as_ref().is_some_and(|error| error.class == "FoolsGold::ClientGone") => {
+                exchange.fail(engine::Fault::ClientGone);
+            }
+            _ => exchange.fail(app_fault(error)),
+        }
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_tick(host: *mut c_void) -> c_int {
+    with(host, sys::STOP, Host::tick)
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_error(
+    host: *mut c_void,
+    klass: *const c_char,
+    klass_length: usize,
+    message: *const c_char,
+    message_length: usize,
+) {
+    with(host, (), |host| {
+        let (class, message) = (text(klass, klass_length), text(message, message_length));
+        host.error = Some(AppError { class, message, backtrace: Vec::new() });
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usize) {
+    with(host, (), |host| {
+        if let Some(error) = &mut host.error {
+            error.backtrace.push(text(line, length));
+        }
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_native(host: *mut c_void, index: u32, args: *const FgValue, count: usize, result: *mut FgValue) {
+    // SAFETY: C passes `count` values that live on its stack until we return, and a place for the result there.
+    let (args, result) = unsafe { (if count == 0 { &[] } else { slice::from_raw_parts(args, count) }, &mut *result) };
+    with(host, (), |host| {
+        let mut plain = [Arg::Nil; native::ARGUMENTS_MAX];
+        for (place, value) in plain.iter_mut().zip(args) {
+            *place = argument(value);
+        }
+        host.call_native(index as usize, &plain[..args.len().min(native::ARGUMENTS_MAX)], result);
+    })
+}
+
+fn argument(value: &FgValue) -> Arg<'_> {
+    let text = || bytes(value.bytes, value.length);
+    match value.tag {
+        tag::FALSE => Arg::Bool(false),
+        tag::TRUE => Arg::Bool(true),
+        tag::INT => Arg::Int(value.integer),
+        tag::FLOAT => Arg::Float(value.number),
+        tag::STR => Arg::Str(text()),
+        tag::SYM => Arg::Sym(text()),
+        tag::TREE => Arg::Tree(text()),
+        _ => Arg::Nil,
+    }
+}

@@ -1,0 +1,201 @@
+//! One interpreter with its stack, its host and its state, owned by whoever runs it, or idle in the queue.
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::AppError;
+
+use crate::Settings;
+use crate::exchange::{Exchange, app_fault};
+use crate::gauge::{Clock, Gauge};
+use crate::host::Host;
+use crate::job::Job;
+use crate::shared::Shared;
+use crate::stack::{Leave, Stack};
+use crate::vm::{Ended, Vm};
+
+/// Loading the application may take this long.
+const LOAD_TIME: Duration = Duration::from_secs(60);
+
+/// Where a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the I/O thread that read the request: only as long as it is short.
+    Here,
+    /// In a thread of our own, to the end.
+    Runner,
+}
+
+/// Whether a call is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It is.
+    Over,
+    /// It turned out to be long and wants to go on in a runner.
+    Left,
+}
+
+/// One interpreter.
+pub struct Interpreter {
+    /// Its number, for logs.
+    pub number: usize,
+    vm: Option<Vm>,
+    host: NonNull<Host>,
+    stack: Stack,
+    began: Option<Instant>,
+    served: u64,
+    ended: Ended,
+    broken: Option<Box<AppError>>,
+}
+
+// SAFETY: the host is owned by this value alone (it is boxed only so that C can hold its address).
+unsafe impl Send for Interpreter {}
+
+/// A pointer that a closure carries onto the interpreter's own stack.
+struct Carried(NonNull<Interpreter>);
+
+impl Interpreter {
+    /// An interpreter without the application; [`Interpreter::renew`] loads it.
+    pub fn new(number: usize, shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> io::Result<Box<Interpreter>> {
+        let host = Box::new(Host::new(shared, gauge, clock));
+        Ok(Box::new(Interpreter {
+            number,
+            vm: None,
+            host: NonNull::from(Box::leak(host)),
+            stack: Stack::new()?,
+            began: None,
+            served: 0,
+            ended: Ended::Well,
+            broken: None,
+        }))
+    }
+
+    fn host(&mut self) -> &mut Host {
+        // SAFETY: the host was boxed in `new`, is freed in `drop`, and is not in use by C while we are here.
+        unsafe { self.host.as_mut() }
+    }
+
+    /// Runs one job: to its end, or until it leaves.
+    pub fn begin(&mut self, job: Job, place: Place) -> Step {
+        let now = Instant::now();
+        self.began = Some(now);
+        let queued = now.saturating_duration_since(job.offered);
+        if let Some(error) = &self.broken {
+            job.responder.send(Err(app_fault(Some((**error).clone()))), queued);
+            return Step::Over;
+        }
+        let (started, deadline) = {
+            let clock = self.host().clock;
+            (clock.at(now), clock.at(job.request.deadline))
+        };
+        self.host().gauge.start(started, deadline);
+        let me = Carried(NonNull::from(&mut *self));
+        let over = self.stack.begin(move |leave| {
+            let Carried(mut me) = { me };
+            let leave = if place == Place::Here { leave } else { Leave::nowhere() };
+            // SAFETY: the interpreter is boxed and stays in its place; while the work is suspended nobody touches
+            // what the work uses (host and vm), and `stack`, which is touched, is not used from here.
+            unsafe { me.as_mut() }.run(job, queued, leave);
+        });
+        self.step(over)
+    }
+
+    /// Goes on with what left.
+    pub fn resume(&mut self) -> Step {
+        let over = self.stack.resume();
+        self.step(over)
+    }
+
+    fn step(&mut self, over: bool) -> Step {
+        if !over {
+            return Step::Left;
+        }
+        self.host().gauge.stop();
+        self.host().exchange = None;
+        Step::Over
+    }
+
+    fn run(&mut self, job: Job, queued: Duration, leave: Leave) {
+        let exchange = self.host().exchange.insert(Exchange::new(job.request, job.responder, queued, leave));
+        let request = &raw const exchange.request;
+        if let Some(vm) = &mut self.vm {
+            self.ended = vm.call(request);
+        }
+        self.served += 1;
+    }
+
+    /// How long the last call took.
+    pub fn took(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    /// Why it should be renewed before the next call, if it should.
+    pub fn worn(&self, settings: &Settings) -> Option<&'static str> {
+        if self.broken.is_some() || self.vm.is_none() {
+            Some("the application did not load")
+        } else if self.ended == Ended::Spoilt {
+            Some("a request used up its time or its memory")
+        } else if settings.fresh {
+            Some("a fresh interpreter for each request")
+        } else if settings.max_requests > 0 && self.served >= settings.max_requests {
+            Some("it has served its number of requests")
+        } else {
+            None
+        }
+    }
+
+    /// Throws the interpreter away and loads the application into a new one.
+    pub fn renew(&mut self, settings: &Settings) -> Result<(), Box<AppError>> {
+        self.vm = None;
+        self.served = 0;
+        self.ended = Ended::Well;
+        let opened = self.open(settings);
+        self.broken = opened.as_ref().err().cloned();
+        self.vm = opened.ok();
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn open(&mut self, settings: &Settings) -> Result<Vm, Box<AppError>> {
+        let now = Instant::now();
+        let clock = self.host().clock;
+        self.host().gauge.start(clock.at(now), clock.at(now + LOAD_TIME));
+        let (host, bytes, rackup) = (self.host, settings.memory_bytes, settings.rackup.clone());
+        let mut opened = None;
+        let place = NonNull::from(&mut opened);
+        let mut work = OpenWork { host, place };
+        // Deeply nested source needs the deep stack as much as deep calls do.
+        self.stack.begin(move |_| work.run(bytes, &rackup));
+        self.host().gauge.stop();
+        opened.unwrap_or_else(|| Err(Box::default()))
+    }
+
+    /// Bytes of memory the interpreter holds.
+    pub fn used_bytes(&self) -> usize {
+        self.vm.as_ref().map_or(0, Vm::used_bytes)
+    }
+}
+
+/// The opening of an interpreter, carried onto the deep stack.
+struct OpenWork {
+    host: NonNull<Host>,
+    place: NonNull<Option<Result<Vm, Box<AppError>>>>,
+}
+
+impl OpenWork {
+    fn run(&mut self, memory_bytes: usize, rackup: &std::path::Path) {
+        let opened = Vm::open(self.host, memory_bytes, rackup);
+        // SAFETY: the place lies in the frame of `Interpreter::open`, which waits for this work: opening never leaves.
+        unsafe { *self.place.as_mut() = Some(opened) };
+    }
+}
+
+impl Drop for Interpreter {
+    fn drop(&mut self) {
+        // The interpreter first: closing it still uses the host.
+        self.vm = None;
+        // SAFETY: it was leaked from a box in `new`, and nobody else holds it.
+        drop(unsafe { Box::from_raw(self.host.as_ptr()) });
+    }
+}

@@ -1,0 +1,33 @@
+//! A request on its way to an interpreter.
+
+use std::time::Instant;
+
+use engine::queue;
+use engine::{Fault, Request, Responder};
+
+/// A request and the way back of its answer.
+pub struct Job {
+    /// The request.
+    pub request: Request,
+    /// The way back.
+    pub responder: Responder,
+    /// When it was handed in.
+    pub offered: Instant,
+}
+
+impl Job {
+    /// Answers it without running it.
+    pub fn refuse(self, fault: Fault) {
+        self.responder.send(Err(fault), self.offered.elapsed());
+    }
+}
+
+impl queue::Job for Job {
+    fn is_abandoned(&self) -> bool {
+        self.responder.is_abandoned()
+    }
+
+    fn wait_ends(&self) -> Instant {
+        self.request.queue_deadline
+    }
+}

@@ -1,0 +1,41 @@
+//! The body of the request, read by position: it is complete, in memory or in a file.
+
+use std::os::unix::fs::FileExt;
+
+use engine::Input;
+
+use super::{Arg, Context, Outcome, Value, arg, raise};
+
+/// One read hands over at most this much; Ruby asks again.
+const READ_BYTES_MAX: u64 = 1 << 20;
+
+/// input_read(position, length) → String, empty at the end
+pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let position = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
+    let wanted = u64::try_from(arg(args, 1).int()?).unwrap_or(0).min(READ_BYTES_MAX);
+    let Some(exchange) = &mut context.exchange else { return Ok(Value::Str(Vec::new())) };
+    if matches!(exchange.request.input, Input::File(..)) {
+        exchange.leave();
+    }
+    match &exchange.request.input {
+        Input::Memory(bytes) => {
+            let begin = usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
+            let end = begin.saturating_add(wanted as usize).min(bytes.len());
+            Ok(Value::Str(bytes[begin..end].to_vec()))
+        }
+        Input::File(file, length) => {
+            let count = wanted.min(length.saturating_sub(position));
+            let mut out = vec![0; count as usize];
+            file.read_exact_at(&mut out, position)
+                .map_err(|error| raise("IOError", format!("the request's body cannot be read: {error}")))?;
+            Ok(Value::Str(out))
+        }
+        Input::Empty | Input::Stream(_) => Ok(Value::Str(Vec::new())),
+    }
+}
+
+/// input_size
+pub fn size(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    let length = context.exchange.as_ref().and_then(|exchange| exchange.request.input.len());
+    Ok(Value::Int(length.unwrap_or(0) as i64))
+}

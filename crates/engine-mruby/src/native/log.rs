@@ -1,0 +1,34 @@
+//! What the application prints, and what it may know of where it runs.
+
+use std::env;
+use std::os::unix::ffi::OsStrExt;
+
+use super::{Arg, Context, Outcome, Value, arg};
+use crate::tree::Tree;
+
+/// log(level, text): one line of the server's log, with the id of the request.
+pub fn log(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let text = arg(args, 1).text()?;
+    let request = context.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
+    let line = text.trim_end_matches('\n');
+    match arg(args, 0).bytes()? {
+        b"error" => tracing::error!(target: "app", request, "{line}"),
+        b"warn" => tracing::warn!(target: "app", request, "{line}"),
+        b"debug" => tracing::debug!(target: "app", request, "{line}"),
+        _ => tracing::info!(target: "app", request, "{line}"),
+    }
+    Ok(Value::Nil)
+}
+
+/// The environment's name, such as `production`.
+pub fn environment(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(context.shared.environment.clone().into_bytes()))
+}
+
+/// The process's environment variables, for ENV.
+pub fn environment_variables(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    let text = |part: &std::ffi::OsStr| Tree::Str(part.as_bytes().to_vec());
+    let mut out = Vec::new();
+    Tree::Hash(env::vars_os().map(|(name, value)| (text(&name), text(&value))).collect()).encode(&mut out);
+    Ok(Value::Tree(out))
+}

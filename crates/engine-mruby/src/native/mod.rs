@@ -1,0 +1,205 @@
+//! The functions that Rust gives to Ruby: a table of rows, each a name and a plain, safe Rust function.
+//! To add one is to add a row; the Ruby files under `ruby/` dress them as the library that people know.
+
+mod float;
+mod input;
+mod json;
+mod log;
+mod path;
+mod random;
+mod store;
+mod text;
+mod time;
+
+use std::ffi::CStr;
+
+use crate::exchange::Exchange;
+use crate::shared::Shared;
+
+/// The most arguments of a native function, its receiver included.
+pub const ARGUMENTS_MAX: usize = 13;
+
+/// An argument from Ruby.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arg<'a> {
+    /// nil
+    Nil,
+    /// true and false
+    Bool(bool),
+    /// Integer
+    Int(i64),
+    /// Float
+    Float(f64),
+    /// String
+    Str(&'a [u8]),
+    /// Symbol
+    Sym(&'a [u8]),
+    /// Array, Hash and, where a row says so, any object: see `tree.rs`.
+    Tree(&'a [u8]),
+}
+
+/// A result for Ruby.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// nil
+    Nil,
+    /// Integer
+    Int(i64),
+    /// Float
+    Float(f64),
+    /// String
+    Str(Vec<u8>),
+    /// The bytes of a tree.
+    Tree(Vec<u8>),
+}
+
+/// An exception to be raised in Ruby.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// Its class, with `::` where it is in a module.
+    pub class: &'static str,
+    /// Its message.
+    pub message: String,
+}
+
+/// A result or an exception.
+pub type Outcome = Result<Value, Raise>;
+
+/// An exception of this class and message.
+pub fn raise(class: &'static str, message: impl Into<String>) -> Raise {
+    Raise { class, message: message.into() }
+}
+
+/// What a native function may touch.
+pub struct Context<'a> {
+    /// What all interpreters share.
+    pub shared: &'a Shared,
+    /// The request under way; none while the application is loaded.
+    pub exchange: Option<&'a mut Exchange>,
+}
+
+/// One native function.
+pub struct Native {
+    /// The class or module it belongs to.
+    pub owner: &'static CStr,
+    /// Its name in Ruby.
+    pub name: &'static CStr,
+    /// A method of instances, with the receiver as argument 0, or a function of the module.
+    pub method: bool,
+    /// Objects among its arguments are taken as JSON would print them.
+    pub json: bool,
+    /// What it does.
+    pub run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
+}
+
+const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
+    Native { owner: c"FoolsGold::Native", name, method: false, json: false, run }
+}
+
+const fn method(
+    owner: &'static CStr,
+    name: &'static CStr,
+    run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
+) -> Native {
+    Native { owner, name, method: true, json: false, run }
+}
+
+const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
+    Native { owner: c"FoolsGold::Native", name, method: false, json: true, run }
+}
+
+/// All of them; Ruby knows a function by its place here.
+pub static TABLE: &[Native] = &[
+    method(c"Float", c"to_s", float::to_s),
+    method(c"Float", c"inspect", float::to_s),
+    json(c"json_generate", json::generate),
+    json(c"json_pretty", json::pretty),
+    function(c"json_parse", json::parse),
+    function(c"random_bytes", random::bytes),
+    function(c"random_number", random::number),
+    function(c"uuid", random::uuid),
+    function(c"strftime", time::strftime),
+    function(c"httpdate", time::httpdate),
+    function(c"parse_httpdate", time::parse_httpdate),
+    function(c"monotonic", time::monotonic),
+    function(c"sleep", time::sleep),
+    function(c"html_escape", text::html_escape),
+    function(c"html_unescape", text::html_unescape),
+    function(c"form_escape", text::form_escape),
+    function(c"form_unescape", text::form_unescape),
+    function(c"url_escape", text::url_escape),
+    function(c"url_unescape", text::url_unescape),
+    function(c"requests_count", store::requests_count),
+    function(c"requests_increment", store::requests_increment),
+    function(c"store_get", store::get),
+    function(c"store_set", store::set),
+    function(c"store_delete", store::delete),
+    function(c"store_increment", store::increment),
+    function(c"store_clear", store::clear),
+    function(c"store_size", store::size),
+    function(c"input_read", input::read),
+    function(c"input_size", input::size),
+    function(c"log", log::log),
+    function(c"environment", log::environment),
+    function(c"environment_variables", log::environment_variables),
+    function(c"file_read", path::read),
+    function(c"file_stat", path::stat),
+    function(c"file_expand", path::expand),
+    function(c"dir_entries", path::entries),
+];
+
+impl<'a> Arg<'a> {
+    /// The bytes of a String or Symbol; else a TypeError.
+    pub fn bytes(self) -> Result<&'a [u8], Raise> {
+        match self {
+            Arg::Str(bytes) | Arg::Sym(bytes) => Ok(bytes),
+            other => Err(raise("TypeError", format!("expected a String, got {}", other.kind()))),
+        }
+    }
+
+    /// As `bytes`, as UTF-8; what is not becomes U+FFFD.
+    pub fn text(self) -> Result<std::borrow::Cow<'a, str>, Raise> {
+        self.bytes().map(String::from_utf8_lossy)
+    }
+
+    /// An Integer; a Float is cut off.
+    pub fn int(self) -> Result<i64, Raise> {
+        match self {
+            Arg::Int(number) => Ok(number),
+            Arg::Float(number) => Ok(number as i64),
+            other => Err(raise("TypeError", format!("expected an Integer, got {}", other.kind()))),
+        }
+    }
+
+    /// A number.
+    pub fn number(self) -> Result<f64, Raise> {
+        match self {
+            Arg::Int(number) => Ok(number as f64),
+            Arg::Float(number) => Ok(number),
+            other => Err(raise("TypeError", format!("expected a number, got {}", other.kind()))),
+        }
+    }
+
+    /// Neither nil nor false.
+    pub fn truthy(self) -> bool {
+        !matches!(self, Arg::Nil | Arg::Bool(false))
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Arg::Nil => "nil",
+            Arg::Bool(true) => "true",
+            Arg::Bool(false) => "false",
+            Arg::Int(_) => "an Integer",
+            Arg::Float(_) => "a Float",
+            Arg::Str(_) => "a String",
+            Arg::Sym(_) => "a Symbol",
+            Arg::Tree(_) => "an Array or a Hash",
+        }
+    }
+}
+
+/// The argument at a place; nil where there is none, as in Ruby's optional parameters.
+pub fn arg<'a>(args: &[Arg<'a>], at: usize) -> Arg<'a> {
+    args.get(at).copied().unwrap_or(Arg::Nil)
+}

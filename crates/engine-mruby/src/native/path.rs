@@ -1,0 +1,93 @@
+//! Files, for reading: enough for `require`, templates and assets.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use crate::tree::Tree;
+
+fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
+    let bytes = value.bytes()?;
+    if bytes.contains(&0) {
+        return Err(raise("ArgumentError", "string contains null byte"));
+    }
+    Ok(Path::new(OsStr::from_bytes(bytes)))
+}
+
+fn failed(error: &io::Error, path: &Path) -> Raise {
+    let class = match error.kind() {
+        io::ErrorKind::NotFound => "Errno::ENOENT",
+        io::ErrorKind::PermissionDenied => "Errno::EACCES",
+        _ => "IOError",
+    };
+    raise(class, format!("{error}: {}", path.display()))
+}
+
+/// File.read(path)
+pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = path(arg(args, 0))?;
+    let length = fs::metadata(path).map_err(|error| failed(&error, path))?.len();
+    // The bytes exist twice for a moment; beyond this the interpreter could not hold them anyway.
+    if length > context.shared.memory_bytes as u64 {
+        return Err(raise("NoMemoryError", format!("{} is larger than the interpreter's memory", path.display())));
+    }
+    fs::read(path).map(Value::Str).map_err(|error| failed(&error, path))
+}
+
+/// stat(path) → [kind, size, modified, readable], or nil where there is nothing
+pub fn stat(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = path(arg(args, 0))?;
+    let Ok(meta) = fs::metadata(path) else { return Ok(Value::Nil) };
+    let kind = match () {
+        () if meta.is_file() => "file",
+        () if meta.is_dir() => "directory",
+        () => "other",
+    };
+    let since = meta.modified().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let readable = if meta.is_dir() { fs::read_dir(path).is_ok() } else { fs::File::open(path).is_ok() };
+    let mut out = Vec::new();
+    Tree::Array(vec![
+        Tree::Str(kind.into()),
+        Tree::Int(meta.len() as i64),
+        Tree::Float(since.map_or(0.0, |since| since.as_secs_f64())),
+        Tree::Bool(readable),
+    ])
+    .encode(&mut out);
+    Ok(Value::Tree(out))
+}
+
+/// expand(path, base or nil): absolute, without `.` and `..`, by the text alone.
+pub fn expand(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let given = path(arg(args, 0))?;
+    let base = match arg(args, 1) {
+        Arg::Nil => PathBuf::new(),
+        base => path(base)?.to_owned(),
+    };
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let mut out = PathBuf::from("/");
+    for component in here.join(base).join(given).components() {
+        match component {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Normal(part) => out.push(part),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(Value::Str(out.as_os_str().as_bytes().to_vec()))
+}
+
+/// entries(path): the names in a folder, sorted
+pub fn entries(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = path(arg(args, 0))?;
+    let listed = fs::read_dir(path).map_err(|error| failed(&error, path))?;
+    let mut names: Vec<Vec<u8>> = listed.flatten().map(|entry| entry.file_name().as_bytes().to_vec()).collect();
+    names.sort();
+    let mut out = Vec::new();
+    Tree::Array(names.into_iter().map(Tree::Str).collect()).encode(&mut out);
+    Ok(Value::Tree(out))
+}

@@ -1,0 +1,95 @@
+//! The shared store and the shared counter, as Ruby sees them.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use crate::store::Refused;
+use crate::tree::Tree;
+
+/// The counter of requests.
+pub fn requests_count(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Int(context.shared.requests.load(Ordering::Relaxed) as i64))
+}
+
+/// Adds to the counter of requests; its new value.
+pub fn requests_increment(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let by = if args.is_empty() { 1 } else { arg(args, 0).int()? };
+    let Ok(by) = u64::try_from(by) else {
+        return Err(raise("ArgumentError", "the counter of requests only goes up"));
+    };
+    Ok(Value::Int((context.shared.requests.fetch_add(by, Ordering::Relaxed) + by) as i64))
+}
+
+fn key<'a>(args: &[Arg<'a>]) -> Result<&'a [u8], Raise> {
+    arg(args, 0).bytes().map_err(|error| raise("TypeError", format!("a key of the store: {}", error.message)))
+}
+
+fn ttl(value: Arg<'_>) -> Result<Option<Duration>, Raise> {
+    if value == Arg::Nil {
+        return Ok(None);
+    }
+    let seconds = value.number()?;
+    // A century: beyond that an Instant may not reach.
+    if !(0.0..=3.2e9).contains(&seconds) {
+        return Err(raise("ArgumentError", format!("ttl is {seconds} seconds, but must be from 0 to 3200000000")));
+    }
+    Ok(Some(Duration::from_secs_f64(seconds)))
+}
+
+fn encode(value: Arg<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    match value {
+        Arg::Nil => Tree::Nil.encode(&mut out),
+        Arg::Bool(value) => Tree::Bool(value).encode(&mut out),
+        Arg::Int(number) => Tree::Int(number).encode(&mut out),
+        Arg::Float(number) => Tree::Float(number).encode(&mut out),
+        Arg::Str(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
+        Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
+        Arg::Tree(bytes) => out.extend_from_slice(bytes),
+    }
+    out
+}
+
+fn refused(why: Refused) -> Raise {
+    match why {
+        Refused::Full => raise("FoolsGold::Store::Full", "the store has no room for this value"),
+        Refused::NotAnInteger => raise("TypeError", "the value of this key is not an Integer"),
+        Refused::Overflow => raise("RangeError", "the sum does not fit in 64 bits"),
+    }
+}
+
+/// get(key)
+pub fn get(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(context.shared.store.get(key(args)?).map_or(Value::Nil, Value::Tree))
+}
+
+/// set(key, value, ttl)
+pub fn set(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let value = encode(arg(args, 1));
+    context.shared.store.set(key(args)?, value, ttl(arg(args, 2))?).map_err(refused)?;
+    Ok(Value::Nil)
+}
+
+/// delete(key)
+pub fn delete(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(context.shared.store.delete(key(args)?).map_or(Value::Nil, Value::Tree))
+}
+
+/// increment(key, by, ttl)
+pub fn increment(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let by = arg(args, 1).int()?;
+    let sum = context.shared.store.increment(key(args)?, by, ttl(arg(args, 2))?).map_err(refused)?;
+    Ok(Value::Int(sum))
+}
+
+/// clear
+pub fn clear(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    context.shared.store.clear();
+    Ok(Value::Nil)
+}
+
+/// size
+pub fn size(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Int(context.shared.store.len() as i64))
+}

@@ -1,0 +1,55 @@
+//! Escaping for HTML and URLs, as CGI, ERB::Util, URI and Rack::Utils name it.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
+
+use super::{Arg, Context, Outcome, Value, arg};
+
+/// What stands for itself in a URL: RFC 3986 section 2.3.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The same for a form (CGI.escape leaves `*` and escapes `~` in old Rubies; since 2.5 `~` stands for itself).
+const FORM: &AsciiSet = &UNRESERVED.remove(b'*');
+
+/// CGI.escapeHTML: & < > " '
+pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    for byte in bytes {
+        match byte {
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'"' => out.extend_from_slice(b"&quot;"),
+            b'\'' => out.extend_from_slice(b"&#39;"),
+            other => out.push(*other),
+        }
+    }
+    Ok(Value::Str(out))
+}
+
+/// CGI.unescapeHTML
+pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let text = arg(args, 0).text()?;
+    Ok(Value::Str(html_escape::decode_html_entities(&text).into_owned().into_bytes()))
+}
+
+/// CGI.escape: a space is a plus sign.
+pub fn form_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let escaped = percent_encode(arg(args, 0).bytes()?, FORM).to_string();
+    Ok(Value::Str(escaped.replace("%20", "+").into_bytes()))
+}
+
+/// CGI.unescape
+pub fn form_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let spaced: Vec<u8> = arg(args, 0).bytes()?.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    Ok(Value::Str(percent_decode(&spaced).collect()))
+}
+
+/// ERB::Util.url_encode: a space is %20.
+pub fn url_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(percent_encode(arg(args, 0).bytes()?, UNRESERVED).to_string().into_bytes()))
+}
+
+/// Decodes %xx and nothing else.
+pub fn url_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(percent_decode(arg(args, 0).bytes()?).collect()))
+}

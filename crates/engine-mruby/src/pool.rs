@@ -1,0 +1,199 @@
+//! All interpreters, the queue before them and the threads behind them.
+//!
+//! A request is run in the thread that hands it in while the application answers quickly and an interpreter is idle:
+//! no other thread has to wake up. When it turns out to be long it goes on in a runner, of which there is one for each
+//! interpreter; so a long request holds neither the I/O thread nor any other request.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use engine::queue::{Offer, Queue};
+use engine::{Engine, Fault, Reply, Request, Status, reply};
+
+use crate::Settings;
+use crate::interpreter::{Interpreter, Place, Step};
+use crate::job::Job;
+use crate::watchdog::Watchdog;
+
+/// Answers that are expected to take longer than this go to a runner at once: a wake-up costs a tenth of it.
+const SHORT: Duration = Duration::from_micros(200);
+/// Runners need little stack: Ruby runs on a stack of its own.
+const RUNNER_STACK_BYTES: usize = 256 << 10;
+
+/// What a runner is given.
+enum Task {
+    Begin(Box<Interpreter>, Job),
+    Resume(Box<Interpreter>),
+    Renew(Box<Interpreter>),
+}
+
+/// The engine.
+pub struct Pool {
+    /// Idle interpreters and waiting requests.
+    pub queue: Queue<Box<Interpreter>, Job>,
+    settings: Settings,
+    tasks: Sender<Task>,
+    watchdog: Arc<Watchdog>,
+    /// A decaying maximum of recent service times, in nanoseconds.
+    expected: AtomicU64,
+    served: AtomicU64,
+    restarts: AtomicU64,
+}
+
+impl Pool {
+    /// Starts the runners and takes in the interpreters, which have the application loaded.
+    pub fn start(
+        settings: Settings,
+        interpreters: Vec<Box<Interpreter>>,
+        watchdog: Arc<Watchdog>,
+    ) -> std::io::Result<Arc<Pool>> {
+        // One place per interpreter: each is in at most one task, so that sending never waits.
+        let (tasks, inbox) = bounded(interpreters.len());
+        let pool = Arc::new(Pool {
+            queue: Queue::new(settings.queue_places),
+            settings,
+            tasks,
+            watchdog,
+            expected: AtomicU64::new(0),
+            served: AtomicU64::new(0),
+            restarts: AtomicU64::new(0),
+        });
+        for interpreter in interpreters {
+            let (weak, inbox) = (Arc::downgrade(&pool), inbox.clone());
+            thread::Builder::new()
+                .name(format!("mruby {}", interpreter.number))
+                .stack_size(RUNNER_STACK_BYTES)
+                .spawn(move || run(&weak, &inbox))?;
+            pool.queue.release(interpreter);
+        }
+        pool.watchdog.attend(Arc::downgrade(&pool));
+        Ok(pool)
+    }
+
+    fn place(&self) -> Place {
+        let short = self.expected.load(Ordering::Relaxed) < SHORT.as_nanos() as u64;
+        if short { Place::Here } else { Place::Runner }
+    }
+
+    /// Takes note of a service time: a longer one counts at once, shorter ones bring the expectation down slowly.
+    fn learn(&self, took: Duration) {
+        let took = took.as_nanos() as u64;
+        let expected = self.expected.load(Ordering::Relaxed);
+        self.expected.store(took.max(expected - expected / 32), Ordering::Relaxed);
+        self.served.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The call is over: makes the interpreter ready again, and finds what it does next.
+    fn next(&self, mut interpreter: Box<Interpreter>, place: Place) -> Option<Task> {
+        self.learn(interpreter.took());
+        if let Some(why) = interpreter.worn(&self.settings) {
+            if place == Place::Here {
+                return Some(Task::Renew(interpreter));
+            }
+            self.renew(&mut interpreter, why);
+        }
+        self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job))
+    }
+
+    fn renew(&self, interpreter: &mut Interpreter, why: &str) {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+        let begin = Instant::now();
+        let held = interpreter.used_bytes();
+        match interpreter.renew(&self.settings) {
+            Ok(()) => {
+                let number = interpreter.number;
+                tracing::debug!(target: "engine", number, why, held_bytes = held, took = ?begin.elapsed(), "interpreter renewed");
+            }
+            Err(error) => {
+                tracing::error!(target: "engine", number = interpreter.number, "the application does not load any more: {}: {}",
+                    error.class, error.message);
+            }
+        }
+    }
+
+    /// One task to its end, and what follows from it.
+    fn work(&self, task: Task) -> Option<Task> {
+        let (mut interpreter, step) = match task {
+            Task::Begin(mut interpreter, job) => {
+                let step = interpreter.begin(job, Place::Runner);
+                (interpreter, step)
+            }
+            Task::Resume(mut interpreter) => {
+                let step = interpreter.resume();
+                (interpreter, step)
+            }
+            Task::Renew(mut interpreter) => {
+                if let Some(why) = interpreter.worn(&self.settings) {
+                    self.renew(&mut interpreter, why);
+                }
+                return self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job));
+            }
+        };
+        while step == Step::Left && interpreter.resume() == Step::Left {}
+        self.watchdog.wake();
+        self.next(interpreter, Place::Runner)
+    }
+
+    /// Hands a task to a runner. There is always room, and always a runner.
+    fn hand_over(&self, task: Task) {
+        if let Err(refused) = self.tasks.send(task) {
+            if let Task::Begin(_, job) = refused.into_inner() {
+                job.refuse(Fault::Broken("the interpreters' threads are gone".into()));
+            }
+        }
+    }
+
+    fn run_here(&self, mut interpreter: Box<Interpreter>, job: Job) {
+        let task = match interpreter.begin(job, Place::Here) {
+            Step::Left => Some(Task::Resume(interpreter)),
+            Step::Over => self.next(interpreter, Place::Here),
+        };
+        if let Some(task) = task {
+            self.hand_over(task);
+        }
+    }
+}
+
+/// A runner's life: it ends with the pool.
+fn run(pool: &Weak<Pool>, inbox: &Receiver<Task>) {
+    while let Ok(first) = inbox.recv() {
+        let mut task = Some(first);
+        while let Some(now) = task {
+            let Some(pool) = pool.upgrade() else { return };
+            task = pool.work(now);
+        }
+    }
+}
+
+impl Engine for Pool {
+    fn call(&self, request: Request) -> Reply {
+        let (responder, reply) = reply::pair();
+        self.watchdog.wake();
+        match self.queue.offer(Job { request, responder, offered: Instant::now() }) {
+            Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job),
+            Offer::Run(interpreter, job) => self.hand_over(Task::Begin(interpreter, job)),
+            Offer::Queued => {}
+            Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),
+            Offer::Closed(job) => job.refuse(Fault::Stopping),
+        }
+        reply
+    }
+
+    fn status(&self) -> Status {
+        let depth = self.queue.depth();
+        Status {
+            capacity: self.settings.interpreters,
+            idle: depth.idle,
+            queued: depth.waiting,
+            served: self.served.load(Ordering::Relaxed),
+            restarts: self.restarts.load(Ordering::Relaxed),
+        }
+    }
+
+    fn close(&self) {
+        self.queue.close();
+    }
+}

@@ -1,0 +1,72 @@
+//! A stack of its own for running Ruby, so that a call which turns out to be long can be taken off the I/O thread
+//! where it began and go on in another thread, in the middle of whatever it does.
+
+use std::io;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+/// Room for the deepest nesting of calls that the interpreter allows (MRB_CALL_LEVEL_MAX) with a margin. Only what is
+/// used of it ever becomes memory.
+const STACK_BYTES: usize = 16 << 20;
+
+/// What a piece of work gets: the means to leave its thread.
+pub struct Leave(*const Yielder<(), ()>);
+
+impl Leave {
+    /// Nowhere to leave to.
+    pub const fn nowhere() -> Leave {
+        Leave(std::ptr::null())
+    }
+
+    /// Comes back in another thread.
+    pub fn leave(&self) {
+        if self.0.is_null() {
+            return;
+        }
+        // SAFETY: the yielder lives in the frame of the coroutine that runs this very code, so it is still there.
+        unsafe { (*self.0).suspend(()) }
+    }
+}
+
+type Work = Coroutine<(), (), (), DefaultStack>;
+
+/// A stack, either free or with work under way on it.
+pub struct Stack {
+    free: Option<DefaultStack>,
+    work: Option<Work>,
+}
+
+// SAFETY: a suspended coroutine may be resumed in another thread as long as nothing on its stack belongs to the thread
+// it left. Its frames are the interpreter's C code, which uses no thread-local storage, and this crate's callbacks,
+// which hold no guard, span or thread-local reference across `Leave::leave`.
+unsafe impl Send for Stack {}
+
+impl Stack {
+    /// Reserves the memory.
+    pub fn new() -> io::Result<Stack> {
+        Ok(Stack { free: Some(DefaultStack::new(STACK_BYTES)?), work: None })
+    }
+
+    /// Runs `work` until it ends (true) or leaves (false).
+    pub fn begin(&mut self, work: impl FnOnce(Leave) + 'static) -> bool {
+        let Some(stack) = self.free.take() else { return true };
+        self.work = Some(Coroutine::with_stack(stack, move |yielder, ()| work(Leave(yielder))));
+        self.resume()
+    }
+
+    /// Goes on with work that left.
+    pub fn resume(&mut self) -> bool {
+        let Some(mut work) = self.work.take() else { return true };
+        match work.resume(()) {
+            CoroutineResult::Yield(()) => {
+                self.work = Some(work);
+                false
+            }
+            CoroutineResult::Return(()) => {
+                self.free = Some(work.into_stack());
+                true
+            }
+        }
+    }
+}

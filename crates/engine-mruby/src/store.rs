@@ -1,0 +1,203 @@
+//! The key-value store that all interpreters share. Values are trees of bytes, copied in and out, so that no object is
+//! ever in two interpreters. Sharded, so that two of them rarely meet at one lock.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::tree;
+
+const SHARDS: usize = 16;
+/// All keys and values together; a value that would pass it is refused.
+pub const BYTES_MAX: usize = 256 << 20;
+
+struct Entry {
+    value: Vec<u8>,
+    expires: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Shard {
+    entries: HashMap<Vec<u8>, Entry>,
+    bytes: usize,
+    inserts: usize,
+}
+
+/// The store.
+pub struct Store {
+    shards: [Mutex<Shard>; SHARDS],
+    hasher: RandomState,
+    shard_bytes_max: usize,
+}
+
+/// Why a value was not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The store has no room for it.
+    Full,
+    /// It is not an integer, and so cannot be counted up.
+    NotAnInteger,
+    /// The sum is beyond 64 bits.
+    Overflow,
+}
+
+impl Store {
+    /// An empty store for `bytes_max` bytes of keys and values.
+    pub fn new(bytes_max: usize) -> Store {
+        Store { shards: Default::default(), hasher: RandomState::new(), shard_bytes_max: bytes_max / SHARDS }
+    }
+
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
+        let index = (self.hasher.hash_one(key) % SHARDS as u64) as usize;
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value of a key, as a tree.
+    pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut shard = self.shard(key);
+        shard.drop_if_expired(key, Instant::now());
+        shard.entries.get(key).map(|entry| entry.value.clone())
+    }
+
+    /// Sets a key; with a time to live, until then.
+    pub fn set(&self, key: &[u8], value: Vec<u8>, ttl: Option<Duration>) -> Result<(), Refused> {
+        let mut shard = self.shard(key);
+        shard.put(key, value, ttl.map(|ttl| Instant::now() + ttl), self.shard_bytes_max)
+    }
+
+    /// Removes a key; its value.
+    pub fn delete(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut shard = self.shard(key);
+        shard.drop_if_expired(key, Instant::now());
+        shard.remove(key)
+    }
+
+    /// Adds to an integer in one step; a key that is not there counts as 0. A time to live applies where the key is
+    /// new, so that a window of a rate limit ends when it should.
+    pub fn increment(&self, key: &[u8], by: i64, ttl: Option<Duration>) -> Result<i64, Refused> {
+        let now = Instant::now();
+        let mut shard = self.shard(key);
+        shard.drop_if_expired(key, now);
+        let (old, expires) = match shard.entries.get(key) {
+            None => (0, ttl.map(|ttl| now + ttl)),
+            Some(entry) => (tree::as_integer(&entry.value).ok_or(Refused::NotAnInteger)?, entry.expires),
+        };
+        let new = old.checked_add(by).ok_or(Refused::Overflow)?;
+        shard.put(key, tree::integer(new), expires, self.shard_bytes_max)?;
+        Ok(new)
+    }
+
+    /// Removes everything.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            *shard.lock().unwrap_or_else(PoisonError::into_inner) = Shard::default();
+        }
+    }
+
+    /// How many keys there are that have not expired.
+    pub fn len(&self) -> usize {
+        let now = Instant::now();
+        let count = |shard: &Mutex<Shard>| {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.sweep(now);
+            shard.entries.len()
+        };
+        self.shards.iter().map(count).sum()
+    }
+}
+
+impl Shard {
+    fn drop_if_expired(&mut self, key: &[u8], now: Instant) {
+        let expired = |entry: &Entry| entry.expires.is_some_and(|expires| expires <= now);
+        if self.entries.get(key).is_some_and(expired) {
+            self.remove(key);
+        }
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+        let entry = self.entries.remove(key)?;
+        self.bytes -= key.len() + entry.value.len();
+        Some(entry.value)
+    }
+
+    fn put(&mut self, key: &[u8], value: Vec<u8>, expires: Option<Instant>, max: usize) -> Result<(), Refused> {
+        self.inserts += 1;
+        // Now and then all that has expired goes, whether it was asked for again or not.
+        if self.inserts.is_multiple_of(1024) {
+            self.sweep(Instant::now());
+        }
+        let needed = key.len() + value.len();
+        let replaced = self.entries.get(key).map_or(0, |entry| key.len() + entry.value.len());
+        if self.bytes - replaced + needed > max {
+            self.sweep(Instant::now());
+        }
+        let replaced = self.entries.get(key).map_or(0, |entry| key.len() + entry.value.len());
+        if self.bytes - replaced + needed > max {
+            return Err(Refused::Full);
+        }
+        self.bytes = self.bytes - replaced + needed;
+        self.entries.insert(key.to_vec(), Entry { value, expires });
+        Ok(())
+    }
+
+    fn sweep(&mut self, now: Instant) {
+        let mut freed = 0;
+        self.entries.retain(|key, entry| {
+            let keep = entry.expires.is_none_or(|expires| expires > now);
+            if !keep {
+                freed += key.len() + entry.value.len();
+            }
+            keep
+        });
+        self.bytes -= freed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_can_be_read_replaced_and_deleted() {
+        let store = Store::new(1 << 20);
+        assert_eq!(store.get(b"k"), None);
+        store.set(b"k", b"1".to_vec(), None).unwrap();
+        store.set(b"k", b"22".to_vec(), None).unwrap();
+        assert_eq!(store.get(b"k"), Some(b"22".to_vec()));
+        assert_eq!(store.len(), 1);
+        assert_eq!(store.delete(b"k"), Some(b"22".to_vec()));
+        assert_eq!(store.delete(b"k"), None);
+        assert!(store.shards.iter().all(|shard| shard.lock().unwrap().bytes == 0));
+    }
+
+    #[test]
+    fn an_expired_value_is_gone() {
+        let store = Store::new(1 << 20);
+        store.set(b"k", b"1".to_vec(), Some(Duration::ZERO)).unwrap();
+        assert_eq!(store.get(b"k"), None);
+        assert_eq!(store.len(), 0);
+    }
+
+    #[test]
+    fn increments_keep_the_first_expiry_and_refuse_other_values() {
+        let store = Store::new(1 << 20);
+        assert_eq!(store.increment(b"n", 2, Some(Duration::from_secs(60))), Ok(2));
+        assert_eq!(store.increment(b"n", 3, None), Ok(5));
+        assert!(store.shard(b"n").entries[b"n".as_slice()].expires.is_some());
+        store.set(b"s", b"s\0\0\0\0".to_vec(), None).unwrap();
+        assert_eq!(store.increment(b"s", 1, None), Err(Refused::NotAnInteger));
+        store.set(b"m", tree::integer(i64::MAX), None).unwrap();
+        assert_eq!(store.increment(b"m", 1, None), Err(Refused::Overflow));
+    }
+
+    #[test]
+    fn a_full_store_refuses_and_keeps_what_it_has() {
+        let store = Store::new(SHARDS * 10);
+        assert_eq!(store.set(b"k", vec![0; 100], None), Err(Refused::Full));
+        store.set(b"k", vec![0; 9], None).unwrap();
+        assert_eq!(store.set(b"k", vec![0; 10], None), Err(Refused::Full));
+        assert_eq!(store.get(b"k"), Some(vec![0; 9]));
+    }
+}

@@ -1,0 +1,93 @@
+//! The mirror of c/fg.h: types and functions of the border to C, and nothing else.
+
+use std::ffi::{c_char, c_int, c_void};
+
+/// An interpreter, seen only by address.
+#[repr(C)]
+pub struct FgVm {
+    _opaque: [u8; 0],
+}
+
+/// Tags of [`FgValue`].
+pub mod tag {
+    pub const NIL: u8 = 0;
+    pub const FALSE: u8 = 1;
+    pub const TRUE: u8 = 2;
+    pub const INT: u8 = 3;
+    pub const FLOAT: u8 = 4;
+    pub const STR: u8 = 5;
+    pub const SYM: u8 = 6;
+    pub const TREE: u8 = 7;
+    pub const ERROR: u8 = 8;
+}
+
+/// A value on its way over the border.
+#[repr(C)]
+pub struct FgValue {
+    pub tag: u8,
+    pub integer: i64,
+    pub number: f64,
+    pub bytes: *const c_char,
+    pub length: usize,
+    pub klass: *const c_char,
+    pub klass_length: usize,
+}
+
+/// One pair of an environment.
+#[repr(C)]
+pub struct FgPair {
+    pub key: u32,
+    pub name: *const c_char,
+    pub name_length: usize,
+    pub bytes: *const c_char,
+    pub length: usize,
+}
+
+/// A pair whose key is not in the interpreter's table.
+pub const NO_KEY: u32 = u32::MAX;
+
+/// A native function as C wants it described.
+#[repr(C)]
+pub struct FgNative {
+    pub owner: *const c_char,
+    pub name: *const c_char,
+    pub method: bool,
+    pub json: bool,
+}
+
+/// Answers to a chunk.
+pub const SENT: c_int = 0;
+pub const GONE: c_int = 1;
+pub const LATE: c_int = 2;
+/// Answers to a tick.
+pub const GO_ON: c_int = 0;
+pub const STOP: c_int = 1;
+/// How a call or a load ended.
+pub const DONE: c_int = 0;
+pub const NO_MEMORY: c_int = 2;
+pub const STOPPED: c_int = 3;
+
+unsafe extern "C" {
+    pub fn fg_vm_open(host: *mut c_void, limit: usize) -> *mut FgVm;
+    pub fn fg_vm_close(vm: *mut FgVm);
+    pub fn fg_vm_alarm(vm: *mut FgVm) -> *mut c_void;
+    pub fn fg_alarm_set(address: *mut c_void);
+    pub fn fg_vm_calm(vm: *mut FgVm);
+    pub fn fg_vm_define(vm: *mut FgVm, natives: *const FgNative, count: usize);
+    pub fn fg_vm_load(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;
+    pub fn fg_vm_start(vm: *mut FgVm, rackup: *const c_char, length: usize) -> c_int;
+    pub fn fg_vm_key(vm: *mut FgVm, name: *const c_char, length: usize) -> u32;
+    pub fn fg_vm_used(vm: *const FgVm) -> usize;
+    pub fn fg_vm_hit_limit(vm: *const FgVm) -> bool;
+    pub fn fg_vm_call(
+        vm: *mut FgVm,
+        pairs: *const FgPair,
+        count: usize,
+        id: *const c_char,
+        id_length: usize,
+        has_input: bool,
+    ) -> c_int;
+    pub fn fg_version() -> *const c_char;
+    pub fn fg_can_stop() -> c_int;
+    pub fn fg_can_rescue() -> c_int;
+}

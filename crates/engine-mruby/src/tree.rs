@@ -1,0 +1,201 @@
+//! Ruby values as bytes: the form in which arrays and hashes cross the border. The C twin, c/tree.c, describes it.
+
+use std::fmt;
+
+/// As deep as C goes when it writes, and one more for what it wraps.
+const DEPTH_MAX: usize = 102;
+
+/// A value without identity.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tree {
+    /// nil
+    Nil,
+    /// true and false
+    Bool(bool),
+    /// An Integer of 64 bits.
+    Int(i64),
+    /// A Float.
+    Float(f64),
+    /// A String, of any bytes.
+    Str(Vec<u8>),
+    /// A Symbol.
+    Sym(Vec<u8>),
+    /// JSON text that is to stand as it is; on the way to Ruby, the digits of an Integer of any size.
+    Raw(Vec<u8>),
+    /// An Array.
+    Array(Vec<Tree>),
+    /// A Hash, in its order.
+    Hash(Vec<(Tree, Tree)>),
+}
+
+/// The bytes were not a tree.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value from the interpreter is malformed")
+    }
+}
+
+/// The tree of an integer.
+pub fn integer(number: i64) -> Vec<u8> {
+    let mut out = vec![b'i'];
+    out.extend_from_slice(&number.to_le_bytes());
+    out
+}
+
+/// The integer, if that is what the bytes are.
+pub fn as_integer(bytes: &[u8]) -> Option<i64> {
+    match bytes.split_first() {
+        Some((b'i', number)) => number.try_into().ok().map(i64::from_le_bytes),
+        _ => None,
+    }
+}
+
+impl Tree {
+    /// Reads a whole tree; nothing may follow it.
+    pub fn decode(bytes: &[u8]) -> Result<Tree, Malformed> {
+        let mut reader = Reader(bytes);
+        let tree = reader.tree(0)?;
+        if reader.0.is_empty() { Ok(tree) } else { Err(Malformed) }
+    }
+
+    /// Appends the bytes of this tree.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Tree::Nil => out.push(b'n'),
+            Tree::Bool(false) => out.push(b'f'),
+            Tree::Bool(true) => out.push(b't'),
+            Tree::Int(number) => out.extend_from_slice(&integer(*number)),
+            Tree::Float(number) => {
+                out.push(b'd');
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+            Tree::Str(bytes) => counted(out, b's', bytes),
+            Tree::Sym(bytes) => counted(out, b'y', bytes),
+            Tree::Raw(bytes) => counted(out, b'r', bytes),
+            Tree::Array(items) => {
+                count(out, b'a', items.len());
+                items.iter().for_each(|item| item.encode(out));
+            }
+            Tree::Hash(pairs) => {
+                count(out, b'h', pairs.len());
+                for (key, value) in pairs {
+                    key.encode(out);
+                    value.encode(out);
+                }
+            }
+        }
+    }
+}
+
+fn count(out: &mut Vec<u8>, tag: u8, number: usize) {
+    out.push(tag);
+    // What comes from Ruby or JSON is bounded by the interpreter's memory, far below 4 GiB.
+    out.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+fn counted(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    count(out, tag, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn word(&mut self) -> Result<[u8; 8], Malformed> {
+        self.take(8)?.try_into().map_err(|_| Malformed)
+    }
+
+    fn count(&mut self) -> Result<usize, Malformed> {
+        let bytes: [u8; 4] = self.take(4)?.try_into().map_err(|_| Malformed)?;
+        Ok(u32::from_le_bytes(bytes) as usize)
+    }
+
+    fn text(&mut self) -> Result<Vec<u8>, Malformed> {
+        let length = self.count()?;
+        Ok(self.take(length)?.to_vec())
+    }
+
+    fn tree(&mut self, depth: usize) -> Result<Tree, Malformed> {
+        if depth > DEPTH_MAX {
+            return Err(Malformed);
+        }
+        Ok(match self.take(1)?[0] {
+            b'n' => Tree::Nil,
+            b'f' => Tree::Bool(false),
+            b't' => Tree::Bool(true),
+            b'i' => Tree::Int(i64::from_le_bytes(self.word()?)),
+            b'd' => Tree::Float(f64::from_le_bytes(self.word()?)),
+            b's' => Tree::Str(self.text()?),
+            b'y' => Tree::Sym(self.text()?),
+            b'r' => Tree::Raw(self.text()?),
+            b'a' => {
+                let count = self.count()?;
+                // No capacity from the count: it could promise more than there is.
+                let mut items = Vec::new();
+                for _ in 0..count {
+                    items.push(self.tree(depth + 1)?);
+                }
+                Tree::Array(items)
+            }
+            b'h' => {
+                let count = self.count()?;
+                let mut pairs = Vec::new();
+                for _ in 0..count {
+                    let key = self.tree(depth + 1)?;
+                    pairs.push((key, self.tree(depth + 1)?));
+                }
+                Tree::Hash(pairs)
+            }
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Tree {
+        let pairs = vec![
+            (Tree::Str(b"k".to_vec()), Tree::Array(vec![Tree::Int(-1), Tree::Float(0.5), Tree::Nil])),
+            (Tree::Sym(b"s".to_vec()), Tree::Bool(true)),
+            (Tree::Int(0), Tree::Raw(b"123".to_vec())),
+        ];
+        Tree::Hash(pairs)
+    }
+
+    #[test]
+    fn a_tree_comes_back_as_it_went() {
+        let mut bytes = Vec::new();
+        sample().encode(&mut bytes);
+        assert_eq!(Tree::decode(&bytes), Ok(sample()));
+    }
+
+    #[test]
+    fn every_cut_and_every_extra_byte_is_noticed() {
+        let mut bytes = Vec::new();
+        sample().encode(&mut bytes);
+        for end in 0..bytes.len() {
+            assert_eq!(Tree::decode(&bytes[..end]), Err(Malformed));
+        }
+        bytes.push(b'n');
+        assert_eq!(Tree::decode(&bytes), Err(Malformed));
+    }
+
+    #[test]
+    fn counts_that_lie_and_circles_without_end_are_refused() {
+        assert_eq!(Tree::decode(b"a\xff\xff\xff\xff"), Err(Malformed));
+        assert_eq!(Tree::decode(b"s\xff\xff\xff\xffabc"), Err(Malformed));
+        let deep = b"a\x01\0\0\0".repeat(1000);
+        assert_eq!(Tree::decode(&deep), Err(Malformed));
+    }
+}

@@ -1,0 +1,144 @@
+//! The Rack contract, called without any HTTP: environment in, answer out.
+
+mod support;
+
+use engine::{Fault, Input};
+use http::{HeaderName, HeaderValue};
+use support::{app, get, try_app, settings};
+
+#[test]
+fn a_lambda_answers() {
+    let app = app("run lambda { |env| [200, { 'content-type' => 'text/plain' }, ['hello ', env['PATH_INFO']]] }");
+    let got = app.got(get("/x"));
+    assert_eq!((got.status, got.body.as_str()), (200, "hello /x"));
+    assert_eq!(got.headers, [("content-type".to_owned(), "text/plain".to_owned())]);
+}
+
+#[test]
+fn the_environment_has_the_request() {
+    let app = app("run ->(env) { [200, {}, [env.reject { |k, _| k == 'rack.errors' || k == 'rack.input' || k.start_with?('fools') }.to_a.sort.map { |k, v| \"#{k}=#{v.inspect}\" }.join(\"\\n\")]] }");
+    let mut request = get("/a/b?c=d");
+    request.headers.append(HeaderName::from_static("host"), HeaderValue::from_static("example.org:81"));
+    request.headers.append(HeaderName::from_static("x-a"), HeaderValue::from_static("1"));
+    let body = app.got(request).body;
+    for line in ["PATH_INFO=\"/a/b\"", "QUERY_STRING=\"c=d\"", "SERVER_NAME=\"example.org\"", "SERVER_PORT=\"81\"",
+        "HTTP_X_A=\"1\"", "HTTP_HOST=\"example.org:81\"", "rack.url_scheme=\"http\"", "SCRIPT_NAME=\"\""] {
+        assert!(body.contains(line), "{line} is not in\n{body}");
+    }
+}
+
+#[test]
+fn the_body_of_the_request_is_read_as_an_io() {
+    let app = app("run ->(env) { i = env['rack.input']; a = i.gets; b = i.read(3); c = i.read; i.rewind; [200, {}, [[a, b, c, i.read(4), i.read(100), i.read(1), i.read].inspect]] }");
+    let mut request = get("/");
+    request.input = Input::Memory("line one\nabcdef".into());
+    assert_eq!(app.got(request).body, "[\"line one\\n\", \"abc\", \"def\", \"line\", \" one\\nabcdef\", nil, \"\"]");
+}
+
+#[test]
+fn headers_may_be_arrays_or_lines_and_rack_ones_stay_here() {
+    let app = app("run ->(env) { [200, { 'set-cookie' => ['a=1', 'b=2'], 'x' => \"1\\n2\", 'rack.x' => Object.new }, []] }");
+    let headers = app.got(get("/")).headers;
+    let expected = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x", "1"), ("x", "2")];
+    assert_eq!(headers, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+}
+
+#[test]
+fn every_kind_of_body_is_read_and_closed() {
+    let app = app("
+class Each
+  def initialize(log) = @log = log
+  def each; yield 'a'; yield 'b'; end
+  def close; FoolsGold.store.increment('closed'); end
+end
+class Ary < Each
+  def to_ary = ['x', 'y']
+end
+run ->(env) {
+  case env['PATH_INFO']
+  when '/each' then [200, {}, Each.new(1)]
+  when '/ary' then [200, {}, Ary.new(1)]
+  when '/call' then [200, {}, ->(s) { s.write('1'); s << '2'; s.close }]
+  when '/enum' then [200, {}, Enumerator.new { |y| y << 'e'; y << 'f' }]
+  when '/closed' then [200, {}, [FoolsGold.store['closed'].to_s]]
+  end
+}");
+    for (path, body) in [("/each", "ab"), ("/ary", "xy"), ("/call", "12"), ("/enum", "ef"), ("/closed", "2")] {
+        assert_eq!(app.body(path), body, "{path}");
+    }
+}
+
+#[test]
+fn bad_answers_are_refused_with_what_would_be_right() {
+    let app = app("
+run ->(env) {
+  case env['PATH_INFO']
+  when '/nil' then nil
+  when '/status' then ['x', {}, []]
+  when '/low' then [99, {}, []]
+  when '/headers' then [200, nil, []]
+  when '/name' then [200, { 'a b' => 'c' }, []]
+  when '/value' then [200, { 'a' => \"c\\rd\" }, []]
+  when '/number' then [200, { 'a' => 1 }, []]
+  when '/body' then [200, {}, nil]
+  end
+}");
+    for (path, part) in [("/nil", "Array of status"), ("/status", "100 to 999"), ("/low", "status is 99"),
+        ("/headers", "headers are nil"), ("/name", "header name"), ("/value", "header a"), ("/number", "String or an Array"), ("/body", "the body is nil")] {
+        match app.fault(get(path)) {
+            Fault::BadAnswer(why) => assert!(why.contains(part), "{path}: {why}"),
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+    match app.fault(get("/none")) {
+        Fault::BadAnswer(_) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_exception_is_a_fault_with_its_backtrace() {
+    let app = app("class Oops < StandardError; end\ndef deep\n  raise Oops, 'no'\nend\nrun ->(env) {\n  deep\n}");
+    match app.fault(get("/")) {
+        Fault::App(error) => {
+            assert_eq!((error.class.as_str(), error.message.as_str()), ("Oops", "no"));
+            assert!(error.backtrace[0].contains("config.ru:3"), "{:?}", error.backtrace);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn builder_uses_maps_and_warms_up() {
+    let app = app("
+class Tag
+  def initialize(app, tag, suffix: '') ; @app, @tag, @suffix = app, tag, suffix; end
+  def call(env) ; s, h, b = @app.call(env); h['x-tag'] = @tag + @suffix; [s, h, b]; end
+end
+use Tag, 'outer', suffix: '!'
+map '/api' do
+  map('/v1') { run ->(env) { [200, {}, [env['SCRIPT_NAME'] + '|' + env['PATH_INFO']]] } }
+  run ->(env) { [200, {}, ['api']] }
+end
+warmup { |app| app.call({ 'PATH_INFO' => '/api', 'SCRIPT_NAME' => '' }); FoolsGold.store['warm'] = true }
+freeze_app
+run { |env| [200, {}, ['root ' + FoolsGold.store['warm'].inspect]] }
+");
+    assert_eq!(app.body("/api/v1/x"), "/api/v1|/x");
+    assert_eq!(app.body("/api/zzz"), "api");
+    assert_eq!(app.body("/apix"), "root true");
+    assert_eq!(app.got(get("/")).headers, [("x-tag".to_owned(), "outer!".to_owned())]);
+}
+
+#[test]
+fn an_application_that_does_not_load_says_where() {
+    let error = |config: &str| try_app(config, settings()).map(|_| ()).unwrap_err().to_string();
+    assert!(error("run(").contains("config.ru:1"), "{}", error("run("));
+    assert!(error("raise 'boom'").contains("RuntimeError: boom"));
+    assert!(error("x = 1").contains("missing run or map"));
+    assert!(error("run 5").contains("does not answer call"));
+    let missing = error("require 'sinatra'");
+    assert!(missing.contains("cannot load such file -- sinatra") && missing.contains("--engine ruby"), "{missing}");
+    let regexp = error("x = /a/\nrun ->(e) { }");
+    assert!(regexp.contains("Regexp") && regexp.contains("--engine ruby"), "{regexp}");
+}

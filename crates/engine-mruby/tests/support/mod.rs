@@ -1,0 +1,150 @@
+//! An engine with a given config.ru, and requests to it without any HTTP.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use engine::{Answer, Body, Engine, Fault, Input, Peer, Request, Scheme};
+use engine_mruby::{MrubyEngine, Settings, StartError};
+use http::{HeaderMap, Method, Version};
+
+/// An engine, and the folder of its application.
+pub struct App {
+    /// The engine.
+    pub engine: Arc<MrubyEngine>,
+    _folder: tempfile::TempDir,
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future in this thread.
+pub fn wait<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        assert!(Instant::now() < deadline, "no answer in 30 seconds");
+        thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+/// Two interpreters, small and quick to fail.
+pub fn settings() -> Settings {
+    Settings {
+        rackup: "config.ru".into(),
+        environment: "test".into(),
+        interpreters: 2,
+        fresh: false,
+        max_requests: 0,
+        memory_bytes: 32 << 20,
+        queue_places: 10,
+    }
+}
+
+/// Starts an application.
+pub fn try_app(config: &str, mut settings: Settings) -> Result<App, StartError> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    settings.rackup = folder.path().join("config.ru");
+    std::fs::write(&settings.rackup, config).expect("a file in the temporary folder");
+    MrubyEngine::start(settings).map(|engine| App { engine, _folder: folder })
+}
+
+/// Starts an application that must load.
+pub fn app(config: &str) -> App {
+    try_app(config, settings()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A request for a path.
+pub fn get(path: &str) -> Request {
+    let now = Instant::now();
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    Request {
+        id: "6b1f1d0e-0000-4000-8000-000000000001".into(),
+        method: Method::GET,
+        target: path.into(),
+        path: path.into(),
+        query: query.into(),
+        version: Version::HTTP_11,
+        headers: HeaderMap::new(),
+        scheme: Scheme::Http,
+        peer: Peer::default(),
+        input: Input::Empty,
+        received: now,
+        deadline: now + Duration::from_secs(10),
+        queue_deadline: now + Duration::from_secs(10),
+        hints: None,
+        takeover: None,
+    }
+}
+
+/// What came: status, headers as text, body.
+#[derive(Debug)]
+pub struct Got {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl App {
+    /// Calls and waits.
+    pub fn call(&self, request: Request) -> Answer {
+        wait(self.engine.call(request))
+    }
+
+    /// The response, which there must be.
+    pub fn got(&self, request: Request) -> Got {
+        let response = match self.call(request).result {
+            Ok(response) => response,
+            Err(fault) => panic!("{fault:?}"),
+        };
+        let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = response.head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        Got { status: response.head.status.as_u16(), headers, body: read(response.body) }
+    }
+
+    /// The body of a path.
+    pub fn body(&self, path: &str) -> String {
+        self.got(get(path)).body
+    }
+
+    /// The fault, which there must be.
+    pub fn fault(&self, request: Request) -> Fault {
+        self.call(request).result.map(|response| panic!("{response:?}")).unwrap_err()
+    }
+}
+
+/// Everything in a body.
+pub fn read(body: Body) -> String {
+    let bytes = match body {
+        Body::Empty => Vec::new(),
+        Body::Full(bytes) => bytes.to_vec(),
+        Body::Stream(mut source) => {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            let mut all = Vec::new();
+            while let Some(chunk) = source.next_blocking(deadline).unwrap_or_else(|fault| panic!("{fault:?}")) {
+                all.extend_from_slice(&chunk);
+            }
+            all
+        }
+        Body::File(mut file, _) => {
+            let mut all = Vec::new();
+            std::io::Read::read_to_end(&mut file, &mut all).expect("a readable file");
+            all
+        }
+        other => panic!("{other:?}"),
+    };
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,26 @@
+# How FoolsGold builds the embedded interpreter: read by mruby's own Rakefile through MRUBY_CONFIG.
+# Only gems without threads, processes, sockets or other shared state are in: what touches the outside world comes
+# from Rust (crates/engine-mruby), where it is bounded and safe to use from many interpreters at once.
+
+MRuby::Build.new("host") do |conf|
+  conf.toolchain :gcc
+
+  # Strings know UTF-8, as a Rack application expects of `length` and `reverse`.
+  conf.defines << "MRB_UTF8_STRING"
+  # Floats keep all their 64 bits; without this 0.1 + 0.2 is 0.3.
+  conf.defines << "MRB_WORDBOX_NO_FLOAT_TRUNCATE"
+  # The one way to stop a runaway script: a hook that costs nothing while it is not set.
+  conf.defines << "MRB_USE_DEBUG_HOOK"
+  # Strings and arrays are bounded by the interpreter's memory limit, not by a constant of 1 MiB.
+  conf.defines << "MRB_STR_LENGTH_MAX=0" << "MRB_ARY_LENGTH_MAX=0"
+  # Middleware nests deeper than the default of 512 calls; the interpreters' stacks are sized for this.
+  conf.defines << "MRB_CALL_LEVEL_MAX=4000"
+  conf.defines << "MRB_METHOD_CACHE_SIZE=4096"
+
+  conf.cc.flags << "-O2" << "-fPIC" << "-fno-strict-aliasing"
+
+  %w[stdlib metaprog].each { |box| conf.gembox box }
+  %w[pack sprintf time struct data random math bigint errno error catch compiler].each do |name|
+    conf.gem core: "mruby-#{name}"
+  end
+end

@@ -1,0 +1,41 @@
+# Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby.
+# Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
+
+CHANGES = {
+  # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
+  "src/vm.c" => [
+    ["      regs[a] = exc;\n      NEXT;\n",
+     "      regs[a] = exc;\n      if (fg_on_except) fg_on_except(mrb, pc, a, exc);\n      NEXT;\n"],
+    ["#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if",
+     "extern void (*fg_on_except)(mrb_state*, const mrb_code*, int, mrb_value);\n" \
+     "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
+  ],
+  # An exception is raised for the first time: its cause is the one being handled at that moment.
+  "src/error.c" => [
+    ["void\nmrb_exc_set(mrb_state *mrb, mrb_value exc)\n{\n",
+     "void (*fg_on_raise)(mrb_state*, mrb_value);\n" \
+     "void (*fg_on_except)(mrb_state*, const mrb_code*, int, mrb_value);\n" \
+     "void\nmrb_exc_set(mrb_state *mrb, mrb_value exc)\n{\n" \
+     "  if (fg_on_raise && !mrb_nil_p(exc)) fg_on_raise(mrb, exc);\n"],
+  ],
+  # A global variable is read: some have no storage of their own.
+  "src/variable.c" => [
+    ["mrb_gv_get(mrb_state *mrb, mrb_sym sym)\n{\n  mrb_value v;\n",
+     "mrb_gv_get(mrb_state *mrb, mrb_sym sym)\n{\n  mrb_value v;\n\n" \
+     "  if (fg_on_gv_get && fg_on_gv_get(mrb, sym, &v)) return v;\n"],
+    ["MRB_API mrb_value\nmrb_gv_get(",
+     "int (*fg_on_gv_get)(mrb_state*, mrb_sym, mrb_value*);\nMRB_API mrb_value\nmrb_gv_get("],
+  ],
+}.freeze
+
+root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
+CHANGES.each do |path, changes|
+  file = File.join(root, path)
+  text = File.read(file)
+  changes.each do |from, to|
+    count = text.scan(from).length
+    abort "patch.rb: #{path}: expected one place like #{from.inspect}, found #{count}" unless count == 1
+    text = text.sub(from) { to }
+  end
+  File.write(file, text)
+end
