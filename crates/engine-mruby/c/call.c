@@ -38,10 +38,9 @@ static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_va
 
 /* --- the environment ------------------------------------------------------------------------------------------- */
 
-static void set_object(mrb_state *mrb, mrb_value env, const char *key, mrb_value value)
+static void set_object(mrb_state *mrb, mrb_value env, uint32_t key, mrb_value value)
 {
-  mrb_value name = mrb_str_new_static(mrb, key, strlen(key));
-  mrb_hash_set(mrb, env, mrb_obj_freeze(mrb, name), value);
+  mrb_hash_set(mrb, env, RARRAY_PTR(fg_of(mrb)->keys)[key], value);
 }
 
 static mrb_value context_new(mrb_state *mrb, const struct call *call)
@@ -64,9 +63,9 @@ static mrb_value env_new(mrb_state *mrb, const struct call *call)
     mrb_hash_set(mrb, env, key, mrb_str_new(mrb, pair->bytes, pair->length));
     mrb_gc_arena_restore(mrb, arena);
   }
-  set_object(mrb, env, "rack.response_finished", mrb_ary_new(mrb));
-  set_object(mrb, env, "fools_gold.context", context_new(mrb, call));
-  if (call->has_input) set_object(mrb, env, "rack.input", mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 0, NULL));
+  set_object(mrb, env, FG_KEY_FINISHED, mrb_ary_new(mrb));
+  set_object(mrb, env, FG_KEY_CONTEXT, context_new(mrb, call));
+  if (call->has_input) set_object(mrb, env, FG_KEY_INPUT, mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 0, NULL));
   mrb_gc_arena_restore(mrb, arena);
   return env;
 }
@@ -280,7 +279,7 @@ static mrb_value call_body(mrb_state *mrb, void *data)
 static mrb_value finished_body(mrb_state *mrb, void *data)
 {
   struct call *call = data;
-  mrb_value list = mrb_hash_get(mrb, call->env, mrb_str_new_lit(mrb, "rack.response_finished"));
+  mrb_value list = mrb_hash_get(mrb, call->env, RARRAY_PTR(fg_of(mrb)->keys)[FG_KEY_FINISHED]);
   if (!mrb_array_p(list)) return mrb_nil_value();
   for (mrb_int i = RARRAY_LEN(list) - 1; i >= 0; i--) {
     mrb_value status = mrb_ary_entry(call->answer, 0), headers = mrb_ary_entry(call->answer, 1);
@@ -292,7 +291,7 @@ static mrb_value finished_body(mrb_state *mrb, void *data)
 static bool has_finishers(mrb_state *mrb, const struct call *call)
 {
   if (!mrb_hash_p(call->env)) return false;
-  mrb_value list = mrb_hash_get(mrb, call->env, mrb_str_new_lit(mrb, "rack.response_finished"));
+  mrb_value list = mrb_hash_get(mrb, call->env, RARRAY_PTR(fg_of(mrb)->keys)[FG_KEY_FINISHED]);
   return mrb_array_p(list) && RARRAY_LEN(list) > 0;
 }
 

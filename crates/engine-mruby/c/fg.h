@@ -28,6 +28,8 @@ typedef struct {
 
 /* One pair of a Rack environment: the key is an index given out by fg_vm_key, or FG_NO_KEY with its bytes. */
 #define FG_NO_KEY UINT32_MAX
+/* The first keys of every interpreter: those of objects, which C sets by itself. */
+enum { FG_KEY_FINISHED, FG_KEY_CONTEXT, FG_KEY_INPUT };
 typedef struct {
   uint32_t key;
   const char *name;

@@ -167,6 +167,9 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   vm->app = vm->template = vm->context_class = vm->input_class = vm->counter = mrb_nil_value();
   vm->keys = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->keys);
+  fg_vm_key(vm, "rack.response_finished", 22);
+  fg_vm_key(vm, "fools_gold.context", 18);
+  fg_vm_key(vm, "rack.input", 10);
   mrb_define_module(mrb, "FoolsGold");
   fg_rescue_init(mrb, vm);
   fg_load_init(mrb);

@@ -20,6 +20,9 @@ use crate::watchdog::Watchdog;
 
 /// Answers that are expected to take longer than this go to a runner at once: a wake-up costs a tenth of it.
 const SHORT: Duration = Duration::from_micros(200);
+/// One request counts at most this much: beyond a tick it has left the I/O thread anyway, and on a busy machine a short
+/// one can look long because the processor was taken away from it.
+const LONGEST: Duration = Duration::from_millis(2);
 /// Runners need little stack: Ruby runs on a stack of its own.
 const RUNNER_STACK_BYTES: usize = 256 << 10;
 
@@ -37,7 +40,7 @@ pub struct Pool {
     settings: Settings,
     tasks: Sender<Task>,
     watchdog: Arc<Watchdog>,
-    /// A decaying maximum of recent service times, in nanoseconds.
+    /// A moving average of recent service times, in nanoseconds.
     expected: AtomicU64,
     served: AtomicU64,
     restarts: AtomicU64,
@@ -78,11 +81,11 @@ impl Pool {
         if short { Place::Here } else { Place::Runner }
     }
 
-    /// Takes note of a service time: a longer one counts at once, shorter ones bring the expectation down slowly.
+    /// Takes note of a service time. Two threads may do so at once and one of them be lost: it is an estimate.
     fn learn(&self, took: Duration) {
-        let took = took.as_nanos() as u64;
+        let took = took.min(LONGEST).as_nanos() as u64;
         let expected = self.expected.load(Ordering::Relaxed);
-        self.expected.store(took.max(expected - expected / 32), Ordering::Relaxed);
+        self.expected.store(expected - expected / 16 + took / 16, Ordering::Relaxed);
         self.served.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -7,6 +7,7 @@ use std::ptr::{self, NonNull};
 
 use engine::env::{self, Key};
 use engine::{AppError, Request};
+use foldhash::fast::RandomState;
 use http::HeaderName;
 
 use crate::host::Host;
@@ -41,8 +42,8 @@ pub enum Ended {
 pub struct Vm {
     vm: NonNull<FgVm>,
     host: NonNull<Host>,
-    fixed: HashMap<&'static str, u32>,
-    headers: HashMap<HeaderName, u32>,
+    fixed: HashMap<&'static str, u32, RandomState>,
+    headers: HashMap<HeaderName, u32, RandomState>,
     values: Vec<u8>,
     pairs: Vec<Pair>,
 }
@@ -74,8 +75,8 @@ impl Vm {
         let vm = Vm {
             vm,
             host,
-            fixed: HashMap::new(),
-            headers: HashMap::new(),
+            fixed: HashMap::default(),
+            headers: HashMap::default(),
             values: Vec::new(),
             pairs: Vec::new(),
         };

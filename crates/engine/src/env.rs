@@ -32,7 +32,6 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     server(request, visit);
     if let Some(remote) = request.peer.remote {
         visit(Key::Fixed("REMOTE_ADDR"), remote.ip().to_canonical().to_string().as_bytes());
-        visit(Key::Fixed("REMOTE_PORT"), remote.port().to_string().as_bytes());
     } else {
         visit(Key::Fixed("REMOTE_ADDR"), b"127.0.0.1");
     }

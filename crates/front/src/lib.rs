@@ -1,1 +1,84 @@
-//! To be written.
+//! HTTP in, HTTP out. Listens, parses, limits, buffers, calls an engine and writes what it answers; this crate has
+//! never heard of Ruby. Modules are listed in the order in which a request meets them.
+
+mod accept;
+mod connection;
+mod socket;
+mod wire;
+mod head;
+mod chunks;
+mod link;
+mod service;
+mod intake;
+mod reply;
+mod page;
+mod out;
+mod spool;
+mod upgrade;
+mod access_log;
+mod drain;
+mod limits;
+mod listen;
+
+#[cfg(test)]
+mod tests_support;
+
+use std::sync::Arc;
+
+use engine::Engine;
+use tokio::sync::Semaphore;
+
+pub use access_log::{AccessLog, LogFormat};
+pub use drain::{Ended, Stop};
+pub use limits::Limits;
+pub use listen::{Bind, BindError, Listener, listen};
+
+use crate::accept::Door;
+use crate::link::Common;
+
+/// Everything about serving that can be set. It does not change any more once serving has begun.
+#[derive(Debug)]
+pub struct Settings {
+    /// What a client may cost.
+    pub limits: Limits,
+    /// Where each request is written down, if anywhere.
+    pub access_log: Option<AccessLog>,
+    /// Whether pages tell what went wrong in the application.
+    pub development: bool,
+}
+
+/// Serves until the stop and returns when the last connection is gone, or cut off.
+///
+/// Must be called in a tokio runtime with I/O and time. The engine is closed by whoever made it.
+pub async fn serve(
+    listeners: Vec<Listener>,
+    engine: Arc<dyn Engine>,
+    settings: Arc<Settings>,
+    stop: Stop,
+) -> Ended {
+    let permits = Arc::new(Semaphore::new(settings.limits.connections.min(Semaphore::MAX_PERMITS)));
+    let drain_time = settings.limits.drain_time;
+    let http = connection::http(&settings.limits);
+    let common = Arc::new(Common { engine, settings, stop: stop.clone(), http });
+    let (guard, gone) = drain::guard();
+    for listener in listeners {
+        let local = listener.local();
+        match Door::new(listener) {
+            Ok(door) => drop(tokio::spawn(accept::run(door, common.clone(), permits.clone(), guard.clone()))),
+            Err(error) => {
+                // Serving half of the addresses would be worse than an end that somebody notices.
+                tracing::error!(target: "front", "cannot serve {local}: {error}");
+                stop.now();
+            }
+        }
+    }
+    drop((guard, common));
+    stop.draining().await;
+    let mut all_gone = std::pin::pin!(gone.all());
+    tokio::select! {
+        ended = &mut all_gone => return ended,
+        () = stop.cutting() => {}
+        () = tokio::time::sleep(drain_time) => stop.now(),
+    }
+    all_gone.await
+}

@@ -1,1 +1,36 @@
-//! To be written.
+//! The law of the house, as a test: rules over the tree's files, one file per rule.
+//! A rule is a function from the tree to complaints, each with its place and what to do instead. No rule reads a
+//! disk, so each is tested with a bad example beside it; tests/tidy.rs runs them all over the real tree.
+
+pub mod arrows;
+pub mod codemap;
+pub mod functions;
+pub mod leftovers;
+pub mod lengths;
+pub mod links;
+pub mod openings;
+pub mod places;
+pub mod reasons;
+pub mod targets;
+pub mod tree;
+
+pub use tree::{SourceFile, Tree};
+
+/// A rule: all complaints about a tree, none when it is kept.
+pub type Rule = fn(&Tree) -> Vec<String>;
+
+/// All rules, with the names they go by.
+pub const RULES: [(&str, Rule); 12] = [
+    ("files are short", lengths::files),
+    ("lines are narrow", lengths::lines),
+    ("functions are short", functions::check),
+    ("files say what they are", openings::check),
+    ("arrows between crates are written down", arrows::check),
+    ("dependencies have reasons", reasons::dependencies),
+    ("unsafe code has reasons", reasons::unsafe_code),
+    ("some words have one place", places::check),
+    ("nothing is left over", leftovers::check),
+    ("the code map is complete", codemap::check),
+    ("tests are run", targets::check),
+    ("links lead somewhere", links::check),
+];

@@ -1,5 +1,7 @@
 //! An engine with a given config.ru, and requests to it without any HTTP.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

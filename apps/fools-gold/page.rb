@@ -1,0 +1,74 @@
+# The page of FoolsGold: a title, the id of the request, the number of requests seen so far, and a picture.
+# Everything but the id and the number is put together once, when the application is loaded, so that a request costs
+# one string. Plain Ruby on purpose: the same file runs on the embedded mruby and, for the twin, on CRuby.
+
+# Answers the page at /fools-gold and its picture beside it.
+class FoolsGoldPage
+  # Stand in the template where the two values of a request go; UUIDs and numbers never contain them.
+  ID = "{id}"
+  COUNT = "{count}"
+
+  # Content types, named once because they are needed for the page and for its picture.
+  HTML = "text/html; charset=utf-8"
+  SVG = "image/svg+xml"
+  TEXT = "text/plain; charset=utf-8"
+
+  # `visits` answers `call(env)` with the id of this request and the number of requests so far, this one included.
+  def initialize(visits)
+    folder = File.dirname(__FILE__)
+    @visits = visits
+    @top, rest = split(File.read(File.join(folder, "page.html")), COUNT)
+    @middle, @bottom = split(rest, ID)
+    @fixed_bytes = @top.bytesize + @middle.bytesize + @bottom.bytesize
+    @picture = File.read(File.join(folder, "pyrite.svg"))
+  end
+
+  def call(env)
+    method = env["REQUEST_METHOD"]
+    return refuse(method) unless method == "GET" || method == "HEAD"
+
+    case env["PATH_INFO"]
+    when "/fools-gold" then page(env)
+    when "/fools-gold/pyrite.svg" then picture
+    when "/" then [302, { "location" => "/fools-gold", "content-length" => "0" }, []]
+    else text(404, "There is only fool's gold here: see /fools-gold\n")
+    end
+  end
+
+  private
+
+  def page(env)
+    id, count = @visits.call(env)
+    count = count.to_s
+    length = (@fixed_bytes + id.bytesize + count.bytesize).to_s
+    headers = { "content-type" => HTML, "content-length" => length, "cache-control" => "no-store" }
+    [200, headers, ["#{@top}#{count}#{@middle}#{id}#{@bottom}"]]
+  end
+
+  def picture
+    headers = {
+      "content-type" => SVG,
+      "content-length" => @picture.bytesize.to_s,
+      "cache-control" => "public, max-age=86400"
+    }
+    [200, headers, [@picture]]
+  end
+
+  def refuse(method)
+    status, headers, body = text(405, "#{method} is not for looking at gold: use GET\n")
+    headers["allow"] = "GET, HEAD"
+    [status, headers, body]
+  end
+
+  def text(status, words)
+    [status, { "content-type" => TEXT, "content-length" => words.bytesize.to_s }, [words]]
+  end
+
+  # The two parts of `whole` around `mark`. A template without its mark is a mistake to be told at boot.
+  def split(whole, mark)
+    at = whole.index(mark)
+    raise ArgumentError, "page.html has no #{mark}" unless at
+
+    [whole[0, at], whole[(at + mark.size)..-1]]
+  end
+end

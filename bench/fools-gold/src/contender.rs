@@ -1,0 +1,150 @@
+//! Who is measured and how each is started. A program that is not on this machine is reported with the way to get it,
+//! and the others are measured without it.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use crate::answer::{self, Page, Template};
+use crate::options::Options;
+use crate::process::{PATIENCE, Process, until};
+use crate::report::Record;
+
+/// Names, as they stand in the report.
+pub const FOOLSGOLD: &str = "foolsgold";
+pub const BARE: &str = "bare-hyper";
+pub const THIN: &str = "thin-16";
+/// Puma twice, since its best setting depends on the load; the report compares with the better one.
+pub const PUMAS: [&str; 2] = ["puma-cluster", "puma-threads"];
+const ALL: [&str; 5] = [FOOLSGOLD, BARE, THIN, PUMAS[0], PUMAS[1]];
+
+/// The original had sixteen of each.
+const SERVERS: usize = 16;
+
+/// A server that is up.
+pub struct Running {
+    pub name: &'static str,
+    /// Several only where the server is several processes without a common port.
+    pub ports: Vec<u16>,
+    /// Whether one counter sees every request, so that none can be missing unseen.
+    pub counts_all: bool,
+    template: Template,
+    processes: Vec<Process>,
+}
+
+/// A server that is not here, and how to get it.
+pub type Missing = (&'static str, String);
+
+impl Running {
+    /// One page, checked.
+    pub fn page(&self) -> Result<Page, String> {
+        answer::ask(self.ports[0], &self.template).map_err(|error| format!("{}: {error}", self.name))
+    }
+
+    /// Two pages of each process: both right, and no two with the same id where ids are made.
+    pub fn check(&mut self, record: &mut Record) -> Result<(), String> {
+        for port in &self.ports {
+            let first = answer::ask(*port, &self.template).map_err(|error| format!("{}: {error}", self.name))?;
+            let second = answer::ask(*port, &self.template).map_err(|error| format!("{}: {error}", self.name))?;
+            if self.name != BARE && first.id == second.id {
+                return Err(format!("{}: two requests had the id {}", self.name, first.id));
+            }
+            if self.counts_all && second.count <= first.count {
+                return Err(format!("{}: the count went from {} to {}", self.name, first.count, second.count));
+            }
+        }
+        if let Some(dead) = self.processes.iter_mut().position(Process::has_ended) {
+            return Err(format!("{}: process {} of {} has ended", self.name, dead + 1, self.processes.len()));
+        }
+        record.checked(self.name);
+        Ok(())
+    }
+}
+
+/// Starts all that are asked for and can be had.
+pub fn start_all(options: &Options, folder: &Path) -> Result<(Vec<Running>, Vec<Missing>), String> {
+    if let Some(unknown) = options.only.iter().find(|name| !ALL.contains(&name.as_str())) {
+        return Err(format!("--only {unknown}: there are {}", ALL.join(", ")));
+    }
+    let template = Template::read(&options.app)?;
+    std::fs::write(folder.join("page.html"), template.fill("6f6f6c73-676f-4c64-8a21-000000000000", 12_345))
+        .map_err(|error| error.to_string())?;
+    let mut running = Vec::new();
+    let mut missing = Vec::new();
+    for name in ALL {
+        if !options.only.is_empty() && !options.only.iter().any(|only| only == name) {
+            continue;
+        }
+        match absent(name, options) {
+            Some(how) => missing.push((name, how)),
+            None => running.push(start(name, options, &template, folder)?),
+        }
+    }
+    if running.is_empty() { Err(format!("nobody is here to be measured: {missing:?}")) } else { Ok((running, missing)) }
+}
+
+/// How to get it, if it is not here.
+fn absent(name: &str, options: &Options) -> Option<String> {
+    let runs = |program: &str, flag: &str| Command::new(program).arg(flag).output().is_ok();
+    match name {
+        FOOLSGOLD if !options.foolsgold.is_file() => Some("cargo build --release -p server".into()),
+        BARE if !options.bare.is_file() => Some("cargo build --release -p bench-fools-gold".into()),
+        THIN if !runs("thin", "--version") => Some("apt install thin, or gem install thin".into()),
+        "puma-cluster" | "puma-threads" if !runs("puma", "--version") => {
+            Some("apt install puma, or gem install puma".into())
+        }
+        _ => None,
+    }
+}
+
+fn start(name: &'static str, options: &Options, template: &Template, folder: &Path) -> Result<Running, String> {
+    let count = if name == THIN { SERVERS } else { 1 };
+    let ports = free_ports(count)?;
+    let mut processes = Vec::with_capacity(count);
+    for port in &ports {
+        let command = command(name, *port, options, folder);
+        processes.push(Process::start(command, &folder.join(format!("{name}-{port}.log")))?);
+    }
+    for (port, process) in ports.iter().zip(&mut processes) {
+        let up = until(PATIENCE, || process.has_ended() || TcpStream::connect(("127.0.0.1", *port)).is_ok());
+        if !up || process.has_ended() {
+            return Err(format!("{name} did not start; see its log in {}", folder.display()));
+        }
+    }
+    let counts_all = name == FOOLSGOLD || name == "puma-threads";
+    Ok(Running { name, ports, counts_all, template: template.clone(), processes })
+}
+
+fn command(name: &str, port: u16, options: &Options, folder: &Path) -> Command {
+    let address = format!("tcp://127.0.0.1:{port}");
+    let twin = options.app.join("twin/config.ru");
+    let (program, words): (&Path, Vec<&str>) = match name {
+        FOOLSGOLD => (&options.foolsgold, vec!["-t", "16", "-e", "production", "--access-log", "off", "-b", &address]),
+        BARE => (&options.bare, vec![]),
+        THIN => (Path::new("thin"), vec!["-q", "-e", "production", "-a", "127.0.0.1"]),
+        "puma-cluster" => {
+            (Path::new("puma"), vec!["-e", "production", "-w", "2", "-t", "5:5", "--preload", "-b", &address])
+        }
+        _ => (Path::new("puma"), vec!["-e", "production", "-w", "0", "-t", "16:16", "-b", &address]),
+    };
+    let mut command = Command::new(program);
+    command.args(words);
+    match name {
+        FOOLSGOLD => command.arg(options.app.join("config.ru")),
+        BARE => command.arg(format!("127.0.0.1:{port}")).arg(folder.join("page.html")),
+        THIN => command.arg("-l").arg(folder.join(format!("thin-{port}.own.log"))).arg("-R").arg(twin).args([
+            "-p",
+            &port.to_string(),
+            "start",
+        ]),
+        _ => command.arg("--no-config").arg(twin),
+    };
+    command
+}
+
+/// Ports that were free a moment ago, all held at once so that none is given twice.
+fn free_ports(count: usize) -> Result<Vec<u16>, String> {
+    let held: Result<Vec<TcpListener>, _> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
+    let held = held.map_err(|error| format!("no free port: {error}"))?;
+    held.iter().map(|one| one.local_addr().map(|at| at.port()).map_err(|error| error.to_string())).collect()
+}

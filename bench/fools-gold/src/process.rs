@@ -1,0 +1,57 @@
+//! A server that belongs to this run: its output goes to a file, and it is ended by its own process id, politely first.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long a server may take to start or to end. Puma's workers need seconds on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One process of ours.
+pub struct Process {
+    child: Child,
+}
+
+impl Process {
+    /// Starts it with its output in `log`.
+    pub fn start(mut command: Command, log: &Path) -> Result<Process, String> {
+        let file = File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let copy = file.try_clone().map_err(|error| error.to_string())?;
+        command.stdin(Stdio::null()).stdout(copy).stderr(file);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let child = command.spawn().map_err(|error| format!("cannot start {name}: {error}"))?;
+        Ok(Process { child })
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A cluster's master ends its workers when asked; killed outright it would leave them behind.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        if !until(PATIENCE, || self.has_ended()) {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until `done` says yes; says no when it did not within `limit`.
+pub fn until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    while !done() {
+        if Instant::now() >= end {
+            return false;
+        }
+        thread::park_timeout(Duration::from_millis(20));
+    }
+    true
+}

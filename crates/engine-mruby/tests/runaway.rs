@@ -1,0 +1,141 @@
+//! Scripts that will not end, and scripts that eat memory: each costs its own request an answer, and nothing else.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use engine::{Engine, Fault, Request};
+use support::{app, get, wait};
+
+fn hasty(path: &str) -> Request {
+    let mut request = get(path);
+    request.deadline = Instant::now() + Duration::from_millis(100);
+    request
+}
+
+const HOSTILE: &str = "
+run ->(env) {
+  case env['PATH_INFO']
+  when '/loop' then while true; end
+  when '/times' then loop { }
+  when '/rescue' then begin; while true; end; rescue Exception; while true; end; end
+  when '/swallow' then while true; begin; while true; end; rescue Exception; end; end
+  when '/retry' then begin; while true; end; rescue Exception; retry; end
+  when '/ensure' then begin; while true; end; ensure; while true; end; end
+  when '/fiber' then Fiber.new { while true; end }.resume
+  when '/alloc' then while true; 'x' * 100; end
+  when '/sleep' then sleep
+  when '/block' then [3, 1, 2].sort_by { |x| while true; end }
+  when '/body' then return [200, {}, Enumerator.new { |y| y << 'a'; while true; end }]
+  when '/string' then s = 'x'; while true; s = s + s; end
+  when '/array' then a = []; while true; a << 'some text that is not shared ' + a.size.to_s; end
+  when '/hash' then h = {}; i = 0; while true; h[i] = i.to_s * 10; i += 1; end
+  when '/symbols' then i = 0; while true; ('symbol number ' + i.to_s).to_sym; i += 1; end
+  when '/nomem' then begin; s = 'x'; while true; s = s + s; end; rescue NoMemoryError; return [200, {}, ['rescued']]; end
+  when '/deep' then def f(n) = [n].each { |x| f(x + 1) }; f(0)
+  when '/inspect' then a = []; 3000.times { a = [a] }; a.inspect
+  when '/flatten' then a = []; 3000.times { a = [a] }; a.flatten
+  when '/hashkey' then a = []; 3000.times { a = [a] }; a.hash
+  when '/cmp' then a = []; 3000.times { a = [a] }; b = []; 3000.times { b = [b] }; a == b
+  when '/json' then a = []; a << a; JSON.generate(a)
+  when '/eval' then eval('[' * 20000 + ']' * 20000)
+  when '/parens' then eval('(' * 20000 + ')' * 20000)
+  end
+  [200, {}, ['fine']]
+}";
+
+#[test]
+fn endless_scripts_end_in_time_and_leave_the_engine_well() {
+    let app = app(HOSTILE);
+    for path in ["/loop", "/times", "/rescue", "/swallow", "/retry", "/ensure", "/fiber", "/alloc", "/sleep", "/block"] {
+        let begin = Instant::now();
+        match app.fault(hasty(path)) {
+            Fault::OutOfTime(_) => {}
+            Fault::App(error) if error.class == "FoolsGold::RequestTimeout" => {}
+            other => panic!("{path}: {other:?}"),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(2), "{path} took {:?}", begin.elapsed());
+        assert_eq!(app.body("/ok"), "fine", "after {path}");
+    }
+    // All but the sleeper were told to stop in the middle of their work. The last one may still be on its way.
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while app.engine.status().restarts < 9 {
+        assert!(Instant::now() < deadline, "{:?}", app.engine.status());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn memory_ends_at_its_limit() {
+    let app = app(HOSTILE);
+    for path in ["/string", "/array", "/hash", "/symbols"] {
+        let mut request = get(path);
+        request.deadline = Instant::now() + Duration::from_secs(3);
+        match app.fault(request) {
+            Fault::OutOfMemory(bytes) => assert_eq!(bytes, 32 << 20),
+            // The interpreter's table of symbols becomes slow before it becomes large.
+            Fault::OutOfTime(_) if path == "/symbols" => {}
+            other => panic!("{path}: {other:?}"),
+        }
+        assert_eq!(app.body("/ok"), "fine", "after {path}");
+    }
+    assert_eq!(app.body("/nomem"), "rescued");
+    assert_eq!(app.body("/ok"), "fine");
+}
+
+#[test]
+fn nesting_ends_in_an_answer() {
+    let app = app(HOSTILE);
+    for path in ["/deep", "/inspect", "/flatten", "/hashkey", "/cmp", "/json", "/eval", "/parens"] {
+        let answer = app.call(get(path));
+        assert!(!matches!(answer.result, Err(Fault::Broken(_))), "{path}: {answer:?}");
+        assert_eq!(app.body("/ok"), "fine", "after {path}");
+    }
+}
+
+#[test]
+fn other_requests_are_answered_while_one_runs_away() {
+    let app = app(HOSTILE);
+    let stuck = app.engine.call(hasty("/swallow"));
+    for _ in 0..20 {
+        let begin = Instant::now();
+        assert_eq!(app.body("/ok"), "fine");
+        assert!(begin.elapsed() < Duration::from_millis(80), "took {:?}", begin.elapsed());
+    }
+    assert!(wait(stuck).result.is_err());
+}
+
+#[test]
+fn the_thread_that_hands_in_a_long_request_is_given_back_at_once() {
+    let app = app(HOSTILE);
+    for path in ["/swallow", "/sleep"] {
+        let begin = Instant::now();
+        let reply = app.engine.call(hasty(path));
+        assert!(begin.elapsed() < Duration::from_millis(50), "{path}: {:?}", begin.elapsed());
+        assert!(wait(reply).result.is_err());
+    }
+}
+
+#[test]
+fn what_a_slow_body_has_given_arrives_before_its_end() {
+    let app = app("run ->(env) { [200, {}, Enumerator.new { |y| y << 'first'; sleep 0.2; y << 'second' }] }");
+    let begin = Instant::now();
+    let answer = app.call(get("/"));
+    let body = answer.result.unwrap().body;
+    assert!(begin.elapsed() < Duration::from_millis(150), "the head came after {:?}", begin.elapsed());
+    assert_eq!(support::read(body), "firstsecond");
+    assert!(begin.elapsed() >= Duration::from_millis(200));
+}
+
+#[test]
+fn a_body_that_runs_away_breaks_its_stream() {
+    let app = app(HOSTILE);
+    match app.call(hasty("/body")).result.unwrap().body {
+        engine::Body::Stream(mut source) => {
+            let deadline = Instant::now() + Duration::from_secs(5);
+            assert_eq!(source.next_blocking(deadline), Ok(Some("a".into())));
+            assert!(matches!(source.next_blocking(deadline), Err(Some(Fault::OutOfTime(_)))));
+        }
+        other => panic!("{other:?}"),
+    }
+}

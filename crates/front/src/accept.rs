@@ -1,0 +1,118 @@
+//! Takes connections from one listener: a permit first, then a socket, then a task of its own.
+//! While there is no permit nothing is accepted, so that connections over the limit wait in the kernel's backlog.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::connection::{self, End};
+use crate::drain::Guard;
+use crate::link::Common;
+use crate::listen::{Bound, Listener, SocketFile};
+use crate::socket::Socket;
+
+/// The wait after an error such as too many open files: from the first to the last, doubling.
+const FIRST_WAIT: Duration = Duration::from_millis(10);
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// A listener on the runtime.
+pub(crate) enum Door {
+    Tcp(TcpListener),
+    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] SocketFile),
+}
+
+impl Door {
+    pub(crate) fn new(listener: Listener) -> io::Result<Door> {
+        Ok(match listener.socket {
+            Bound::Tcp(listener) => Door::Tcp(TcpListener::from_std(listener)?),
+            Bound::Unix(listener, file) => Door::Unix(UnixListener::from_std(listener)?, file),
+        })
+    }
+
+    fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<Socket>> {
+        match self {
+            Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(target: "front", "cannot set TCP_NODELAY: {error}");
+                }
+                Socket::Tcp(stream)
+            }),
+            Door::Unix(listener, _) => listener.poll_accept(cx).map_ok(|(stream, _)| Socket::Unix(stream)),
+        }
+    }
+}
+
+/// Accepts until the stop, and then what the kernel had accepted for us by then.
+pub(crate) async fn run(door: Door, common: Arc<Common>, permits: Arc<Semaphore>, guard: Guard) {
+    let mut wait = FIRST_WAIT;
+    loop {
+        let permit = tokio::select! {
+            biased;
+            () = common.stop.draining() => break,
+            permit = permits.clone().acquire_owned() => permit,
+        };
+        // The semaphore is never closed.
+        let Ok(permit) = permit else { return };
+        let accepted = tokio::select! {
+            biased;
+            () = common.stop.draining() => break,
+            accepted = poll_fn(|cx| door.poll_accept(cx)) => accepted,
+        };
+        match accepted {
+            Ok(socket) => {
+                wait = FIRST_WAIT;
+                spawn(socket, &common, permit, &guard);
+            }
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::warn!(target: "front", "cannot accept connections, trying again in {wait:?}: {error}");
+                tokio::select! {
+                    () = common.stop.draining() => break,
+                    () = tokio::time::sleep(wait) => wait = (wait * 2).min(LAST_WAIT),
+                }
+            }
+        }
+    }
+    empty_backlog(&door, &common, &permits, &guard).await;
+}
+
+/// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are permits.
+async fn empty_backlog(door: &Door, common: &Arc<Common>, permits: &Arc<Semaphore>, guard: &Guard) {
+    while let Ok(permit) = permits.clone().try_acquire_owned() {
+        let accepted = poll_fn(|cx| match door.poll_accept(cx) {
+            Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
+            Poll::Pending => Poll::Ready(None),
+        });
+        match accepted.await {
+            Some(Ok(socket)) => spawn(socket, common, permit, guard),
+            Some(Err(error)) if is_of_one_connection(&error) => {}
+            _ => return,
+        }
+    }
+}
+
+fn spawn(socket: Socket, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
+    let (common, guard) = (common.clone(), guard.clone());
+    tokio::spawn(async move {
+        let end = connection::serve(socket, common.clone()).await;
+        match end {
+            End::Finished if common.stop.is_draining() => guard.finished(),
+            End::Finished => {}
+            End::Cut => guard.cut(),
+        }
+        drop(permit);
+    });
+}
+
+/// The client had gone before it was accepted: no fault of ours.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    )
+}

@@ -1,0 +1,127 @@
+//! One connection from its socket to its close: hyper over our wire, and what comes after hyper has done its part:
+//! the answer to a head that was refused, a relay, a close that loses nothing.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+
+use crate::access_log;
+use crate::limits::Limits;
+use crate::link::{Common, Link};
+use crate::reply;
+use crate::service;
+use crate::socket::Socket;
+use crate::upgrade;
+use crate::wire::Wire;
+
+/// hyper's buffers: it refuses less than this, and its default is of this size.
+const BUFFER_BYTES: usize = 400 * 1024;
+/// How long, and for how many bytes, a client that still sends is listened to after its last answer.
+const LINGER_TIME: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 4 * 1024 * 1024;
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Finished,
+    Cut,
+}
+
+/// hyper with our settings. Heads are timed and bounded by the wire before hyper sees them.
+pub(crate) fn http(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.header_read_timeout(None).max_buf_size(BUFFER_BYTES.max(limits.header_bytes + 64 * 1024));
+    if limits.header_count > 100 {
+        builder.max_headers(limits.header_count);
+    }
+    builder
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
+    let link = Link::new(common.clone(), socket.peer());
+    let theirs = link.clone();
+    let service = service_fn(move |request| service::answer(theirs.clone(), request));
+    let mut http = common.http.serve_connection(Wire::new(socket, link.clone()), service);
+
+    let work = async {
+        let ended = poll_fn(|cx| {
+            if let Poll::Ready(ended) = Pin::new(&mut http).poll(cx) {
+                return Poll::Ready(Some(ended));
+            }
+            // Handed over, and everything of earlier responses is out.
+            if link.is_handed() && link.is_flushed() { Poll::Ready(None) } else { Poll::Pending }
+        });
+        let ended = until_stopped(&common, ended).await;
+        let Some(ended) = ended else { return End::Cut };
+        let parts = http.into_parts();
+        match ended {
+            None => leave(&link, parts.io, parts.read_buf.to_vec()).await,
+            Some(ended) => close(&link, parts.io, ended).await,
+        }
+        End::Finished
+    };
+    work.await
+}
+
+/// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain only wakes it; the
+/// wire and the service look for themselves.
+async fn until_stopped<T>(common: &Common, work: impl Future<Output = T>) -> Option<T> {
+    let stop = &common.stop;
+    let mut work = pin!(work);
+    let mut changed = pin!(stop.changed());
+    let mut seen = None;
+    poll_fn(|cx| {
+        // Registered once and again only after a change: this is no part of the hot path.
+        let level = (stop.is_draining(), stop.is_now());
+        if seen != Some(level) {
+            seen = Some(level);
+            while changed.as_mut().poll(cx).is_ready() {
+                changed.set(stop.changed());
+            }
+        }
+        if stop.is_now() {
+            return Poll::Ready(None);
+        }
+        work.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+/// The connection is the application's.
+async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
+    let Some(handover) = link.take_handover() else { return };
+    early.extend(wire.take_held());
+    let write_time = link.common.settings.limits.write_time;
+    let relay = upgrade::relay(wire.socket, early, handover, write_time);
+    let _ = until_stopped(&link.common, relay).await;
+}
+
+/// hyper is done: with an error, or because the wire showed it an end.
+async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
+    let write_time = link.common.settings.limits.write_time;
+    if let Some(refusal) = wire.refusal {
+        let text = reply::refusal(refusal.status, refusal.why);
+        access_log::refused(link, wire.since(), refusal.status.as_u16());
+        if upgrade::write(&mut wire.socket, &text, write_time).await.is_err() {
+            return;
+        }
+    } else if let Err(error) = ended {
+        tracing::debug!(target: "front", "connection ended: {error}");
+        if !error.is_parse() {
+            return;
+        }
+        // hyper has written this answer itself.
+        let status = if error.is_parse_too_large() { 431 } else { 400 };
+        access_log::refused(link, Instant::now(), status);
+    }
+    if !wire.is_ended() && (wire.refusal.is_some() || wire.has_leftovers()) {
+        let linger = upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES);
+        let _ = until_stopped(&link.common, linger).await;
+    }
+}

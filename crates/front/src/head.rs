@@ -1,0 +1,291 @@
+//! Looks at a request's head while it is still raw bytes, and refuses what would be ambiguous further on.
+//! hyper parses after us; it takes bare line feeds, drops a Content-Length beside a Transfer-Encoding, and forgets
+//! fragments, all without a trace. Here they are still visible. Rules are those of RFC 9112 (HTTP/1.1).
+
+use http::StatusCode;
+
+use crate::limits::Limits;
+
+/// hyper refuses longer targets, without a page; so we do, with one.
+const TARGET_BYTES: usize = 65_000;
+
+/// What the bytes at the front of a connection are.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Scan {
+    /// The beginning of a head.
+    Partial,
+    /// A whole head, so many bytes long, and how its body ends.
+    Whole(usize, Framing),
+    /// Nothing that may be served.
+    Refused(Refusal),
+}
+
+/// How the end of a body is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    Length(u64),
+    Chunked,
+}
+
+/// Why a request gets an answer from the front itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) why: &'static str,
+}
+
+fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
+    Err(Refusal { status, why })
+}
+
+fn bad<T>(why: &'static str) -> Result<T, Refusal> {
+    refuse(StatusCode::BAD_REQUEST, why)
+}
+
+/// Scans from the first byte of a request line.
+pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
+    match try_scan(bytes, limits) {
+        Ok(Some((len, framing))) => Scan::Whole(len, framing),
+        Ok(None) => Scan::Partial,
+        Err(refusal) => Scan::Refused(refusal),
+    }
+}
+
+fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, Refusal> {
+    let Some((line, mut at)) = next_line(bytes, 0)? else {
+        return if bytes.len() > limits.header_bytes.min(TARGET_BYTES) {
+            refuse(StatusCode::URI_TOO_LONG, "the request line is too long")
+        } else {
+            Ok(None)
+        };
+    };
+    let version = request_line(line)?;
+    let mut fields = Fields::default();
+    let mut count = 0;
+    loop {
+        if at > limits.header_bytes {
+            return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long");
+        }
+        let Some((line, next)) = next_line(bytes, at)? else {
+            return if bytes.len() > limits.header_bytes {
+                refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long")
+            } else {
+                Ok(None)
+            };
+        };
+        at = next;
+        if line.is_empty() {
+            break;
+        }
+        count += 1;
+        if count > limits.header_count {
+            return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "there are too many headers");
+        }
+        fields.add(line, version)?;
+    }
+    if version == Version::Http11 && !fields.host {
+        return bad("HTTP/1.1 needs a Host header");
+    }
+    Ok(Some((at, fields.framing()?)))
+}
+
+/// The line that begins at `at` without its end, and where the next begins.
+fn next_line(bytes: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Refusal> {
+    let rest = &bytes[at..];
+    let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(None) };
+    if end == 0 || rest[end - 1] != b'\r' {
+        return bad("a line ends in a bare line feed");
+    }
+    let line = &rest[..end - 1];
+    if memchr::memchr2(b'\r', 0, line).is_some() {
+        return bad("a line has a carriage return or a NUL in it");
+    }
+    Ok(Some((line, at + end + 1)))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Http10,
+    Http11,
+}
+
+fn request_line(line: &[u8]) -> Result<Version, Refusal> {
+    let Some(method_end) = memchr::memchr(b' ', line) else { return bad("the request line has no target") };
+    let Some(target_end) = memchr::memrchr(b' ', line).filter(|end| *end > method_end) else {
+        return bad("the request line has no version");
+    };
+    let (method, target) = (&line[..method_end], &line[method_end + 1..target_end]);
+    let version = match &line[target_end + 1..] {
+        b"HTTP/1.1" => Version::Http11,
+        b"HTTP/1.0" => Version::Http10,
+        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit() => {
+            return refuse(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+        }
+        _ => return bad("the request line does not end in a version"),
+    };
+    if target.len() > TARGET_BYTES {
+        return refuse(StatusCode::URI_TOO_LONG, "the target is too long");
+    }
+    check_target(method, target)?;
+    Ok(version)
+}
+
+/// One of the four forms of RFC 9112 section 3.2.
+fn check_target(method: &[u8], target: &[u8]) -> Result<(), Refusal> {
+    if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
+        return bad("the method is not a token");
+    }
+    if target.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+        return bad("the target has a space or a control character in it");
+    }
+    if memchr::memchr(b'#', target).is_some() {
+        return bad("the target has a fragment");
+    }
+    if method == b"CONNECT" {
+        return refuse(StatusCode::NOT_IMPLEMENTED, "this is not a proxy: there is nothing to connect to");
+    }
+    match target {
+        [b'/', ..] => Ok(()),
+        b"*" if method == b"OPTIONS" => Ok(()),
+        _ => match after_scheme(target) {
+            Some(rest) => {
+                let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+                check_host(&rest[..end])
+            }
+            None => bad("the target is neither a path nor a whole http URL"),
+        },
+    }
+}
+
+fn after_scheme(target: &[u8]) -> Option<&[u8]> {
+    [&b"http://"[..], b"https://"].into_iter().find_map(|scheme| {
+        let start = target.get(..scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then(|| &target[scheme.len()..])
+    })
+}
+
+/// `host` or `host:port` without user information (RFC 9110 section 4.2.4 has no place for it).
+fn check_host(value: &[u8]) -> Result<(), Refusal> {
+    let (name, port) = match value {
+        [b'[', ..] => {
+            let Some(end) = memchr::memchr(b']', value) else { return bad("the host has an open bracket") };
+            let inside = &value[1..end];
+            if inside.is_empty() || !inside.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')) {
+                return bad("the host is not an IPv6 address");
+            }
+            (&b"v6"[..], &value[end + 1..])
+        }
+        _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
+    };
+    if name.is_empty() || !name.iter().all(|byte| is_host(*byte)) {
+        return bad("the host is not a name");
+    }
+    match port {
+        [] => Ok(()),
+        [b':', digits @ ..] if digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit) => Ok(()),
+        _ => bad("the port of the host is not a number"),
+    }
+}
+
+fn is_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*')
+        || matches!(byte, b'+' | b',' | b';' | b'=')
+}
+
+/// RFC 9110 section 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// The few headers on which the meaning of the rest depends.
+#[derive(Debug, Default)]
+struct Fields {
+    host: bool,
+    length: Option<u64>,
+    chunked: bool,
+}
+
+impl Fields {
+    fn add(&mut self, line: &[u8], version: Version) -> Result<(), Refusal> {
+        if matches!(line[0], b' ' | b'\t') {
+            return bad("a header is folded over two lines");
+        }
+        let Some(colon) = memchr::memchr(b':', line) else { return bad("a header has no colon") };
+        let name = &line[..colon];
+        if !name.last().is_some_and(|byte| is_token(*byte)) {
+            return bad("the colon of a header does not follow its name at once");
+        }
+        // The length tells nearly all other headers apart at no cost.
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"host") => self.host(line[colon + 1..].trim_ascii()),
+            6 if name.eq_ignore_ascii_case(b"expect") => expect(line[colon + 1..].trim_ascii(), version),
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.length(line[colon + 1..].trim_ascii()),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                self.coding(line[colon + 1..].trim_ascii(), version)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.host {
+            return bad("there are two Host headers");
+        }
+        self.host = true;
+        // An empty Host is right for a target without an authority (RFC 9110 section 7.2).
+        if value.is_empty() { Ok(()) } else { check_host(value) }
+    }
+
+    fn length(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if self.length.is_some() {
+            return bad("there are two Content-Length headers");
+        }
+        if value.is_empty() || value.len() > 19 || !value.iter().all(u8::is_ascii_digit) {
+            return bad("the Content-Length is not a number of bytes");
+        }
+        // Nineteen digits always fit.
+        self.length = Some(value.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')));
+        Ok(())
+    }
+
+    fn coding(&mut self, value: &[u8], version: Version) -> Result<(), Refusal> {
+        if version == Version::Http10 {
+            return bad("HTTP/1.0 has no Transfer-Encoding");
+        }
+        if self.chunked {
+            return bad("there are two Transfer-Encoding headers");
+        }
+        if !value.eq_ignore_ascii_case(b"chunked") {
+            let is_list = !value.is_empty() && value.iter().all(|byte| is_token(*byte) || b" \t,;=\"".contains(byte));
+            return if is_list {
+                refuse(StatusCode::NOT_IMPLEMENTED, "of transfer codings, only chunked is known here")
+            } else {
+                bad("the Transfer-Encoding is not a list of codings")
+            };
+        }
+        self.chunked = true;
+        Ok(())
+    }
+
+    fn framing(&self) -> Result<Framing, Refusal> {
+        match (self.chunked, self.length) {
+            (true, Some(_)) => bad("there are both a Content-Length and a Transfer-Encoding"),
+            (true, None) => Ok(Framing::Chunked),
+            (false, length) => Ok(Framing::Length(length.unwrap_or(0))),
+        }
+    }
+}
+
+fn expect(value: &[u8], version: Version) -> Result<(), Refusal> {
+    // HTTP/1.0 has no expectations: RFC 9110 section 10.1.1 wants them ignored.
+    if version == Version::Http10 || value.eq_ignore_ascii_case(b"100-continue") {
+        Ok(())
+    } else {
+        refuse(StatusCode::EXPECTATION_FAILED, "the only expectation known here is 100-continue")
+    }
+}
+
+#[cfg(test)]
+#[path = "head_test.rs"]
+mod tests;

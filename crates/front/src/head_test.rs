@@ -1,0 +1,63 @@
+//! What the scan of a raw head takes and refuses.
+
+use super::*;
+use crate::tests_support::limits;
+
+fn status(head: &str) -> u16 {
+    match scan(head.as_bytes(), &limits()) {
+        Scan::Refused(refusal) => refusal.status.as_u16(),
+        Scan::Whole(..) => 200,
+        Scan::Partial => 0,
+    }
+}
+
+#[test]
+fn a_head_is_found_with_its_length_and_framing() {
+    let head = "POST /a?b HTTP/1.1\r\nHost: a:80\r\nContent-Length: 12\r\n\r\n";
+    let found = scan(format!("{head}hello").as_bytes(), &limits());
+    assert_eq!(found, Scan::Whole(head.len(), Framing::Length(12)));
+    let head = "POST / HTTP/1.1\r\nHost:\r\ntransfer-encoding: Chunked\r\n\r\n";
+    assert_eq!(scan(head.as_bytes(), &limits()), Scan::Whole(head.len(), Framing::Chunked));
+    for end in 0..head.len() {
+        assert_eq!(scan(&head.as_bytes()[..end], &limits()), Scan::Partial);
+    }
+}
+
+#[test]
+fn each_form_of_target_has_its_methods() {
+    for (line, wanted) in [
+        ("GET / HTTP/1.1", 200),
+        ("OPTIONS * HTTP/1.1", 200),
+        ("GET * HTTP/1.1", 400),
+        ("GET http://a.example:80/x HTTP/1.1", 200),
+        ("GET HTTP://a.example?x HTTP/1.1", 200),
+        ("GET http://u@a.example/ HTTP/1.1", 400),
+        ("GET http:///x HTTP/1.1", 400),
+        ("GET ftp://a/x HTTP/1.1", 400),
+        ("GET a:80 HTTP/1.1", 400),
+        ("GET x HTTP/1.1", 400),
+        ("CONNECT a:80 HTTP/1.1", 501),
+        ("GET /#x HTTP/1.1", 400),
+        ("GET / x HTTP/1.1", 400),
+        ("GET  / HTTP/1.1", 400),
+        ("GET / HTTP/1.2", 505),
+        ("GET / HTTP/2.0", 505),
+        ("GET / http/1.1", 400),
+        ("GET /", 400),
+        ("G(T / HTTP/1.1", 400),
+        (" / HTTP/1.1", 400),
+    ] {
+        assert_eq!(status(&format!("{line}\r\nHost: a\r\n\r\n")), wanted, "{line}");
+    }
+}
+
+#[test]
+fn hosts_are_names_or_addresses_with_a_port() {
+    for (host, wanted) in [
+        ("a", 200), ("a:1", 200), ("a:", 200), ("[::1]:80", 200), ("[::1]", 200), ("", 200), ("a.b_c-d", 200),
+        ("a b", 400), ("a,b", 200), ("a/b", 400), ("u@a", 400), ("a:x", 400), ("a:123456", 400), ("[::1", 400),
+        ("[x]", 400), ("a?b", 400), ("a\\b", 400), ("<a>", 400), ("[::1]x", 400), (":80", 400), ("é", 400),
+    ] {
+        assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n")), wanted, "{host}");
+    }
+}

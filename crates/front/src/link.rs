@@ -1,0 +1,262 @@
+//! What the three sides of one connection share: the wire (bytes), the service (requests) and, now and then, an
+//! engine's thread (early hints, take-over). All but the last two run in one task, so the numbers are plain relaxed
+//! atomics and the locks are never waited for.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::request::Takeover;
+use engine::{Duplex, Engine, Hints, Peer, Reply, body};
+use http::HeaderMap;
+
+use crate::access_log::Record;
+use crate::drain::Stop;
+use crate::{Settings, upgrade};
+
+/// What all connections share.
+pub(crate) struct Common {
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) stop: Stop,
+    pub(crate) http: hyper::server::conn::http1::Builder,
+}
+
+/// What one connection shares.
+pub(crate) struct Link {
+    pub(crate) common: Arc<Common>,
+    pub(crate) peer: Peer,
+    opened: Instant,
+    /// A request is with the service: set by the wire when it lets a head through, cleared with the response's body.
+    busy: AtomicBool,
+    /// When the service must have what it waits for, in nanoseconds since `opened`; the wire's timer watches it.
+    until: AtomicU64,
+    /// That moment is over.
+    late: AtomicBool,
+    /// When the first byte of the current head arrived, in nanoseconds since `opened`.
+    received: AtomicU64,
+    /// The body that arrives breaks the rules of the chunked coding.
+    malformed: AtomicBool,
+    /// hyper holds no byte that the socket did not take yet.
+    flushed: AtomicBool,
+    /// Changes when a response begins, so that hints and take-overs of older requests are known as such.
+    turn: AtomicU64,
+    aside_flag: AtomicBool,
+    aside: Mutex<Aside>,
+    handed: AtomicBool,
+    waker: OnceLock<Waker>,
+}
+
+/// What comes from an engine's thread, or goes from the service to the task of the connection.
+#[derive(Default)]
+struct Aside {
+    hints: Vec<u8>,
+    taken: Option<Duplex>,
+    handover: Option<Handover>,
+}
+
+/// A connection that leaves HTTP.
+pub(crate) struct Handover {
+    /// To be sent first; empty where the application writes all by itself.
+    pub(crate) head: Bytes,
+    /// Our end of what the application reads and writes.
+    pub(crate) duplex: Duplex,
+    /// Kept while the application still runs: dropping it would say that the client has gone.
+    pub(crate) reply: Option<Reply>,
+    pub(crate) record: Option<Box<Record>>,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl Link {
+    pub(crate) fn new(common: Arc<Common>, peer: Peer) -> Arc<Link> {
+        Arc::new(Link {
+            common,
+            peer,
+            opened: Instant::now(),
+            busy: AtomicBool::new(false),
+            until: AtomicU64::new(NEVER),
+            late: AtomicBool::new(false),
+            received: AtomicU64::new(0),
+            malformed: AtomicBool::new(false),
+            flushed: AtomicBool::new(true),
+            turn: AtomicU64::new(0),
+            aside_flag: AtomicBool::new(false),
+            aside: Mutex::new(Aside::default()),
+            handed: AtomicBool::new(false),
+            waker: OnceLock::new(),
+        })
+    }
+
+    fn nanos(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.opened).as_nanos()).unwrap_or(NEVER - 1)
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.load(Relaxed)
+    }
+
+    pub(crate) fn begin(&self, received: Instant) {
+        self.received.store(self.nanos(received), Relaxed);
+        self.until.store(NEVER, Relaxed);
+        self.late.store(false, Relaxed);
+        self.busy.store(true, Relaxed);
+    }
+
+    pub(crate) fn end(&self) {
+        self.busy.store(false, Relaxed);
+    }
+
+    pub(crate) fn received(&self) -> Instant {
+        self.opened + Duration::from_nanos(self.received.load(Relaxed))
+    }
+
+    pub(crate) fn wait_until(&self, at: Option<Instant>) {
+        self.until.store(at.map_or(NEVER, |at| self.nanos(at)), Relaxed);
+        self.late.store(false, Relaxed);
+    }
+
+    pub(crate) fn waits_until(&self) -> Option<Instant> {
+        Some(self.until.load(Relaxed)).filter(|nanos| *nanos != NEVER).map(|at| self.opened + Duration::from_nanos(at))
+    }
+
+    pub(crate) fn set_late(&self) {
+        self.late.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Relaxed)
+    }
+
+    pub(crate) fn set_malformed(&self) {
+        self.malformed.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_malformed(&self) -> bool {
+        self.malformed.load(Relaxed)
+    }
+
+    pub(crate) fn set_flushed(&self, flushed: bool) {
+        self.flushed.store(flushed, Relaxed);
+    }
+
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.flushed.load(Relaxed)
+    }
+
+    /// Remembers the task to wake. It is the same for the life of the connection.
+    pub(crate) fn set_waker(&self, waker: &Waker) {
+        if self.waker.get().is_none() {
+            let _ = self.waker.set(waker.clone());
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn aside(&self) -> MutexGuard<'_, Aside> {
+        // Nothing under this lock can panic half-way through a change.
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A response begins: hints already given may still go out before it, later ones and take-overs may not.
+    ///
+    /// Here the turn changes first and the flag is looked at then; `Turn::with` does it the other way round. So
+    /// either it sees the new turn, or we see its flag and wait here until it is done.
+    pub(crate) fn close_turn(&self) {
+        self.turn.fetch_add(1, SeqCst);
+        if self.aside_flag.load(SeqCst) {
+            let mut aside = self.aside();
+            if !self.is_flushed() {
+                // Bytes of an earlier response are still in hyper's hands: the hints could come only after this one.
+                aside.hints.clear();
+            }
+        }
+    }
+
+    /// Whether an engine's thread has left something.
+    pub(crate) fn has_aside(&self) -> bool {
+        self.aside_flag.load(SeqCst)
+    }
+
+    pub(crate) fn take_hints(&self) -> Vec<u8> {
+        let mut aside = self.aside();
+        if aside.taken.is_none() {
+            self.aside_flag.store(false, Relaxed);
+        }
+        std::mem::take(&mut aside.hints)
+    }
+
+    /// Whether the connection has been taken over.
+    pub(crate) fn has_taken(&self) -> bool {
+        self.has_aside() && self.aside().taken.is_some()
+    }
+
+    pub(crate) fn take_taken(&self) -> Option<Duplex> {
+        if self.has_aside() { self.aside().taken.take() } else { None }
+    }
+
+    /// Gives the connection from the service to its task, which takes it away from hyper.
+    pub(crate) fn hand_over(&self, handover: Handover) {
+        self.aside().handover = Some(handover);
+        self.handed.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_handed(&self) -> bool {
+        self.handed.load(Relaxed)
+    }
+
+    pub(crate) fn take_handover(&self) -> Option<Handover> {
+        self.aside().handover.take()
+    }
+}
+
+/// One request's hold on its connection.
+pub(crate) struct Turn {
+    link: Arc<Link>,
+    number: u64,
+}
+
+impl Turn {
+    pub(crate) fn new(link: &Arc<Link>) -> Turn {
+        Turn { link: link.clone(), number: link.turn.load(Relaxed) }
+    }
+
+    /// Does something unless the response has begun.
+    fn with(&self, act: impl FnOnce(&mut Aside)) {
+        let mut aside = self.link.aside();
+        self.link.aside_flag.store(true, SeqCst);
+        if self.link.turn.load(SeqCst) == self.number {
+            act(&mut aside);
+        }
+        drop(aside);
+        self.link.wake();
+    }
+}
+
+/// Bytes of early hints that may wait for one connection; more are dropped, they are only hints.
+const HINT_BYTES: usize = 32 * 1024;
+
+impl Hints for Turn {
+    fn send(&self, headers: HeaderMap) {
+        self.with(|aside| {
+            if aside.hints.len() < HINT_BYTES {
+                upgrade::write_head(&mut aside.hints, http::StatusCode::EARLY_HINTS, &headers);
+            }
+        });
+    }
+}
+
+impl Takeover for Turn {
+    fn take(self: Box<Self>) -> Duplex {
+        let (to_app, from_client) = body::stream(upgrade::CAPACITY);
+        let (to_client, from_app) = body::stream(upgrade::CAPACITY);
+        self.with(|aside| aside.taken = Some(Duplex { from_client: from_app, to_client: to_app }));
+        Duplex { from_client, to_client }
+    }
+}

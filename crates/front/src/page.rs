@@ -1,0 +1,134 @@
+//! What a person sees when there is no answer from the application: a small page, or plain text for a program.
+//! In production it says the status and the request id and nothing else; in development also what went wrong.
+
+use std::fmt::Write;
+
+use engine::Fault;
+use http::header::{ACCEPT, HeaderMap};
+use http::StatusCode;
+
+/// What a page may tell.
+pub(crate) struct Page<'a> {
+    pub(crate) status: StatusCode,
+    /// Empty for requests that got none.
+    pub(crate) id: &'a str,
+    /// What was wrong with the request: harmless to tell.
+    pub(crate) why: &'a str,
+    /// In development only.
+    pub(crate) fault: Option<&'a Fault>,
+}
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:12vh auto;padding:0 1.5rem;\
+color:#24211c;background:#fdfbf6}h1{font-weight:600;font-size:1.6rem}code,pre{font:14px/1.5 ui-monospace,monospace}\
+pre{overflow:auto;padding:1rem;background:#f3ede0;border-radius:6px}small{color:#8a8272}";
+
+/// Whether the client would rather have HTML than plain text.
+pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"))
+}
+
+/// The page and its media type.
+pub(crate) fn render(page: &Page<'_>, is_html: bool) -> (String, &'static str) {
+    // Writing to a string cannot fail.
+    if is_html {
+        (html(page), "text/html; charset=utf-8")
+    } else {
+        (text(page), "text/plain; charset=utf-8")
+    }
+}
+
+fn reason(status: StatusCode) -> &'static str {
+    status.canonical_reason().unwrap_or("Error")
+}
+
+fn text(page: &Page<'_>) -> String {
+    let mut out = format!("{} {}\n", page.status.as_str(), reason(page.status));
+    if !page.why.is_empty() {
+        let _ = writeln!(out, "{}", page.why);
+    }
+    if let Some(fault) = page.fault {
+        let _ = writeln!(out, "\n{fault}");
+        for line in backtrace(fault) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    if !page.id.is_empty() {
+        let _ = writeln!(out, "request {}", page.id);
+    }
+    out
+}
+
+fn html(page: &Page<'_>) -> String {
+    let title = format!("{} {}", page.status.as_str(), reason(page.status));
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
+    );
+    if !page.why.is_empty() {
+        let _ = writeln!(out, "<p>{}</p>", Escaped(page.why));
+    }
+    if let Some(fault) = page.fault {
+        let _ = writeln!(out, "<p><code>{}</code></p>", Escaped(&fault.to_string()));
+        let lines = backtrace(fault);
+        if !lines.is_empty() {
+            let _ = writeln!(out, "<pre>{}</pre>", Escaped(&lines.join("\n")));
+        }
+    }
+    if !page.id.is_empty() {
+        let _ = writeln!(out, "<p><small>request {}</small></p>", Escaped(page.id));
+    }
+    out.push_str("</body></html>\n");
+    out
+}
+
+fn backtrace(fault: &Fault) -> &[String] {
+    match fault {
+        Fault::App(error) => &error.backtrace,
+        _ => &[],
+    }
+}
+
+struct Escaped<'a>(&'a str);
+
+impl std::fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::AppError;
+
+    #[test]
+    fn nothing_of_the_application_is_taken_for_markup() {
+        let fault = Fault::App(Box::new(AppError {
+            class: "<b>".into(),
+            message: "\"<script>'&".into(),
+            backtrace: vec!["<a>:1".into()],
+        }));
+        let page = Page { status: StatusCode::INTERNAL_SERVER_ERROR, id: "i", why: "<w>", fault: Some(&fault) };
+        let (html, _) = render(&page, true);
+        for raw in ["<b>", "<script>", "<a>", "<w>", "\"<", "'&"] {
+            assert!(!html.contains(raw), "{raw} in {html}");
+        }
+        assert!(html.contains("&lt;a&gt;:1"));
+    }
+
+    #[test]
+    fn in_production_only_the_status_and_the_id_are_told() {
+        let page = Page { status: StatusCode::BAD_GATEWAY, id: "the-id", why: "", fault: None };
+        assert_eq!(render(&page, false).0, "502 Bad Gateway\nrequest the-id\n");
+    }
+}

@@ -1,0 +1,309 @@
+//! From an engine's answer to an HTTP response. The only place that chooses a status for a fault.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use bytes::{Bytes, BytesMut};
+use engine::{Body, Fault, Response, Source};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::StatusCode;
+
+use crate::intake::IntakeError;
+use crate::link::Handover;
+use crate::out::{FileReader, Kind, Out};
+use crate::page::{self, Page};
+use crate::service::Visit;
+use crate::spool::Spool;
+use crate::upgrade;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
+/// sent as one piece with its length.
+const GATHERED_BYTES: usize = 64 * 1024;
+
+/// What becomes of the connection.
+pub(crate) enum Outcome {
+    Http(http::Response<Out>),
+    Leaves(Handover),
+}
+
+/// The status for a fault, and whether trying again later makes sense.
+fn status(fault: &Fault) -> (StatusCode, bool) {
+    match fault {
+        Fault::App(_) | Fault::BadAnswer(_) | Fault::OutOfMemory(_) | Fault::Broken(_) | Fault::ClientGone => {
+            (StatusCode::INTERNAL_SERVER_ERROR, false)
+        }
+        Fault::OutOfTime(_) => (StatusCode::GATEWAY_TIMEOUT, false),
+        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping => (StatusCode::SERVICE_UNAVAILABLE, true),
+        Fault::WorkerDied(_) => (StatusCode::BAD_GATEWAY, false),
+    }
+}
+
+/// Says in the log what the client is not told.
+fn log(fault: &Fault, id: &str) {
+    match fault {
+        Fault::App(error) => {
+            let backtrace = error.backtrace.join("\n  ");
+            tracing::error!(target: "app", "request {id}: {fault}\n  {backtrace}");
+        }
+        Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => {
+            tracing::error!(target: "app", "request {id}: {fault}");
+        }
+        Fault::WorkerDied(_) | Fault::Broken(_) => tracing::error!(target: "engine", "request {id}: {fault}"),
+        // One line for each would make an overload worse; the access log has them.
+        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping | Fault::ClientGone => {
+            tracing::debug!(target: "front", "request {id}: {fault}");
+        }
+    }
+}
+
+/// The answer for a request that failed.
+pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
+    log(fault, visit.id());
+    let (status, is_worth_retrying) = status(fault);
+    let settings = visit.link.common.settings.clone();
+    let shown = Some(fault).filter(|_| settings.development);
+    let mut response = error(visit, status, "", shown, fault.name());
+    if is_worth_retrying {
+        let seconds = settings.limits.queue_wait.as_secs().clamp(1, 60);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// The answer for a body that was not taken.
+pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out> {
+    let (status, why, name) = match problem {
+        IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
+        IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
+        IntakeError::Gone | IntakeError::Malformed => {
+            (StatusCode::BAD_REQUEST, "the body is not rightly chunked", "body_malformed")
+        }
+        IntakeError::Disk(error) => {
+            tracing::error!(target: "front", "request {}: cannot keep its body: {error}", visit.id());
+            match error.kind() {
+                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                    (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
+                }
+                _ => (StatusCode::INTERNAL_SERVER_ERROR, "the body cannot be kept", "disk_error"),
+            }
+        }
+    };
+    let mut response = error(visit, status, why, None, name);
+    // The rest of the body is still under way, and nobody will read it.
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn error(
+    mut visit: Visit,
+    status: StatusCode,
+    why: &str,
+    fault: Option<&Fault>,
+    name: &'static str,
+) -> http::Response<Out> {
+    let (text, media_type) = page::render(&Page { status, id: visit.id(), why, fault }, visit.wants_html);
+    if let Some(record) = &mut visit.record {
+        record.fault = name;
+    }
+    let mut headers = HeaderMap::with_capacity(6);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    finish(visit, status, headers, Content::Full(Bytes::from(text)))
+}
+
+/// The answer the application gave.
+pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
+    let Response { head, body } = response;
+    let (status, mut headers) = (head.status, head.headers);
+    let content = match body {
+        Body::Empty => Content::Full(Bytes::new()),
+        Body::Full(bytes) => Content::Full(bytes),
+        Body::File(file, len) => Content::File(FileReader::new(file, len)),
+        Body::Stream(_) if is_bodiless(&visit, status) => Content::Unknown,
+        Body::Stream(source) => match gather(source).await {
+            Ok(Gathered::Whole(bytes)) => Content::Full(bytes),
+            Ok(Gathered::Going(first, source)) => {
+                let file_bytes = visit.link.common.settings.limits.spool_bytes;
+                Content::Stream(Spool::start(first, source, file_bytes))
+            }
+            Err(found) => return Outcome::Http(fault(visit, &found)),
+        },
+        Body::Upgrade(duplex) => return Outcome::Leaves(leave(visit, status, &mut headers, duplex)),
+        Body::Taken => {
+            let why = "the connection was said to be taken, but was not".to_owned();
+            return Outcome::Http(fault(visit, &Fault::BadAnswer(why)));
+        }
+    };
+    if status.is_informational() {
+        let why = format!("status {status} cannot end a request");
+        return Outcome::Http(fault(visit, &Fault::BadAnswer(why)));
+    }
+    if let Err(why) = announced(&headers) {
+        return Outcome::Http(fault(visit, &Fault::BadAnswer(why.into())));
+    }
+    Outcome::Http(finish(visit, status, headers, content))
+}
+
+enum Content {
+    Full(Bytes),
+    File(FileReader),
+    Stream(Spool),
+    /// A body that is not sent, of a length nobody knows.
+    Unknown,
+}
+
+impl Content {
+    fn len(&self) -> Option<u64> {
+        match self {
+            Content::Full(bytes) => Some(bytes.len() as u64),
+            Content::File(reader) => Some(reader.len()),
+            Content::Stream(_) | Content::Unknown => None,
+        }
+    }
+}
+
+/// What the application's Content-Length says, if it has one.
+fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
+    let mut values = headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err("there are two Content-Length headers");
+    }
+    let bytes = value.as_bytes();
+    if bytes.is_empty() || bytes.len() > 19 || !bytes.iter().all(u8::is_ascii_digit) {
+        return Err("the Content-Length is not a number of bytes");
+    }
+    Ok(Some(bytes.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))))
+}
+
+/// RFC 9110 section 6.4.1.
+fn has_no_content(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+fn is_bodiless(visit: &Visit, status: StatusCode) -> bool {
+    visit.is_head || has_no_content(status)
+}
+
+/// Puts the front's own headers in and settles how the body's end is shown.
+fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content: Content) -> http::Response<Out> {
+    own_headers(&visit, &mut headers);
+    headers.remove(header::UPGRADE);
+    let wanted = announced(&headers).ok().flatten();
+    let mut left = None;
+    let kind = if has_no_content(status) {
+        headers.remove(header::CONTENT_LENGTH);
+        Kind::Empty
+    } else if visit.is_head {
+        if let (None, Some(len)) = (wanted, content.len()) {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(len));
+        }
+        Kind::Empty
+    } else {
+        if wanted.is_some() && wanted == content.len() {
+            // hyper writes the same number.
+            headers.remove(header::CONTENT_LENGTH);
+        } else {
+            left = wanted;
+        }
+        match content {
+            Content::Full(bytes) if bytes.is_empty() => Kind::Empty,
+            Content::Full(bytes) => Kind::Full(bytes),
+            Content::File(reader) => Kind::File(reader),
+            Content::Stream(spool) => Kind::Spool(spool),
+            Content::Unknown => Kind::Empty,
+        }
+    };
+    visit.link.close_turn();
+    if let Some(record) = &mut visit.record {
+        record.status = status.as_u16();
+    }
+    let mut response = http::Response::new(Out::new(kind, left, visit.link.clone(), visit.record.take()));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
+    if !headers.contains_key(X_REQUEST_ID)
+        && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(visit.id().as_bytes()))
+    {
+        headers.insert(X_REQUEST_ID, id);
+    }
+    headers.remove(header::TRANSFER_ENCODING);
+    let asks_to_close = headers.remove(header::CONNECTION).is_some_and(|value| {
+        value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
+    });
+    if asks_to_close || visit.link.common.stop.is_draining() {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
+/// The head of an upgrade or of a partial hijack; the connection then is the application's.
+fn leave(mut visit: Visit, status: StatusCode, headers: &mut HeaderMap, duplex: engine::Duplex) -> Handover {
+    own_headers(&visit, headers);
+    let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
+    headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
+    let now = std::time::SystemTime::now();
+    if !headers.contains_key(header::DATE)
+        && let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(now))
+    {
+        headers.insert(header::DATE, date);
+    }
+    let mut text = Vec::with_capacity(256);
+    upgrade::write_head(&mut text, status, headers);
+    visit.link.close_turn();
+    if let Some(record) = &mut visit.record {
+        record.status = status.as_u16();
+    }
+    Handover { head: Bytes::from(text), duplex, reply: None, record: visit.record.take() }
+}
+
+enum Gathered {
+    Whole(Bytes),
+    Going(Vec<Bytes>, Source),
+}
+
+/// Takes what is there already. A stream that fails here, before its head went out, can still be answered well.
+async fn gather(mut source: Source) -> Result<Gathered, Fault> {
+    let mut chunks = Vec::new();
+    let mut len = 0;
+    let is_whole = poll_fn(|cx| {
+        while len < GATHERED_BYTES {
+            match source.poll_next(cx) {
+                Poll::Ready(Some(Ok(bytes))) => {
+                    len += bytes.len();
+                    chunks.push(bytes);
+                }
+                Poll::Ready(Some(Err(fault))) => return Poll::Ready(Err(fault)),
+                Poll::Ready(None) => return Poll::Ready(Ok(true)),
+                Poll::Pending => break,
+            }
+        }
+        Poll::Ready(Ok(false))
+    })
+    .await?;
+    if !is_whole {
+        return Ok(Gathered::Going(chunks, source));
+    }
+    if chunks.len() == 1 {
+        return Ok(Gathered::Whole(chunks.swap_remove(0)));
+    }
+    let mut joined = BytesMut::with_capacity(len);
+    chunks.iter().for_each(|chunk| joined.extend_from_slice(chunk));
+    Ok(Gathered::Whole(joined.freeze()))
+}
+
+/// A whole answer as bytes, for a request that hyper never got to see.
+pub(crate) fn refusal(status: StatusCode, why: &str) -> Vec<u8> {
+    let (text, media_type) = page::render(&Page { status, id: "", why, fault: None }, false);
+    let reason = status.canonical_reason().unwrap_or("Error");
+    let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+    format!(
+        "HTTP/1.1 {} {reason}\r\ndate: {date}\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{text}",
+        status.as_str(),
+        text.len()
+    )
+    .into_bytes()
+}

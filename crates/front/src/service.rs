@@ -1,0 +1,210 @@
+//! The life of a request: [`answer`] is all of it, from a head that hyper has parsed to a response that hyper writes.
+
+use std::fmt;
+use std::future::{pending, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use engine::{Answer, Duplex, Fault, Hints, Input, Reply, Request, Scheme};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{Method, Uri, Version};
+use hyper::body::Incoming;
+use uuid::Uuid;
+
+use crate::access_log::Record;
+use crate::intake::{self, IntakeError};
+use crate::link::{Handover, Link, Turn};
+use crate::out::Out;
+use crate::page;
+use crate::reply::{self, Outcome};
+
+/// The engine answers on time by itself; the front steps in so much later.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// The client went away before its request was whole: nobody is there to be answered.
+#[derive(Debug)]
+pub(crate) struct Gone;
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the client went away")
+    }
+}
+
+impl std::error::Error for Gone {}
+
+/// Serves one request.
+pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) -> Result<http::Response<Out>, Gone> {
+    let (head, body) = request.into_parts();
+    let mut visit = Visit::new(link, &head);
+
+    let input = match intake::read(body, &visit.link).await {
+        Ok(input) => input,
+        Err(IntakeError::Gone) => return Err(Gone),
+        Err(problem) => return Ok(reply::intake(visit, &problem)),
+    };
+
+    let request = visit.request(head, input);
+    let deadline = request.deadline;
+    let reply = visit.link.common.engine.call(request);
+
+    let answer = match wait(&visit.link, reply, deadline).await {
+        Waited::Answer(answer) => answer,
+        Waited::Late => {
+            let limit = visit.link.common.settings.limits.request_time;
+            Answer { result: Err(Fault::OutOfTime(limit)), queued: Duration::ZERO }
+        }
+        Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
+    };
+    visit.queued(answer.queued);
+
+    if let Some(duplex) = visit.link.take_taken() {
+        return leave(&visit.link.clone(), visit.taken(duplex, None)).await;
+    }
+    match answer.result {
+        Err(fault) => Ok(reply::fault(visit, &fault)),
+        Ok(response) => {
+            let link = visit.link.clone();
+            match reply::response(visit, response).await {
+                Outcome::Http(response) => Ok(response),
+                Outcome::Leaves(handover) => leave(&link, handover).await,
+            }
+        }
+    }
+}
+
+/// Gives the connection away. Its task drops this future as soon as hyper has let go of all it had to write.
+async fn leave<T>(link: &Link, handover: Handover) -> T {
+    link.hand_over(handover);
+    pending().await
+}
+
+enum Waited {
+    Answer(Answer),
+    Late,
+    Taken(Duplex, Reply),
+}
+
+/// The answer is looked at once before anything is set: an engine that runs in this thread has it ready.
+async fn wait(link: &Link, mut reply: Reply, deadline: Instant) -> Waited {
+    let mut is_first = true;
+    let waited = poll_fn(|cx| {
+        if let Poll::Ready(answer) = Pin::new(&mut reply).poll(cx) {
+            return Poll::Ready(Some(answer));
+        }
+        if std::mem::take(&mut is_first) {
+            // The wire's own timer watches this: no timer is made for a request.
+            link.wait_until(Some(deadline + GRACE));
+        }
+        if link.is_late() || link.has_taken() { Poll::Ready(None) } else { Poll::Pending }
+    })
+    .await;
+    match waited {
+        Some(answer) => {
+            link.wait_until(None);
+            Waited::Answer(answer)
+        }
+        None => match link.take_taken() {
+            Some(duplex) => Waited::Taken(duplex, reply),
+            None => Waited::Late,
+        },
+    }
+}
+
+/// What is known of a request from its head to its response.
+pub(crate) struct Visit {
+    pub(crate) link: Arc<Link>,
+    pub(crate) is_head: bool,
+    pub(crate) wants_html: bool,
+    pub(crate) record: Option<Box<Record>>,
+    id: [u8; 36],
+}
+
+impl Visit {
+    fn new(link: Arc<Link>, head: &Parts) -> Visit {
+        let mut id = [0; 36];
+        Uuid::new_v4().hyphenated().encode_lower(&mut id);
+        let record = link.common.settings.access_log.is_some().then(|| {
+            Box::new(Record {
+                received: link.received(),
+                link: link.clone(),
+                method: head.method.clone(),
+                target: head.uri.clone(),
+                id,
+                status: 0,
+                bytes: 0,
+                queued: Duration::ZERO,
+                fault: "",
+            })
+        });
+        Visit { is_head: head.method == Method::HEAD, wants_html: page::wants_html(&head.headers), link, record, id }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        // Sixteen bytes in hexadecimal are ASCII.
+        std::str::from_utf8(&self.id).unwrap_or_default()
+    }
+
+    fn queued(&mut self, queued: Duration) {
+        if let Some(record) = &mut self.record {
+            record.queued = queued;
+        }
+    }
+
+    fn taken(&mut self, duplex: Duplex, reply: Option<Reply>) -> Handover {
+        self.link.close_turn();
+        Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take() }
+    }
+
+    fn request(&self, head: Parts, input: Input) -> Request {
+        let limits = &self.link.common.settings.limits;
+        let now = Instant::now();
+        let (target, path, query) = target(&head.uri);
+        let mut headers = head.headers;
+        if let Some(authority) = head.uri.authority() {
+            replace_host(&mut headers, authority.as_str());
+        }
+        let turn = |link| Turn::new(link);
+        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(turn(&self.link)) as Arc<dyn Hints>);
+        Request {
+            id: self.id().to_owned(),
+            method: head.method,
+            target,
+            path,
+            query,
+            version: head.version,
+            headers,
+            scheme: Scheme::Http,
+            peer: self.link.peer,
+            input,
+            received: self.link.received(),
+            deadline: now + limits.request_time,
+            queue_deadline: now + limits.queue_wait,
+            hints,
+            takeover: Some(Box::new(turn(&self.link))),
+        }
+    }
+}
+
+/// The whole target, its path and its query. An absolute form without a path means the root (RFC 9110 section 4.2.3),
+/// except for OPTIONS, where it means the server (RFC 9112 section 3.2.4); the root is near enough for an application.
+fn target(uri: &Uri) -> (String, String, String) {
+    let path = uri.path();
+    let path = if path.is_empty() { "/" } else { path };
+    let query = uri.query().unwrap_or_default();
+    let target = match (uri.authority(), uri.path_and_query()) {
+        (None, Some(whole)) => whole.as_str().to_owned(),
+        _ => uri.to_string(),
+    };
+    (target, path.to_owned(), query.to_owned())
+}
+
+/// RFC 9112 section 3.2.2: the authority of an absolute target counts, not the Host header beside it.
+fn replace_host(headers: &mut HeaderMap, authority: &str) {
+    if let Ok(value) = HeaderValue::from_str(authority) {
+        headers.insert(header::HOST, value);
+    }
+}

@@ -1,0 +1,405 @@
+//! The socket as hyper sees it. Between the two sits what hyper cannot do: a head is checked before hyper gets it and
+//! is handed over in one piece, bytes of the next request wait here, heads and readers that are late are noticed with
+//! one timer per connection, and early hints go out between responses.
+//! hyper sees an end of the stream where this refuses something; `connection.rs` then sends the answer.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use hyper::rt::ReadBufCursor;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use crate::chunks::Chunks;
+use crate::head::{self, Framing, Refusal, Scan};
+use crate::link::Link;
+use crate::socket::Socket;
+
+/// Bytes read from a socket at once.
+const READ_BYTES: usize = 32 * 1024;
+/// Bytes of later requests kept while one is being answered; what is beyond stays in the kernel.
+const AHEAD_BYTES: usize = 32 * 1024;
+/// A buffer larger than this is given back when it is empty.
+const KEPT_BYTES: usize = 4 * 1024;
+/// While draining, how long a connection that was just opened may still bring its first request.
+const FRESH_TIME: Duration = Duration::from_secs(1);
+
+thread_local! {
+    /// Where sockets are read to before it is known whose bytes they are: one per thread instead of per connection.
+    static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into_boxed_slice());
+}
+
+/// One connection, below hyper.
+pub(crate) struct Wire {
+    pub(crate) socket: Socket,
+    link: Arc<Link>,
+    /// Bytes that arrived and that hyper may not have yet.
+    held: Vec<u8>,
+    /// How many bytes of `held` hyper has had.
+    start: usize,
+    /// How many of the next bytes are a checked head or its body.
+    allowed: u64,
+    /// The rest of a chunked body, beyond `allowed`.
+    chunks: Option<Chunks>,
+    /// `held` has a whole line more than when it was last scanned.
+    is_worth_a_scan: bool,
+    /// Since when we wait for a head, and whether its first byte is there.
+    waiting: Waiting,
+    since: Instant,
+    is_ended: bool,
+    pub(crate) refusal: Option<Refusal>,
+    alarm: Alarm,
+    /// Since when the client takes nothing.
+    stalled: Option<Instant>,
+    hints: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// For the first head of this connection.
+    First,
+    /// For the first byte of a further head.
+    Idle,
+    /// For the rest of a head.
+    Rest,
+    /// Not at all: a request is being answered.
+    Busy,
+}
+
+impl Wire {
+    pub(crate) fn new(socket: Socket, link: Arc<Link>) -> Wire {
+        Wire {
+            socket,
+            link,
+            held: Vec::new(),
+            start: 0,
+            allowed: 0,
+            chunks: None,
+            is_worth_a_scan: false,
+            waiting: Waiting::First,
+            since: Instant::now(),
+            is_ended: false,
+            refusal: None,
+            alarm: Alarm::default(),
+            stalled: None,
+            hints: Vec::new(),
+        }
+    }
+
+    /// Bytes that arrived and that hyper did not get.
+    pub(crate) fn take_held(&mut self) -> Vec<u8> {
+        self.held.drain(..std::mem::take(&mut self.start));
+        std::mem::take(&mut self.held)
+    }
+
+    /// Whether the client has closed its side.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Whether the client has sent, or is about to send, what nobody will read.
+    pub(crate) fn has_leftovers(&self) -> bool {
+        self.start < self.held.len() || self.allowed > 0 || self.chunks.is_some() || self.socket.has_unread()
+    }
+
+    /// Since when the present wait lasts.
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        self.link.set_waker(cx.waker());
+        if self.waiting == Waiting::Busy && !self.link.is_busy() {
+            self.wait_for(Waiting::Idle);
+        }
+        loop {
+            if self.refusal.is_some() || self.give(cursor)? {
+                return Poll::Ready(Ok(()));
+            }
+            if self.refusal.is_some() {
+                return Poll::Ready(Ok(()));
+            }
+            let has_more = self.start < self.held.len();
+            if self.is_ended && !(has_more && self.link.is_busy()) {
+                return Poll::Ready(Ok(()));
+            }
+            if self.is_ended || (self.link.is_busy() && self.held.len() - self.start >= AHEAD_BYTES) {
+                return self.pending(cx);
+            }
+            match self.fill(cx, cursor)? {
+                Poll::Ready(true) => return Poll::Ready(Ok(())),
+                Poll::Ready(false) => {}
+                Poll::Pending => return self.pending(cx),
+            }
+        }
+    }
+
+    /// Gives hyper what it may have; whether that was anything.
+    fn give(&mut self, cursor: &mut ReadBufCursor<'_>) -> io::Result<bool> {
+        if self.start == self.held.len() {
+            return Ok(false);
+        }
+        if self.allowed == 0 && self.chunks.is_none() && !self.link.is_busy() {
+            self.scan_head();
+        }
+        if self.allowed == 0 && self.chunks.is_some() {
+            self.scan_chunks(self.start)?;
+        }
+        let ready = self.held.len() - self.start;
+        let count = ready.min(usize::try_from(self.allowed).unwrap_or(ready)).min(cursor.remaining());
+        cursor.put_slice(&self.held[self.start..self.start + count]);
+        self.allowed -= count as u64;
+        self.start += count;
+        if self.start == self.held.len() {
+            self.start = 0;
+            self.held.clear();
+            self.held.shrink_to(KEPT_BYTES);
+        }
+        Ok(count > 0)
+    }
+
+    fn scan_head(&mut self) {
+        while self.held[self.start..].starts_with(b"\r\n") && self.waiting != Waiting::Rest {
+            // RFC 9112 section 2.2: empty lines before a request line are to be ignored.
+            self.start += 2;
+        }
+        let bytes = &self.held[self.start..];
+        if bytes.is_empty() || bytes == b"\r" {
+            return;
+        }
+        if self.waiting != Waiting::Rest {
+            self.wait_for(Waiting::Rest);
+            self.is_worth_a_scan = true;
+        }
+        let bytes = &self.held[self.start..];
+        let limits = &self.link.common.settings.limits;
+        if !self.is_worth_a_scan && bytes.len() <= limits.header_bytes {
+            return;
+        }
+        self.is_worth_a_scan = false;
+        match head::scan(bytes, limits) {
+            Scan::Partial => {}
+            Scan::Refused(refusal) => self.refusal = Some(refusal),
+            Scan::Whole(len, framing) => {
+                self.allowed = len as u64;
+                match framing {
+                    Framing::Length(body) => self.allowed += body,
+                    Framing::Chunked => self.chunks = Some(Chunks::new(limits.header_bytes)),
+                }
+                self.link.begin(self.since);
+                self.waiting = Waiting::Busy;
+            }
+        }
+    }
+
+    /// Looks how far the body reaches in the bytes held from `from` on.
+    fn scan_chunks(&mut self, from: usize) -> io::Result<()> {
+        let Some(chunks) = &mut self.chunks else { return Ok(()) };
+        match chunks.feed(&self.held[from..]) {
+            Ok(fed) => {
+                self.allowed += fed.bytes as u64;
+                if fed.is_done {
+                    self.chunks = None;
+                }
+                Ok(())
+            }
+            Err(_) => {
+                self.link.set_malformed();
+                Err(io::Error::new(io::ErrorKind::InvalidData, "malformed chunked coding"))
+            }
+        }
+    }
+
+    /// Reads what is there; whether hyper got something of it.
+    fn fill(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> io::Result<Poll<bool>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            if Pin::new(&mut self.socket).poll_read(cx, &mut buffer)?.is_pending() {
+                return Ok(Poll::Pending);
+            }
+            let mut bytes: &[u8] = buffer.filled();
+            if bytes.is_empty() {
+                self.is_ended = true;
+                return Ok(Poll::Ready(false));
+            }
+            let mut count = 0;
+            if self.held.is_empty() && self.allowed > 0 {
+                // The body of a request passes without a stay.
+                let most = bytes.len().min(cursor.remaining());
+                count = most.min(usize::try_from(self.allowed).unwrap_or(most));
+                cursor.put_slice(&bytes[..count]);
+                self.allowed -= count as u64;
+                bytes = &bytes[count..];
+            }
+            self.is_worth_a_scan |= memchr::memchr(b'\n', bytes).is_some();
+            self.held.extend_from_slice(bytes);
+            Ok(Poll::Ready(count > 0))
+        })
+    }
+
+    fn wait_for(&mut self, what: Waiting) {
+        self.waiting = what;
+        self.since = Instant::now();
+    }
+
+    /// Nothing to read now: how long may that be so?
+    fn pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let limits = &self.link.common.settings.limits;
+        let until = match self.waiting {
+            Waiting::Busy => self.link.waits_until(),
+            Waiting::Rest | Waiting::First => Some(self.since + limits.header_time),
+            Waiting::Idle => Some(self.since + limits.keep_alive),
+        };
+        let is_between = matches!(self.waiting, Waiting::First | Waiting::Idle);
+        let until = if is_between && self.link.common.stop.is_draining() {
+            // What the kernel already holds is a request that was accepted: its event is on the way.
+            if self.socket.has_unread() {
+                return Poll::Pending;
+            }
+            let grace = if self.waiting == Waiting::First { FRESH_TIME } else { Duration::ZERO };
+            until.map(|until| until.min(self.since + grace))
+        } else {
+            until
+        };
+        let Some(until) = until else { return Poll::Pending };
+        if !self.alarm.is_over(cx, until) {
+            return Poll::Pending;
+        }
+        match self.waiting {
+            Waiting::Busy => {
+                // The service is polled right after this and looks at the flag.
+                self.link.wait_until(None);
+                self.link.set_late();
+                return Poll::Pending;
+            }
+            Waiting::Rest => {
+                self.refusal = Some(Refusal {
+                    status: StatusCode::REQUEST_TIMEOUT,
+                    why: "the head of the request did not arrive in time",
+                });
+            }
+            Waiting::First | Waiting::Idle => self.is_ended = true,
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Notes how a write went; an error when the client has taken nothing for too long.
+    fn wrote(&mut self, cx: &mut Context<'_>, wanted: usize, went: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match went {
+            Poll::Ready(Ok(count)) => {
+                self.stalled = None;
+                if count < wanted {
+                    self.link.set_flushed(false);
+                }
+                Poll::Ready(Ok(count))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => {
+                self.link.set_flushed(false);
+                let since = *self.stalled.get_or_insert_with(Instant::now);
+                if self.alarm.is_over(cx, since + self.link.common.settings.limits.write_time) {
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Sends early hints, if there are any and no response is half-way out.
+    fn poll_hints(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.hints.is_empty() {
+            if !self.link.has_aside() || !self.link.is_flushed() {
+                return Poll::Ready(Ok(()));
+            }
+            self.hints = self.link.take_hints();
+        }
+        while !self.hints.is_empty() {
+            let went = Pin::new(&mut self.socket).poll_write(cx, &self.hints);
+            let count = ready!(self.wrote(cx, 0, went))?;
+            self.hints.drain(..count);
+        }
+        self.link.set_flushed(true);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl hyper::rt::Read for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut cursor: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.get_mut().poll_bytes(cx, &mut cursor)
+    }
+}
+
+impl hyper::rt::Write for Wire {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.poll_hints(cx))?;
+        let went = Pin::new(&mut this.socket).poll_write(cx, bytes);
+        this.wrote(cx, bytes.len(), went)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.poll_hints(cx))?;
+        let wanted = bytes.iter().map(|slice| slice.len()).sum();
+        let went = Pin::new(&mut this.socket).poll_write_vectored(cx, bytes);
+        this.wrote(cx, wanted, went)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper calls this when its own buffer is empty.
+        let this = self.get_mut();
+        this.link.set_flushed(this.hints.is_empty());
+        this.poll_hints(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The connection's task may have an answer of its own to send before it closes.
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// One timer for all of a connection's waits. It is set rarely: a later moment than the one it is set for is left to
+/// the next look, since moments nearly always only move on.
+#[derive(Debug, Default)]
+struct Alarm {
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Alarm {
+    /// Whether the moment has come; if not, the task will be woken by then.
+    fn is_over(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
+        if Instant::now() >= until {
+            return true;
+        }
+        let until = tokio::time::Instant::from_std(until);
+        let sleep = match &mut self.sleep {
+            Some(sleep) if sleep.deadline() <= until && !sleep.is_elapsed() => return false,
+            Some(sleep) => {
+                sleep.as_mut().reset(until);
+                sleep
+            }
+            None => self.sleep.insert(Box::pin(tokio::time::sleep_until(until))),
+        };
+        // Just set: this only registers the task.
+        let _ = sleep.as_mut().poll(cx);
+        false
+    }
+}

@@ -1,0 +1,230 @@
+//! Every limit with its answer.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::{Body, Fault, Reply, Responder, body, reply};
+use support::{Server, Shelf, eventually, full, settings, with};
+
+const SHORT: Duration = Duration::from_millis(80);
+
+fn post(length: usize) -> String {
+    format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n")
+}
+
+#[test]
+fn too_many_or_too_long_headers_are_431() {
+    let server = Server::echo(settings());
+    let many = (0..30).map(|n| format!("x-{n}: y\r\n")).collect::<String>();
+    let long = format!("x: {}\r\n", "y".repeat(9000));
+    for headers in [many, long.clone(), long.repeat(100)] {
+        let answer = server.ask(format!("GET / HTTP/1.1\r\nHost: a\r\n{headers}\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+        assert!(answer.contains("connection: close"));
+    }
+    let endless = server.ask(format!("GET / HTTP/1.1\r\nHost: a\r\nx: {}", "y".repeat(20_000)));
+    assert!(endless.starts_with("HTTP/1.1 431 "), "{endless}");
+    let target = server.ask(format!("GET /{}", "y".repeat(20_000)));
+    assert!(target.starts_with("HTTP/1.1 414 "), "{target}");
+    assert_eq!(server.calls(), 0);
+}
+
+#[test]
+fn a_head_that_does_not_end_is_408_however_it_drips() {
+    let mut settings = settings();
+    settings.limits.header_time = SHORT;
+    let server = Server::echo(settings);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost:");
+    let answer = client.rest();
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    let mut client = server.connect();
+    client.stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+    let ends = Instant::now() + support::SOON;
+    let mut answer = Vec::new();
+    while !answer.starts_with(b"HTTP/1.1 408 ") {
+        assert!(Instant::now() < ends);
+        let _ = client.stream.write_all(b"x");
+        let mut bytes = [0; 1000];
+        let count = client.stream.read(&mut bytes).unwrap_or(0);
+        answer.extend_from_slice(&bytes[..count]);
+    }
+    assert_eq!(server.calls(), 0);
+}
+
+#[test]
+fn a_second_head_that_does_not_end_is_408_too() {
+    let mut settings = settings();
+    settings.limits.header_time = SHORT;
+    let server = Server::echo(settings);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HT");
+    assert_eq!(client.response().status, 200);
+    assert_eq!(client.response().status, 408);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn idle_and_silent_connections_are_closed_without_a_word() {
+    let mut settings = settings();
+    settings.limits.keep_alive = SHORT;
+    settings.limits.header_time = SHORT * 2;
+    let server = Server::echo(settings);
+    let mut client = server.connect();
+    assert_eq!(client.get("/").status, 200);
+    assert!(client.is_closed());
+    assert!(server.connect().is_closed());
+}
+
+#[test]
+fn a_body_over_the_limit_is_413() {
+    let mut settings = settings();
+    settings.limits.body_bytes = 1000;
+    let server = Server::echo(settings);
+    // At once by its length, before a byte of it, and without asking for it.
+    let mut client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\nExpect: 100-continue\r\n\r\n");
+    let answer = client.rest();
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
+    // By counting, while the client goes on sending.
+    let mut client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client.send(format!("200\r\n{}\r\n", "x".repeat(512)).repeat(200));
+    let answer = client.rest();
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    let answer = server.ask(post(2_000_000) + &"x".repeat(2_000_000));
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert_eq!(server.calls(), 0);
+    let mut client = server.connect();
+    client.send(post(1000) + &"x".repeat(1000));
+    assert_eq!(client.response().body.len(), 1000);
+}
+
+#[test]
+fn a_body_that_does_not_end_is_408() {
+    let mut settings = settings();
+    settings.limits.body_time = SHORT;
+    let server = Server::echo(settings);
+    let answer = server.ask(post(10) + "12345");
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert_eq!(server.calls(), 0);
+}
+
+#[test]
+fn bodies_stay_in_memory_or_go_to_a_file() {
+    let server = Server::echo(settings());
+    let mut client = server.connect();
+    for (length, wanted) in [(0, "empty".to_owned()), (65_536, "a".repeat(65_536))] {
+        client.send(post(length) + &"a".repeat(length));
+        assert_eq!(client.response().text(), wanted);
+    }
+    client.send(post(500_000) + &"a".repeat(500_000));
+    assert_eq!(client.response().text(), "file of 500000, sum 48500000");
+}
+
+#[test]
+fn connections_over_the_limit_wait_for_their_turn() {
+    let mut settings = settings();
+    settings.limits.connections = 2;
+    let server = Server::echo(settings);
+    let (mut first, mut second, mut third) = (server.connect(), server.connect(), server.connect());
+    assert_eq!(first.get("/").status, 200);
+    assert_eq!(second.get("/").status, 200);
+    third.send("GET /third HTTP/1.1\r\nHost: a\r\n\r\n");
+    third.stream.set_read_timeout(Some(SHORT)).unwrap();
+    assert!(third.stream.peek(&mut [0]).is_err());
+    drop(first);
+    third.stream.set_read_timeout(Some(support::SOON)).unwrap();
+    assert_eq!(third.response().status, 200);
+}
+
+#[test]
+fn faults_have_their_statuses() {
+    let shelf = Shelf::default();
+    let mut settings = settings();
+    settings.access_log = shelf.log(front::LogFormat::Text);
+    let faults = vec![
+        (Fault::QueueFull(3), 503),
+        (Fault::QueueWait(SHORT), 503),
+        (Fault::Stopping, 503),
+        (Fault::OutOfTime(SHORT), 504),
+        (Fault::OutOfMemory(3), 500),
+        (Fault::App(Box::default()), 500),
+        (Fault::BadAnswer("secret".into()), 500),
+        (Fault::Broken("secret".into()), 500),
+        (Fault::WorkerDied("secret".into()), 502),
+    ];
+    let given = Mutex::new(faults.clone());
+    let server = Server::with(settings, move |_| Reply::ready(Err(given.lock().unwrap().remove(0).0)));
+    let mut client = server.connect();
+    for (fault, status) in faults {
+        let got = client.get("/");
+        assert_eq!(got.status, status, "{fault:?}");
+        assert_eq!(got.header("retry-after"), (status == 503).then_some("3"));
+        assert!(!got.text().contains("secret"));
+        assert!(got.text().contains(got.header("x-request-id").unwrap()));
+    }
+    eventually("the lines are there", || shelf.text().lines().count() == 9);
+    assert!(shelf.text().contains(" 503 ") && shelf.text().contains(" queue_full"));
+}
+
+#[test]
+fn an_engine_that_is_late_is_504() {
+    let mut settings = settings();
+    settings.limits.request_time = SHORT;
+    let kept: Mutex<Vec<Responder>> = Mutex::default();
+    let server = Server::with(settings, move |_| {
+        let (responder, reply) = reply::pair();
+        kept.lock().unwrap().push(responder);
+        reply
+    });
+    let mut client = server.connect();
+    let begun = Instant::now();
+    assert_eq!(client.get("/").status, 504);
+    assert!(begun.elapsed() >= SHORT);
+    assert_eq!(client.get("/").status, 504);
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_cut_off() {
+    let mut settings = settings();
+    settings.limits.write_time = SHORT;
+    let shelf = Shelf::default();
+    settings.access_log = shelf.log(front::LogFormat::Json);
+    let server = Server::with(settings, |_| Reply::ready(Ok(with(200, &[], Body::Full(vec![0; 64 << 20].into())))));
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    // Not reading here: the line is written when the server lets go.
+    eventually("the connection is cut", || shelf.text().contains("\"status\":200"));
+    assert!(client.rest().len() < 64 << 20);
+}
+
+#[test]
+fn a_slow_reader_does_not_hold_the_sink_until_the_spool_is_full() {
+    let mut settings = settings();
+    settings.limits.spool_bytes = 32 << 20;
+    let sent: std::sync::Arc<Mutex<Option<usize>>> = Mutex::new(None).into();
+    let theirs = sent.clone();
+    let server = Server::with(settings, move |_| {
+        let (sink, source) = body::stream(1 << 16);
+        let theirs = theirs.clone();
+        std::thread::spawn(move || {
+            let chunk = Bytes::from(vec![b'x'; 1 << 16]);
+            let count = (0..256).take_while(|_| sink.send_blocking(chunk.clone(), Instant::now() + support::SOON).is_ok());
+            let count = count.count();
+            sink.finish();
+            *theirs.lock().unwrap() = Some(count);
+        });
+        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("all 16 MiB are taken", || *sent.lock().unwrap() == Some(256));
+    assert_eq!(client.response().body.len(), 16 << 20);
+    assert_eq!(full("x").head.status, 200);
+}

@@ -1,0 +1,289 @@
+//! A served test engine and a client that speaks raw bytes. Everything waits with a deadline, nothing sleeps.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::{Body, Engine, Reply, Request, Response, ResponseHead, Status};
+use front::{AccessLog, Bind, Ended, Limits, Settings, Stop};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+/// How long anything may take before the test fails.
+pub const SOON: Duration = Duration::from_secs(10);
+
+type Act = Box<dyn Fn(Request) -> Reply + Send + Sync>;
+
+/// Answers by a closure and remembers who called.
+pub struct TestEngine {
+    act: Act,
+    pub calls: AtomicUsize,
+    pub targets: Mutex<VecDeque<String>>,
+}
+
+impl Engine for TestEngine {
+    fn call(&self, request: Request) -> Reply {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.targets.lock().unwrap().push_back(format!("{} {}", request.method, request.target));
+        (self.act)(request)
+    }
+
+    fn status(&self) -> Status {
+        Status::default()
+    }
+
+    fn close(&self) {}
+}
+
+pub fn limits() -> Limits {
+    Limits {
+        header_bytes: 8192,
+        header_count: 20,
+        header_time: SOON,
+        body_bytes: 1 << 20,
+        body_memory_bytes: 1 << 16,
+        body_time: SOON,
+        keep_alive: SOON,
+        connections: 100,
+        write_time: SOON,
+        spool_bytes: 1 << 30,
+        queue_wait: Duration::from_secs(3),
+        request_time: SOON,
+        drain_time: SOON,
+    }
+}
+
+pub fn settings() -> Settings {
+    Settings { limits: limits(), access_log: None, development: false }
+}
+
+pub fn full(text: &str) -> Response {
+    Response { head: ResponseHead::default(), body: Body::Full(Bytes::copy_from_slice(text.as_bytes())) }
+}
+
+pub fn with(status: i64, headers: &[(&str, &str)], body: Body) -> Response {
+    let mut head = ResponseHead::default();
+    head.set_status(status).unwrap();
+    for (name, value) in headers {
+        head.add(name.as_bytes(), value.as_bytes()).unwrap();
+    }
+    Response { head, body }
+}
+
+/// A front that serves until it is dropped.
+pub struct Server {
+    pub address: SocketAddr,
+    pub stop: Stop,
+    pub engine: Arc<TestEngine>,
+    serving: Option<JoinHandle<Ended>>,
+    runtime: Option<Runtime>,
+}
+
+impl Server {
+    pub fn start(act: impl Fn(Request) -> Reply + Send + Sync + 'static) -> Server {
+        Server::with(settings(), act)
+    }
+
+    /// Answers the body of the request, and its length where it is large.
+    pub fn echo(settings: Settings) -> Server {
+        Server::with(settings, |request| {
+            let text = match request.input {
+                engine::Input::Memory(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                engine::Input::File(file, len) => {
+                    let mut bytes = vec![0; len as usize];
+                    std::os::unix::fs::FileExt::read_exact_at(&*file, &mut bytes, 0).unwrap();
+                    format!("file of {len}, sum {}", bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>())
+                }
+                _ => "empty".into(),
+            };
+            Reply::ready(Ok(full(&text)))
+        })
+    }
+
+    pub fn with(settings: Settings, act: impl Fn(Request) -> Reply + Send + Sync + 'static) -> Server {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let listeners = front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap();
+        let Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
+        let targets = Mutex::default();
+        let engine = Arc::new(TestEngine { act: Box::new(act), calls: AtomicUsize::new(0), targets });
+        let stop = Stop::new();
+        let serving =
+            runtime.spawn(front::serve(listeners, engine.clone(), Arc::new(settings), stop.clone()));
+        Server { address, stop, engine, serving: Some(serving), runtime: Some(runtime) }
+    }
+
+    pub fn connect(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// Sends the bytes and reads all until the server closes.
+    pub fn ask(&self, bytes: impl AsRef<[u8]>) -> String {
+        let mut client = self.connect();
+        client.send(bytes);
+        client.rest()
+    }
+
+    pub fn calls(&self) -> usize {
+        self.engine.calls.load(Ordering::SeqCst)
+    }
+
+    /// Waits for the end of serving.
+    pub fn ended(&mut self) -> Ended {
+        let serving = self.serving.take().unwrap();
+        self.runtime.as_ref().unwrap().block_on(async { tokio::time::timeout(SOON, serving).await.unwrap().unwrap() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.now();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A response as it came.
+#[derive(Debug)]
+pub struct Got {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Got {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+pub struct Client {
+    pub stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    pub fn new(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client { stream, buffer: Vec::new() }
+    }
+
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        // The server may have closed already: what it answered is looked at then.
+        let _ = self.stream.write_all(bytes.as_ref());
+    }
+
+    /// Everything until the server closes; a reset counts as a close.
+    pub fn rest(&mut self) -> String {
+        let _ = self.stream.read_to_end(&mut self.buffer);
+        String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned()
+    }
+
+    /// Whether the server closes without a further byte.
+    pub fn is_closed(&mut self) -> bool {
+        self.buffer.is_empty() && !matches!(self.stream.read(&mut [0; 1]), Ok(1..))
+    }
+
+    fn more(&mut self) {
+        let mut bytes = [0; 65536];
+        let count = self.stream.read(&mut bytes).expect("bytes in time");
+        assert!(count > 0, "closed after {:?}", String::from_utf8_lossy(&self.buffer));
+        self.buffer.extend_from_slice(&bytes[..count]);
+    }
+
+    /// Bytes up to and with the mark.
+    pub fn until(&mut self, mark: &str) -> String {
+        loop {
+            if let Some(at) = self.buffer.windows(mark.len()).position(|window| window == mark.as_bytes()) {
+                let taken: Vec<u8> = self.buffer.drain(..at + mark.len()).collect();
+                return String::from_utf8_lossy(&taken).into_owned();
+            }
+            self.more();
+        }
+    }
+
+    pub fn exactly(&mut self, count: usize) -> Vec<u8> {
+        while self.buffer.len() < count {
+            self.more();
+        }
+        self.buffer.drain(..count).collect()
+    }
+
+    pub fn head(&mut self) -> Got {
+        let head = self.until("\r\n\r\n");
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+        Got { status, head, body: Vec::new() }
+    }
+
+    /// One whole response with a length or in chunks.
+    pub fn response(&mut self) -> Got {
+        let mut got = self.head();
+        if let Some(len) = got.header("content-length") {
+            got.body = self.exactly(len.parse().unwrap());
+        } else if got.header("transfer-encoding") == Some("chunked") {
+            loop {
+                let size = usize::from_str_radix(self.until("\r\n").trim(), 16).unwrap();
+                got.body.extend(self.exactly(size));
+                self.until("\r\n");
+                if size == 0 {
+                    break;
+                }
+            }
+        }
+        got
+    }
+
+    pub fn get(&mut self, path: &str) -> Got {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        self.response()
+    }
+}
+
+/// Polls until it holds.
+pub fn eventually(what: &str, check: impl Fn() -> bool) {
+    let ends = Instant::now() + SOON;
+    while !check() {
+        assert!(Instant::now() < ends, "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A log to look at.
+#[derive(Clone, Default)]
+pub struct Shelf(pub Arc<Mutex<Vec<u8>>>);
+
+impl Shelf {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
+    }
+
+    pub fn log(&self, format: front::LogFormat) -> Option<AccessLog> {
+        Some(AccessLog::new(format, self.clone()))
+    }
+}
+
+impl Write for Shelf {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,312 @@
+//! What was asked for: the words of the command line and of the environment, matched with the table of options.
+//! Pure: both are handed in, no value is looked into, no file is looked for, so help works in a broken folder too.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+
+use lexopt::Arg;
+
+use crate::near::nearest;
+use crate::options::{Kind, Name, Row, TABLE};
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The command line, with the flag as it was spelt.
+    Flag(String),
+    /// This variable of the environment.
+    Variable(String),
+    /// Nobody said anything.
+    Default,
+}
+
+/// One value for one option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    pub name: Name,
+    pub value: String,
+    pub origin: Origin,
+}
+
+/// What is wrong with what was asked, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem(pub String);
+
+/// What the program is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Command {
+    #[default]
+    Serve,
+    Help,
+    Version,
+    /// `options --markdown`: print docs/options.md.
+    OptionsPage,
+}
+
+/// Everything that was asked.
+#[derive(Debug, Default)]
+pub struct Asked {
+    pub command: Command,
+    pub rackup: Option<PathBuf>,
+    pub given: Vec<Given>,
+    pub problems: Vec<Problem>,
+    /// Things that are not wrong enough to refuse.
+    pub notices: Vec<String>,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Flag(flag) => write!(f, "{flag} on the command line"),
+            Origin::Variable(name) => write!(f, "{name} in the environment"),
+            Origin::Default => f.write_str("the default"),
+        }
+    }
+}
+
+impl Given {
+    /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`.
+    pub fn as_written(&self) -> String {
+        match &self.origin {
+            Origin::Flag(flag) if self.value.is_empty() => flag.clone(),
+            Origin::Flag(flag) => format!("{flag} {}", self.value),
+            Origin::Variable(name) => format!("{name}={}", self.value),
+            Origin::Default => self.value.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Reads the arguments after the program's name, and the environment.
+pub fn read(arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Asked {
+    let mut asked = Asked::default();
+    if arguments.first().is_some_and(|first| first == "options") {
+        asked.command = Command::OptionsPage;
+        if arguments.len() != 2 || arguments[1] != "--markdown" {
+            asked.refuse("options: say `foolsgold options --markdown`, or ./options to serve a file of that name");
+        }
+        return asked;
+    }
+    asked.read_flags(lexopt::Parser::from_args(arguments));
+    asked.read_variables(environment);
+    asked
+}
+
+impl Asked {
+    /// The values of an option that count: those of the command line, else those of the environment.
+    pub fn values(&self, name: Name) -> Vec<&Given> {
+        let (flags, variables): (Vec<&Given>, Vec<&Given>) = self
+            .given
+            .iter()
+            .filter(|given| given.name == name)
+            .partition(|given| matches!(given.origin, Origin::Flag(_)));
+        if flags.is_empty() { variables } else { flags }
+    }
+
+    fn refuse(&mut self, why: impl Into<String>) {
+        self.problems.push(Problem(why.into()));
+    }
+
+    fn read_flags(&mut self, mut parser: lexopt::Parser) {
+        let mut unknown = false;
+        loop {
+            let (row, spelt) = match parser.next() {
+                Ok(None) => return,
+                Ok(Some(Arg::Value(path))) => {
+                    // After an unknown flag nobody can tell whether this was its value.
+                    if !unknown {
+                        self.take_rackup(path);
+                    }
+                    continue;
+                }
+                Ok(Some(Arg::Short('h') | Arg::Long("help"))) => {
+                    self.command = Command::Help;
+                    continue;
+                }
+                Ok(Some(Arg::Short('V') | Arg::Long("version"))) => {
+                    self.command = Command::Version;
+                    continue;
+                }
+                Ok(Some(Arg::Short(letter))) => {
+                    (TABLE.iter().find(|row| row.short == Some(letter)), format!("-{letter}"))
+                }
+                Ok(Some(Arg::Long(word))) => (TABLE.iter().find(|row| row.long == word), format!("--{word}")),
+                // Only a value where none is taken can fail here, as in --help=x.
+                Err(error) => {
+                    self.refuse(format!("the command line: {error}"));
+                    continue;
+                }
+            };
+            match row {
+                Some(row) => self.take_flag(row, spelt, &mut parser),
+                None => {
+                    unknown = true;
+                    let _ = parser.optional_value();
+                    self.refuse(unknown_flag(&spelt));
+                }
+            }
+        }
+    }
+
+    fn take_rackup(&mut self, path: OsString) {
+        match &self.rackup {
+            None => self.rackup = Some(path.into()),
+            Some(first) => {
+                let (first, second) = (first.display().to_string(), path.display().to_string());
+                self.refuse(format!("{second}: one application is served at a time, and {first} was named already"));
+            }
+        }
+    }
+
+    fn take_flag(&mut self, row: &'static Row, spelt: String, parser: &mut lexopt::Parser) {
+        let value = if row.takes_value() {
+            match parser.value() {
+                Ok(value) => Some(value),
+                Err(_) => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
+            }
+        } else {
+            parser.optional_value()
+        };
+        match row.kind {
+            Kind::Refused(_, why) => self.refuse(format!("{spelt}: {why}")),
+            _ => self.take(row, value.as_deref().unwrap_or(OsStr::new("")), Origin::Flag(spelt)),
+        }
+    }
+
+    fn read_variables(&mut self, environment: &[(OsString, OsString)]) {
+        let find = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        for row in TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(..))) {
+            // An empty variable counts as absent: container tools cannot take one away again.
+            let set = row.variables().into_iter().find_map(|name| {
+                let value = find(&name).filter(|value| !value.is_empty())?;
+                Some((name, value))
+            });
+            if let Some((name, value)) = set {
+                self.take(row, value, Origin::Variable(name));
+            }
+        }
+        for (key, _) in environment {
+            if let Some(notice) = key.to_str().and_then(unknown_variable) {
+                self.notices.push(notice);
+            }
+        }
+    }
+
+    fn take(&mut self, row: &'static Row, value: &OsStr, origin: Origin) {
+        let Some(value) = value.to_str() else {
+            return self.refuse(format!("{origin}: its value is not valid UTF-8"));
+        };
+        let one = |value: &str| Given { name: row.name, value: value.trim().to_owned(), origin: origin.clone() };
+        match origin {
+            // A variable cannot be given twice, so a list stands in it.
+            Origin::Variable(_) if row.name == Name::Bind => {
+                self.given.extend(value.split(',').filter(|part| !part.trim().is_empty()).map(one));
+            }
+            _ => self.given.push(one(value)),
+        }
+    }
+}
+
+fn unknown_flag(spelt: &str) -> String {
+    let word = spelt.trim_start_matches('-');
+    let known = TABLE.iter().map(|row| row.long).chain(["help", "version"]);
+    match nearest(word, known).filter(|_| spelt.starts_with("--")) {
+        Some(near) => format!("{spelt}: there is no such option; --{near} is the nearest"),
+        None => format!("{spelt}: there is no such option; see foolsgold --help"),
+    }
+}
+
+/// A word about a variable that looks like ours and is not.
+fn unknown_variable(key: &str) -> Option<String> {
+    let rest = key.strip_prefix("FOOLS_GOLD_")?;
+    let ours: Vec<String> = TABLE.iter().flat_map(Row::variables).collect();
+    if ours.iter().any(|name| name == key) {
+        return None;
+    }
+    let near = nearest(rest, ours.iter().filter_map(|name| name.strip_prefix("FOOLS_GOLD_")));
+    let hint = near.map(|near| format!("; FOOLS_GOLD_{near} is the nearest")).unwrap_or_default();
+    Some(format!("{key} in the environment is not a setting of this version{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(arguments: &[&str], environment: &[(&str, &str)]) -> Asked {
+        let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+        read(arguments.iter().map(OsString::from).collect(), &environment)
+    }
+
+    fn problems(arguments: &[&str]) -> Vec<String> {
+        ask(arguments, &[]).problems.iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn values_come_from_flags_first_and_the_own_variable_before_others() {
+        let environment = [("FOOLS_GOLD_THREADS", "3"), ("RACK_ENV", "test"), ("APP_ENV", "staging"), ("PORT", "")];
+        let asked = ask(&["-t", "5", "app.ru"], &environment);
+        assert_eq!(asked.values(Name::Threads)[0].as_written(), "-t 5");
+        assert_eq!(asked.values(Name::Environment)[0].as_written(), "APP_ENV=staging");
+        assert!(asked.values(Name::Port).is_empty());
+        assert_eq!(asked.rackup, Some(PathBuf::from("app.ru")));
+    }
+
+    #[test]
+    fn binds_are_collected_from_flags_or_split_in_the_environment() {
+        let environment = [("FOOLS_GOLD_BIND", "tcp://a:1, unix:///b")];
+        let written =
+            |asked: &Asked| asked.values(Name::Bind).iter().map(|given| given.value.clone()).collect::<Vec<_>>();
+        assert_eq!(written(&ask(&[], &environment)), ["tcp://a:1", "unix:///b"]);
+        assert_eq!(written(&ask(&["-b", "x", "--bind=y"], &environment)), ["x", "y"]);
+    }
+
+    #[test]
+    fn every_wrong_word_is_named_with_what_would_be_right() {
+        let cases: [(&[&str], &str); 9] = [
+            (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
+            (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
+            (&["-z"], "-z: there is no such option; see foolsgold --help"),
+            (&["-t"], "-t: needs a value: -t N"),
+            (&["a.ru", "b.ru"], "b.ru: one application is served at a time, and a.ru was named already"),
+            (
+                &["-w", "2"],
+                "-w: the embedded engine has threads and no worker processes: say -t N for N interpreters \
+                            (workers x threads of your old setting is a good N)",
+            ),
+            (
+                &["-C", "puma.rb"],
+                "-C: there is no configuration file in this version: say it with options or \
+                                  FOOLS_GOLD_... variables",
+            ),
+            (&["--help=x"], "the command line: unexpected argument for option '--help': \"x\""),
+            (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
+        ];
+        for (arguments, message) in cases {
+            assert_eq!(problems(arguments), [message], "{arguments:?}");
+        }
+        assert_eq!(problems(&["--nope", "-t", "--workers=2", "--zebra"]).len(), 2);
+        assert_eq!(problems(&["--nope", "-w", "2", "--zebra"]).len(), 3);
+    }
+
+    #[test]
+    fn commands_are_recognised() {
+        assert_eq!(ask(&["-h"], &[]).command, Command::Help);
+        assert_eq!(ask(&["--version"], &[]).command, Command::Version);
+        assert_eq!(ask(&["options", "--markdown"], &[]).command, Command::OptionsPage);
+        assert_eq!(ask(&["./options"], &[]).command, Command::Serve);
+    }
+
+    #[test]
+    fn a_variable_with_a_slip_is_noticed() {
+        let asked = ask(&[], &[("FOOLS_GOLD_THREDS", "5"), ("FOOLS_GOLD_LOG", "debug"), ("FOOLS", "x")]);
+        let expected = "FOOLS_GOLD_THREDS in the environment is not a setting of this version; \
+                        FOOLS_GOLD_THREADS is the nearest";
+        assert_eq!(asked.notices, [expected]);
+    }
+}

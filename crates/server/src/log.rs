@@ -1,0 +1,182 @@
+//! The log on standard output: lines of text or JSON, written by one thread in batches.
+//! Whoever logs only copies a line into memory, so a slow reader of the log never holds up a request; what it cannot
+//! keep up with is dropped, and counted in the log itself.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{Layer, fmt};
+
+use crate::logfilter::LogFilter;
+use crate::settings::LogForm;
+
+/// Lines wait for others at most so long: little enough for eyes, enough for thousands of lines in one write.
+const BATCH_TIME: Duration = Duration::from_millis(10);
+/// A batch of this size is written at once.
+const BATCH_BYTES: usize = 64 * 1024;
+/// More than this is not kept for a reader that does not read: 40 000 lines or so.
+const HELD_BYTES: usize = 8 * 1024 * 1024;
+
+/// The open log. What was logged before [`Log::finish`] is written when that returns.
+pub struct Log {
+    held: Arc<Held>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Lines that are not written yet. Put in by whoever logs, taken out by the writing thread alone.
+#[derive(Default)]
+struct Held {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    lines: Vec<u8>,
+    dropped: u64,
+    ended: bool,
+}
+
+/// Opens the log for the whole process.
+pub fn open(form: LogForm, filter: &LogFilter) -> Result<Log, TryInitError> {
+    let held = Arc::new(Held::default());
+    let layer = fmt::layer().with_ansi(false).with_writer(Lines(held.clone()));
+    let layer = match form {
+        LogForm::Json => layer.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
+        LogForm::Text | LogForm::NoAccess => layer.boxed(),
+    };
+    tracing_subscriber::registry().with(layer.with_filter(filter.targets())).try_init()?;
+    let writer = held.clone();
+    let thread = thread::Builder::new().name("log".into()).spawn(move || writer.write_all_to(&mut io::stdout()));
+    // Without a thread to spare nothing else will start either; the lines are then written at the end.
+    Ok(Log { held, thread: thread.ok() })
+}
+
+impl Log {
+    /// Writes what is left.
+    pub fn finish(mut self) {
+        self.held.lock().ended = true;
+        self.held.changed.notify_all();
+        match self.thread.take() {
+            // A writer that panicked has said so on standard error already.
+            Some(thread) => drop(thread.join()),
+            None => self.held.write_all_to(&mut io::stdout()),
+        }
+    }
+}
+
+impl Held {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under this lock can panic half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, line: &[u8]) {
+        let mut state = self.lock();
+        if state.lines.len() + line.len() > HELD_BYTES {
+            state.dropped += 1;
+            return;
+        }
+        let before = state.lines.len();
+        state.lines.extend_from_slice(line);
+        let wake = before == 0 || (before < BATCH_BYTES && state.lines.len() >= BATCH_BYTES);
+        drop(state);
+        if wake {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Writes batches until the end. A reader that went away is no reason to stop the server.
+    fn write_all_to(&self, out: &mut dyn Write) {
+        let mut batch = Vec::new();
+        loop {
+            let (dropped, ended) = self.take(&mut batch);
+            let _ = out.write_all(&batch);
+            if dropped > 0 {
+                let _ = writeln!(out, "{dropped} log lines were dropped: standard output is read too slowly");
+            }
+            let _ = out.flush();
+            batch.clear();
+            if ended {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a batch; says how many lines were dropped meanwhile, and whether the log has ended.
+    fn take(&self, batch: &mut Vec<u8>) -> (u64, bool) {
+        let waited = self.changed.wait_while(self.lock(), |state| state.lines.is_empty() && !state.ended);
+        let state = waited.unwrap_or_else(PoisonError::into_inner);
+        let small = |state: &mut State| state.lines.len() < BATCH_BYTES && !state.ended;
+        let waited = self.changed.wait_timeout_while(state, BATCH_TIME, small);
+        let mut state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+        std::mem::swap(&mut state.lines, batch);
+        (std::mem::take(&mut state.dropped), state.ended)
+    }
+}
+
+/// Where the library puts lines: it writes each with one call.
+struct Lines(Arc<Held>);
+
+struct Line<'a>(&'a Held);
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line(&self.0)
+    }
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.put(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_out_in_order_and_all_of_them() {
+        let held = Arc::new(Held::default());
+        let writer = held.clone();
+        let thread = thread::spawn(move || {
+            let mut out = Vec::new();
+            writer.write_all_to(&mut out);
+            out
+        });
+        let expected: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
+        for line in expected.lines() {
+            held.put(format!("{line}\n").as_bytes());
+        }
+        held.lock().ended = true;
+        held.changed.notify_all();
+        assert_eq!(String::from_utf8(thread.join().unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_nobody_reads_is_dropped_and_counted() {
+        let held = Held::default();
+        let line = vec![b'x'; HELD_BYTES / 2];
+        for _ in 0..5 {
+            held.put(&line);
+        }
+        held.lock().ended = true;
+        let mut out = Vec::new();
+        held.write_all_to(&mut out);
+        let told = String::from_utf8(out.split_off(HELD_BYTES)).unwrap();
+        assert_eq!(told, "3 log lines were dropped: standard output is read too slowly\n");
+    }
+}

@@ -1,0 +1,78 @@
+//! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
+//! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
+
+mod asked;
+mod boot;
+mod help;
+mod log;
+mod logfilter;
+mod near;
+mod openfiles;
+mod options;
+mod rackup;
+mod settings;
+mod signals;
+mod size;
+
+use std::env;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::thread;
+
+use asked::{Asked, Command};
+
+const CANNOT_START: u8 = 1;
+const BAD_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let environment: Vec<_> = env::vars_os().collect();
+    let asked = asked::read(env::args_os().skip(1).collect(), &environment);
+    if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
+        return refuse(&asked.problems);
+    }
+    match asked.command {
+        Command::Help => show(&help::help()),
+        Command::Version => show(&format!("{}\n", boot::versions())),
+        Command::OptionsPage => show(&help::markdown()),
+        Command::Serve => serve(asked),
+    }
+}
+
+fn serve(asked: Asked) -> ExitCode {
+    let named = asked.rackup.clone();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let settings = match settings::settle(asked, cores) {
+        Ok(settings) => settings,
+        Err(problems) => return refuse(&problems),
+    };
+    let rackup = match rackup::find(named.as_deref()) {
+        Ok(rackup) => rackup,
+        Err(why) => return fail(&why),
+    };
+    let log = match log::open(settings.log_form, &settings.log_filter) {
+        Ok(log) => log,
+        Err(error) => return fail(&format!("the log cannot be opened: {error}")),
+    };
+    let outcome = boot::serve(rackup, &settings);
+    log.finish();
+    outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
+}
+
+// Writing fails when the reader has gone; then there is nobody to tell, and the exit code says the rest.
+
+fn show(text: &str) -> ExitCode {
+    let _ = io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
+fn refuse(problems: &[impl Display]) -> ExitCode {
+    let lines: String = problems.iter().map(|problem| format!("  {problem}\n")).collect();
+    let _ = write!(io::stderr(), "foolsgold: cannot start with these options:\n{lines}See foolsgold --help.\n");
+    ExitCode::from(BAD_USAGE)
+}
+
+fn fail(why: &str) -> ExitCode {
+    let _ = writeln!(io::stderr(), "foolsgold: cannot start: {why}");
+    ExitCode::from(CANNOT_START)
+}

@@ -1,0 +1,37 @@
+//! Makes room for connections: raises the number of files this process may have open to what it is allowed to.
+
+/// Files that are open beside connections: the log, listeners, pipes of the runtime, and the application's own.
+const BESIDE: u64 = 64;
+
+/// Raises the limit. A warning comes back when it cannot hold that many connections, each with a temporary file.
+pub fn make_room(connections: usize) -> Option<String> {
+    let allowed = match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(allowed) => allowed,
+        Err(error) => return Some(format!("the limit of open files cannot be raised: {error}")),
+    };
+    too_few(allowed, connections as u64)
+}
+
+fn too_few(allowed: u64, connections: u64) -> Option<String> {
+    if allowed >= connections.saturating_add(BESIDE) {
+        return None;
+    }
+    let fit = allowed.saturating_sub(BESIDE);
+    Some(format!(
+        "{allowed} open files are allowed, too few for {connections} connections: raise the hard limit (ulimit -Hn, \
+         LimitNOFILE) or say --connections {fit}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_too_low_is_told_with_what_fits() {
+        assert_eq!(too_few(1088, 1024), None);
+        let told = "1024 open files are allowed, too few for 1000 connections: raise the hard limit (ulimit -Hn, \
+                    LimitNOFILE) or say --connections 960";
+        assert_eq!(too_few(1024, 1000).as_deref(), Some(told));
+    }
+}

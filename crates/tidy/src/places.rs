@@ -1,0 +1,69 @@
+//! Words that have one place in the house: the HTTP library, unsafe code, the environment.
+
+use crate::tree::{Tree, has_word};
+
+struct Place {
+    words: &'static [&'static str],
+    /// Paths that may say them, by how they begin.
+    may: &'static [&'static str],
+    instead: &'static str,
+}
+
+const PLACES: [Place; 3] = [
+    Place {
+        words: &["hyper::", "use hyper"],
+        may: &["crates/front/", "bench/", "tests/"],
+        instead: "only front names hyper: use the engine's types",
+    },
+    Place {
+        words: &["unsafe"],
+        may: &["crates/engine-mruby/"],
+        instead: "only engine-mruby writes unsafe code: find a crate that offers this safely",
+    },
+    Place {
+        words: &["env::var", "env::vars", "env::var_os", "env::vars_os", "env::args", "env::args_os", "env::set_var"],
+        // An application's ENV is the environment itself, read when Ruby asks for it.
+        may: &["crates/server/", "crates/engine-mruby/src/native/log.rs", "bench/", "tests/"],
+        instead: "only server reads arguments and the environment: take the value as a setting",
+    },
+];
+
+/// Words outside their place.
+pub fn check(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    // Build scripts run on the builder's machine, tests and examples are programs of their own, and this crate must
+    // spell what it forbids.
+    let own_program = |path: &str| path.contains("/tests/") || path.contains("/examples/");
+    let free = |path: &str| path.ends_with("build.rs") || path.starts_with("crates/tidy/") || own_program(path);
+    for file in tree.ending(&[".rs"]).filter(|file| !free(&file.path)) {
+        let closed = PLACES.iter().filter(|place| !place.may.iter().any(|start| file.path.starts_with(start)));
+        for place in closed {
+            for (line, code) in file.code() {
+                if place.words.iter().any(|word| has_word(code, word)) {
+                    complaints.push(format!("{}:{line}: {}", file.path, place.instead));
+                }
+            }
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_outside_their_place_are_found() {
+        let bad = "use hyper::body;\nlet x = unsafe { 1 };\nlet y = std::env::var(\"Y\");\n// hyper:: in a comment\n";
+        let found = check(&Tree::of(&[("crates/engine/src/a.rs", bad)]));
+        assert_eq!(found.len(), 3, "{found:?}");
+        let tree = Tree::of(&[
+            ("crates/front/src/a.rs", "use hyper::body;"),
+            ("crates/engine-mruby/src/a.rs", "unsafe { 1 }"),
+            ("crates/server/src/a.rs", "std::env::vars_os()"),
+            ("crates/x/build.rs", "env::var(\"X\")"),
+            ("crates/engine/src/a.rs", "env!(\"CARGO_PKG_VERSION\")"),
+        ]);
+        assert_eq!(check(&tree), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,62 @@
+//! What needs a reason beside it: each dependency, and each piece of unsafe code.
+
+use crate::arrows;
+use crate::tree::{Tree, has_word};
+
+/// How far above its unsafe code a reason may begin: a statement's first lines may lie between.
+const REASON_LINES: usize = 8;
+
+/// Every dependency line of every manifest says why it is there.
+pub fn dependencies(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for file in tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+        for (line, name, commented) in arrows::dependencies(&file.text) {
+            // In the root manifest the paths of our own crates speak for themselves.
+            let own = file.path == "Cargo.toml" && tree.holds(&format!("crates/{name}"));
+            if !commented && !own {
+                complaints.push(format!("{}:{line}: say in a comment on this line why {name} is needed", file.path));
+            }
+        }
+    }
+    complaints
+}
+
+/// Every `unsafe` has a `SAFETY:` comment just above, or a line inside its block.
+pub fn unsafe_code(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for file in tree.ending(&[".rs"]).filter(|file| !file.path.starts_with("crates/tidy/")) {
+        let lines: Vec<&str> = file.product().lines().collect();
+        for (line, code) in file.code() {
+            // The type of a function pointer runs nothing.
+            let is_type = code.contains("unsafe extern \"C\" fn(");
+            let above = &lines[line.saturating_sub(REASON_LINES + 1)..line];
+            let reasoned = above.iter().any(|line| line.contains("SAFETY:") || line.contains("# Safety"));
+            if has_word(code, "unsafe") && !is_type && !reasoned {
+                complaints.push(format!("{}:{line}: say above, after `// SAFETY:`, why this is sound", file.path));
+            }
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependencies_without_a_reason_are_found() {
+        let manifest =
+            "[dependencies]\na = \"1\"\nb = \"1\"   # for b\n\n[dependencies.c]\nversion = \"1\"\n[lints]\nd = true\n";
+        let found = dependencies(&Tree::of(&[("crates/x/Cargo.toml", manifest)]));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains(":2: ") && found[1].contains(":5: "));
+    }
+
+    #[test]
+    fn unsafe_code_without_a_reason_is_found() {
+        let found = unsafe_code(&Tree::of(&[("crates/x/src/a.rs", "fn f() {\n    unsafe { g() }\n}\n")]));
+        assert!(found[0].starts_with("crates/x/src/a.rs:2: "));
+        let good = "// SAFETY: it is.\nunsafe { g() }\n// unsafe in a comment\ntype F = unsafe extern \"C\" fn();\n";
+        assert_eq!(unsafe_code(&Tree::of(&[("crates/x/src/a.rs", good)])), Vec::<String>::new());
+    }
+}

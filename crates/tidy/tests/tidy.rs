@@ -1,0 +1,39 @@
+//! Runs every rule over the files git knows of, or would take, and tells all complaints at once.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tidy::{RULES, SourceFile, Tree};
+
+#[test]
+fn the_house_keeps_its_rules() {
+    let tree = read_tree();
+    assert!(tree.files.len() > 20, "git told of too few files");
+    let mut complaints = Vec::new();
+    for (rule, check) in RULES {
+        complaints.extend(check(&tree).into_iter().map(|complaint| format!("  [{rule}] {complaint}")));
+    }
+    assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+fn read_tree() -> Tree {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(&root)
+        .output()
+        .expect("git runs: this test looks at the files it knows of");
+    assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    let paths = String::from_utf8(output.stdout).expect("paths in this repository are plain text");
+    let mut tree = Tree::default();
+    for path in paths.split('\0').filter(|path| !path.is_empty() && *path != "Cargo.lock") {
+        // A file that is deleted but still in the index, a picture, or a folder behind a link has no text.
+        if let Ok(text) = fs::read_to_string(root.join(path)) {
+            tree.files.push(SourceFile { path: path.to_owned(), text });
+        } else if root.join(path).is_file() {
+            tree.files.push(SourceFile { path: path.to_owned(), text: String::new() });
+        }
+    }
+    tree
+}

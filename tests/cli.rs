@@ -1,0 +1,153 @@
+//! The command line: what it refuses and how, what it tells, and what the log says at start.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Output;
+
+use support::{Server, app, server};
+
+fn run(folder: &Path, arguments: &[&str]) -> (Output, String) {
+    let output = server::command().current_dir(folder).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    (output, said)
+}
+
+fn folder_with_app() -> std::path::PathBuf {
+    let folder = server::folder();
+    std::fs::write(folder.join("config.ru"), app("", "\"gold\"")).unwrap();
+    folder
+}
+
+#[test]
+fn help_and_version_are_answered_without_an_application() {
+    let folder = server::folder();
+    let (output, said) = run(&folder, &["--help"]);
+    assert!(output.status.success());
+    for option in ["--bind", "--port", "--threads", "--fresh", "--max-requests", "--request-time", "--access-log"] {
+        assert!(said.contains(option), "{option} is not in: {said}");
+    }
+    for flag in ["--version", "-V"] {
+        let (output, said) = run(&folder, &[flag]);
+        assert!(output.status.success());
+        assert!(said.contains(env!("CARGO_PKG_VERSION")) && said.contains("mruby"), "{said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
+    let folder = folder_with_app();
+    let bad: &[(&[&str], &[&str])] = &[
+        (&["--gold"], &["--gold"]),
+        (&["--thread", "4"], &["--thread", "--threads"]),
+        (&["-t", "none"], &["none"]),
+        (&["-t", "0"], &["0"]),
+        (&["--memory-limit", "64XB"], &["64XB"]),
+        (&["--request-time", "soon"], &["soon"]),
+        (&["-b", "ftp://x"], &["ftp://x"]),
+        (&["-p", "70000"], &["70000"]),
+        (&["--access-log", "xml"], &["xml", "json"]),
+        (&["-t", "none", "--memory-limit", "64XB", "-p", "70000"], &["none", "64XB", "70000"]),
+        (&["-t"], &["-t"]),
+        (&["one.ru", "two.ru"], &["two.ru"]),
+    ];
+    for (arguments, words) in bad {
+        let (output, said) = run(&folder, arguments);
+        assert!(!output.status.success(), "{arguments:?} was accepted");
+        for word in *words {
+            assert!(said.contains(word), "{arguments:?}: {word:?} is not in: {said}");
+        }
+        assert!(!said.contains("panicked"), "{said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_missing_application_is_named() {
+    let folder = server::folder();
+    for (arguments, word) in [(&[][..], "config.ru"), (&["other.ru"][..], "other.ru"), (&["no/where"][..], "no/where")]
+    {
+        let (output, said) = run(&folder, arguments);
+        assert!(!output.status.success());
+        assert!(said.contains(word), "{said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let folder = folder_with_app();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (output, said) = run(&folder, &["-t", "1", "-b", &format!("tcp://{address}")]);
+    assert!(!output.status.success());
+    assert!(said.contains(&address) && said.to_lowercase().contains("in use"), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_start_says_what_is_served_where_and_how() {
+    let server = Server::start(&app("", "\"gold\""), &["-t", "3", "-e", "production"]);
+    assert_eq!(server.text("/"), "gold");
+    let log = server.log();
+    let port = server.port.to_string();
+    for word in ["config.ru", "127.0.0.1:", &port, "mruby 3", "3", "production"] {
+        assert!(log.contains(word), "{word:?} is not in: {log}");
+    }
+}
+
+#[test]
+fn the_environment_sets_what_the_command_line_does_not() {
+    let ru = app("", "ENV[\"RACK_ENV\"]");
+    let server = Server::with(&ru, &[("FOOLS_GOLD_THREADS", "1"), ("RACK_ENV", "staging")], &[]);
+    assert_eq!(server.text("/"), "staging");
+    drop(server);
+    let server = Server::with(&ru, &[("RACK_ENV", "staging")], &["-e", "production"]);
+    assert_eq!(server.text("/"), "production", "the command line counts more");
+}
+
+#[test]
+fn one_line_per_request_as_text_or_json_or_none() {
+    for (form, words) in [("text", vec!["GET", "/found", "200"]), ("json", vec!["\"GET\"", "/found", "200"])] {
+        let server = Server::start(&app("", "\"gold\""), &["-t", "1", "--access-log", form]);
+        server.text("/found?x=1");
+        assert!(server.logs("/found"), "{}", server.log());
+        let log = server.log();
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains("/found")).collect();
+        assert_eq!(lines.len(), 1, "{log}");
+        for word in words {
+            assert!(lines[0].contains(word), "{word:?} is not in: {}", lines[0]);
+        }
+    }
+    let server = Server::start(&app("", "\"gold\""), &["-t", "1", "--access-log", "off"]);
+    server.text("/found");
+    assert!(!server.log().contains("/found"));
+}
+
+#[test]
+fn the_log_filter_is_obeyed() {
+    let server = Server::with(&app("", "\"gold\""), &[("FOOLS_GOLD_LOG", "info,access=off")], &["-t", "1"]);
+    server.text("/found");
+    assert!(!server.log().contains("/found"), "{}", server.log());
+    let folder = folder_with_app();
+    let output = server::command().current_dir(&folder).env("FOOLS_GOLD_LOG", "gold=loud").output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("loud"), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn an_attacker_cannot_write_lines_of_the_log() {
+    let server = Server::start(&app("", "\"gold\""), &["-t", "1"]);
+    let mut client = server.client();
+    client.send("GET /x HTTP/1.1\r\nHost: a\r\nUser-Agent: \u{80}\u{9b}31m\r\n\r\n").unwrap();
+    let _ = client.reply();
+    server.text("/y");
+    assert!(server.logs("/y"));
+    assert!(!server.log().contains('\u{1b}') && !server.log().contains('\u{9b}'), "{:?}", server.log());
+}

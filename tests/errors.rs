@@ -1,0 +1,206 @@
+//! Exceptions and wrong answers: what the client sees, what the log says, and the parts of Ruby's exceptions that
+//! middleware relies on (`raise` alone, `$!`, `cause`, `ensure`), which an embedded Ruby does not have by itself.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::process::Output;
+
+use support::{Server, paths, server};
+
+const RAISING: &[(&str, &str)] = &[
+    ("/", "text(\"gold\")"),
+    ("/raise", "raise ArgumentError, \"not <gold>\""),
+    ("/deep", "def below; raise \"from below\"; end; below"),
+    ("/throw", "throw :nobody_catches"),
+    ("/exit", "exit"),
+    ("/exception", "raise Exception, \"no StandardError\""),
+    ("/not-implemented", "raise NotImplementedError"),
+    ("/status-text", "[\"fine\", {}, []]"),
+    ("/status-small", "[42, {}, []]"),
+    ("/headers-nil", "[200, nil, []]"),
+    ("/header-name", "[200, { \"bad name\" => \"1\" }, []]"),
+    ("/header-value", "[200, { \"x-a\" => \"a\\0b\" }, []]"),
+    ("/header-number", "[200, { \"x-a\" => Object.new }, []]"),
+    ("/body-nil", "[200, {}, nil]"),
+    ("/body-number", "[200, {}, [1]]"),
+    ("/two", "[200, {}]"),
+    ("/string", "\"gold\""),
+    ("/each-raises", "b = Object.new; def b.each; raise \"in each\"; end; [200, {}, b]"),
+];
+
+#[test]
+fn an_exception_is_500_with_its_backtrace_in_the_log_and_on_the_page_only_in_development() {
+    for (environment, shown) in [("development", true), ("production", false)] {
+        let server = Server::start(&paths(RAISING), &["-t", "1", "-e", environment]);
+        for (path, class, message) in
+            [("/raise", "ArgumentError", "not <gold>"), ("/deep", "RuntimeError", "from below")]
+        {
+            let reply = server.get(path);
+            let page = reply.text();
+            assert_eq!(reply.status, 500);
+            assert_eq!(page.contains(class), shown, "{environment} {path}: {page}");
+            assert_eq!(page.contains("config.ru:"), shown, "{environment} {path}: {page}");
+            assert!(!page.contains("<gold>"), "unescaped: {page}");
+            assert!(server.logs(class) && server.logs(message) && server.logs("config.ru:"), "{}", server.log());
+        }
+        assert_eq!(server.text("/"), "gold");
+    }
+}
+
+#[test]
+fn whatever_goes_wrong_is_500_and_the_next_request_is_served() {
+    let mut server = Server::start(&paths(RAISING), &["-t", "1", "-e", "production"]);
+    for (path, _) in &RAISING[1..] {
+        let reply = server.get(path);
+        assert_eq!(reply.status, 500, "{path}: {}\n{}", reply.text(), server.log());
+        assert!(server.is_alive(), "{path}");
+        assert_eq!(server.text("/"), "gold", "after {path}");
+    }
+}
+
+#[test]
+fn a_bad_answer_is_named_in_the_log() {
+    let server = Server::start(&paths(RAISING), &["-t", "1"]);
+    for (path, word) in [("/status-small", "42"), ("/header-name", "bad name"), ("/two", "3"), ("/header-value", "x-a")]
+    {
+        assert_eq!(server.get(path).status, 500, "{path}");
+        assert!(server.logs(word), "{path}: {}", server.log());
+    }
+}
+
+#[test]
+fn a_body_that_raises_half_way_does_not_look_whole() {
+    let cases = [
+        ("/", "text(\"gold\")"),
+        ("/half", "b = Object.new; def b.each; yield \"some\"; raise \"half way\"; end; [200, {}, b]"),
+        ("/stream", "[200, {}, lambda { |s| s.write(\"some\"); s.flush; raise \"half way\" }]"),
+    ];
+    let server = Server::start(&paths(&cases), &["-t", "1"]);
+    for path in ["/half", "/stream"] {
+        let mut client = server.client();
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+        // Either nothing had gone out yet and it is a 500, or the answer breaks off; never a whole 200.
+        if let Ok(reply) = client.reply() {
+            assert_eq!(reply.status, 500, "{path}: {}", reply.text());
+        }
+        assert!(server.logs("half way"), "{}", server.log());
+        assert_eq!(server.text("/"), "gold");
+    }
+}
+
+/// Name, Ruby that gives a value, what the value must be: CRuby's own.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "bare raise",
+        "begin; begin; raise ArgumentError, \"a\"; rescue; raise; end; rescue => e; e.class.to_s + e.message; end",
+        "ArgumentErrora",
+    ),
+    (
+        "bare raise keeps the object",
+        "begin; begin; raise \"a\"; rescue => first; raise; end; rescue => e; e.equal?(first); end",
+        "true",
+    ),
+    (
+        "bare raise in a method",
+        "def again; raise; end; begin; begin; raise \"m\"; rescue; again; end; rescue => e; e.message; end",
+        "m",
+    ),
+    (
+        "bare raise without any",
+        "begin; raise; rescue => e; e.class.to_s + e.message; end",
+        "RuntimeErrorunhandled exception",
+    ),
+    ("$! inside", "begin; raise \"a\"; rescue; $!.message; end", "a"),
+    ("$! outside", "begin; raise \"a\"; rescue; end; $!.inspect", "nil"),
+    ("$! nested", "begin; raise \"a\"; rescue; begin; raise \"b\"; rescue; end; $!.message; end", "a"),
+    ("$! in ensure", "x = nil; begin; begin; raise \"a\"; ensure; x = $!.message; end; rescue; end; x", "a"),
+    ("cause", "begin; begin; raise \"a\"; rescue; raise \"b\"; end; rescue => e; e.cause.message; end", "a"),
+    ("cause of none", "begin; raise \"a\"; rescue => e; e.cause.inspect; end", "nil"),
+    (
+        "cause of two",
+        "begin; begin; begin; raise \"a\"; rescue; raise \"b\"; end; rescue; raise \"c\"; end; rescue => e; e.cause.cause.message; end",
+        "a",
+    ),
+    ("cause given", "begin; raise \"b\", cause: ArgumentError.new(\"a\"); rescue => e; e.cause.message; end", "a"),
+    (
+        "cause nil",
+        "begin; begin; raise \"a\"; rescue; raise \"b\", cause: nil; end; rescue => e; e.cause.inspect; end",
+        "nil",
+    ),
+    ("ensure runs", "x = []; begin; begin; raise \"a\"; ensure; x << 1; end; rescue; x << 2; end; x.inspect", "[1, 2]"),
+    ("ensure and next", "x = []; [1, 2].each { |n| begin; next; ensure; x << n; end }; x.inspect", "[1, 2]"),
+    ("ensure and return", "def r(x); return 1; ensure; x << 2; end; x = []; r(x).to_s + x.inspect", "1[2]"),
+    ("else", "begin; 1; rescue; 2; else; 3; end", "3"),
+    ("retry", "n = 0; begin; n += 1; raise \"a\" if n < 3; n; rescue; retry; end", "3"),
+    ("rescue by several", "begin; raise KeyError; rescue ArgumentError, IndexError => e; e.class; end", "KeyError"),
+    ("rescue as modifier", "(raise \"a\" rescue 5)", "5"),
+    ("message of a class", "begin; raise ArgumentError; rescue => e; e.message; end", "ArgumentError"),
+    ("full_message", "begin; raise \"gold\"; rescue => e; e.full_message.include?(\"gold\"); end", "true"),
+    (
+        "backtrace",
+        "begin; raise \"a\"; rescue => e; e.backtrace.is_a?(Array) && e.backtrace[0].include?(\"config.ru\"); end",
+        "true",
+    ),
+    (
+        "raise with a backtrace",
+        "begin; raise ArgumentError, \"a\", [\"x:1\"]; rescue => e; e.backtrace.inspect; end",
+        "[\"x:1\"]",
+    ),
+    ("exit is SystemExit", "begin; exit; rescue SystemExit => e; e.class; end", "SystemExit"),
+    ("catch", "catch(:a) { throw :a, 4 }", "4"),
+    ("NoMethodError", "begin; nil.gold; rescue NoMethodError => e; e.message.include?(\"gold\"); end", "true"),
+    ("frozen", "begin; \"a\".freeze << \"b\"; rescue FrozenError => e; e.class; end", "FrozenError"),
+];
+
+#[test]
+fn exceptions_behave_as_in_cruby() {
+    let cases: Vec<(String, String)> = EXCEPTIONS
+        .iter()
+        .enumerate()
+        .map(|(number, (_, ruby, _))| (format!("/{number}"), format!("v = ({ruby}); text(v)")))
+        .collect();
+    let cases: Vec<(&str, &str)> = cases.iter().map(|(path, ruby)| (path.as_str(), ruby.as_str())).collect();
+    let server = Server::start(&paths(&cases), &["-t", "1", "-e", "production"]);
+    let mut failures = Vec::new();
+    for (number, (name, ruby, expected)) in EXCEPTIONS.iter().enumerate() {
+        let reply = server.get(&format!("/{number}"));
+        if reply.text() != *expected {
+            failures.push(format!("{name}: {} {:?}, expected {expected:?}: {ruby}", reply.status, reply.text()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn boot(files: &[(&str, &str)]) -> (Output, String) {
+    let folder = server::folder();
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let output = server::command().current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "-t", "2"]).output().unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    (output, said)
+}
+
+#[test]
+fn an_application_that_cannot_be_loaded_ends_the_start_with_ruby_s_words() {
+    let boots = [
+        (vec![("config.ru", "raise \"no gold here\"\n")], vec!["no gold here", "config.ru:1"]),
+        (vec![("config.ru", "\n\nrun lambda { |env|\n")], vec!["config.ru", "syntax error"]),
+        (
+            vec![("config.ru", "require_relative \"other\"\nrun 1\n"), ("other.rb", "\nnonsense\n")],
+            vec!["nonsense", "other.rb:2"],
+        ),
+        (vec![("config.ru", "require_relative \"missing\"\n")], vec!["missing"]),
+        (vec![("config.ru", "# nothing is run\n")], vec!["run"]),
+    ];
+    for (files, words) in boots {
+        let (output, said) = boot(&files);
+        assert!(!output.status.success(), "{files:?}");
+        for word in words {
+            assert!(said.contains(word), "{word:?} is not in: {said}");
+        }
+    }
+}

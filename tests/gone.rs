@@ -1,0 +1,81 @@
+//! Clients that go away: in the middle of their body, in the middle of the answer, and while they wait for a turn.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::time::Duration;
+
+use support::{Client, PATIENCE, Server, paths, within};
+
+fn serve(options: &[&str]) -> Server {
+    let ru = "
+class Endless
+  def each
+    loop { yield \"x\" * 10_000 }
+  end
+  def close
+    FoolsGold.store.increment(\"closed\")
+  end
+end
+";
+    let cases = [
+        ("/", "FoolsGold.store.increment(\"run\"); text(\"gold\")"),
+        ("/upload", "FoolsGold.store.increment(\"uploads\"); text(env[\"rack.input\"].read.bytesize)"),
+        ("/endless", "[200, {}, Endless.new]"),
+        ("/hold", "until File.exist?(\"go\"); sleep 0.005; end; text(\"held\")"),
+        ("/queued", "FoolsGold.store.increment(\"queued\"); text(1)"),
+        ("/seen", "text(%w[run uploads closed queued].map { |k| FoolsGold.store.get(k) || 0 }.join(\" \"))"),
+    ];
+    Server::start(&format!("{ru}{}", paths(&cases)), options)
+}
+
+#[test]
+fn a_client_that_leaves_in_its_body_makes_no_call() {
+    let mut server = serve(&["-t", "1"]);
+    for body in ["Content-Length: 1000\r\n\r\nonly some", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"] {
+        for _ in 0..20 {
+            let mut client = server.client();
+            client.send(format!("POST /upload HTTP/1.1\r\nHost: a\r\n{body}")).unwrap();
+        }
+    }
+    assert_eq!(server.client().post("/upload", "whole").text(), "5");
+    assert_eq!(server.text("/seen"), "0 1 0 0");
+    assert!(server.is_alive());
+}
+
+#[test]
+fn a_client_that_leaves_in_the_answer_ends_it() {
+    let server = serve(&["-t", "1", "--spool-bytes", "1MiB"]);
+    for round in 1..=3 {
+        let mut client = server.client();
+        client.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        assert_eq!(client.head().unwrap().status, 200);
+        drop(client);
+        let done = within(PATIENCE, || server.text("/seen") == format!("0 0 {round} 0"));
+        assert!(done, "the body was not closed: {}\n{}", server.text("/seen"), server.log());
+    }
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn a_client_that_leaves_while_it_waits_is_never_served() {
+    let server = serve(&["-t", "1"]);
+    let mut holder = server.client();
+    holder.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut waiting: Vec<Client> = (0..20).map(|_| server.client()).collect();
+    for client in &mut waiting {
+        client.send("GET /queued HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    }
+    // The one interpreter is held, so nobody is answered in this time; then half of them leave.
+    waiting[0].patience(Duration::from_millis(200));
+    assert!(waiting[0].reply().is_err(), "served although the only interpreter is held");
+    waiting[0].patience(PATIENCE);
+    waiting.truncate(10);
+    std::fs::write(server.folder.join("go"), "").unwrap();
+    assert_eq!(holder.reply().unwrap().text(), "held");
+    for client in &mut waiting {
+        assert_eq!(client.reply().unwrap().text(), "1", "those who stayed are served");
+    }
+    assert_eq!(server.text("/seen"), "0 0 0 10", "those who left were not run");
+}

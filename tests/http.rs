@@ -1,0 +1,229 @@
+//! HTTP/1.0 and 1.1 as a client meets it: connections that stay, requests that come in a row, bodies in chunks, and
+//! several sockets of both kinds.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::path::PathBuf;
+
+use support::{Client, Server, paths, server};
+
+fn echo() -> Server {
+    let cases = [
+        ("/", "text(\"gold\")"),
+        ("/echo", "text(env[\"rack.input\"].read)"),
+        ("/length", "text(env[\"CONTENT_LENGTH\"].inspect)"),
+        ("/trailer", "text(env.keys.select { |k| k.include?(\"X_LATE\") }.inspect + env[\"rack.input\"].read)"),
+        ("/te", "text(env[\"HTTP_TRANSFER_ENCODING\"].inspect)"),
+        ("/each", "b = Object.new; def b.each; yield \"one\"; yield \"two\"; end; [200, {}, b]"),
+        ("/stream", "[200, {}, lambda { |s| 3.times { |n| s.write(\"#{n};\") }; s.close }]"),
+        ("/close", "[200, { \"connection\" => \"close\" }, [\"bye\"]]"),
+        ("/204", "[204, {}, []]"),
+        ("/304", "[304, {}, []]"),
+    ];
+    Server::start(&paths(&cases), &["-t", "2"])
+}
+
+#[test]
+fn a_connection_serves_many_requests() {
+    let server = echo();
+    let mut client = server.client();
+    for _ in 0..100 {
+        let reply = client.get("/");
+        assert_eq!((reply.status, reply.text().as_str(), reply.version.as_str()), (200, "gold", "HTTP/1.1"));
+    }
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_their_order() {
+    let server = echo();
+    let mut client = server.client();
+    let mut all = String::new();
+    for n in 0..50 {
+        let body = format!("request {n}");
+        all.push_str(&format!("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+    }
+    client.send(all).unwrap();
+    for n in 0..50 {
+        assert_eq!(client.reply().unwrap().text(), format!("request {n}"));
+    }
+}
+
+#[test]
+fn head_has_the_headers_of_get_and_no_body() {
+    let server = echo();
+    let mut client = server.client();
+    let get = client.get("/");
+    client.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let head = client.head().unwrap();
+    assert_eq!(head.status, 200);
+    assert_eq!(head.header("content-length"), get.header("content-length"));
+    assert_eq!(client.get("/").text(), "gold", "the next answer begins where the head ended");
+}
+
+#[test]
+fn answers_without_a_body_leave_the_connection_in_order() {
+    let server = echo();
+    let mut client = server.client();
+    for (path, status) in [("/204", 204), ("/304", 304), ("/204", 204)] {
+        let reply = client.get(path);
+        assert_eq!(reply.status, status);
+        assert_eq!(reply.header("transfer-encoding"), None);
+        if status == 204 {
+            assert_eq!(reply.header("content-length"), None);
+        }
+    }
+    assert_eq!(client.get("/").text(), "gold");
+}
+
+#[test]
+fn expect_100_continue_is_answered_before_the_body() {
+    let server = echo();
+    let mut client = server.client();
+    client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n").unwrap();
+    assert_eq!(client.head().unwrap().status, 100);
+    client.send("body").unwrap();
+    assert_eq!(client.reply().unwrap().text(), "body");
+}
+
+#[test]
+fn chunks_come_in_and_the_application_sees_a_length_or_none_but_never_the_coding() {
+    let server = echo();
+    let mut client = server.client();
+    let chunks = "Transfer-Encoding: chunked\r\n\r\n3\r\nfoo\r\n6;ext=1\r\n'sgold\r\n0\r\n\r\n";
+    client.send(format!("POST /echo HTTP/1.1\r\nHost: a\r\n{chunks}")).unwrap();
+    assert_eq!(client.reply().unwrap().text(), "foo'sgold");
+    client.send(format!("POST /length HTTP/1.1\r\nHost: a\r\n{chunks}")).unwrap();
+    let length = client.reply().unwrap().text();
+    assert!(length == "\"9\"" || length == "nil", "{length}");
+    client.send(format!("POST /te HTTP/1.1\r\nHost: a\r\n{chunks}")).unwrap();
+    let coding = client.reply().unwrap().text();
+    assert!(coding == "nil" || coding == "\"chunked\"", "{coding}");
+}
+
+#[test]
+fn trailers_are_dropped_cleanly() {
+    let server = echo();
+    let mut client = server.client();
+    let body = "3\r\nabc\r\n0\r\nX-Late: 1\r\nX-Late-Too: 2\r\n\r\n";
+    client.send(format!("POST /trailer HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{body}")).unwrap();
+    assert_eq!(client.reply().unwrap().text(), "[]abc");
+    assert_eq!(client.get("/").text(), "gold", "nothing of the trailers is taken for a request");
+}
+
+#[test]
+fn bodies_of_unknown_length_go_out_in_chunks() {
+    let server = echo();
+    let mut client = server.client();
+    let reply = client.get("/stream");
+    assert_eq!(reply.text(), "0;1;2;");
+    assert_eq!(reply.header("transfer-encoding"), Some("chunked"));
+    assert_eq!(client.get("/each").text(), "onetwo");
+    assert_eq!(client.get("/").text(), "gold");
+}
+
+#[test]
+fn http_1_0_is_answered_without_chunks_and_closed() {
+    let server = echo();
+    for path in ["/", "/stream", "/each"] {
+        let mut client = server.client();
+        client.send(format!("GET {path} HTTP/1.0\r\n\r\n")).unwrap();
+        let reply = client.reply().unwrap();
+        assert_eq!(reply.status, 200, "{path}");
+        assert_eq!(reply.header("transfer-encoding"), None, "{path}");
+        assert!(client.is_closed(), "{path}");
+    }
+}
+
+#[test]
+fn http_1_0_keeps_the_connection_when_asked() {
+    let server = echo();
+    let mut client = server.client();
+    for _ in 0..3 {
+        client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").unwrap();
+        let reply = client.reply().unwrap();
+        assert_eq!(reply.text(), "gold");
+        assert_eq!(reply.header("connection").map(str::to_ascii_lowercase).as_deref(), Some("keep-alive"));
+    }
+}
+
+#[test]
+fn connection_close_is_obeyed_from_both_sides() {
+    let server = echo();
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let reply = client.reply().unwrap();
+    assert_eq!((reply.text().as_str(), reply.header("connection")), ("gold", Some("close")));
+    assert!(client.is_closed());
+    let mut client = server.client();
+    assert_eq!(client.get("/close").text(), "bye");
+    assert!(client.is_closed(), "the application asked for the end");
+}
+
+#[test]
+fn a_client_that_has_said_all_and_shut_its_side_still_gets_its_answer() {
+    let server = echo();
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    client.end_sending();
+    // RFC 9112 section 9.6 lets a server take this for the client's going; what it must not do is hang.
+    match client.reply() {
+        Ok(reply) => assert_eq!(reply.text(), "gold"),
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof),
+    }
+}
+
+#[test]
+fn a_request_byte_by_byte_is_a_request() {
+    let server = echo();
+    let mut client = server.client();
+    for byte in b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc" {
+        client.send([*byte]).unwrap();
+    }
+    assert_eq!(client.reply().unwrap().text(), "abc");
+}
+
+#[test]
+fn every_answer_has_a_date_and_its_own_length() {
+    let server = echo();
+    let reply = server.get("/");
+    assert_eq!(reply.header("content-length"), Some("4"));
+    assert!(reply.header("date").is_some_and(|date| date.ends_with(" GMT")), "{:?}", reply.headers);
+}
+
+#[test]
+fn several_sockets_of_both_kinds_serve_the_same_application() {
+    let folder = server::folder();
+    std::fs::write(folder.join("config.ru"), paths(&[("/", "text(FoolsGold.requests.increment)")])).unwrap();
+    let socket: PathBuf = folder.join("gold.sock");
+    let unix = format!("unix://{}", socket.display());
+    let options = ["-t", "2", "-b", "tcp://127.0.0.1:0", "-b", &unix, "-b", "tcp://127.0.0.1:0"];
+    let mut server = Server::spawn(folder, &[], &options);
+    assert_eq!(server.text("/"), "1");
+    let mut client = Client::unix(&socket);
+    assert_eq!(client.get("/").text(), "2");
+    assert_eq!(client.get("/").text(), "3");
+    server.signal(rustix::process::Signal::TERM);
+    drop(client);
+    assert!(server.ended(support::PATIENCE).is_some_and(|status| status.success()));
+    assert!(!socket.exists(), "the socket file goes with the server");
+}
+
+#[test]
+fn a_stale_socket_file_is_replaced_and_a_live_one_is_not() {
+    let folder = server::folder();
+    std::fs::write(folder.join("config.ru"), paths(&[("/", "text(1)")])).unwrap();
+    let socket = folder.join("gold.sock");
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    assert!(socket.exists(), "left behind by a dead server");
+    let unix = format!("unix://{}", socket.display());
+    let server = Server::spawn(folder, &[], &["-b", &unix, "-t", "1"]);
+    assert!(support::within(support::PATIENCE, || std::os::unix::net::UnixStream::connect(&socket).is_ok()));
+    assert_eq!(Client::unix(&socket).get("/").text(), "1");
+    let second = server::command().current_dir(&server.folder).args(["-b", &unix, "-t", "1"]).output().unwrap();
+    assert!(!second.status.success());
+    let said = String::from_utf8_lossy(&second.stderr).into_owned() + &String::from_utf8_lossy(&second.stdout);
+    assert!(said.contains("gold.sock"), "{said}");
+    assert_eq!(Client::unix(&socket).get("/").text(), "1", "the first one goes on");
+}

@@ -1,0 +1,54 @@
+//! Ten thousand idle connections cost little memory and are still served when they wake up.
+//! Stated: at most 20 KiB of resident memory per idle connection.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use support::{Client, PATIENCE, Server, app, within};
+
+const CONNECTIONS: usize = 10_000;
+/// What one idle connection may add to the server's resident memory.
+const KIB_EACH: u64 = 20;
+/// Files a process needs beside its connections.
+const SPARE: u64 = 200;
+
+#[test]
+fn ten_thousand_idle_connections_are_held_in_little_memory() {
+    let allowed = rlimit::increase_nofile_limit(CONNECTIONS as u64 + SPARE).unwrap_or(0);
+    if allowed < CONNECTIONS as u64 + SPARE {
+        let mut out = std::io::stderr().lock();
+        let _ = writeln!(
+            out,
+            "skipped: this machine allows {allowed} open files; 'ulimit -Hn' must be above {CONNECTIONS}"
+        );
+        return;
+    }
+    let server = Server::start(&app("", "\"gold\""), &["-t", "2", "--access-log", "off", "--keep-alive", "600s"]);
+    assert_eq!(server.text("/"), "gold");
+    let before = server.rss_kib();
+    let mut idle: Vec<Client> = Vec::with_capacity(CONNECTIONS);
+    for number in 0..CONNECTIONS {
+        let mut client = server.client();
+        // Every tenth has been served once, since a used connection may hold more than a new one.
+        if number % 10 == 0 {
+            assert_eq!(client.get("/").text(), "gold", "connection {number}");
+        }
+        idle.push(client);
+    }
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count();
+    assert!(within(PATIENCE, || open() >= CONNECTIONS), "only {} are accepted", open());
+    let grown = server.rss_kib().saturating_sub(before);
+    assert!(grown < KIB_EACH * CONNECTIONS as u64, "{grown} KiB for {CONNECTIONS} idle connections");
+    let mut out = std::io::stderr().lock();
+    let _ = writeln!(out, "{CONNECTIONS} idle connections: {grown} KiB more, from {before} KiB");
+    for client in idle.iter_mut().step_by(97) {
+        assert_eq!(client.get("/").text(), "gold");
+    }
+    assert!(TcpStream::connect(("127.0.0.1", server.port)).is_ok());
+    drop(idle);
+    assert!(within(PATIENCE, || open() < 200), "{} files are still open", open());
+}

@@ -1,0 +1,189 @@
+//! Every limit of the front with the answer it gives when passed, and that whatever stays just below it is served.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::{Client, Reply, Server, paths, within};
+
+fn serve(options: &[&str]) -> Server {
+    let cases = [
+        ("/", "text(\"gold\")"),
+        ("/size", "text(env[\"rack.input\"].read.bytesize)"),
+        ("/calls", "text(FoolsGold.requests.count)"),
+        ("/slow", "sleep 1.5; text(\"late\")"),
+        ("/hold", "until FoolsGold.store.get(\"go\"); sleep 0.01; end; text(\"held\")"),
+        ("/big", "[200, {}, [\"x\" * 20_000_000]]"),
+    ];
+    Server::start(&paths(&cases), options)
+}
+
+fn ask(client: &mut Client, bytes: impl AsRef<[u8]>) -> Reply {
+    let _ = client.send(bytes);
+    client.reply().unwrap()
+}
+
+#[test]
+fn too_many_header_bytes_are_431() {
+    let server = serve(&["--header-bytes", "8KiB"]);
+    let request = |bytes: usize| format!("GET / HTTP/1.1\r\nHost: a\r\nX-Long: {}\r\n\r\n", "a".repeat(bytes));
+    assert_eq!(ask(&mut server.client(), request(6_000)).status, 200);
+    assert_eq!(ask(&mut server.client(), request(20_000)).status, 431);
+    let line = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(20_000));
+    let status = ask(&mut server.client(), line).status;
+    assert!(status == 414 || status == 431, "{status}");
+    assert_eq!(server.get("/").status, 200);
+}
+
+#[test]
+fn too_many_headers_are_431() {
+    let server = serve(&["--header-count", "20"]);
+    let request = |count: usize| format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(count));
+    assert_eq!(ask(&mut server.client(), request(19)).status, 200);
+    assert_eq!(ask(&mut server.client(), request(20)).status, 431);
+}
+
+#[test]
+fn a_head_that_does_not_end_in_time_is_408() {
+    let server = serve(&["--header-time", "300ms"]);
+    let begun = Instant::now();
+    assert_eq!(ask(&mut server.client(), "GET / HTTP/1.1\r\nHost: a\r\n").status, 408);
+    assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_body_that_is_too_long_is_413() {
+    let server = serve(&["--body-bytes", "10KiB"]);
+    assert_eq!(server.client().post("/size", vec![b'x'; 10 * 1024]).text(), "10240");
+    let declared = ask(&mut server.client(), "POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 10241\r\n\r\n");
+    assert_eq!(declared.status, 413, "refused before it is sent");
+    let mut client = server.client();
+    let _ = client.send("POST /size HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let chunk = format!("400\r\n{}\r\n", "x".repeat(1024));
+    for _ in 0..11 {
+        let _ = client.send(&chunk);
+    }
+    assert_eq!(client.reply().unwrap().status, 413);
+    let expecting = "POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\nExpect: 100-continue\r\n\r\n";
+    assert_eq!(ask(&mut server.client(), expecting).status, 413, "not invited to send it");
+}
+
+#[test]
+fn a_body_that_does_not_end_in_time_is_408() {
+    let server = serve(&["--body-time", "300ms"]);
+    let reply = ask(&mut server.client(), "POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+    assert_eq!(reply.status, 408);
+    assert_eq!(server.get("/").status, 200);
+}
+
+#[test]
+fn an_idle_connection_is_closed_without_a_word() {
+    let server = serve(&["--keep-alive", "300ms"]);
+    let mut client = server.client();
+    assert_eq!(client.get("/").status, 200);
+    let begun = Instant::now();
+    let rest = client.rest().unwrap();
+    assert!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
+    assert!(begun.elapsed() >= Duration::from_millis(250) && begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_full_queue_is_503_with_retry_after() {
+    let server = serve(&["-t", "1", "--queue", "1", "--queue-wait", "20s"]);
+    let mut held: Vec<Client> = (0..2).map(|_| server.client()).collect();
+    for client in &mut held {
+        client.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    }
+    let mut refused = None;
+    assert!(
+        within(support::PATIENCE, || {
+            let mut client = server.client();
+            client.patience(Duration::from_millis(200));
+            client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+            refused = client.reply().ok();
+            refused.is_some()
+        }),
+        "nothing was refused"
+    );
+    let refused = refused.unwrap();
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    let after: u64 = refused.header("retry-after").and_then(|after| after.parse().ok()).unwrap();
+    assert!((1..=60).contains(&after), "{after}");
+}
+
+#[test]
+fn too_long_a_wait_in_the_queue_is_503_with_retry_after() {
+    let server = serve(&["-t", "1", "--queue-wait", "300ms"]);
+    let mut slow = server.client();
+    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut refused = 0;
+    for _ in 0..3 {
+        let reply = server.get("/");
+        if reply.status == 503 {
+            assert!(reply.header("retry-after").is_some());
+            refused += 1;
+        }
+    }
+    assert!(refused >= 1, "three requests in a row all found a free interpreter");
+    assert_eq!(slow.reply().unwrap().text(), "late");
+    assert_eq!(server.get("/").status, 200);
+}
+
+#[test]
+fn too_long_a_run_is_504() {
+    let server = serve(&["-t", "1", "--request-time", "300ms"]);
+    let begun = Instant::now();
+    assert_eq!(server.get("/hold").status, 504);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(server.get("/").text(), "gold");
+}
+
+#[test]
+fn connections_above_the_limit_wait_until_one_goes() {
+    let server = serve(&["--connections", "2"]);
+    let (mut first, mut second) = (server.client(), server.client());
+    assert_eq!((first.get("/").status, second.get("/").status), (200, 200));
+    let mut third = server.client();
+    third.patience(Duration::from_millis(300));
+    third.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(third.reply().is_err(), "served although two others are open");
+    third.patience(support::PATIENCE);
+    drop(first);
+    assert_eq!(third.reply().unwrap().text(), "gold");
+    assert_eq!(second.get("/").status, 200);
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_let_go_and_holds_no_interpreter() {
+    let server = serve(&["-t", "1", "--write-time", "400ms"]);
+    let mut stuck: Vec<Client> = (0..4).map(|_| server.client()).collect();
+    for client in &mut stuck {
+        client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    }
+    for _ in 0..20 {
+        assert_eq!(server.get("/").text(), "gold", "the one interpreter is free");
+    }
+    // Nothing is read until the server has surely given up; then less than the whole must be there.
+    assert!(!within(Duration::from_secs(2), || false));
+    for client in &mut stuck {
+        let whole = client.reply();
+        assert!(whole.is_err(), "all was delivered to one who did not read");
+    }
+}
+
+#[test]
+fn a_body_beyond_memory_goes_through_a_file_and_leaves_none_behind() {
+    let folder = support::server::folder();
+    let temporary = folder.join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::write(folder.join("config.ru"), paths(&[("/size", "text(env[\"rack.input\"].read.bytesize)")])).unwrap();
+    let place = temporary.to_str().unwrap().to_owned();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--body-memory", "64KiB"];
+    let server = Server::spawn(folder, &[("TMPDIR", &place)], &options);
+    let reply = server.client().post("/size", vec![b'x'; 5_000_000]);
+    assert_eq!(reply.text(), "5000000", "{}", server.log());
+    assert_eq!(std::fs::read_dir(temporary).unwrap().count(), 0);
+}

@@ -1,0 +1,266 @@
+//! The Rack cases: a table of applications, each run under the Lint of tests/apps/lint.rb, with what a client must get.
+//! A case that breaks the SPEC on either side of the application is answered with 500, and its log says which rule.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use support::{Client, Reply, Server, paths};
+
+const LINT: &str = include_str!("apps/lint.rb");
+
+fn linted(cases: &[(&str, &str)], options: &[&str]) -> Server {
+    let config = format!("require_relative \"lint\"\nuse Lint\n{}", paths(cases));
+    Server::files(&[("lint.rb", LINT), ("config.ru", &config)], options)
+}
+
+fn ask(client: &mut Client, request: &str) -> Reply {
+    client.send(request.replace('\n', "\r\n")).unwrap();
+    client.reply().unwrap()
+}
+
+/// Ruby that answers with one value of the environment.
+const ENV: &[(&str, &str, &str, &str)] = &[
+    ("REQUEST_METHOD", "GET /x HTTP/1.1\nHost: a\n\n", "REQUEST_METHOD", "GET"),
+    ("a method nobody has heard of", "BREW /x HTTP/1.1\nHost: a\n\n", "REQUEST_METHOD", "BREW"),
+    ("SCRIPT_NAME at the root", "GET /x HTTP/1.1\nHost: a\n\n", "SCRIPT_NAME", ""),
+    ("the path is not decoded", "GET /a%20b%2Fc HTTP/1.1\nHost: a\n\n", "PATH_INFO", "/a%20b%2Fc"),
+    ("an absolute target", "GET http://a.example/p?q=1 HTTP/1.1\nHost: a.example\n\n", "PATH_INFO", "/p"),
+    ("an absolute target without path", "GET http://a.example HTTP/1.1\nHost: a.example\n\n", "PATH_INFO", "/"),
+    ("OPTIONS *", "OPTIONS * HTTP/1.1\nHost: a\n\n", "PATH_INFO", "*"),
+    ("the query is not decoded", "GET /x?a=%26&b HTTP/1.1\nHost: a\n\n", "QUERY_STRING", "a=%26&b"),
+    ("no query is an empty one", "GET /x HTTP/1.1\nHost: a\n\n", "QUERY_STRING", ""),
+    ("a second question mark", "GET /x?a?b HTTP/1.1\nHost: a\n\n", "QUERY_STRING", "a?b"),
+    ("SERVER_NAME", "GET /x HTTP/1.1\nHost: gold.example:81\n\n", "SERVER_NAME", "gold.example"),
+    ("SERVER_PORT", "GET /x HTTP/1.1\nHost: gold.example:81\n\n", "SERVER_PORT", "81"),
+    ("SERVER_PORT without one", "GET /x HTTP/1.1\nHost: gold.example\n\n", "SERVER_PORT", "80"),
+    ("SERVER_NAME of IPv6", "GET /x HTTP/1.1\nHost: [::1]:81\n\n", "SERVER_NAME", "[::1]"),
+    ("SERVER_PROTOCOL", "GET /x HTTP/1.1\nHost: a\n\n", "SERVER_PROTOCOL", "HTTP/1.1"),
+    ("HTTP_HOST", "GET /x HTTP/1.1\nHost: gold.example:81\n\n", "HTTP_HOST", "gold.example:81"),
+    ("a header of several words", "GET /x HTTP/1.1\nHost: a\nX-Gold-Of-Fools: 1\n\n", "HTTP_X_GOLD_OF_FOOLS", "1"),
+    ("a header sent twice", "GET /x HTTP/1.1\nHost: a\nAccept: a\nAccept: b\n\n", "HTTP_ACCEPT", "a, b"),
+    ("cookies sent twice", "GET /x HTTP/1.1\nHost: a\nCookie: a=1\nCookie: b=2\n\n", "HTTP_COOKIE", "a=1; b=2"),
+    ("an underscore cannot pose as a dash", "GET /x HTTP/1.1\nHost: a\nX_Real: 1\n\n", "HTTP_X_REAL", ""),
+    ("CONTENT_TYPE", "POST /x HTTP/1.1\nHost: a\nContent-Type: a/b\nContent-Length: 0\n\n", "CONTENT_TYPE", "a/b"),
+    ("CONTENT_LENGTH", "POST /x HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", "CONTENT_LENGTH", "2"),
+    ("no HTTP_CONTENT_LENGTH", "POST /x HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", "HTTP_CONTENT_LENGTH", ""),
+    ("rack.url_scheme", "GET /x HTTP/1.1\nHost: a\n\n", "rack.url_scheme", "http"),
+    ("REMOTE_ADDR", "GET /x HTTP/1.1\nHost: a\n\n", "REMOTE_ADDR", "127.0.0.1"),
+    ("bytes above ASCII in a header", "GET /x HTTP/1.1\nHost: a\nX-G: gr\u{fc}n\n\n", "HTTP_X_G", "gr\u{fc}n"),
+    ("rack.multithread is not there", "GET /x HTTP/1.1\nHost: a\n\n", "rack.run_once", ""),
+];
+
+#[test]
+fn the_environment_has_what_the_spec_wants() {
+    for (name, request, key, expected) in ENV {
+        let app =
+            format!("require_relative \"lint\"\nuse Lint\nrun lambda {{ |env| [200, {{}}, [env[{key:?}].to_s]] }}\n");
+        let server = Server::files(&[("lint.rb", LINT), ("config.ru", &app)], &["-t", "1"]);
+        let reply = ask(&mut server.client(), request);
+        assert_eq!((reply.status, reply.text().as_str()), (200, *expected), "{name}\n{}", server.log());
+    }
+}
+
+/// Name, Ruby that makes the response, status, body.
+const ANSWERS: &[(&str, &str, u16, &str)] = &[
+    ("/array", "[200, {}, [\"a\", \"b\"]]", 200, "ab"),
+    ("/empty", "[200, {}, []]", 200, ""),
+    ("/status", "[418, {}, [\"tea\"]]", 418, "tea"),
+    ("/each", "b = Object.new; def b.each; yield \"x\"; yield \"y\"; end; [200, {}, b]", 200, "xy"),
+    ("/enum", "[200, {}, (1..3).map { |n| n.to_s }]", 200, "123"),
+    ("/call", "[200, {}, lambda { |s| s.write(\"st\"); s << \"re\" << \"am\"; s.close }]", 200, "stream"),
+    ("/call-without-close", "[200, {}, lambda { |s| s.write(\"open\") }]", 200, "open"),
+    ("/utf8", "[200, {}, [\"\u{fc}ber\"]]", 200, "\u{fc}ber"),
+    ("/204", "[204, {}, []]", 204, ""),
+    ("/304", "[304, { \"etag\" => \"x\" }, []]", 304, ""),
+    ("/length", "[200, { \"content-length\" => \"2\" }, [\"ab\"]]", 200, "ab"),
+    ("/input", "text(env[\"rack.input\"].read.inspect)", 200, "\"\""),
+    ("/errors", "env[\"rack.errors\"].puts(\"said aloud\"); env[\"rack.errors\"].flush; text(1)", 200, "1"),
+    ("/nil-body-part", "[200, {}, [nil]]", 500, ""),
+    ("/upper", "[200, { \"X-A\" => \"1\" }, []]", 500, ""),
+    ("/nil-status", "[nil, {}, []]", 500, ""),
+    ("/short", "[200, {}]", 500, ""),
+    ("/nothing", "nil", 500, ""),
+    ("/string-body", "[200, {}, \"text\"]", 500, ""),
+];
+
+#[test]
+fn responses_arrive_as_the_application_meant_them() {
+    let cases: Vec<_> = ANSWERS.iter().map(|(path, ruby, ..)| (*path, *ruby)).collect();
+    let server = linted(&cases, &["-t", "2", "-e", "production"]);
+    for (path, _, status, body) in ANSWERS {
+        let reply = server.get(path);
+        assert_eq!(reply.status, *status, "{path}: {}\n{}", reply.text(), server.log());
+        if *status != 500 {
+            assert_eq!(reply.text(), *body, "{path}");
+        }
+    }
+    assert!(server.logs("said aloud"), "rack.errors goes to the log");
+}
+
+#[test]
+fn headers_with_several_values_are_several_headers() {
+    let array = "[200, { \"set-cookie\" => [\"a=1\", \"b=2\"] }, []]";
+    let lines = "[200, { \"set-cookie\" => \"a=1\\nb=2\" }, []]";
+    let server = Server::start(&paths(&[("/array", array), ("/lines", lines)]), &["-t", "1"]);
+    for path in ["/array", "/lines"] {
+        assert_eq!(server.get(path).all("set-cookie"), ["a=1", "b=2"], "{path}");
+    }
+}
+
+#[test]
+fn headers_for_the_server_are_not_sent() {
+    let server = Server::start(&paths(&[("/", "[200, { \"rack.secret\" => \"1\", \"x-a\" => \"2\" }, []]")]), &[]);
+    let reply = server.get("/");
+    assert_eq!((reply.header("rack.secret"), reply.header("x-a")), (None, Some("2")));
+}
+
+#[test]
+fn a_file_is_sent_by_its_path() {
+    let each = "def each; yield \"not the file\"; end";
+    let ru = format!(
+        "class Page\n  def to_path; File.expand_path(\"page.txt\", File.dirname(__FILE__)); end\n  {each}\nend\n{}",
+        paths(&[("/", "[200, { \"content-type\" => \"text/plain\" }, Page.new]")])
+    );
+    let long = "gold ".repeat(100_000);
+    let server = Server::files(&[("config.ru", &ru), ("page.txt", &long)], &["-t", "1"]);
+    let reply = server.get("/");
+    assert_eq!(reply.status, 200, "{}", server.log());
+    assert!(reply.text() == long, "{} bytes", reply.body.len());
+    assert_eq!(reply.header("content-length"), Some("500000"));
+}
+
+#[test]
+fn close_is_called_whatever_happens() {
+    let body = "
+class Body
+  def initialize(how) = @how = how
+  def each
+    yield \"x\"
+    raise \"on purpose\" if @how == \"/raise\"
+  end
+  def close
+    FoolsGold.store.increment(\"closed\" + @how)
+  end
+end
+"
+    .replace("def initialize(how) = @how = how", "def initialize(how); @how = how; end");
+    let cases = [
+        ("/each", "[200, {}, Body.new(\"/each\")]"),
+        ("/raise", "[200, {}, Body.new(\"/raise\")]"),
+        ("/closed/each", "text(FoolsGold.store.get(\"closed/each\").to_s)"),
+        ("/closed/raise", "text(FoolsGold.store.get(\"closed/raise\").to_s)"),
+    ];
+    let server = Server::start(&format!("{body}{}", paths(&cases)), &["-t", "1"]);
+    server.get("/each");
+    let mut client = server.client();
+    client.send("GET /raise HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let _ = client.reply();
+    assert_eq!(server.text("/closed/each"), "1");
+    assert_eq!(server.text("/closed/raise"), "1");
+    client = server.client();
+    client.send("HEAD /each HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    client.head().unwrap();
+    assert_eq!(server.text("/closed/each"), "2", "HEAD closes the body too");
+}
+
+#[test]
+fn the_builder_maps_wraps_warms_up_and_freezes() {
+    let ru = "
+class Mark
+  def initialize(app, mark, word: \"\"); @app, @mark, @word = app, mark, word; end
+  def call(env)
+    status, headers, body = @app.call(env)
+    [status, headers.merge(\"x-mark\" => \"#{@mark}#{@word}#{headers[\"x-mark\"]}\"), body]
+  end
+end
+class Seen
+  def call(env)
+    [200, {}, [\"#{env[\"SCRIPT_NAME\"]}|#{env[\"PATH_INFO\"]}|#{$warm}\"]]
+  end
+end
+use Mark, \"outer\"
+use Mark, \"inner\", word: \"!\"
+warmup { |app| $warm = app.respond_to?(:call) }
+map(\"/a\") { run Seen.new }
+map(\"/a/b\") { use Mark, \"deep\"; run Seen.new }
+map \"http://gold.example/\" do
+  run lambda { |env| [200, {}, [\"by host\"]] }
+end
+run Seen.new
+";
+    let server = Server::start(ru, &["-t", "1"]);
+    let expected = [
+        ("/a", "/a||true", "outerinner!"),
+        ("/a/", "/a|/|true", "outerinner!"),
+        ("/a/b/c", "/a/b|/c|true", "outerinner!deep"),
+        ("/ab", "|/ab|true", "outerinner!"),
+    ];
+    for (path, body, mark) in expected {
+        let reply = server.get(path);
+        assert_eq!((reply.text().as_str(), reply.header("x-mark")), (body, Some(mark)), "{path}\n{}", server.log());
+    }
+    let reply = ask(&mut server.client(), "GET /x HTTP/1.1\nHost: gold.example\n\n");
+    assert_eq!(reply.text(), "by host");
+}
+
+#[test]
+fn a_frozen_application_is_frozen() {
+    let ru = "
+class Seen
+  def call(env); [200, {}, [frozen?.to_s]]; end
+end
+freeze_app
+run Seen.new
+";
+    assert_eq!(Server::start(ru, &["-t", "1"]).text("/"), "true");
+}
+
+#[test]
+fn files_are_required_once_and_loaded_again_and_know_their_name() {
+    let ru = "
+require_relative \"part\"
+require_relative \"part\"
+require_relative \"sub/deep\"
+load File.expand_path(\"part.rb\", File.dirname(__FILE__))
+run lambda { |env| [200, {}, [\"#{$parts}|#{File.basename(__FILE__)}|#{$deep}\"]] }
+";
+    let folder = support::server::folder();
+    std::fs::create_dir(folder.join("sub")).unwrap();
+    let files = [
+        ("config.ru", ru),
+        ("part.rb", "$parts = ($parts || 0) + 1\n"),
+        ("sub/deep.rb", "require_relative \"near\"\n"),
+        ("sub/near.rb", "$deep = File.basename(File.dirname(__FILE__))\n"),
+    ];
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let server = Server::spawn(folder, &[], &["-t", "1", "-b", "tcp://127.0.0.1:0"]);
+    assert_eq!(server.text("/"), "2|config.ru|sub");
+}
+
+#[test]
+fn the_body_of_a_request_is_read_in_every_way() {
+    let cases = [
+        ("/read", "text(env[\"rack.input\"].read.bytesize)"),
+        ("/parts", "i = env[\"rack.input\"]; a = []; while (p = i.read(4)); a << p; end; text(a.join(\"|\"))"),
+        ("/buffer", "b = +\"old\"; env[\"rack.input\"].read(3, b); text(b)"),
+        ("/gets", "i = env[\"rack.input\"]; a = []; while (l = i.gets); a << l.size; end; text(a.join(\",\"))"),
+        ("/each", "a = []; env[\"rack.input\"].each { |l| a << l.size }; text(a.join(\",\"))"),
+        ("/end", "i = env[\"rack.input\"]; i.read; text([i.read, i.read(1), i.gets].inspect)"),
+        ("/sum", "n = 0; env[\"rack.input\"].read.each_byte { |b| n += b }; text(n)"),
+    ];
+    let server = linted(&cases, &["-t", "1", "--body-memory", "1KiB"]);
+    let mut client = server.client();
+    let mut post = |path: &str, body: &[u8]| client.post(path, body).text();
+    assert_eq!(post("/parts", b"abcdefghij"), "abcd|efgh|ij");
+    assert_eq!(post("/buffer", b"abcdef"), "abc");
+    assert_eq!(post("/gets", b"ab\nc\n\nlast"), "3,2,1,4");
+    assert_eq!(post("/each", b"ab\nc\n\nlast"), "3,2,1,4");
+    assert_eq!(post("/end", b"abc"), "[\"\", nil, nil]");
+    let long: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
+    assert_eq!(post("/read", &long), "300000", "through the temporary file");
+    assert_eq!(post("/sum", &long), long.iter().map(|byte| u64::from(*byte)).sum::<u64>().to_string());
+    assert_eq!(post("/gets", &b"line of gold\n".repeat(200)), vec!["13"; 200].join(","));
+}

@@ -1,0 +1,201 @@
+//! A client that sends the bytes it is given and reads one response at a time, by Content-Length, chunks or the end of
+//! the connection. It has a deadline for everything and no cleverness: no redirects, no retries, no pool.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use super::PATIENCE;
+
+/// One response.
+#[derive(Debug, Clone, Default)]
+pub struct Reply {
+    /// `HTTP/1.1` or `HTTP/1.0`.
+    pub version: String,
+    pub status: u16,
+    /// In the order in which they came, names in lower case.
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// The first header of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All headers of that name.
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        self.headers.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+trait Stream: Read + Write + Send {
+    fn timeout(&self, limit: Duration);
+    fn end_sending(&self);
+}
+
+impl Stream for TcpStream {
+    fn timeout(&self, limit: Duration) {
+        self.set_read_timeout(Some(limit)).unwrap();
+        self.set_write_timeout(Some(limit)).unwrap();
+    }
+    fn end_sending(&self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+}
+
+impl Stream for UnixStream {
+    fn timeout(&self, limit: Duration) {
+        self.set_read_timeout(Some(limit)).unwrap();
+        self.set_write_timeout(Some(limit)).unwrap();
+    }
+    fn end_sending(&self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+}
+
+/// One connection.
+pub struct Client(BufReader<Box<dyn Stream>>);
+
+impl Client {
+    pub fn tcp(port: u16) -> Client {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client::on(Box::new(stream))
+    }
+
+    pub fn unix(path: &Path) -> Client {
+        Client::on(Box::new(UnixStream::connect(path).unwrap()))
+    }
+
+    fn on(stream: Box<dyn Stream>) -> Client {
+        stream.timeout(PATIENCE);
+        Client(BufReader::new(stream))
+    }
+
+    /// How long a read or a write may take from now on.
+    pub fn patience(&mut self, limit: Duration) {
+        self.0.get_ref().timeout(limit);
+    }
+
+    /// Sends bytes; an error is not a failure, since the server may have closed for a reason under test.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.0.get_mut().write_all(bytes.as_ref())
+    }
+
+    /// Says that nothing more is sent.
+    pub fn end_sending(&self) {
+        self.0.get_ref().end_sending();
+    }
+
+    /// Sends a request without a body and reads the response.
+    pub fn get(&mut self, path: &str) -> Reply {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")).unwrap();
+        self.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
+    }
+
+    /// Sends a request with a body and reads the response.
+    pub fn post(&mut self, path: &str, body: impl AsRef<[u8]>) -> Reply {
+        let body = body.as_ref();
+        self.send(format!("POST {path} HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n\r\n", body.len())).unwrap();
+        self.send(body).unwrap();
+        self.reply().unwrap_or_else(|error| panic!("POST {path}: {error}"))
+    }
+
+    /// Reads a whole response.
+    pub fn reply(&mut self) -> io::Result<Reply> {
+        let mut reply = self.head()?;
+        if reply.status >= 200 && reply.status != 204 && reply.status != 304 {
+            reply.body = self.body(&reply)?;
+        }
+        Ok(reply)
+    }
+
+    /// Reads status line and headers only: for HEAD, for 100, and for a body to be read bit by bit.
+    pub fn head(&mut self) -> io::Result<Reply> {
+        let line = self.line()?;
+        let mut words = line.splitn(3, ' ');
+        let version = words.next().unwrap_or_default().to_owned();
+        let status = words.next().and_then(|word| word.parse().ok());
+        let status = status.ok_or_else(|| io::Error::other(format!("not a status line: {line:?}")))?;
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line()?;
+            if line.is_empty() {
+                return Ok(Reply { version, status, headers, body: Vec::new() });
+            }
+            let (name, value) =
+                line.split_once(':').ok_or_else(|| io::Error::other(format!("not a header: {line:?}")))?;
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+    }
+
+    fn body(&mut self, reply: &Reply) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        if reply.header("transfer-encoding") == Some("chunked") {
+            while let Some(mut chunk) = self.chunk()? {
+                body.append(&mut chunk);
+            }
+        } else if let Some(length) = reply.header("content-length") {
+            let length: usize = length.parse().map_err(io::Error::other)?;
+            body.resize(length, 0);
+            self.0.read_exact(&mut body)?;
+        } else {
+            self.0.read_to_end(&mut body)?;
+        }
+        Ok(body)
+    }
+
+    /// One chunk of a chunked body; none after the last, whose trailers are read too.
+    pub fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let line = self.line()?;
+        let length = usize::from_str_radix(line.split(';').next().unwrap_or_default(), 16)
+            .map_err(|_| io::Error::other(format!("not a chunk length: {line:?}")))?;
+        let mut chunk = vec![0; length];
+        self.0.read_exact(&mut chunk)?;
+        let mut after = self.line()?;
+        if length > 0 {
+            return Ok(Some(chunk));
+        }
+        while !after.is_empty() {
+            after = self.line()?;
+        }
+        Ok(None)
+    }
+
+    /// Reads whatever still comes, until the server closes.
+    pub fn rest(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        self.0.read_to_end(&mut rest)?;
+        Ok(rest)
+    }
+
+    /// Whether the server has closed, waiting for it. A reset counts as closing.
+    pub fn is_closed(&mut self) -> bool {
+        match self.0.fill_buf() {
+            Ok(bytes) => bytes.is_empty(),
+            Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        }
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = Vec::new();
+        self.0.read_until(b'\n', &mut line)?;
+        if line.pop() != Some(b'\n') {
+            let got = String::from_utf8_lossy(&line).into_owned();
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("closed after {got:?}")));
+        }
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        String::from_utf8(line).map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,66 @@
+//! What every test from outside needs: the built program running on a free port in a folder of its own, and a client
+//! that sends exactly the bytes it is told. Nothing here knows how the program works inside.
+//! Each test file uses only a part of it, hence the allowance for dead code.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+pub mod client;
+pub mod server;
+
+pub use client::{Client, Reply};
+pub use server::Server;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long anything in a test may take before it counts as hanging. Generous: the machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits until `done` says yes, looking every few milliseconds; says no when it did not within `limit`.
+pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    loop {
+        if done() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Numbers that look random and are the same in every run (xorshift64*).
+pub struct Dice(u64);
+
+impl Dice {
+    /// A fixed start.
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed.max(1))
+    }
+
+    /// The next number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end.max(1)
+    }
+}
+
+/// A `config.ru` that answers `body` after the Ruby statements `before`.
+pub fn app(before: &str, body: &str) -> String {
+    format!("{before}\nrun lambda {{ |env|\n  [200, {{ \"content-type\" => \"text/plain\" }}, [({body}).to_s]]\n}}\n")
+}
+
+/// A `config.ru` with one case per path; each case is Ruby that ends in a Rack response. `text(x)` makes a plain one.
+pub fn paths(cases: &[(&str, &str)]) -> String {
+    let mut ru = String::from(
+        "def text(words, status = 200)\n  [status, { \"content-type\" => \"text/plain\" }, [words.to_s]]\nend\n\
+         run lambda { |env|\n  case env[\"PATH_INFO\"]\n",
+    );
+    for (path, ruby) in cases {
+        ru.push_str(&format!("  when {path:?}\n    {ruby}\n"));
+    }
+    ru.push_str("  else text(\"no case for #{env[\"PATH_INFO\"]}\", 404)\n  end\n}\n");
+    ru
+}

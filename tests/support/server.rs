@@ -1,0 +1,181 @@
+//! The program under test: started in a folder of its own, its output in a file there, killed and reaped when the
+//! value goes. A failing test keeps the folder and says where it is.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Client, PATIENCE, Reply, within};
+
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+
+/// A fresh folder for one test; its name has the process and a number, so tests do not meet.
+pub fn folder() -> PathBuf {
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("foolsgold-test-{}-{number}", std::process::id()));
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// The program, ready to be given arguments, untouched by settings of whoever runs the tests.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("FOOLS_GOLD") || name == "RACK_ENV" || name == "APP_ENV" || name == "PORT" {
+            command.env_remove(&*name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    pub folder: PathBuf,
+    /// Zero where it was not asked to listen on TCP.
+    pub port: u16,
+}
+
+impl Server {
+    /// Serves this `config.ru` on a free port.
+    pub fn start(config: &str, options: &[&str]) -> Server {
+        Server::with(config, &[], options)
+    }
+
+    /// The same with environment variables.
+    pub fn with(config: &str, env: &[(&str, &str)], options: &[&str]) -> Server {
+        let folder = folder();
+        fs::write(folder.join("config.ru"), config).unwrap();
+        let mut all = vec!["-b", "tcp://127.0.0.1:0"];
+        all.extend_from_slice(options);
+        Server::spawn(folder, env, &all)
+    }
+
+    /// Serves a folder with these files, one of which is `config.ru`, on a free port.
+    pub fn files(files: &[(&str, &str)], options: &[&str]) -> Server {
+        let folder = folder();
+        for (name, text) in files {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        let mut all = vec!["-b", "tcp://127.0.0.1:0"];
+        all.extend_from_slice(options);
+        Server::spawn(folder, &[], &all)
+    }
+
+    /// Starts in `folder` with exactly these options, and waits until it serves.
+    pub fn spawn(folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
+        let log = File::create(folder.join("log")).unwrap();
+        let mut command = command();
+        command.current_dir(&folder).args(options).stdout(log.try_clone().unwrap()).stderr(log);
+        command.envs(env.iter().copied());
+        let mut server = Server { child: command.spawn().unwrap(), folder, port: 0 };
+        server.wait_ready();
+        server
+    }
+
+    /// Ready means: its log names an address, and something answers there.
+    fn wait_ready(&mut self) {
+        let ready = within(PATIENCE, || {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("foolsgold ended at start with {status}:\n{}", self.log());
+            }
+            let log = self.log();
+            self.port = port(&log).unwrap_or(0);
+            self.port != 0 || log.contains("unix://")
+        });
+        assert!(ready, "foolsgold did not say where it listens:\n{}", self.log());
+    }
+
+    /// A new connection.
+    pub fn client(&self) -> Client {
+        Client::tcp(self.port)
+    }
+
+    /// One request on a connection of its own.
+    pub fn get(&self, path: &str) -> Reply {
+        self.client().get(path)
+    }
+
+    /// The body of one request, which must be answered with 200.
+    pub fn text(&self, path: &str) -> String {
+        let reply = self.get(path);
+        assert_eq!(reply.status, 200, "GET {path}: {}\n{}", reply.text(), self.log());
+        reply.text()
+    }
+
+    /// All it has written so far.
+    pub fn log(&self) -> String {
+        let bytes = fs::read(self.folder.join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until the log has this in it.
+    pub fn logs(&self, words: &str) -> bool {
+        within(PATIENCE, || self.log().contains(words))
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits until it ends by itself.
+    pub fn ended(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let mut status = None;
+        within(limit, || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status
+    }
+
+    /// Whether it is still there: a crash under hostile input must not pass unseen.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Resident memory now, in KiB.
+    pub fn rss_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            let mut out = std::io::stderr().lock();
+            let _ = std::io::Write::write_fmt(&mut out, format_args!("kept for you: {}\n", self.folder.display()));
+        } else {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// The first real port on 127.0.0.1 that the log names.
+fn port(log: &str) -> Option<u16> {
+    log.match_indices("127.0.0.1:").find_map(|(at, mark)| {
+        let digits: String = log[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|port| *port != 0)
+    })
+}
+
+/// The folder of the repository's own files.
+pub fn repository() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().unwrap()
+}
