@@ -1,4 +1,5 @@
-# Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby.
+# Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby; and
+# reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004.
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
 CHANGES = {
@@ -25,6 +26,21 @@ CHANGES = {
      "  if (fg_on_gv_get && fg_on_gv_get(mrb, sym, &v)) return v;\n"],
     ["MRB_API mrb_value\nmrb_gv_get(",
      "int (*fg_on_gv_get)(mrb_state*, mrb_sym, mrb_value*);\nMRB_API mrb_value\nmrb_gv_get("],
+  ],
+  # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
+  "src/readfloat.c" => [
+    ["mrb_read_float(const char *str, char **endp, double *fp)\n{\n",
+     "mrb_read_float(const char *str, char **endp, double *fp)\n{\n" \
+     "  const char *start = str;\n" \
+     "  while (ISSPACE(*start)) start++;\n" \
+     "  const char *digit = *start == '-' || *start == '+' ? start + 1 : start;\n" \
+     "  if (ISDIGIT(*digit) && !(digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X'))) {\n" \
+     "    char *end;\n" \
+     "    *fp = strtod(start, &end);\n" \
+     "    if (endp) *endp = end;\n" \
+     "    return TRUE;\n" \
+     "  }\n"],
+    ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
   ],
 }.freeze
 

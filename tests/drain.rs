@@ -1,5 +1,5 @@
-//! The end of the server: what was accepted is answered, nothing new is, and the exit says success. Asked twice, or past
-//! its drain time, it ends at once.
+//! The end of the server: what was accepted is answered, nothing new is, and the exit says success. Asked twice, or
+//! past its drain time, it ends at once.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -88,7 +88,7 @@ fn once(port: u16) -> (Option<bool>, Instant) {
     let sent = stream.write_all(b"GET /short HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     let mut answer = String::new();
     match sent.and_then(|()| stream.read_to_string(&mut answer)) {
-        Ok(_) if answer.ends_with("short") => (Some(true), connected),
+        Ok(_) if answer.contains("short") => (Some(true), connected),
         Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("no answer, no end"),
         _ => (Some(false), connected),
     }

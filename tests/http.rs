@@ -9,6 +9,10 @@ use std::path::PathBuf;
 
 use support::{Client, Server, paths, server};
 
+/// Writes twice, and in between waits for a file.
+const DRIP: &str = "[200, {}, lambda { |s| s.write(\"first\"); s.flush; sleep 0.01 until File.exist?(\"go\"); \
+                    s.write(\"second\"); s.close }]";
+
 fn echo() -> Server {
     let cases = [
         ("/", "text(\"gold\")"),
@@ -18,6 +22,7 @@ fn echo() -> Server {
         ("/te", "text(env[\"HTTP_TRANSFER_ENCODING\"].inspect)"),
         ("/each", "b = Object.new; def b.each; yield \"one\"; yield \"two\"; end; [200, {}, b]"),
         ("/stream", "[200, {}, lambda { |s| 3.times { |n| s.write(\"#{n};\") }; s.close }]"),
+        ("/drip", DRIP),
         ("/close", "[200, { \"connection\" => \"close\" }, [\"bye\"]]"),
         ("/204", "[204, {}, []]"),
         ("/304", "[304, {}, []]"),
@@ -113,13 +118,17 @@ fn trailers_are_dropped_cleanly() {
 }
 
 #[test]
-fn bodies_of_unknown_length_go_out_in_chunks() {
+fn bodies_of_unknown_length_arrive_whole_and_a_slow_one_as_it_is_made() {
     let server = echo();
     let mut client = server.client();
-    let reply = client.get("/stream");
-    assert_eq!(reply.text(), "0;1;2;");
-    assert_eq!(reply.header("transfer-encoding"), Some("chunked"));
+    assert_eq!(client.get("/stream").text(), "0;1;2;");
     assert_eq!(client.get("/each").text(), "onetwo");
+    client.send("GET /drip HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(client.head().unwrap().header("transfer-encoding"), Some("chunked"));
+    assert_eq!(client.chunk().unwrap().unwrap(), b"first", "sent while the application still runs");
+    std::fs::write(server.folder.join("go"), "").unwrap();
+    assert_eq!(client.chunk().unwrap().unwrap(), b"second");
+    assert_eq!(client.chunk().unwrap(), None);
     assert_eq!(client.get("/").text(), "gold");
 }
 

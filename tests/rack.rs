@@ -47,7 +47,7 @@ const ENV: &[(&str, &str, &str, &str)] = &[
     ("rack.url_scheme", "GET /x HTTP/1.1\nHost: a\n\n", "rack.url_scheme", "http"),
     ("REMOTE_ADDR", "GET /x HTTP/1.1\nHost: a\n\n", "REMOTE_ADDR", "127.0.0.1"),
     ("bytes above ASCII in a header", "GET /x HTTP/1.1\nHost: a\nX-G: gr\u{fc}n\n\n", "HTTP_X_G", "gr\u{fc}n"),
-    ("rack.multithread is not there", "GET /x HTTP/1.1\nHost: a\n\n", "rack.run_once", ""),
+    ("a key nobody sets", "GET /x HTTP/1.1\nHost: a\n\n", "HTTP_NONE", ""),
 ];
 
 #[test]

@@ -200,9 +200,15 @@ fn duration_after(text: &str, mark: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const WRK: &str = "Running 1s test @ http://127.0.0.1:1/\n  2 threads and 16 connections\n  Latency Distribution\n     \
-        50%  150.00us\n     75%    0.20ms\n     90%    1.00ms\n     99%    1.25ms\n  78501 requests in 1.00s, 9MB read\n\
-        Requests/sec:  78422.71\nTransfer/sec:      9.60MB\n";
+    const WRK: &str = "Running 1s test @ http://127.0.0.1:1/
+  2 threads and 16 connections
+  Latency Distribution
+     50%  150.00us
+     99%    1.25ms
+  78501 requests in 1.00s, 9MB read
+Requests/sec:  78422.71
+Transfer/sec:      9.60MB
+";
 
     #[test]
     fn what_wrk_prints_is_read() {

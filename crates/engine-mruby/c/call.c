@@ -22,7 +22,7 @@ struct call {
   mrb_value env, answer, error;
 };
 
-#define SYM(mrb, name) mrb_intern_lit(mrb, name)
+#define SYM(mrb, name) (fg_of(mrb)->symbols.name)
 
 static bool responds(mrb_state *mrb, mrb_value object, mrb_sym name)
 {
@@ -46,8 +46,9 @@ static void set_object(mrb_state *mrb, mrb_value env, uint32_t key, mrb_value va
 static mrb_value context_new(mrb_state *mrb, const struct call *call)
 {
   fg_vm *vm = fg_of(mrb);
-  mrb_value context = mrb_obj_new(mrb, mrb_class_ptr(vm->context_class), 0, NULL);
-  mrb_iv_set(mrb, context, SYM(mrb, "@id"), mrb_str_new(mrb, call->id, call->id_length));
+  struct RClass *klass = mrb_class_ptr(vm->context_class);
+  mrb_value context = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, klass));
+  mrb_iv_set(mrb, context, vm->symbols.id, mrb_str_new(mrb, call->id, call->id_length));
   return context;
 }
 
@@ -74,7 +75,7 @@ static mrb_value env_new(mrb_state *mrb, const struct call *call)
 
 static void take_status(mrb_state *mrb, struct call *call, mrb_value status)
 {
-  if (!mrb_integer_p(status) && responds(mrb, status, SYM(mrb, "to_i"))) status = mrb_funcall(mrb, status, "to_i", 0);
+  if (!mrb_integer_p(status) && responds(mrb, status, SYM(mrb, to_i))) status = mrb_funcall_argv(mrb, status, SYM(mrb, to_i), 0, NULL);
   if (!mrb_integer_p(status)) {
     refuse(mrb, call, "status is %!v, but must be an integer from 100 to 999", status);
     return;
@@ -136,8 +137,8 @@ static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
   if (mrb_hash_p(headers)) {
     mrb_hash_foreach(mrb, mrb_hash_ptr(headers), take_pair, call);
   }
-  else if (responds(mrb, headers, SYM(mrb, "each"))) {
-    mrb_funcall_with_block(mrb, headers, SYM(mrb, "each"), 0, NULL, block_of(mrb, take_yielded, call));
+  else if (responds(mrb, headers, SYM(mrb, each))) {
+    mrb_funcall_with_block(mrb, headers, SYM(mrb, each), 0, NULL, block_of(mrb, take_yielded, call));
   }
   else {
     refuse(mrb, call, "headers are %!v, but must be a Hash or answer each", headers);
@@ -176,7 +177,7 @@ static mrb_value stream_write(mrb_state *mrb, mrb_value self)
 {
   mrb_value chunk;
   mrb_get_args(mrb, "o", &chunk);
-  if (mrb_test(mrb_iv_get(mrb, self, SYM(mrb, "@closed")))) {
+  if (mrb_test(mrb_iv_get(mrb, self, SYM(mrb, closed)))) {
     mrb_raise(mrb, mrb_class_get(mrb, "IOError"), "closed stream");
   }
   chunk = mrb_obj_as_string(mrb, chunk);
@@ -195,13 +196,18 @@ static mrb_value stream_flush(mrb_state *mrb, mrb_value self)
 
 static void take_array(mrb_state *mrb, mrb_value body)
 {
-  fg_host_whole(fg_of(mrb)->host);
+  size_t total = 0;
+  for (mrb_int i = 0; i < RARRAY_LEN(body); i++) {
+    mrb_value chunk = RARRAY_PTR(body)[i];
+    if (mrb_string_p(chunk)) total += (size_t)RSTRING_LEN(chunk);
+  }
+  fg_host_whole(fg_of(mrb)->host, total);
   for (mrb_int i = 0; i < RARRAY_LEN(body); i++) put_chunk(mrb, mrb_ary_entry(body, i));
 }
 
 static void take_file(mrb_state *mrb, struct call *call, mrb_value body)
 {
-  mrb_value path = mrb_obj_as_string(mrb, mrb_funcall(mrb, body, "to_path", 0));
+  mrb_value path = mrb_obj_as_string(mrb, mrb_funcall_argv(mrb, body, SYM(mrb, to_path), 0, NULL));
   if (!fg_host_file(fg_of(mrb)->host, RSTRING_PTR(path), (size_t)RSTRING_LEN(path))) call->bad = true;
 }
 
@@ -215,12 +221,12 @@ static void take_stream(mrb_state *mrb, mrb_value body)
 static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
 {
   if (mrb_array_p(body)) take_array(mrb, body);
-  else if (responds(mrb, body, SYM(mrb, "to_path"))) take_file(mrb, call, body);
-  else if (responds(mrb, body, SYM(mrb, "to_ary"))) take_array(mrb, mrb_ensure_array_type(mrb, mrb_funcall(mrb, body, "to_ary", 0)));
-  else if (responds(mrb, body, SYM(mrb, "each"))) {
-    mrb_funcall_with_block(mrb, body, SYM(mrb, "each"), 0, NULL, block_of(mrb, take_chunk, NULL));
+  else if (responds(mrb, body, SYM(mrb, to_path))) take_file(mrb, call, body);
+  else if (responds(mrb, body, SYM(mrb, to_ary))) take_array(mrb, mrb_ensure_array_type(mrb, mrb_funcall_argv(mrb, body, SYM(mrb, to_ary), 0, NULL)));
+  else if (responds(mrb, body, SYM(mrb, each))) {
+    mrb_funcall_with_block(mrb, body, SYM(mrb, each), 0, NULL, block_of(mrb, take_chunk, NULL));
   }
-  else if (responds(mrb, body, SYM(mrb, "call"))) take_stream(mrb, body);
+  else if (responds(mrb, body, SYM(mrb, call))) take_stream(mrb, body);
   else refuse(mrb, call, "the body is %!v, but must answer each or call", body);
 }
 
@@ -238,7 +244,7 @@ static mrb_value body_part(mrb_state *mrb, void *data)
 static mrb_value close_part(mrb_state *mrb, void *data)
 {
   struct part *part = data;
-  if (responds(mrb, part->object, SYM(mrb, "close"))) mrb_funcall(mrb, part->object, "close", 0);
+  if (responds(mrb, part->object, SYM(mrb, close))) mrb_funcall_argv(mrb, part->object, SYM(mrb, close), 0, NULL);
   return mrb_nil_value();
 }
 
@@ -261,8 +267,8 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   struct call *call = data;
   call->env = env_new(mrb, call);
   mrb_gc_protect(mrb, call->env);
-  mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, "call"), 1, &call->env);
-  if (!mrb_array_p(answer) && responds(mrb, answer, SYM(mrb, "to_a"))) answer = mrb_funcall(mrb, answer, "to_a", 0);
+  mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, call), 1, &call->env);
+  if (!mrb_array_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
   if (!mrb_array_p(answer) || RARRAY_LEN(answer) != 3) {
     refuse(mrb, call, "the application returned %!v, but must return an Array of status, headers and body", answer);
     return mrb_nil_value();
@@ -316,8 +322,17 @@ int fg_vm_call(fg_vm *vm, const fg_pair *pairs, size_t count, const char *id, si
   return ended;
 }
 
-void fg_stream_init(mrb_state *mrb)
+void fg_call_init(mrb_state *mrb, fg_vm *vm)
 {
+  vm->symbols.id = mrb_intern_lit(mrb, "@id");
+  vm->symbols.closed = mrb_intern_lit(mrb, "@closed");
+  vm->symbols.to_i = mrb_intern_lit(mrb, "to_i");
+  vm->symbols.each = mrb_intern_lit(mrb, "each");
+  vm->symbols.to_path = mrb_intern_lit(mrb, "to_path");
+  vm->symbols.to_ary = mrb_intern_lit(mrb, "to_ary");
+  vm->symbols.to_a = mrb_intern_lit(mrb, "to_a");
+  vm->symbols.call = mrb_intern_lit(mrb, "call");
+  vm->symbols.close = mrb_intern_lit(mrb, "close");
   struct RClass *module = mrb_module_get(mrb, "FoolsGold");
   struct RClass *stream = mrb_define_class_under(mrb, module, "Stream", mrb->object_class);
   mrb_define_method(mrb, stream, "write", stream_write, MRB_ARGS_REQ(1));

@@ -60,7 +60,7 @@ void fg_host_bad_answer(void *host, const char *why, size_t length);
 int fg_host_chunk(void *host, const char *bytes, size_t length);
 bool fg_host_flush(void *host);
 bool fg_host_file(void *host, const char *path, size_t length);
-void fg_host_whole(void *host);
+void fg_host_whole(void *host, size_t length);
 void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
@@ -75,6 +75,7 @@ typedef struct fg_vm {
   bool out_of_memory;     /* the limit was met since the last call */
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions seen since the script was told to stop */
+  struct { mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close; } symbols;
   mrb_value app, template, keys, context_class, input_class, counter;
   struct fg_handled *handled;
   size_t handled_count, handled_room;
@@ -109,7 +110,7 @@ void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
 void fg_rescue_reset(fg_vm *vm);
 void fg_rescue_close(fg_vm *vm);
 void fg_load_init(mrb_state *mrb);
-void fg_stream_init(mrb_state *mrb);
+void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth);

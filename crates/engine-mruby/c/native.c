@@ -93,24 +93,24 @@ static mrb_value from_plain(mrb_state *mrb, const fg_value *value)
 
 static mrb_value trampoline(mrb_state *mrb, mrb_value self)
 {
-  mrb_value *args;
+  const mrb_value *args;
   mrb_int count;
+  mrb_value values[ARGUMENTS_MAX + 1];
   fg_value plain[ARGUMENTS_MAX + 1];
   fg_value result = {0};
-  mrb_get_args(mrb, "*", &args, &count);
-  mrb_int row = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
-  int flags = (int)mrb_integer(mrb_proc_cfunc_env_get(mrb, 1));
-  bool method = flags & 1, json = flags & 2;
-  if (count > ARGUMENTS_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "%i arguments are too many", count);
-  int arena = mrb_gc_arena_save(mrb);
   size_t used = 0;
-  mrb_value values[ARGUMENTS_MAX + 1];
+  mrb_get_args(mrb, "*!", &args, &count);
+  mrb_int row = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
+  bool method = row & 1, json = row & 2;
+  if (count > ARGUMENTS_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "%i arguments are too many", count);
+  /* Copied at once: the arguments lie on Ruby's stack, which moves when Ruby code runs. */
   if (method) values[used++] = self;
   for (mrb_int i = 0; i < count; i++) values[used++] = args[i];
+  int arena = mrb_gc_arena_save(mrb);
   /* Structures first: to take one apart can run Ruby code, which could change a string that was taken already. */
   for (size_t i = 0; i < used; i++) if (is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
   for (size_t i = 0; i < used; i++) if (!is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
-  fg_host_native(fg_of(mrb)->host, (uint32_t)row, plain, used, &result);
+  fg_host_native(fg_of(mrb)->host, (uint32_t)(row >> 2), plain, used, &result);
   mrb_gc_arena_restore(mrb, arena);
   return from_plain(mrb, &result);
 }
@@ -121,8 +121,9 @@ void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count)
     const fg_native *row = &natives[i];
     int arena = mrb_gc_arena_save(mrb);
     struct RClass *owner = class_named(mrb, row->owner, strlen(row->owner));
-    mrb_value env[2] = {mrb_int_value(mrb, (mrb_int)i), mrb_int_value(mrb, (row->method ? 1 : 0) | (row->json ? 2 : 0))};
-    struct RProc *proc = mrb_proc_new_cfunc_with_env(mrb, trampoline, 2, env);
+    /* Which row, and its two flags, in one number: it is taken out at every call. */
+    mrb_value env = mrb_int_value(mrb, (mrb_int)(i << 2) | (row->method ? 1 : 0) | (row->json ? 2 : 0));
+    struct RProc *proc = mrb_proc_new_cfunc_with_env(mrb, trampoline, 1, &env);
     mrb_method_t method;
     MRB_METHOD_FROM_PROC(method, proc);
     if (!row->method) owner = mrb_class_ptr(mrb_singleton_class(mrb, mrb_obj_value(owner)));

@@ -173,7 +173,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   mrb_define_module(mrb, "FoolsGold");
   fg_rescue_init(mrb, vm);
   fg_load_init(mrb);
-  fg_stream_init(mrb);
+  fg_call_init(mrb, vm);
   return vm;
 }
 

@@ -193,11 +193,11 @@ end
 module URI
   class << self
     def encode_www_form_component(text, *)
-      FoolsGold::Native.form_escape(text.to_s)
+      FoolsGold::Native.www_form_escape(text.to_s)
     end
 
     def decode_www_form_component(text, *)
-      FoolsGold::Native.form_unescape(text.to_s)
+      FoolsGold::Native.www_form_unescape(text.to_s)
     end
 
     def encode_uri_component(text, *)

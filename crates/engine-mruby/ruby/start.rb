@@ -3,7 +3,8 @@
 module FoolsGold
   class << self
     def start(rackup)
-      ENV["RACK_ENV"] ||= environment
+      ENV["RACK_ENV"] = environment
+      ENV["APP_ENV"] = environment if ENV.key?("APP_ENV")
       app = Rack::Builder.load_file(rackup)
       unless app.respond_to?(:call)
         raise TypeError, "the application in #{rackup} is a #{app.class}, which does not answer call(env)"

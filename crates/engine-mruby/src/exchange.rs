@@ -96,9 +96,10 @@ impl Exchange {
         }
     }
 
-    /// The body is complete when it is handed over, however large: collect all of it.
-    pub fn collect_whole(&mut self) {
+    /// The body is complete when it is handed over, so many bytes, however many: collect all of it.
+    pub fn collect_whole(&mut self, length: usize) {
         self.whole = true;
+        self.buffer.reserve(length);
     }
 
     /// Leaves the I/O thread, if that is where it runs. To be called before anything that can block.
@@ -112,7 +113,7 @@ impl Exchange {
     /// Takes a part of the body.
     pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), SendError> {
         self.buffer.extend_from_slice(chunk);
-        if self.prompt || (!self.whole && self.buffer.len() >= WHOLE_BYTES) {
+        if !self.whole && (self.prompt || self.buffer.len() >= WHOLE_BYTES) {
             return self.send();
         }
         Ok(())

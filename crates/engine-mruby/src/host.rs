@@ -18,6 +18,9 @@ use crate::native::{self, Arg, Context, Value};
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 
+/// Follows a frame of a backtrace that stands for several.
+const REPEATED: &str = " (";
+
 /// The host of one interpreter.
 pub struct Host {
     /// What all interpreters share.
@@ -118,6 +121,19 @@ fn text(start: *const c_char, length: usize) -> String {
     String::from_utf8_lossy(bytes(start, length)).into_owned()
 }
 
+/// Adds a frame; a run of equal ones, as endless recursion has, becomes one line with their number.
+fn push_frame(backtrace: &mut Vec<String>, line: String) {
+    match backtrace.last_mut().and_then(|last| last.strip_prefix(line.as_str()).map(str::to_owned)) {
+        Some(rest) if rest.is_empty() || rest.starts_with(REPEATED) => {
+            let times = rest.trim_start_matches(REPEATED).split(' ').next().and_then(|times| times.parse().ok());
+            let times: u32 = times.unwrap_or(1);
+            backtrace.pop();
+            backtrace.push(format!("{line}{REPEATED}{} times)", times + 1));
+        }
+        _ => backtrace.push(line),
+    }
+}
+
 fn sent(result: Result<(), SendError>) -> c_int {
     match result {
         Ok(()) => sys::SENT,
@@ -159,10 +175,10 @@ extern "C" fn fg_host_bad_answer(host: *mut c_void, why: *const c_char, length: 
 
 // SAFETY: as above.
 #[unsafe(no_mangle)]
-extern "C" fn fg_host_whole(host: *mut c_void) {
+extern "C" fn fg_host_whole(host: *mut c_void, length: usize) {
     with(host, (), |host| {
         if let Some(exchange) = &mut host.exchange {
-            exchange.collect_whole();
+            exchange.collect_whole(length);
         }
     })
 }
@@ -201,10 +217,14 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
             sys::DONE => exchange.finish(),
             sys::NO_MEMORY => exchange.fail(engine::Fault::OutOfMemory(limit)),
             sys::STOPPED => exchange.fail(engine::Fault::OutOfTime(exchange.time_allowed())),
-            _ if error.as_ref().is_some_and(|error| error.class == "FoolsGold::ClientGone") => {
-                exchange.fail(engine::Fault::ClientGone);
+            _ => {
+                let fault = match error.as_ref().map(|error| error.class.as_str()) {
+                    Some("FoolsGold::ClientGone") => engine::Fault::ClientGone,
+                    Some("FoolsGold::RequestTimeout") => engine::Fault::OutOfTime(exchange.time_allowed()),
+                    _ => app_fault(error),
+                };
+                exchange.fail(fault);
             }
-            _ => exchange.fail(app_fault(error)),
         }
     })
 }
@@ -235,7 +255,7 @@ extern "C" fn fg_host_error(
 extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usize) {
     with(host, (), |host| {
         if let Some(error) = &mut host.error {
-            error.backtrace.push(text(line, length));
+            push_frame(&mut error.backtrace, text(line, length));
         }
     })
 }

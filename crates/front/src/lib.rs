@@ -5,6 +5,7 @@ mod accept;
 mod connection;
 mod socket;
 mod wire;
+mod alarm;
 mod head;
 mod chunks;
 mod link;

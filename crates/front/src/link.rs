@@ -31,6 +31,9 @@ pub(crate) struct Link {
     opened: Instant,
     /// A request is with the service: set by the wire when it lets a head through, cleared with the response's body.
     busy: AtomicBool,
+    /// Whether the wire holds something for when this request is done, and when the last one was, as below.
+    wakes_at_end: AtomicBool,
+    ended: AtomicU64,
     /// When the service must have what it waits for, in nanoseconds since `opened`; the wire's timer watches it.
     until: AtomicU64,
     /// That moment is over.
@@ -77,6 +80,8 @@ impl Link {
             peer,
             opened: Instant::now(),
             busy: AtomicBool::new(false),
+            wakes_at_end: AtomicBool::new(false),
+            ended: AtomicU64::new(0),
             until: AtomicU64::new(NEVER),
             late: AtomicBool::new(false),
             received: AtomicU64::new(0),
@@ -106,7 +111,19 @@ impl Link {
     }
 
     pub(crate) fn end(&self) {
+        self.ended.store(self.nanos(Instant::now()), Relaxed);
         self.busy.store(false, Relaxed);
+        if self.wakes_at_end.load(Relaxed) || self.common.stop.is_draining() {
+            self.wake();
+        }
+    }
+
+    pub(crate) fn set_wakes_at_end(&self, wakes: bool) {
+        self.wakes_at_end.store(wakes, Relaxed);
+    }
+
+    pub(crate) fn ended(&self) -> Instant {
+        self.opened + Duration::from_nanos(self.ended.load(Relaxed))
     }
 
     pub(crate) fn received(&self) -> Instant {

@@ -138,8 +138,15 @@ pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
         let why = format!("status {status} cannot end a request");
         return Outcome::Http(fault(visit, &Fault::BadAnswer(why)));
     }
-    if let Err(why) = announced(&headers) {
-        return Outcome::Http(fault(visit, &Fault::BadAnswer(why.into())));
+    let wanted = match announced(&headers) {
+        Ok(wanted) => wanted,
+        Err(why) => return Outcome::Http(fault(visit, &Fault::BadAnswer(why.into()))),
+    };
+    if let (Some(wanted), Some(len), false) = (wanted, content.len(), is_bodiless(&visit, status))
+        && wanted > len
+    {
+        let why = format!("the Content-Length is {wanted}, but the body has {len} bytes");
+        return Outcome::Http(fault(visit, &Fault::BadAnswer(why)));
     }
     Outcome::Http(finish(visit, status, headers, content))
 }

@@ -4,7 +4,6 @@
 //! hyper sees an end of the stream where this refuses something; `connection.rs` then sends the answer.
 
 use std::cell::RefCell;
-use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,8 +13,8 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use hyper::rt::ReadBufCursor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
 
+use crate::alarm::Alarm;
 use crate::chunks::Chunks;
 use crate::head::{self, Framing, Refusal, Scan};
 use crate::link::Link;
@@ -116,7 +115,7 @@ impl Wire {
     fn poll_bytes(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         self.link.set_waker(cx.waker());
         if self.waiting == Waiting::Busy && !self.link.is_busy() {
-            self.wait_for(Waiting::Idle);
+            (self.waiting, self.since) = (Waiting::Idle, self.link.ended());
         }
         loop {
             if self.refusal.is_some() || self.give(cursor)? {
@@ -174,7 +173,7 @@ impl Wire {
             return;
         }
         if self.waiting != Waiting::Rest {
-            self.wait_for(Waiting::Rest);
+            (self.waiting, self.since) = (Waiting::Rest, Instant::now());
             self.is_worth_a_scan = true;
         }
         let bytes = &self.held[self.start..];
@@ -243,18 +242,13 @@ impl Wire {
         })
     }
 
-    fn wait_for(&mut self, what: Waiting) {
-        self.waiting = what;
-        self.since = Instant::now();
-    }
-
     /// Nothing to read now: how long may that be so?
     fn pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let limits = &self.link.common.settings.limits;
         let until = match self.waiting {
-            Waiting::Busy => self.link.waits_until(),
-            Waiting::Rest | Waiting::First => Some(self.since + limits.header_time),
-            Waiting::Idle => Some(self.since + limits.keep_alive),
+            Waiting::Busy => return self.pending_while_busy(cx),
+            Waiting::Rest | Waiting::First => self.since + limits.header_time,
+            Waiting::Idle => self.since + limits.keep_alive,
         };
         let is_between = matches!(self.waiting, Waiting::First | Waiting::Idle);
         let until = if is_between && self.link.common.stop.is_draining() {
@@ -263,30 +257,37 @@ impl Wire {
                 return Poll::Pending;
             }
             let grace = if self.waiting == Waiting::First { FRESH_TIME } else { Duration::ZERO };
-            until.map(|until| until.min(self.since + grace))
+            until.min(self.since + grace)
         } else {
             until
         };
-        let Some(until) = until else { return Poll::Pending };
         if !self.alarm.is_over(cx, until) {
             return Poll::Pending;
         }
-        match self.waiting {
-            Waiting::Busy => {
-                // The service is polled right after this and looks at the flag.
-                self.link.wait_until(None);
-                self.link.set_late();
-                return Poll::Pending;
-            }
-            Waiting::Rest => {
-                self.refusal = Some(Refusal {
-                    status: StatusCode::REQUEST_TIMEOUT,
-                    why: "the head of the request did not arrive in time",
-                });
-            }
-            Waiting::First | Waiting::Idle => self.is_ended = true,
+        if self.waiting == Waiting::Rest {
+            let why = "the head of the request did not arrive in time";
+            self.refusal = Some(Refusal { status: StatusCode::REQUEST_TIMEOUT, why });
+        } else {
+            self.is_ended = true;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// hyper does not ask again by itself: not when the service begins to wait for something, which happens after
+    /// this, nor when it has done. So there is always an alarm for the shortest of what may come, and a wake-up at
+    /// the end when something is held for then.
+    fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.link.set_wakes_at_end(self.is_ended || self.start < self.held.len());
+        let limits = &self.link.common.settings.limits;
+        let next_look = limits.request_time.min(limits.body_time).min(limits.keep_alive);
+        let next_look = Instant::now() + next_look;
+        let until = self.link.waits_until();
+        if self.alarm.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {
+            // The service is polled right after this and looks at the flag.
+            self.link.wait_until(None);
+            self.link.set_late();
+        }
+        Poll::Pending
     }
 
     /// Notes how a write went; an error when the client has taken nothing for too long.
@@ -373,33 +374,5 @@ impl hyper::rt::Write for Wire {
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         // The connection's task may have an answer of its own to send before it closes.
         Poll::Ready(Ok(()))
-    }
-}
-
-/// One timer for all of a connection's waits. It is set rarely: a later moment than the one it is set for is left to
-/// the next look, since moments nearly always only move on.
-#[derive(Debug, Default)]
-struct Alarm {
-    sleep: Option<Pin<Box<Sleep>>>,
-}
-
-impl Alarm {
-    /// Whether the moment has come; if not, the task will be woken by then.
-    fn is_over(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
-        if Instant::now() >= until {
-            return true;
-        }
-        let until = tokio::time::Instant::from_std(until);
-        let sleep = match &mut self.sleep {
-            Some(sleep) if sleep.deadline() <= until && !sleep.is_elapsed() => return false,
-            Some(sleep) => {
-                sleep.as_mut().reset(until);
-                sleep
-            }
-            None => self.sleep.insert(Box::pin(tokio::time::sleep_until(until))),
-        };
-        // Just set: this only registers the task.
-        let _ = sleep.as_mut().poll(cx);
-        false
     }
 }

@@ -1,5 +1,7 @@
 //! Every limit with its answer.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+
 mod support;
 
 use std::io::{Read, Write};
@@ -8,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Body, Fault, Reply, Responder, body, reply};
-use support::{Server, Shelf, eventually, full, settings, with};
+use support::{Server, Shelf, eventually, settings, with};
 
 const SHORT: Duration = Duration::from_millis(80);
 
@@ -196,11 +198,18 @@ fn a_client_that_reads_nothing_is_cut_off() {
     settings.limits.write_time = SHORT;
     let shelf = Shelf::default();
     settings.access_log = shelf.log(front::LogFormat::Json);
-    let server = Server::with(settings, |_| Reply::ready(Ok(with(200, &[], Body::Full(vec![0; 64 << 20].into())))));
+    let server = Server::with(settings, |_| {
+        let (sink, source) = body::stream(1 << 30);
+        for _ in 0..1024 {
+            sink.send_blocking(Bytes::from(vec![0; 1 << 16]), Instant::now()).unwrap();
+        }
+        sink.finish();
+        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+    });
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     // Not reading here: the line is written when the server lets go.
-    eventually("the connection is cut", || shelf.text().contains("\"status\":200"));
+    eventually("the connection is cut", || shelf.text().contains("client_gone"));
     assert!(client.rest().len() < 64 << 20);
 }
 
@@ -215,8 +224,8 @@ fn a_slow_reader_does_not_hold_the_sink_until_the_spool_is_full() {
         let theirs = theirs.clone();
         std::thread::spawn(move || {
             let chunk = Bytes::from(vec![b'x'; 1 << 16]);
-            let count = (0..256).take_while(|_| sink.send_blocking(chunk.clone(), Instant::now() + support::SOON).is_ok());
-            let count = count.count();
+            let send = |_: &u32| sink.send_blocking(chunk.clone(), Instant::now() + support::SOON).is_ok();
+            let count = (0..256).take_while(send).count();
             sink.finish();
             *theirs.lock().unwrap() = Some(count);
         });
@@ -226,5 +235,4 @@ fn a_slow_reader_does_not_hold_the_sink_until_the_spool_is_full() {
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("all 16 MiB are taken", || *sent.lock().unwrap() == Some(256));
     assert_eq!(client.response().body.len(), 16 << 20);
-    assert_eq!(full("x").head.status, 200);
 }

@@ -1,4 +1,4 @@
-//! Floats as CRuby prints them: the fewest digits that read back as the same number, plain from 1e-4 to 1e16.
+//! Floats as CRuby prints them: the fewest digits that read back as the same number, plain from 1e-4 to below 1e15.
 
 use super::{Arg, Context, Outcome, Value, arg};
 
@@ -20,13 +20,13 @@ pub fn print(number: f64) -> String {
     }
     let (digits, exponent) = shortest(number.abs());
     let sign = if number < 0.0 { "-" } else { "" };
-    // CRuby (flo_to_s in numeric.c): decimal point between -4 and 16 digits from the front, else scientific.
+    // Where CRuby 3.1 was seen to change from plain to scientific.
     let plain = match exponent {
         -3..=0 => format!("0.{}{digits}", "0".repeat(-exponent as usize)),
-        1..=16 if digits.len() <= exponent as usize => {
+        1..=15 if digits.len() <= exponent as usize => {
             format!("{digits}{}.0", "0".repeat(exponent as usize - digits.len()))
         }
-        1..=16 => format!("{}.{}", &digits[..exponent as usize], &digits[exponent as usize..]),
+        1..=15 => format!("{}.{}", &digits[..exponent as usize], &digits[exponent as usize..]),
         _ => {
             let (first, rest) = digits.split_at(1);
             let rest = if rest.is_empty() { "0" } else { rest };
@@ -62,10 +62,12 @@ mod tests {
             (1.0, "1.0"),
             (-1.5, "-1.5"),
             (100.0, "100.0"),
-            (1e15, "1000000000000000.0"),
+            (1e14, "100000000000000.0"),
+            (1e15, "1.0e+15"),
             (1e16, "1.0e+16"),
             (123456789012345680.0, "1.2345678901234568e+17"),
-            (9007199254740993.0, "9007199254740992.0"),
+            (9007199254740993.0, "9.007199254740992e+15"),
+            (123456789012345.6, "123456789012345.6"),
             (0.0001, "0.0001"),
             (0.00001, "1.0e-05"),
             (0.00012345, "0.00012345"),

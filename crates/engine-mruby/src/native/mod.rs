@@ -127,6 +127,8 @@ pub static TABLE: &[Native] = &[
     function(c"html_unescape", text::html_unescape),
     function(c"form_escape", text::form_escape),
     function(c"form_unescape", text::form_unescape),
+    function(c"www_form_escape", text::www_form_escape),
+    function(c"www_form_unescape", text::www_form_unescape),
     function(c"url_escape", text::url_escape),
     function(c"url_unescape", text::url_unescape),
     function(c"requests_count", store::requests_count),

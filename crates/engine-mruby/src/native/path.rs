@@ -19,12 +19,14 @@ fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
 }
 
 fn failed(error: &io::Error, path: &Path) -> Raise {
-    let class = match error.kind() {
-        io::ErrorKind::NotFound => "Errno::ENOENT",
-        io::ErrorKind::PermissionDenied => "Errno::EACCES",
-        _ => "IOError",
-    };
-    raise(class, format!("{error}: {}", path.display()))
+    // The classes of Errno put their own words before what they are given.
+    let shown = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => raise("Errno::ENOENT", shown.to_string()),
+        io::ErrorKind::PermissionDenied => raise("Errno::EACCES", shown.to_string()),
+        io::ErrorKind::IsADirectory => raise("Errno::EISDIR", shown.to_string()),
+        _ => raise("IOError", format!("{error}: {shown}")),
+    }
 }
 
 /// File.read(path)

@@ -2,12 +2,12 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 
-use super::{Arg, Context, Outcome, Value, arg};
+use super::{Arg, Context, Outcome, Value, arg, raise};
 
 /// What stands for itself in a URL: RFC 3986 section 2.3.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// The same for a form (CGI.escape leaves `*` and escapes `~` in old Rubies; since 2.5 `~` stands for itself).
-const FORM: &AsciiSet = &UNRESERVED.remove(b'*');
+/// What stands for itself in a form: the URL Standard, "application/x-www-form-urlencoded percent-encode set".
+const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
 
 /// CGI.escapeHTML: & < > " '
 pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
@@ -34,14 +34,36 @@ pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// CGI.escape: a space is a plus sign.
 pub fn form_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let escaped = percent_encode(arg(args, 0).bytes()?, FORM).to_string();
-    Ok(Value::Str(escaped.replace("%20", "+").into_bytes()))
+    Ok(Value::Str(plus_for_space(arg(args, 0).bytes()?, UNRESERVED)))
+}
+
+/// URI.encode_www_form_component: as CGI.escape, with other characters left alone.
+pub fn www_form_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(plus_for_space(arg(args, 0).bytes()?, FORM)))
+}
+
+fn plus_for_space(bytes: &[u8], kept: &'static AsciiSet) -> Vec<u8> {
+    percent_encode(bytes, kept).to_string().replace("%20", "+").into_bytes()
 }
 
 /// CGI.unescape
 pub fn form_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let spaced: Vec<u8> = arg(args, 0).bytes()?.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     Ok(Value::Str(percent_decode(&spaced).collect()))
+}
+
+/// URI.decode_www_form_component, which refuses a % without two digits behind it.
+pub fn www_form_unescape(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+        rest = &rest[at + 1..];
+        if rest.len() < 2 || !rest[..2].iter().all(u8::is_ascii_hexdigit) {
+            let shown = String::from_utf8_lossy(bytes);
+            return Err(raise("ArgumentError", format!("invalid %-encoding ({shown})")));
+        }
+    }
+    form_unescape(context, args)
 }
 
 /// ERB::Util.url_encode: a space is %20.

@@ -29,9 +29,11 @@ pub struct TestEngine {
 
 impl Engine for TestEngine {
     fn call(&self, request: Request) -> Reply {
-        self.calls.fetch_add(1, Ordering::SeqCst);
         self.targets.lock().unwrap().push_back(format!("{} {}", request.method, request.target));
-        (self.act)(request)
+        let reply = (self.act)(request);
+        // Counted when it has been done: tests wait for the count and then look at what was done.
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        reply
     }
 
     fn status(&self) -> Status {

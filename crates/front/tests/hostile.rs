@@ -1,0 +1,196 @@
+//! Requests that mean harm or are broken: each gets its status, and the engine sees nothing it should not see.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+
+mod support;
+
+use support::{Server, settings};
+
+/// (what is sent, the statuses in order, what the engine may have seen)
+type Case = (&'static str, &'static [u16], &'static [&'static str]);
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    // Request lines.
+    ("GET\r\n\r\n", &[400], &[]),
+    ("GET /\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1 x\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET /  HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    (" GET / HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\nHost: a\n\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\n\n", &[400], &[]),
+    ("GET / HTTP/1.1\rHost: a\r\n\r\n", &[400], &[]),
+    ("\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", &[505], &[]),
+    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", &[505], &[]),
+    ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &[505], &[]),
+    ("GET / HTTP/0.9\r\nHost: a\r\n\r\n", &[505], &[]),
+    ("GET / HTTP/11\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET / http/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET / FTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("G\u{0}T / HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("G\u{e9}T / HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    (" / HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("\u{16}\u{3}\u{1}\u{0}\u{a5}\u{1}\u{0}\n\r\n", &[400], &[]),
+    // Targets.
+    ("GET x HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET a.example:80 HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET /#f HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET /\u{0} HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET /\u{7f} HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET /\u{1b}[2J HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET /\r HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET http:// HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET http://u:p@a/ HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET http://a b/ HTTP/1.1\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", &[501], &[]),
+    ("CONNECT /x HTTP/1.1\r\nHost: a\r\n\r\n", &[501], &[]),
+    // Hosts.
+    ("GET / HTTP/1.1\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: \"a\"\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.0\r\nHost: a b\r\n\r\n", &[400], &[]),
+    // Headers.
+    ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\n Host: a\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx: y\r\n z\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx: y\r\n\tz\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx\t: z\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\n: z\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nxyz\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx: a\u{0}b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx: a\u{1}b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx: a\u{7f}b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx: a\rb\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx\u{0}: b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx\u{e9}: b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nx(y): b\r\n\r\n", &[400], &[]),
+    ("GET / HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\n\r\n", &[417], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue, x\r\nContent-Length: 1\r\n\r\na", &[417], &[]),
+    // Where a body ends. What follows it must never be taken for a request of its own, nor the other way round.
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1 1\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999999999999\r\n\r\na", &[413], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length : 1\r\n\r\na", &[400], &[]),
+    ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", &[501], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", &[501], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", &[501], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", &[501], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n", &[501], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \u{b}chunked\r\n\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding\r\n : chunked\r\n\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\ng\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\na\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\na\n0\n\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;\u{0}\r\na\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;x\ny\r\na\r\n0\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nx: \u{0}\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n x\r\n\r\n", &[400], &[]),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\r\n0\r\n\r\n", &[400], &[]),
+    // A good request before a bad one is answered, and nothing after the bad one is.
+    ("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n", &[200, 400], &["GET /1"]),
+    ("POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost:a\r\nHost: b\r\n\r\n",
+        &[200, 400], &["POST /1"]),
+    ("POST /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /2 HTTP/1.1\n\n",
+        &[200, 400], &["POST /1"]),
+    ("POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd\r\n\r\nGET /2 HTTP/1.0\r\nHost: a\r\n\r\n",
+        &[200, 200], &["POST /1", "GET /2"]),
+    // Odd, but right.
+    ("\r\n\r\nGET /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", &[200], &["GET /1"]),
+    ("GET /1 HTTP/1.0\r\n\r\n", &[200], &["GET /1"]),
+    ("OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", &[200], &["OPTIONS *"]),
+    ("GET http://b/1?x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", &[200], &["GET http://b/1?x"]),
+    ("GET /\u{fc}%00%0d%0a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", &[200], &["GET /\u{fc}%00%0d%0a"]),
+    ("M-SEARCH /1 HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n", &[200], &["M-SEARCH /1"]),
+];
+
+fn statuses(answer: &str) -> Vec<u16> {
+    let marks = answer.match_indices("HTTP/1.");
+    marks.filter_map(|(at, _)| answer.get(at + 9..at + 12)?.parse().ok()).collect()
+}
+
+fn check(server: &Server, case: &Case, piece: usize) {
+    let (sent, wanted, seen) = case;
+    server.engine.targets.lock().unwrap().clear();
+    let mut client = server.connect();
+    for bytes in sent.as_bytes().chunks(piece) {
+        client.send(bytes);
+    }
+    let answer = client.rest();
+    assert_eq!(statuses(&answer), *wanted, "{sent:?} in pieces of {piece} got {answer:?}");
+    let targets = server.engine.targets.lock().unwrap();
+    assert_eq!(targets.iter().collect::<Vec<_>>(), *seen, "{sent:?} in pieces of {piece}");
+}
+
+#[test]
+fn each_hostile_request_has_its_answer() {
+    let server = Server::echo(settings());
+    assert!(CASES.len() >= 60);
+    for case in CASES {
+        check(&server, case, usize::MAX);
+    }
+}
+
+#[test]
+fn it_makes_no_difference_in_what_pieces_they_arrive() {
+    let server = Server::echo(settings());
+    for case in CASES {
+        check(&server, case, 7);
+    }
+}
+
+#[test]
+fn random_bytes_never_reach_the_engine_and_never_hurt() {
+    let server = Server::echo(settings());
+    // A linear congruential sequence: the same bytes at each run.
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize
+    };
+    let base = b"POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nX: y\r\nConnection: close\r\n\r\nabc";
+    for _ in 0..1000 {
+        let mut bytes = base.to_vec();
+        for _ in 0..1 + next() % 3 {
+            let at = next() % 60;
+            bytes[at] = b"\r\n\0 :;,\t\x7f\xff#*/0a"[next() % 15];
+        }
+        let mut client = server.connect();
+        client.send(&bytes);
+        client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let answer = client.rest();
+        let found = statuses(&answer);
+        assert!(found.iter().all(|status| (200..=505).contains(status)), "{bytes:?}: {answer}");
+    }
+    assert_eq!(server.connect().get("/").status, 200);
+}

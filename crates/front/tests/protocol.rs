@@ -1,0 +1,602 @@
+//! HTTP as clients speak it: keep-alive, pipelining, HEAD, 100-continue, chunks, streams, hints, upgrades, ends.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use bytes::Bytes;
+use engine::{AppError, Body, Duplex, Fault, Reply, Request, Responder, Sink, body, reply};
+use front::LogFormat;
+use support::{SOON, Server, Shelf, eventually, full, settings, with};
+
+fn soon() -> Instant {
+    Instant::now() + SOON
+}
+
+fn path(request: &Request) -> Reply {
+    Reply::ready(Ok(full(&request.path)))
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let server = Server::start(|request| path(&request));
+    let mut client = server.connect();
+    let many: String = (0..500).map(|n| format!("GET /{n} HTTP/1.1\r\nHost: a\r\n\r\n")).collect();
+    client.send(many);
+    for n in 0..500 {
+        assert_eq!(client.response().text(), format!("/{n}"));
+    }
+}
+
+#[test]
+fn pipelined_requests_wait_for_a_slow_engine() {
+    let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
+    let theirs = kept.clone();
+    let server = Server::start(move |_| {
+        let (responder, reply) = reply::pair();
+        theirs.lock().unwrap().push(responder);
+        reply
+    });
+    let mut client = server.connect();
+    client.send("POST /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n");
+    client.send("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    for n in 1..=2 {
+        eventually("the call", || server.calls() == n);
+        kept.lock().unwrap().pop().unwrap().send(Ok(full("x")), SOON);
+        assert_eq!(client.response().status, 200);
+    }
+    // In one piece, so that the second is held back with the first.
+    client.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    for n in 3..=4 {
+        eventually("the call", || server.calls() == n);
+        kept.lock().unwrap().pop().unwrap().send(Ok(full("x")), SOON);
+        assert_eq!(client.response().status, 200);
+    }
+}
+
+#[test]
+fn keep_alive_is_what_each_version_says() {
+    let server = Server::start(|request| path(&request));
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    assert!(client.response().head.starts_with("HTTP/1.0 200"));
+    assert!(client.is_closed());
+    let mut client = server.connect();
+    for _ in 0..2 {
+        client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+        assert_eq!(client.response().header("connection"), Some("keep-alive"));
+    }
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_eq!(client.response().header("connection"), Some("close"));
+    assert!(client.is_closed());
+}
+
+#[test]
+fn an_expectation_is_met_before_the_body_is_sent() {
+    let server = Server::echo(settings());
+    let mut client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+    assert_eq!(client.head().status, 100);
+    client.send("abc");
+    assert_eq!(client.response().text(), "abc");
+    assert_eq!(client.get("/").status, 200);
+}
+
+#[test]
+fn chunked_uploads_keep_their_connection_and_lose_their_trailers() {
+    let server = Server::echo(settings());
+    let mut client = server.connect();
+    for _ in 0..3 {
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        client.send("2\r\nab\r\n1;x=y\r\nc\r\n0\r\nx-trailer: t\r\n\r\n");
+        assert_eq!(client.response().text(), "abc");
+    }
+}
+
+#[test]
+fn head_has_the_length_and_no_body() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/own" => Reply::ready(Ok(with(200, &[("content-length", "77")], Body::Empty))),
+        _ => path(&request),
+    });
+    let mut client = server.connect();
+    for (path, len) in [("/four", "5"), ("/own", "77")] {
+        client.send(format!("HEAD {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert_eq!(client.head().header("content-length"), Some(len));
+    }
+    assert_eq!(client.get("/x").text(), "/x");
+}
+
+#[test]
+fn statuses_without_content_have_none() {
+    let server = Server::start(|request| {
+        let status = request.path[1..].parse().unwrap();
+        Reply::ready(Ok(with(status, &[("content-length", "3")], Body::Full("abc".into()))))
+    });
+    let mut client = server.connect();
+    for status in [204, 304] {
+        client.send(format!("GET /{status} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        let got = client.head();
+        assert_eq!((got.status, got.header("content-length"), got.header("transfer-encoding")), (status, None, None));
+    }
+    assert_eq!(client.get("/103").status, 500);
+    assert_eq!(client.get("/200").text(), "abc");
+}
+
+#[test]
+fn own_headers_are_there_once() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/own" => Reply::ready(Ok(with(200, &[("x-request-id", "mine"), ("connection", "x")], Body::Empty))),
+        _ => Reply::ready(Ok(full(&request.id))),
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: theirs\r\n\r\n");
+    let got = client.response();
+    assert_eq!(got.header("x-request-id"), Some(got.text().as_str()));
+    assert_eq!(got.text().len(), 36);
+    assert!(got.header("date").is_some() && got.header("server").is_none());
+    let got = client.get("/own");
+    assert_eq!((got.header("x-request-id"), got.header("connection")), (Some("mine"), None));
+}
+
+#[test]
+fn the_authority_of_an_absolute_target_replaces_the_host() {
+    let server = Server::start(|request| {
+        let host = request.headers["host"].to_str().unwrap().to_owned();
+        Reply::ready(Ok(full(&format!("{host} {} {} {}", request.target, request.path, request.query))))
+    });
+    let mut client = server.connect();
+    client.send("GET http://b:81/x?y HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.response().text(), "b:81 http://b:81/x?y /x y");
+    client.send("GET //x//?a?b HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.response().text(), "a //x//?a?b //x// a?b");
+}
+
+/// Hands the sinks of streams out to the test.
+fn streaming(sinks: Arc<Mutex<Vec<Sink>>>, headers: &'static [(&str, &str)]) -> Server {
+    Server::start(move |_| {
+        let (sink, source) = body::stream(1 << 16);
+        sinks.lock().unwrap().push(sink);
+        Reply::ready(Ok(with(200, headers, Body::Stream(source))))
+    })
+}
+
+#[test]
+fn a_stream_arrives_as_it_is_made() {
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[]);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().header("transfer-encoding"), Some("chunked"));
+    let sink = sinks.lock().unwrap().pop().unwrap();
+    for text in ["one", "two"] {
+        sink.send_blocking(Bytes::from(text), soon()).unwrap();
+        assert_eq!(client.until("\r\n"), "3\r\n");
+        assert_eq!(client.until("\r\n"), format!("{text}\r\n"));
+    }
+    sink.finish();
+    assert_eq!(client.until("\r\n\r\n"), "0\r\n\r\n");
+    assert!(!client.get_later());
+}
+
+impl support::Client {
+    /// Whether the connection is closed after a stream, or takes another request.
+    fn get_later(&mut self) -> bool {
+        self.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        self.head().status != 200
+    }
+}
+
+#[test]
+fn an_old_client_gets_a_stream_up_to_the_close() {
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[]);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    assert_eq!(client.head().header("transfer-encoding"), None);
+    let sink = sinks.lock().unwrap().pop().unwrap();
+    sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
+    sink.finish();
+    assert_eq!(client.rest(), "abc");
+}
+
+#[test]
+fn a_stream_that_fails_breaks_the_connection() {
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[]);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.head();
+    let sink = sinks.lock().unwrap().pop().unwrap();
+    sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
+    assert_eq!(client.until("abc\r\n"), "3\r\nabc\r\n");
+    sink.fail(Fault::Broken("x".into()));
+    assert!(!client.rest().contains("0\r\n"));
+}
+
+#[test]
+fn a_stream_that_failed_before_its_head_is_a_500() {
+    let server = Server::start(|_| {
+        let (sink, source) = body::stream(100);
+        sink.fail(Fault::App(Box::default()));
+        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+    });
+    assert_eq!(server.connect().get("/").status, 500);
+}
+
+#[test]
+fn a_body_shorter_than_announced_is_a_500_and_a_longer_one_is_cut() {
+    let shelf = Shelf::default();
+    let mut settings = settings();
+    settings.access_log = shelf.log(LogFormat::Text);
+    let server = Server::with(settings, |request| {
+        let announced = request.path[1..].to_owned();
+        Reply::ready(Ok(with(200, &[("content-length", &announced)], Body::Full("abcde".into()))))
+    });
+    let mut client = server.connect();
+    assert_eq!(client.get("/2").text(), "ab");
+    assert_eq!(client.get("/5").text(), "abcde");
+    for announced in ["/9", "/x", "/-1", "/2,2"] {
+        assert_eq!(client.get(announced).status, 500, "{announced}");
+    }
+    eventually("the log says so", || shelf.text().matches("bad_answer").count() == 5);
+}
+
+#[test]
+fn a_stream_never_sends_more_than_announced_and_breaks_off_with_less() {
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[("content-length", "4")]);
+    for text in ["abcdef", "abc"] {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.head().header("content-length"), Some("4"));
+        let sink = sinks.lock().unwrap().pop().unwrap();
+        sink.send_blocking(Bytes::from(text), soon()).unwrap();
+        if text == "abcdef" {
+            assert_eq!(client.exactly(4), b"abcd");
+            client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+            assert_eq!(client.head().status, 200);
+            sinks.lock().unwrap().clear();
+        } else {
+            assert_eq!(client.exactly(3), b"abc");
+            sink.finish();
+            assert!(client.is_closed());
+        }
+    }
+}
+
+#[test]
+fn files_are_sent_whole_and_a_short_one_breaks_the_connection() {
+    use std::io::Write;
+    let server = Server::start(|request| {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![b'f'; 1_000_000]).unwrap();
+        let len = if request.path == "/short" { 2_000_000 } else { 1_000_000 };
+        Reply::ready(Ok(with(200, &[], Body::File(file, len))))
+    });
+    let mut client = server.connect();
+    let got = client.get("/");
+    assert_eq!((got.body.len(), got.header("content-length")), (1_000_000, Some("1000000")));
+    client.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().header("content-length"), Some("1000000"));
+    client.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.head();
+    assert!(client.rest().len() < 2_000_000);
+}
+
+#[test]
+fn a_client_that_goes_is_told_to_the_engine() {
+    let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
+    let theirs = kept.clone();
+    let server = Server::start(move |_| {
+        let (responder, reply) = reply::pair();
+        theirs.lock().unwrap().push(responder);
+        reply
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the call", || server.calls() == 1);
+    assert!(!kept.lock().unwrap()[0].is_abandoned());
+    drop(client);
+    eventually("the news", || kept.lock().unwrap()[0].is_abandoned());
+}
+
+#[test]
+fn a_client_that_goes_while_a_stream_runs_is_told_to_its_sink() {
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[]);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.head();
+    drop(client);
+    let sink = sinks.lock().unwrap().pop().unwrap();
+    eventually("the news", || sink.is_gone());
+}
+
+#[test]
+fn half_a_body_never_reaches_the_engine() {
+    let shelf = Shelf::default();
+    let mut settings = settings();
+    settings.access_log = shelf.log(LogFormat::Text);
+    let server = Server::echo(settings);
+    for head in ["Content-Length: 9\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"] {
+        let mut client = server.connect();
+        client.send(format!("POST / HTTP/1.1\r\nHost: a\r\n{head}"));
+        drop(client);
+    }
+    eventually("both are over", || shelf.text().matches("client_gone").count() == 2);
+    assert_eq!(server.calls(), 0);
+}
+
+#[test]
+fn hints_go_out_at_once_and_only_before_the_response() {
+    type Kept = (Responder, Option<Arc<dyn engine::Hints>>);
+    let kept: Arc<Mutex<Vec<Kept>>> = Arc::default();
+    let theirs = kept.clone();
+    let server = Server::start(move |request| {
+        let (responder, reply) = reply::pair();
+        theirs.lock().unwrap().push((responder, request.hints));
+        reply
+    });
+    let mut links = http::HeaderMap::new();
+    links.insert("link", http::HeaderValue::from_static("</a.css>; rel=preload"));
+    let mut client = server.connect();
+    for round in 1..=3 {
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        eventually("the call", || server.calls() == round);
+        let (responder, hints) = kept.lock().unwrap().pop().unwrap();
+        let hints = hints.unwrap();
+        for _ in 0..2 {
+            hints.send(links.clone());
+            let got = client.head();
+            assert_eq!((got.status, got.header("link")), (103, Some("</a.css>; rel=preload")));
+        }
+        responder.send(Ok(full("x")), SOON);
+        assert_eq!(client.response().text(), "x");
+        hints.send(links.clone());
+    }
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    eventually("the call", || server.calls() == 4);
+    let (responder, hints) = kept.lock().unwrap().pop().unwrap();
+    assert!(hints.is_none());
+    responder.send(Ok(full("x")), SOON);
+    assert_eq!(client.response().status, 200);
+}
+
+#[test]
+fn hints_given_in_the_call_itself_come_before_the_response() {
+    let server = Server::start(|request| {
+        request.hints.as_ref().unwrap().send(http::HeaderMap::new());
+        path(&request)
+    });
+    let mut client = server.connect();
+    for _ in 0..3 {
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.head().status, 103);
+        assert_eq!(client.response().status, 200);
+    }
+}
+
+/// Sends back what arrives, in capitals, until the client ends.
+fn shout(duplex: Duplex) {
+    std::thread::spawn(move || {
+        let Duplex { mut from_client, to_client } = duplex;
+        while let Ok(Some(bytes)) = from_client.next_blocking(soon()) {
+            to_client.send_blocking(bytes.to_ascii_uppercase().into(), soon()).unwrap();
+        }
+        to_client.finish();
+    });
+}
+
+#[test]
+fn an_upgrade_relays_both_ways() {
+    for (status, is_asked) in [(101, true), (200, false)] {
+        let server = Server::start(move |_| {
+            let (to_app, from_client) = body::stream(1 << 16);
+            let (to_client, from_app) = body::stream(1 << 16);
+            shout(Duplex { from_client, to_client });
+            let ours = Duplex { from_client: from_app, to_client: to_app };
+            Reply::ready(Ok(with(status, &[("upgrade", "shout")], Body::Upgrade(ours))))
+        });
+        let mut client = server.connect();
+        let asks = if is_asked { "Connection: upgrade\r\nUpgrade: shout\r\n" } else { "" };
+        // A request before it, and bytes right behind it.
+        client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n{asks}\r\nxearly"));
+        let got = client.head();
+        assert_eq!(i64::from(got.status), status);
+        if is_asked {
+            assert_eq!((got.header("connection"), got.header("upgrade")), (Some("upgrade"), Some("shout")));
+        }
+        assert_eq!(client.exactly(5), b"EARLY");
+        client.send("late");
+        assert_eq!(client.exactly(4), b"LATE");
+        client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert!(client.is_closed());
+    }
+}
+
+#[test]
+fn a_full_hijack_has_the_connection_to_itself() {
+    for is_late in [false, true] {
+        let over = Arc::new(AtomicBool::new(false));
+        let theirs = over.clone();
+        let server = Server::start(move |request| {
+            if request.path == "/plain" {
+                return path(&request);
+            }
+            let takeover = request.takeover.unwrap();
+            if !is_late {
+                shout(takeover.take());
+                return Reply::ready(Ok(with(200, &[], Body::Taken)));
+            }
+            let (responder, reply) = reply::pair();
+            let over = theirs.clone();
+            std::thread::spawn(move || {
+                shout(takeover.take());
+                eventually("the client's end", || over.load(Ordering::SeqCst));
+                assert!(!responder.is_abandoned());
+                responder.send(Ok(with(200, &[], Body::Taken)), SOON);
+            });
+            reply
+        });
+        let mut client = server.connect();
+        client.send("GET /plain HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\nhello");
+        assert_eq!(client.response().text(), "/plain");
+        assert_eq!(client.exactly(5), b"HELLO");
+        client.send("more");
+        assert_eq!(client.exactly(4), b"MORE");
+        client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert!(client.is_closed());
+        over.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_fault_shows_itself_in_development_only() {
+    for development in [false, true] {
+        let mut settings = settings();
+        settings.development = development;
+        let server = Server::with(settings, |_| {
+            let error = AppError { class: "Oops".into(), message: "<b>".into(), backtrace: vec!["app.rb:7".into()] };
+            Reply::ready(Err(Fault::App(Box::new(error))))
+        });
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nAccept: text/html,*/*\r\n\r\n");
+        let got = client.response();
+        assert_eq!(got.status, 500);
+        assert!(got.header("content-type").unwrap().starts_with("text/html"));
+        for shown in ["Oops", "&lt;b&gt;", "app.rb:7"] {
+            assert_eq!(got.text().contains(shown), development, "{shown}");
+        }
+        assert!(!got.text().contains("<b>"));
+        assert!(client.get("/").header("content-type").unwrap().starts_with("text/plain"));
+    }
+}
+
+#[test]
+fn each_request_has_its_line() {
+    for format in [LogFormat::Text, LogFormat::Json] {
+        let shelf = Shelf::default();
+        let mut settings = settings();
+        settings.access_log = shelf.log(format);
+        let server = Server::with(settings, |request| path(&request));
+        let mut client = server.connect();
+        client.get("/a\"b");
+        client.send("BAD\r\n\r\n");
+        client.rest();
+        drop(client);
+        eventually("two lines", || shelf.text().lines().count() == 2);
+        let text = shelf.text();
+        assert!(text.contains("GET") && text.contains("/a%22b") && text.contains("127.0.0.1"), "{text}");
+        assert!(text.lines().nth(1).unwrap().contains("400"), "{text}");
+        if format == LogFormat::Json {
+            assert!(text.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "{text}");
+        }
+    }
+}
+
+#[test]
+fn several_listeners_serve_over_unix_sockets_too() {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let binds = [format!("unix://{}", path.display()).parse().unwrap(), "tcp://127.0.0.1:0".parse().unwrap()];
+    let listeners = front::listen(&binds).unwrap();
+    let stop = front::Stop::new();
+    let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote)))));
+    let serving = front::serve(listeners, kept.engine.clone(), Arc::new(settings()), stop.clone());
+    let serving = runtime.spawn(serving);
+    let mut stream = UnixStream::connect(&path).unwrap();
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with("None"), "{answer}");
+    stop.drain();
+    runtime.block_on(serving).unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_drain_answers_what_has_come_and_closes_what_is_idle() {
+    let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();
+    let theirs = kept.clone();
+    let mut server = Server::start(move |request| {
+        if request.path == "/idle" {
+            return path(&request);
+        }
+        let (responder, reply) = reply::pair();
+        theirs.lock().unwrap().push(responder);
+        reply
+    });
+    let (mut idle, mut busy) = (server.connect(), server.connect());
+    assert_eq!(idle.get("/idle").status, 200);
+    busy.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the call", || server.calls() == 2);
+    server.stop.drain();
+    assert!(idle.is_closed());
+    kept.lock().unwrap().pop().unwrap().send(Ok(full("x")), SOON);
+    let got = busy.response();
+    assert_eq!((got.status, got.header("connection")), (200, Some("close")));
+    assert!(busy.is_closed());
+    let ended = server.ended();
+    assert_eq!((ended.finished, ended.cut), (2, 0));
+}
+
+#[test]
+fn a_drain_is_over_after_its_time() {
+    let kept: Mutex<Vec<Responder>> = Mutex::default();
+    let mut settings = settings();
+    settings.limits.drain_time = std::time::Duration::from_millis(80);
+    let mut server = Server::with(settings, move |_| {
+        let (responder, reply) = reply::pair();
+        kept.lock().unwrap().push(responder);
+        reply
+    });
+    let mut client = server.connect();
+    client.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the call", || server.calls() == 1);
+    server.stop.drain();
+    assert_eq!(server.ended().cut, 1);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn a_drain_under_load_loses_no_request_that_was_answered_for() {
+    let mut server = Server::start(|request| path(&request));
+    let address = server.address;
+    let answered = Arc::new(AtomicUsize::new(0));
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let answered = answered.clone();
+            std::thread::spawn(move || {
+                let mut client = support::Client::new(address);
+                loop {
+                    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+                    // A close between two requests is right; one in the middle of an answer is not.
+                    let Ok(1..) = client.stream.peek(&mut [0]) else { return };
+                    let got = client.response();
+                    assert_eq!((got.status, got.text().as_str()), (200, "/"));
+                    answered.fetch_add(1, Ordering::SeqCst);
+                    if got.header("connection") == Some("close") {
+                        assert!(client.is_closed());
+                        return;
+                    }
+                }
+            })
+        })
+        .collect();
+    eventually("some load", || answered.load(Ordering::SeqCst) > 500);
+    server.stop.drain();
+    let ended = server.ended();
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    assert_eq!(ended.cut, 0);
+    assert_eq!(server.calls(), answered.load(Ordering::SeqCst));
+}
