@@ -1,5 +1,6 @@
 # Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby; and
-# reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004.
+# reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
+# and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide.
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
 CHANGES = {
@@ -26,6 +27,39 @@ CHANGES = {
      "  if (fg_on_gv_get && fg_on_gv_get(mrb, sym, &v)) return v;\n"],
     ["MRB_API mrb_value\nmrb_gv_get(",
      "int (*fg_on_gv_get)(mrb_state*, mrb_sym, mrb_value*);\nMRB_API mrb_value\nmrb_gv_get("],
+  ],
+  # The values of a copied hash are replaced in the order of its keys, without hashing any: the environment of a request
+  # has the same keys as that of the one before.
+  "src/hash.c" => [
+    ["MRB_API mrb_value\nmrb_hash_new(mrb_state *mrb)\n{\n",
+     "void fg_hash_fill(mrb_state *mrb, mrb_value hash, const mrb_value *values, uint32_t count)\n{\n" \
+     "  struct RHash *filled = mrb_hash_ptr(hash);\n" \
+     "  h_each(filled, entry, {\n" \
+     "    if (count-- == 0) break;\n" \
+     "    entry->val = *values++;\n" \
+     "  });\n" \
+     "  mrb_write_barrier(mrb, (struct RBasic*)filled);\n" \
+     "}\n\n" \
+     "MRB_API mrb_value\nmrb_hash_new(mrb_state *mrb)\n{\n"],
+  ],
+  # Each step multiplies to 128 bits and folds the halves together.
+  "src/string.c" => [
+    ["uint32_t\nmrb_byte_hash_step(const uint8_t *s, mrb_int len, uint32_t hval)\n{\n",
+     "uint64_t fg_hash_seed = 0x2545f4914f6cdd1d;\n" \
+     "uint32_t\nmrb_byte_hash_step(const uint8_t *s, mrb_int len, uint32_t hval)\n{\n" \
+     "#ifdef __SIZEOF_INT128__\n" \
+     "  uint64_t hash = fg_hash_seed ^ hval ^ ((uint64_t)len << 32), word;\n" \
+     "  while (len > 0) {\n" \
+     "    size_t part = len < 8 ? (size_t)len : 8;\n" \
+     "    word = 0;\n" \
+     "    if (part == 8) memcpy(&word, s, 8); else memcpy(&word, s, part);\n" \
+     "    unsigned __int128 wide = (unsigned __int128)(hash ^ word) * 0xd6e8feb86659fd93u;\n" \
+     "    hash = (uint64_t)wide ^ (uint64_t)(wide >> 64);\n" \
+     "    s += part;\n" \
+     "    len -= (mrb_int)part;\n" \
+     "  }\n" \
+     "  return (uint32_t)(hash ^ (hash >> 32));\n" \
+     "#endif\n"],
   ],
   # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
   "src/readfloat.c" => [

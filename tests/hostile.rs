@@ -1,6 +1,6 @@
 //! Malformed and hostile requests: a table of known attacks, each sent in several ways, and a thousand mutations of
-//! good requests with a fixed seed. The application writes down every call it gets, so that a wrong call cannot pass unseen;
-//! after each request the server must still be there and answer.
+//! good requests with a fixed seed. The application writes down every call it gets, so that a wrong call cannot pass
+//! unseen; after each request the server must still be there and answer.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -22,10 +22,10 @@ run lambda { |env|
     next [200, {}, [all.join(\"\\n\")]]
   end
   body = env[\"rack.input\"].read
-  odd = env.keys.select do |key|
+  odd = env.keys.select { |key|
     value = env[key]
     value.is_a?(String) && [\"\\r\", \"\\n\", \"\\0\"].any? { |char| value.include?(char) }
-  end
+  }
   n = store.increment(\"n\")
   call = [env[\"REQUEST_METHOD\"], path, body.bytesize, odd.inspect, env[\"HTTP_X_WRONG\"].inspect]
   store.set(\"call#{n}\", call.join(\" \"))

@@ -1,5 +1,6 @@
 //! Scripts that never end, eat all memory, catch what should stop them, or recurse for ever: each costs its own
-//! request a clear answer and nothing else. Meanwhile another connection is served all the time, and how slowly is measured.
+//! request a clear answer and nothing else. Meanwhile another connection is served all the time, and how slowly is
+//! measured.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 

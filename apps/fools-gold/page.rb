@@ -8,10 +8,14 @@ class FoolsGoldPage
   ID = "{id}"
   COUNT = "{count}"
 
-  # Content types, named once because they are needed for the page and for its picture.
-  HTML = "text/html; charset=utf-8"
-  SVG = "image/svg+xml"
-  TEXT = "text/plain; charset=utf-8"
+  # Content types, and the names of headers: frozen, so that no request makes them anew.
+  HTML = "text/html; charset=utf-8".freeze
+  SVG = "image/svg+xml".freeze
+  TEXT = "text/plain; charset=utf-8".freeze
+  TYPE = "content-type".freeze
+  LENGTH = "content-length".freeze
+  CACHE = "cache-control".freeze
+  NO_STORE = "no-store".freeze
 
   # `visits` answers `call(env)` with the id of this request and the number of requests so far, this one included.
   def initialize(visits)
@@ -41,8 +45,8 @@ class FoolsGoldPage
     id, count = @visits.call(env)
     count = count.to_s
     length = (@fixed_bytes + id.bytesize + count.bytesize).to_s
-    headers = { "content-type" => HTML, "content-length" => length, "cache-control" => "no-store" }
-    [200, headers, ["#{@top}#{count}#{@middle}#{id}#{@bottom}"]]
+    headers = { TYPE => HTML, LENGTH => length, CACHE => NO_STORE }
+    [200, headers, [@top, count, @middle, id, @bottom]]
   end
 
   def picture

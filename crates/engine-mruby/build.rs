@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 7] = ["c/vm.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/fg.h"];
+const SOURCES: [&str; 8] = ["c/vm.c", "c/env.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/fg.h"];
 
 struct Mruby {
     flags: Vec<String>,

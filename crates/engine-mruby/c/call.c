@@ -1,4 +1,4 @@
-/* One request: the environment in, the application called, its answer out. The rules are those of the Rack 3 SPEC;
+/* One request: the application called with its environment, its answer out. The rules are those of the Rack 3 SPEC;
  * what a header may hold is checked in Rust, for all engines alike. */
 #include "fg.h"
 
@@ -13,11 +13,7 @@
 #include <mruby/variable.h>
 
 struct call {
-  const fg_pair *pairs;
-  size_t count;
-  const char *id;
-  size_t id_length;
-  bool has_input;
+  const fg_request *request;
   bool bad;         /* the answer was refused; the host knows why */
   mrb_value env, answer, error;
 };
@@ -34,41 +30,6 @@ static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_va
   mrb_value why = mrb_format(mrb, format, culprit);
   fg_host_bad_answer(fg_of(mrb)->host, RSTRING_PTR(why), (size_t)RSTRING_LEN(why));
   call->bad = true;
-}
-
-/* --- the environment ------------------------------------------------------------------------------------------- */
-
-static void set_object(mrb_state *mrb, mrb_value env, uint32_t key, mrb_value value)
-{
-  mrb_hash_set(mrb, env, RARRAY_PTR(fg_of(mrb)->keys)[key], value);
-}
-
-static mrb_value context_new(mrb_state *mrb, const struct call *call)
-{
-  fg_vm *vm = fg_of(mrb);
-  struct RClass *klass = mrb_class_ptr(vm->context_class);
-  mrb_value context = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, klass));
-  mrb_iv_set(mrb, context, vm->symbols.id, mrb_str_new(mrb, call->id, call->id_length));
-  return context;
-}
-
-static mrb_value env_new(mrb_state *mrb, const struct call *call)
-{
-  fg_vm *vm = fg_of(mrb);
-  mrb_value env = mrb_hash_dup(mrb, vm->template);
-  int arena = mrb_gc_arena_save(mrb);
-  const mrb_value *keys = RARRAY_PTR(vm->keys);
-  for (size_t i = 0; i < call->count; i++) {
-    const fg_pair *pair = &call->pairs[i];
-    mrb_value key = pair->key == FG_NO_KEY ? mrb_str_new(mrb, pair->name, pair->name_length) : keys[pair->key];
-    mrb_hash_set(mrb, env, key, mrb_str_new(mrb, pair->bytes, pair->length));
-    mrb_gc_arena_restore(mrb, arena);
-  }
-  set_object(mrb, env, FG_KEY_FINISHED, mrb_ary_new(mrb));
-  set_object(mrb, env, FG_KEY_CONTEXT, context_new(mrb, call));
-  if (call->has_input) set_object(mrb, env, FG_KEY_INPUT, mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 0, NULL));
-  mrb_gc_arena_restore(mrb, arena);
-  return env;
 }
 
 /* --- status and headers ---------------------------------------------------------------------------------------- */
@@ -265,7 +226,7 @@ static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
 static mrb_value call_body(mrb_state *mrb, void *data)
 {
   struct call *call = data;
-  call->env = env_new(mrb, call);
+  call->env = fg_env_new(mrb, call->request);
   mrb_gc_protect(mrb, call->env);
   mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, call), 1, &call->env);
   if (!mrb_array_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
@@ -301,12 +262,12 @@ static bool has_finishers(mrb_state *mrb, const struct call *call)
   return mrb_array_p(list) && RARRAY_LEN(list) > 0;
 }
 
-int fg_vm_call(fg_vm *vm, const fg_pair *pairs, size_t count, const char *id, size_t id_length, bool has_input)
+int fg_vm_call(fg_vm *vm, const fg_request *request)
 {
   mrb_state *mrb = vm->mrb;
   int arena = mrb_gc_arena_save(mrb);
   mrb_value nil = mrb_nil_value();
-  struct call call = {pairs, count, id, id_length, has_input, false, nil, nil, nil};
+  struct call call = {request, false, nil, nil, nil};
   int ended = fg_guard(vm, call_body, &call);
   fg_host_answered(vm->host, ended);
   if (ended == FG_DONE) {

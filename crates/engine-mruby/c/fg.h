@@ -26,8 +26,10 @@ typedef struct {
   size_t klass_length;
 } fg_value;
 
-/* One pair of a Rack environment: the key is an index given out by fg_vm_key, or FG_NO_KEY with its bytes. */
+/* One pair of a Rack environment: the key is an index given out by fg_vm_key, or FG_NO_KEY with its bytes. A steady
+ * value is likely to be that of the last request; its string is then the same, and frozen. */
 #define FG_NO_KEY UINT32_MAX
+#define FG_NO_SHAPE UINT32_MAX
 /* The first keys of every interpreter: those of objects, which C sets by itself. */
 enum { FG_KEY_FINISHED, FG_KEY_CONTEXT, FG_KEY_INPUT };
 typedef struct {
@@ -36,7 +38,18 @@ typedef struct {
   size_t name_length;
   const char *bytes;
   size_t length;
+  bool steady;
 } fg_pair;
+
+/* A request: its pairs, and the shape that stands for exactly their keys in this order, or FG_NO_SHAPE. */
+typedef struct {
+  const fg_pair *pairs;
+  size_t count;
+  uint32_t shape;
+  const char *id;
+  size_t id_length;
+  bool has_input;
+} fg_request;
 
 /* A native function that Ruby sees as a module function of `owner`, or as a method whose receiver is argument 0. */
 typedef struct {
@@ -76,7 +89,7 @@ typedef struct fg_vm {
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions seen since the script was told to stop */
   struct { mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close; } symbols;
-  mrb_value app, template, keys, context_class, input_class, counter;
+  mrb_value app, template, keys, kept, shapes, context_class, input_class, counter;
   struct fg_handled *handled;
   size_t handled_count, handled_room;
   mrb_value handled_exceptions;
@@ -92,15 +105,19 @@ void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
 int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
 int fg_vm_start(fg_vm *vm, const char *rackup, size_t length);
 uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
-void fg_vm_collect(fg_vm *vm);
+uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count);
+void fg_seed(uint64_t seed);
 size_t fg_vm_used(const fg_vm *vm);
 bool fg_vm_hit_limit(const fg_vm *vm);
 const char *fg_version(void);
 int fg_can_stop(void);
 int fg_can_rescue(void);
 
+/* env.c: the environment of a request. */
+mrb_value fg_env_new(mrb_state *mrb, const fg_request *request);
+
 /* call.c: one request. */
-int fg_vm_call(fg_vm *vm, const fg_pair *pairs, size_t count, const char *id, size_t id_length, bool has_input);
+int fg_vm_call(fg_vm *vm, const fg_request *request);
 
 /* Between the C files. */
 typedef mrb_value fg_body(mrb_state *mrb, void *data);

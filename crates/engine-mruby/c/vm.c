@@ -167,6 +167,10 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   vm->app = vm->template = vm->context_class = vm->input_class = vm->counter = mrb_nil_value();
   vm->keys = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->keys);
+  vm->kept = mrb_ary_new(mrb);
+  mrb_gc_register(mrb, vm->kept);
+  vm->shapes = mrb_ary_new(mrb);
+  mrb_gc_register(mrb, vm->shapes);
   fg_vm_key(vm, "rack.response_finished", 22);
   fg_vm_key(vm, "fools_gold.context", 18);
   fg_vm_key(vm, "rack.input", 10);
@@ -259,7 +263,13 @@ uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length)
   return (uint32_t)(RARRAY_LEN(vm->keys) - 1);
 }
 
-void fg_vm_collect(fg_vm *vm) { mrb_full_gc(vm->mrb); }
+extern uint64_t fg_hash_seed __attribute__((weak));
+
+/* Before the first interpreter is opened: makes the hashes of strings unforeseeable. */
+void fg_seed(uint64_t seed)
+{
+  if (&fg_hash_seed) fg_hash_seed = seed;
+}
 
 size_t fg_vm_used(const fg_vm *vm) { return vm->used; }
 

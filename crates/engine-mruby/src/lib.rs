@@ -1,11 +1,13 @@
 //! The engine that runs a Rack application on embedded mruby interpreters, shared-nothing but for what Rust gives them.
 //!
 //! Reading order: `pool` (who runs what, where), `interpreter` and `stack` (one call, on a stack that can change its
-//! thread), `exchange` (one answer on its way out), `vm`, `host` and `sys` (the border to C), `watchdog` and `gauge`
+//! thread), `exchange` (one answer on its way out), `vm`, `environment`, `host` and `sys` (the
+//! border to C), `watchdog` and `gauge`
 //! (nothing runs for ever), `native` and `store` (what Ruby is given).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread: nowhere else in the workspace")]
 
+mod environment;
 mod exchange;
 mod gauge;
 mod host;

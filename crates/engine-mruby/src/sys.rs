@@ -41,7 +41,22 @@ pub struct FgPair {
     pub name_length: usize,
     pub bytes: *const c_char,
     pub length: usize,
+    pub steady: bool,
 }
+
+/// One request.
+#[repr(C)]
+pub struct FgRequest {
+    pub pairs: *const FgPair,
+    pub count: usize,
+    pub shape: u32,
+    pub id: *const c_char,
+    pub id_length: usize,
+    pub has_input: bool,
+}
+
+/// Pairs of which there is no shape.
+pub const NO_SHAPE: u32 = u32::MAX;
 
 /// A pair whose key is not in the interpreter's table.
 pub const NO_KEY: u32 = u32::MAX;
@@ -67,6 +82,7 @@ pub const DONE: c_int = 0;
 pub const NO_MEMORY: c_int = 2;
 pub const STOPPED: c_int = 3;
 
+// SAFETY: these are the very functions that c/fg.h declares, with the same types.
 unsafe extern "C" {
     pub fn fg_vm_open(host: *mut c_void, limit: usize) -> *mut FgVm;
     pub fn fg_vm_close(vm: *mut FgVm);
@@ -79,14 +95,9 @@ unsafe extern "C" {
     pub fn fg_vm_key(vm: *mut FgVm, name: *const c_char, length: usize) -> u32;
     pub fn fg_vm_used(vm: *const FgVm) -> usize;
     pub fn fg_vm_hit_limit(vm: *const FgVm) -> bool;
-    pub fn fg_vm_call(
-        vm: *mut FgVm,
-        pairs: *const FgPair,
-        count: usize,
-        id: *const c_char,
-        id_length: usize,
-        has_input: bool,
-    ) -> c_int;
+    pub fn fg_vm_shape(vm: *mut FgVm, keys: *const u32, count: usize) -> u32;
+    pub fn fg_vm_call(vm: *mut FgVm, request: *const FgRequest) -> c_int;
+    pub fn fg_seed(seed: u64);
     pub fn fg_version() -> *const c_char;
     pub fn fg_can_stop() -> c_int;
     pub fn fg_can_rescue() -> c_int;

@@ -1,18 +1,15 @@
 //! The safe owner of one interpreter: open it, load the application, call it, close it.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::path::Path;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
-use engine::env::{self, Key};
 use engine::{AppError, Request};
-use foldhash::fast::RandomState;
-use http::HeaderName;
 
+use crate::environment::Environment;
 use crate::host::Host;
 use crate::native;
-use crate::sys::{self, FgNative, FgPair, FgVm};
+use crate::sys::{self, FgNative, FgVm};
 
 /// The Ruby side, in the order in which it is loaded.
 const PRELUDE: [(&CStr, &str); 8] = [
@@ -25,9 +22,6 @@ const PRELUDE: [(&CStr, &str); 8] = [
     (c"foolsgold/rack.rb", include_str!("../ruby/rack.rb")),
     (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
 ];
-
-/// Names of headers come from clients: remember this many keys, and make the others anew each time.
-const HEADER_KEYS_MAX: usize = 256;
 
 /// How a call ended; the answer itself has left through the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,44 +36,40 @@ pub enum Ended {
 pub struct Vm {
     vm: NonNull<FgVm>,
     host: NonNull<Host>,
-    fixed: HashMap<&'static str, u32, RandomState>,
-    headers: HashMap<HeaderName, u32, RandomState>,
-    values: Vec<u8>,
-    pairs: Vec<Pair>,
+    environment: Environment,
 }
 
 // SAFETY: an interpreter has no tie to a thread (mruby keeps all its state in what it was opened with); only that two
 // threads never use it at once matters, and `Vm` is owned by one at a time.
 unsafe impl Send for Vm {}
 
-struct Pair {
-    key: u32,
-    name: Option<String>,
-    begin: usize,
-    end: usize,
-}
+/// Opening two interpreters at once is not safe: mruby has a little state of its own for that moment. Says whether the
+/// hash of strings has its seed.
+static OPENING: std::sync::Mutex<bool> = std::sync::Mutex::new(false);
 
-/// Opening two interpreters at once is not safe: mruby has a little state of its own for that moment.
-static OPENING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+fn seed() {
+    let mut bytes = [0; 8];
+    if getrandom::fill(&mut bytes).is_ok() {
+        // SAFETY: a plain store, under the lock that every opening of an interpreter takes, before the first of them.
+        unsafe { sys::fg_seed(u64::from_ne_bytes(bytes)) };
+    }
+}
 
 impl Vm {
     /// Opens an interpreter and loads the application into it. `host` must outlive it.
     ///
     /// An exception while it loads comes back as the error.
     pub fn open(host: NonNull<Host>, memory_bytes: usize, rackup: &Path) -> Result<Vm, Box<AppError>> {
-        let opening = OPENING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut seeded = OPENING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !*seeded {
+            seed();
+            *seeded = true;
+        }
         // SAFETY: the host pointer stays valid until fg_vm_close, by the contract of this function.
         let opened = NonNull::new(unsafe { sys::fg_vm_open(host.as_ptr().cast(), memory_bytes) });
-        drop(opening);
+        drop(seeded);
         let Some(vm) = opened else { return Err(no_memory(memory_bytes)) };
-        let vm = Vm {
-            vm,
-            host,
-            fixed: HashMap::default(),
-            headers: HashMap::default(),
-            values: Vec::new(),
-            pairs: Vec::new(),
-        };
+        let vm = Vm { vm, host, environment: Environment::new(vm) };
         vm.connect();
         vm.define()?;
         for (name, source) in PRELUDE {
@@ -154,88 +144,16 @@ impl Vm {
         // SAFETY: the caller's request lies in the host's exchange, which stays where it is during the call; nothing
         // but its body is read by natives meanwhile.
         let request = unsafe { &*request };
-        self.gather(request);
-        let pairs = self.border_pairs();
-        let id = request.id.as_bytes();
-        // SAFETY: the pairs point into `self.values` and `self.pairs`, which nothing touches during the call.
-        let ended = unsafe {
-            sys::fg_vm_call(
-                self.vm.as_ptr(),
-                pairs.as_ptr(),
-                pairs.len(),
-                id.as_ptr().cast(),
-                id.len(),
-                !request.input.is_empty(),
-            )
-        };
+        let vm = self.vm;
+        let ended = self.environment.with(vm, request, |request| {
+            // SAFETY: what the request points to is not touched during the call.
+            unsafe { sys::fg_vm_call(vm.as_ptr(), request) }
+        });
         // SAFETY: the interpreter is open and does not run.
         let hit_limit = unsafe { sys::fg_vm_hit_limit(self.vm.as_ptr()) };
         // SAFETY: as above.
         unsafe { sys::fg_vm_calm(self.vm.as_ptr()) };
         if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Spoilt } else { Ended::Well }
-    }
-
-    fn gather(&mut self, request: &Request) {
-        let mut values = std::mem::take(&mut self.values);
-        let mut pairs = std::mem::take(&mut self.pairs);
-        values.clear();
-        pairs.clear();
-        env::pairs(request, &mut |key, value| {
-            let begin = values.len();
-            values.extend_from_slice(value);
-            let (key, name) = self.key(key);
-            pairs.push(Pair { key, name, begin, end: begin + value.len() });
-        });
-        self.values = values;
-        self.pairs = pairs;
-    }
-
-    fn key(&mut self, key: Key<'_>) -> (u32, Option<String>) {
-        match key {
-            Key::Fixed(name) => match self.fixed.get(name) {
-                Some(index) => (*index, None),
-                None => {
-                    let index = self.new_key(name);
-                    self.fixed.insert(name, index);
-                    (index, (index == sys::NO_KEY).then(|| name.to_owned()))
-                }
-            },
-            Key::Header(name) => {
-                if let Some(index) = self.headers.get(name) {
-                    return (*index, None);
-                }
-                let text = env::header_key(name);
-                if self.headers.len() >= HEADER_KEYS_MAX {
-                    return (sys::NO_KEY, Some(text));
-                }
-                let index = self.new_key(&text);
-                if index == sys::NO_KEY {
-                    return (index, Some(text));
-                }
-                self.headers.insert(name.clone(), index);
-                (index, None)
-            }
-        }
-    }
-
-    fn new_key(&self, name: &str) -> u32 {
-        // SAFETY: pointer and length are those of `name`.
-        unsafe { sys::fg_vm_key(self.vm.as_ptr(), name.as_ptr().cast(), name.len()) }
-    }
-
-    fn border_pairs(&self) -> Vec<FgPair> {
-        let border = |pair: &Pair| {
-            let (name, name_length) = pair.name.as_ref().map_or((ptr::null(), 0), |name| (name.as_ptr(), name.len()));
-            let value = &self.values[pair.begin..pair.end];
-            FgPair {
-                key: pair.key,
-                name: name.cast(),
-                name_length,
-                bytes: value.as_ptr().cast(),
-                length: value.len(),
-            }
-        };
-        self.pairs.iter().map(border).collect()
     }
 
     /// Bytes of memory the interpreter holds.

@@ -12,13 +12,21 @@ use bytes::Bytes;
 
 use crate::fault::Fault;
 
-/// Both directions of a connection that an application has taken over.
+/// One end of a connection that an application has taken over, seen from its holder. The application's bytes come in at
+/// the front's end, the client's at the application's.
 #[derive(Debug)]
 pub struct Duplex {
-    /// What the client sends.
-    pub from_client: Source,
-    /// What the client gets.
-    pub to_client: Sink,
+    /// What the holder of the other end sends.
+    pub incoming: Source,
+    /// What the holder of the other end gets.
+    pub outgoing: Sink,
+}
+
+/// Both ends of a connection, each direction holding at most about `capacity` bytes.
+pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
+    let (one_out, other_in) = stream(capacity);
+    let (other_out, one_in) = stream(capacity);
+    (Duplex { incoming: one_in, outgoing: one_out }, Duplex { incoming: other_in, outgoing: other_out })
 }
 
 /// Why bytes could not be put in.

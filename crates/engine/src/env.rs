@@ -12,29 +12,75 @@ pub const SOFTWARE: &str = concat!("FoolsGold/", env!("CARGO_PKG_VERSION"));
 /// The name of a pair: one of a fixed set, or that of a header, which an engine will want to remember.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key<'a> {
-    /// As it stands.
-    Fixed(&'static str),
+    /// One of the fixed set.
+    Fixed(Fixed),
     /// To be turned into `HTTP_…` by [`header_key`].
     Header(&'a HeaderName),
 }
 
+/// The keys that do not come from a header's name; as a number, the place in [`Fixed::NAMES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the key of its name")]
+pub enum Fixed {
+    RequestMethod,
+    ScriptName,
+    PathInfo,
+    QueryString,
+    RequestUri,
+    ServerProtocol,
+    HttpVersion,
+    UrlScheme,
+    ServerName,
+    ServerPort,
+    RemoteAddr,
+    ContentType,
+    ContentLength,
+}
+
+impl Fixed {
+    /// All names, in the order of the variants.
+    pub const NAMES: [&'static str; 13] = [
+        "REQUEST_METHOD",
+        "SCRIPT_NAME",
+        "PATH_INFO",
+        "QUERY_STRING",
+        "REQUEST_URI",
+        "SERVER_PROTOCOL",
+        "HTTP_VERSION",
+        "rack.url_scheme",
+        "SERVER_NAME",
+        "SERVER_PORT",
+        "REMOTE_ADDR",
+        "CONTENT_TYPE",
+        "CONTENT_LENGTH",
+    ];
+
+    /// The key as Ruby sees it.
+    pub fn name(self) -> &'static str {
+        Fixed::NAMES[self as usize]
+    }
+
+    /// Whether the value is the same for most requests, so that an engine may keep its string.
+    pub fn is_steady(self) -> bool {
+        !matches!(self, Fixed::PathInfo | Fixed::QueryString | Fixed::RequestUri | Fixed::ContentLength)
+    }
+}
+
 /// Calls `visit` with each pair. The order is the same for equal sets of headers.
 pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
-    visit(Key::Fixed("REQUEST_METHOD"), request.method.as_str().as_bytes());
-    visit(Key::Fixed("SCRIPT_NAME"), b"");
-    visit(Key::Fixed("PATH_INFO"), request.path.as_bytes());
-    visit(Key::Fixed("QUERY_STRING"), request.query.as_bytes());
-    visit(Key::Fixed("REQUEST_URI"), request.target.as_bytes());
+    visit(Key::Fixed(Fixed::RequestMethod), request.method.as_str().as_bytes());
+    visit(Key::Fixed(Fixed::ScriptName), b"");
+    visit(Key::Fixed(Fixed::PathInfo), request.path.as_bytes());
+    visit(Key::Fixed(Fixed::QueryString), request.query.as_bytes());
+    visit(Key::Fixed(Fixed::RequestUri), request.target.as_bytes());
     let protocol = protocol(request).as_bytes();
-    visit(Key::Fixed("SERVER_PROTOCOL"), protocol);
-    visit(Key::Fixed("HTTP_VERSION"), protocol);
-    visit(Key::Fixed("rack.url_scheme"), request.scheme.as_str().as_bytes());
+    visit(Key::Fixed(Fixed::ServerProtocol), protocol);
+    visit(Key::Fixed(Fixed::HttpVersion), protocol);
+    visit(Key::Fixed(Fixed::UrlScheme), request.scheme.as_str().as_bytes());
     server(request, visit);
-    if let Some(remote) = request.peer.remote {
-        visit(Key::Fixed("REMOTE_ADDR"), remote.ip().to_canonical().to_string().as_bytes());
-    } else {
-        visit(Key::Fixed("REMOTE_ADDR"), b"127.0.0.1");
-    }
+    // A Unix socket has no address; its clients are on this machine.
+    let remote = request.peer.remote_ip.as_deref().unwrap_or("127.0.0.1");
+    visit(Key::Fixed(Fixed::RemoteAddr), remote.as_bytes());
     headers(&request.headers, visit);
 }
 
@@ -55,18 +101,18 @@ fn server<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
         ("", Some(local)) => {
             let ip = local.ip().to_canonical();
             let name = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
-            visit(Key::Fixed("SERVER_NAME"), name.as_bytes());
-            visit(Key::Fixed("SERVER_PORT"), local.port().to_string().as_bytes());
+            visit(Key::Fixed(Fixed::ServerName), name.as_bytes());
+            visit(Key::Fixed(Fixed::ServerPort), local.port().to_string().as_bytes());
         }
         ("", None) => {
-            visit(Key::Fixed("SERVER_NAME"), b"localhost");
-            visit(Key::Fixed("SERVER_PORT"), request.scheme.default_port().to_string().as_bytes());
+            visit(Key::Fixed(Fixed::ServerName), b"localhost");
+            visit(Key::Fixed(Fixed::ServerPort), request.scheme.default_port().to_string().as_bytes());
         }
         (name, _) => {
-            visit(Key::Fixed("SERVER_NAME"), name.as_bytes());
+            visit(Key::Fixed(Fixed::ServerName), name.as_bytes());
             match port {
-                Some(port) => visit(Key::Fixed("SERVER_PORT"), port.as_bytes()),
-                None => visit(Key::Fixed("SERVER_PORT"), request.scheme.default_port().to_string().as_bytes()),
+                Some(port) => visit(Key::Fixed(Fixed::ServerPort), port.as_bytes()),
+                None => visit(Key::Fixed(Fixed::ServerPort), request.scheme.default_port().to_string().as_bytes()),
             }
         }
     }
@@ -89,7 +135,8 @@ pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
 /// underscore would become the same key as its twin with a dash, so such headers are left out, as nginx does.
 fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     for name in headers.keys() {
-        if name.as_str().contains('_') {
+        // A header `Version` would pass for the protocol's.
+        if name.as_str().contains('_') || name == "version" {
             continue;
         }
         let mut values = headers.get_all(name).iter();
@@ -111,8 +158,8 @@ fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
 
 fn key(name: &HeaderName) -> Key<'_> {
     match *name {
-        header::CONTENT_TYPE => Key::Fixed("CONTENT_TYPE"),
-        header::CONTENT_LENGTH => Key::Fixed("CONTENT_LENGTH"),
+        header::CONTENT_TYPE => Key::Fixed(Fixed::ContentType),
+        header::CONTENT_LENGTH => Key::Fixed(Fixed::ContentLength),
         _ => Key::Header(name),
     }
 }
@@ -134,7 +181,7 @@ mod tests {
         let mut out = Vec::new();
         headers(map, &mut |key, value| {
             let key = match key {
-                Key::Fixed(key) => key.to_owned(),
+                Key::Fixed(key) => key.name().to_owned(),
                 Key::Header(name) => header_key(name),
             };
             out.push((key, String::from_utf8_lossy(value).into_owned()));

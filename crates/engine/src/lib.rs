@@ -14,7 +14,7 @@ pub mod status;
 pub use body::{Duplex, Sink, Source};
 pub use fault::{AppError, Culprit, Fault};
 pub use reply::{Answer, Reply, Responder};
-pub use request::{Hints, Input, Peer, Request, Scheme};
+pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};
 pub use status::Status;
 

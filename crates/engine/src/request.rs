@@ -38,13 +38,23 @@ impl Scheme {
     }
 }
 
-/// The two ends of the connection. Both are absent on a Unix socket.
-#[derive(Debug, Clone, Copy, Default)]
+/// The two ends of the connection, made once for all its requests. Addresses are absent on a Unix socket.
+#[derive(Debug, Clone, Default)]
 pub struct Peer {
     /// The client's address.
     pub remote: Option<SocketAddr>,
     /// The address it connected to.
     pub local: Option<SocketAddr>,
+    /// The client's IP address as text; an IPv4 address that came in as IPv6 is shown as what it is.
+    pub remote_ip: Option<Arc<str>>,
+}
+
+impl Peer {
+    /// Of a TCP connection.
+    pub fn new(remote: Option<SocketAddr>, local: Option<SocketAddr>) -> Peer {
+        let remote_ip = remote.map(|remote| Arc::from(remote.ip().to_canonical().to_string()));
+        Peer { remote, local, remote_ip }
+    }
 }
 
 /// The body of a request.

@@ -107,8 +107,7 @@ fn write_all(shared: &Shared, mut writer: impl Write) {
             pending = shared.changed.wait(pending).unwrap_or_else(PoisonError::into_inner);
         }
         if !pending.is_closed {
-            pending =
-                shared.changed.wait_timeout(pending, GATHER_TIME).unwrap_or_else(PoisonError::into_inner).0;
+            pending = shared.changed.wait_timeout(pending, GATHER_TIME).unwrap_or_else(PoisonError::into_inner).0;
         }
         std::mem::swap(&mut batch, &mut pending.lines);
         let lost = std::mem::take(&mut pending.lost);

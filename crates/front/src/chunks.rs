@@ -134,8 +134,20 @@ mod tests {
         let long = [b"1;".to_vec(), vec![b'a'; 300]].concat();
         let trailers = [b"0\r\nx: ".to_vec(), vec![b'a'; 300]].concat();
         let bodies: [&[u8]; 14] = [
-            b"\r\n", b"g\r\n", b"-1\r\n", b"+1\r\n", b"0x1\r\n", b" 1\r\n", b"1 \r\n", b"1\n", b"1\r\naXX",
-            b"1\r\na\n", b"1000000000000000\r\n", b"0\r\n\n", &long, &trailers,
+            b"\r\n",
+            b"g\r\n",
+            b"-1\r\n",
+            b"+1\r\n",
+            b"0x1\r\n",
+            b" 1\r\n",
+            b"1 \r\n",
+            b"1\n",
+            b"1\r\naXX",
+            b"1\r\na\n",
+            b"1000000000000000\r\n",
+            b"0\r\n\n",
+            &long,
+            &trailers,
         ];
         for body in bodies {
             assert_eq!(end(body, 7), Err(Malformed), "{}", body.escape_ascii());

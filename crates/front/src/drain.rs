@@ -127,9 +127,6 @@ impl Gone {
     pub(crate) async fn all(mut self) -> Ended {
         // Nobody ever sends: this returns when the last sender is gone.
         let _ = self.last.recv().await;
-        Ended {
-            finished: self.counts.finished.load(Ordering::Relaxed),
-            cut: self.counts.cut.load(Ordering::Relaxed),
-        }
+        Ended { finished: self.counts.finished.load(Ordering::Relaxed), cut: self.counts.cut.load(Ordering::Relaxed) }
     }
 }

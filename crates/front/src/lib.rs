@@ -1,25 +1,25 @@
 //! HTTP in, HTTP out. Listens, parses, limits, buffers, calls an engine and writes what it answers; this crate has
-//! never heard of Ruby. Modules are listed in the order in which a request meets them.
+//! never heard of Ruby. A request meets accept, connection, wire, head, service, intake, the engine, reply, out.
 
 mod accept;
-mod connection;
-mod socket;
-mod wire;
+mod access_log;
 mod alarm;
-mod head;
 mod chunks;
-mod link;
-mod service;
+mod connection;
+mod drain;
+mod head;
 mod intake;
-mod reply;
-mod page;
+mod limits;
+mod link;
+mod listen;
 mod out;
+mod page;
+mod reply;
+mod service;
+mod socket;
 mod spool;
 mod upgrade;
-mod access_log;
-mod drain;
-mod limits;
-mod listen;
+mod wire;
 
 #[cfg(test)]
 mod tests_support;
@@ -51,12 +51,7 @@ pub struct Settings {
 /// Serves until the stop and returns when the last connection is gone, or cut off.
 ///
 /// Must be called in a tokio runtime with I/O and time. The engine is closed by whoever made it.
-pub async fn serve(
-    listeners: Vec<Listener>,
-    engine: Arc<dyn Engine>,
-    settings: Arc<Settings>,
-    stop: Stop,
-) -> Ended {
+pub async fn serve(listeners: Vec<Listener>, engine: Arc<dyn Engine>, settings: Arc<Settings>, stop: Stop) -> Ended {
     let permits = Arc::new(Semaphore::new(settings.limits.connections.min(Semaphore::MAX_PERMITS)));
     let drain_time = settings.limits.drain_time;
     let http = connection::http(&settings.limits);

@@ -271,9 +271,8 @@ impl Hints for Turn {
 
 impl Takeover for Turn {
     fn take(self: Box<Self>) -> Duplex {
-        let (to_app, from_client) = body::stream(upgrade::CAPACITY);
-        let (to_client, from_app) = body::stream(upgrade::CAPACITY);
-        self.with(|aside| aside.taken = Some(Duplex { from_client: from_app, to_client: to_app }));
-        Duplex { from_client, to_client }
+        let (ours, theirs) = body::duplex(upgrade::CAPACITY);
+        self.with(|aside| aside.taken = Some(ours));
+        theirs
     }
 }

@@ -148,8 +148,8 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let ours = fs::symlink_metadata(&self.path)
-            .is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode);
+        let ours =
+            fs::symlink_metadata(&self.path).is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode);
         if ours && let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(target: "front", "cannot remove {}: {error}", self.path.display());
         }

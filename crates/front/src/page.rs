@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use engine::Fault;
-use http::header::{ACCEPT, HeaderMap};
 use http::StatusCode;
+use http::header::{ACCEPT, HeaderMap};
 
 /// What a page may tell.
 pub(crate) struct Page<'a> {
@@ -30,11 +30,7 @@ pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
 /// The page and its media type.
 pub(crate) fn render(page: &Page<'_>, is_html: bool) -> (String, &'static str) {
     // Writing to a string cannot fail.
-    if is_html {
-        (html(page), "text/html; charset=utf-8")
-    } else {
-        (text(page), "text/plain; charset=utf-8")
-    }
+    if is_html { (html(page), "text/html; charset=utf-8") } else { (text(page), "text/plain; charset=utf-8") }
 }
 
 fn reason(status: StatusCode) -> &'static str {

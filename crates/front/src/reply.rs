@@ -5,8 +5,8 @@ use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use engine::{Body, Fault, Response, Source};
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::StatusCode;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::intake::IntakeError;
 use crate::link::Handover;

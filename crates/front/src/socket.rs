@@ -19,7 +19,7 @@ impl Socket {
     /// Both addresses, where there are any.
     pub(crate) fn peer(&self) -> Peer {
         match self {
-            Socket::Tcp(stream) => Peer { remote: stream.peer_addr().ok(), local: stream.local_addr().ok() },
+            Socket::Tcp(stream) => Peer::new(stream.peer_addr().ok(), stream.local_addr().ok()),
             Socket::Unix(_) => Peer::default(),
         }
     }

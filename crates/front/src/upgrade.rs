@@ -42,7 +42,7 @@ pub(crate) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &Header
 pub(crate) async fn relay(socket: Socket, early: Vec<u8>, handover: Handover, write_time: Duration) {
     let Handover { head, duplex, reply, record } = handover;
     let (mut reader, mut writer) = tokio::io::split(socket);
-    let Duplex { from_client: from_app, to_client: to_app } = duplex;
+    let Duplex { incoming: from_app, outgoing: to_app } = duplex;
     let is_said = AtomicBool::new(false);
     let upward = up(&mut reader, early, to_app, &is_said);
     let downward = async {

@@ -331,11 +331,7 @@ impl Wire {
 }
 
 impl hyper::rt::Read for Wire {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        mut cursor: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut cursor: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         self.get_mut().poll_bytes(cx, &mut cursor)
     }
 }

@@ -386,11 +386,11 @@ fn hints_given_in_the_call_itself_come_before_the_response() {
 /// Sends back what arrives, in capitals, until the client ends.
 fn shout(duplex: Duplex) {
     std::thread::spawn(move || {
-        let Duplex { mut from_client, to_client } = duplex;
-        while let Ok(Some(bytes)) = from_client.next_blocking(soon()) {
-            to_client.send_blocking(bytes.to_ascii_uppercase().into(), soon()).unwrap();
+        let Duplex { mut incoming, outgoing } = duplex;
+        while let Ok(Some(bytes)) = incoming.next_blocking(soon()) {
+            outgoing.send_blocking(bytes.to_ascii_uppercase().into(), soon()).unwrap();
         }
-        to_client.finish();
+        outgoing.finish();
     });
 }
 
@@ -398,10 +398,8 @@ fn shout(duplex: Duplex) {
 fn an_upgrade_relays_both_ways() {
     for (status, is_asked) in [(101, true), (200, false)] {
         let server = Server::start(move |_| {
-            let (to_app, from_client) = body::stream(1 << 16);
-            let (to_client, from_app) = body::stream(1 << 16);
-            shout(Duplex { from_client, to_client });
-            let ours = Duplex { from_client: from_app, to_client: to_app };
+            let (ours, theirs) = body::duplex(1 << 16);
+            shout(theirs);
             Reply::ready(Ok(with(status, &[("upgrade", "shout")], Body::Upgrade(ours))))
         });
         let mut client = server.connect();

@@ -115,8 +115,7 @@ impl Server {
         let targets = Mutex::default();
         let engine = Arc::new(TestEngine { act: Box::new(act), calls: AtomicUsize::new(0), targets });
         let stop = Stop::new();
-        let serving =
-            runtime.spawn(front::serve(listeners, engine.clone(), Arc::new(settings), stop.clone()));
+        let serving = runtime.spawn(front::serve(listeners, engine.clone(), Arc::new(settings), stop.clone()));
         Server { address, stop, engine, serving: Some(serving), runtime: Some(runtime) }
     }
 

@@ -1,0 +1,133 @@
+/* The environment of a request, a Hash of some thirty pairs, which costs more than anything else in a short call.
+ *
+ * Requests of one client, and mostly of all, have the same keys in the same order: a *shape*. For each shape there is a
+ * hash with just these keys, which is copied as a block of memory and whose values are then put in by place; no key is
+ * hashed. A request of no known shape, or an mruby without our patch, is put together pair by pair. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/hash.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+
+/* A request with more pairs than this has no shape. */
+#define SHAPE_PAIRS_MAX 64
+/* Room for what middleware adds: a hash that grows is hashed anew. */
+#define SPARE_PAIRS 16
+/* response_finished and context come behind the pairs. */
+#define OBJECTS 2
+
+extern void fg_hash_fill(mrb_state *, mrb_value, const mrb_value *, uint32_t) __attribute__((weak));
+
+static mrb_value key_at(fg_vm *vm, uint32_t key) { return RARRAY_PTR(vm->keys)[key]; }
+
+static int copy_pair(mrb_state *mrb, mrb_value key, mrb_value value, void *data)
+{
+  mrb_hash_set(mrb, *(mrb_value *)data, key, value);
+  return 0;
+}
+
+static void copy_constants(mrb_state *mrb, mrb_value env)
+{
+  mrb_hash_foreach(mrb, mrb_hash_ptr(fg_of(mrb)->template), copy_pair, &env);
+}
+
+static mrb_value context_new(mrb_state *mrb, const fg_request *request)
+{
+  fg_vm *vm = fg_of(mrb);
+  mrb_value context = mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb_class_ptr(vm->context_class)));
+  mrb_iv_set(mrb, context, vm->symbols.id, mrb_str_new(mrb, request->id, request->id_length));
+  return context;
+}
+
+/* The string of the last request, if it says the same; else a new one, which takes its place. */
+static mrb_value steady_value(mrb_state *mrb, const fg_pair *pair)
+{
+  mrb_value kept = mrb_ary_entry(fg_of(mrb)->kept, pair->key);
+  if (mrb_string_p(kept) && (size_t)RSTRING_LEN(kept) == pair->length &&
+      memcmp(RSTRING_PTR(kept), pair->bytes, pair->length) == 0) {
+    return kept;
+  }
+  mrb_value fresh = mrb_obj_freeze(mrb, mrb_str_new(mrb, pair->bytes, pair->length));
+  mrb_ary_set(mrb, fg_of(mrb)->kept, pair->key, fresh);
+  return fresh;
+}
+
+static mrb_value value_of(mrb_state *mrb, const fg_pair *pair)
+{
+  if (pair->steady && pair->key != FG_NO_KEY) return steady_value(mrb, pair);
+  return mrb_str_new(mrb, pair->bytes, pair->length);
+}
+
+static mrb_value by_shape(mrb_state *mrb, const fg_request *request)
+{
+  mrb_value values[SHAPE_PAIRS_MAX + OBJECTS];
+  size_t count = request->count;
+  mrb_value env = mrb_hash_dup(mrb, RARRAY_PTR(fg_of(mrb)->shapes)[request->shape]);
+  for (size_t i = 0; i < count; i++) values[i] = value_of(mrb, &request->pairs[i]);
+  values[count] = mrb_ary_new(mrb);
+  values[count + 1] = context_new(mrb, request);
+  fg_hash_fill(mrb, env, values, (uint32_t)(count + OBJECTS));
+  return env;
+}
+
+static mrb_value pair_by_pair(mrb_state *mrb, const fg_request *request)
+{
+  fg_vm *vm = fg_of(mrb);
+  mrb_value env = mrb_hash_new_capa(mrb, (mrb_int)request->count + SPARE_PAIRS);
+  int arena = mrb_gc_arena_save(mrb);
+  copy_constants(mrb, env);
+  for (size_t i = 0; i < request->count; i++) {
+    const fg_pair *pair = &request->pairs[i];
+    mrb_value key = pair->key == FG_NO_KEY ? mrb_str_new(mrb, pair->name, pair->name_length) : key_at(vm, pair->key);
+    mrb_hash_set(mrb, env, key, value_of(mrb, pair));
+    mrb_gc_arena_restore(mrb, arena);
+  }
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_FINISHED), mrb_ary_new(mrb));
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), context_new(mrb, request));
+  mrb_gc_arena_restore(mrb, arena);
+  return env;
+}
+
+mrb_value fg_env_new(mrb_state *mrb, const fg_request *request)
+{
+  fg_vm *vm = fg_of(mrb);
+  int arena = mrb_gc_arena_save(mrb);
+  mrb_value env = request->shape == FG_NO_SHAPE ? pair_by_pair(mrb, request) : by_shape(mrb, request);
+  if (request->has_input) {
+    mrb_value input = mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 0, NULL);
+    mrb_hash_set(mrb, env, key_at(vm, FG_KEY_INPUT), input);
+  }
+  mrb_gc_arena_restore(mrb, arena);
+  mrb_gc_protect(mrb, env);
+  return env;
+}
+
+struct shape { const uint32_t *keys; size_t count; };
+
+static mrb_value shape_body(mrb_state *mrb, void *data)
+{
+  struct shape *shape = data;
+  fg_vm *vm = fg_of(mrb);
+  mrb_value env = mrb_hash_new_capa(mrb, (mrb_int)shape->count + SPARE_PAIRS);
+  for (size_t i = 0; i < shape->count; i++) mrb_hash_set(mrb, env, key_at(vm, shape->keys[i]), mrb_nil_value());
+  if ((size_t)mrb_hash_size(mrb, env) != shape->count) mrb_raise(mrb, E_ARGUMENT_ERROR, "a key is there twice");
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_FINISHED), mrb_nil_value());
+  mrb_hash_set(mrb, env, key_at(vm, FG_KEY_CONTEXT), mrb_nil_value());
+  copy_constants(mrb, env);
+  mrb_ary_push(mrb, vm->shapes, env);
+  return mrb_nil_value();
+}
+
+/* Makes a shape of these keys, each of which must be there once; FG_NO_SHAPE where that cannot be. */
+uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count)
+{
+  struct shape shape = {keys, count};
+  if (&fg_hash_fill == NULL || count > SHAPE_PAIRS_MAX) return FG_NO_SHAPE;
+  if (fg_guard(vm, shape_body, &shape) != FG_DONE) return FG_NO_SHAPE;
+  return (uint32_t)(RARRAY_LEN(vm->shapes) - 1);
+}
