@@ -51,11 +51,13 @@ typedef struct {
   bool has_input;
 } fg_request;
 
-/* A native function that Ruby sees as a module function of `owner`, or as a method whose receiver is argument 0. */
+/* A native function that Ruby sees as a module function of `owner`, or as a method of its instances, where the receiver
+ * is argument 0 if the function asks for it. */
 typedef struct {
   const char *owner;
   const char *name;
   bool method;
+  bool receiver;
   bool json; /* objects among the arguments are taken as JSON would print them */
 } fg_native;
 

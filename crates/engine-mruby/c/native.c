@@ -101,10 +101,10 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
   size_t used = 0;
   mrb_get_args(mrb, "*!", &args, &count);
   mrb_int row = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
-  bool method = row & 1, json = row & 2;
+  bool receiver = row & 1, json = row & 2;
   if (count > ARGUMENTS_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "%i arguments are too many", count);
   /* Copied at once: the arguments lie on Ruby's stack, which moves when Ruby code runs. */
-  if (method) values[used++] = self;
+  if (receiver) values[used++] = self;
   for (mrb_int i = 0; i < count; i++) values[used++] = args[i];
   int arena = mrb_gc_arena_save(mrb);
   /* Structures first: to take one apart can run Ruby code, which could change a string that was taken already. */
@@ -122,7 +122,7 @@ void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count)
     int arena = mrb_gc_arena_save(mrb);
     struct RClass *owner = class_named(mrb, row->owner, strlen(row->owner));
     /* Which row, and its two flags, in one number: it is taken out at every call. */
-    mrb_value env = mrb_int_value(mrb, (mrb_int)(i << 2) | (row->method ? 1 : 0) | (row->json ? 2 : 0));
+    mrb_value env = mrb_int_value(mrb, (mrb_int)(i << 2) | (row->receiver ? 1 : 0) | (row->json ? 2 : 0));
     struct RProc *proc = mrb_proc_new_cfunc_with_env(mrb, trampoline, 1, &env);
     mrb_method_t method;
     MRB_METHOD_FROM_PROC(method, proc);

@@ -30,6 +30,10 @@ module FoolsGold
   # The client went away while its response was written.
   class ClientGone < IOError; end
 
+  # The one counter of requests seen by all interpreters of the server: `count`, and `increment(by = 1)`, which returns
+  # the new value, which no other call gets. Both are native.
+  class Counter; end
+
   HINT = "The embedded interpreter does not have it. See docs/writing-apps.md, or run with --engine ruby.".freeze
 end
 

@@ -1,17 +1,8 @@
 # What FoolsGold itself gives to an application: the request's context, the counter, the store, the stream.
 
 module FoolsGold
-  # The one counter of requests seen by all interpreters of the server.
   class Counter
-    def count
-      Native.requests_count
-    end
     alias to_i count
-
-    # Adds one, or `by`; the new value, which no other call gets.
-    def increment(by = 1)
-      Native.requests_increment(by)
-    end
   end
 
   REQUESTS = Counter.new

@@ -67,6 +67,7 @@ pub struct FgNative {
     pub owner: *const c_char,
     pub name: *const c_char,
     pub method: bool,
+    pub receiver: bool,
     pub json: bool,
 }
 

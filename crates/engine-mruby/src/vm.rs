@@ -100,6 +100,7 @@ impl Vm {
                 owner: row.owner.as_ptr(),
                 name: row.name.as_ptr(),
                 method: row.method,
+                receiver: row.receiver,
                 json: row.json,
             })
             .collect();

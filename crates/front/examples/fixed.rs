@@ -59,6 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listeners = front::listen(&[Bind::Tcp(address)])?;
     let access_log = (number("--log", 0) == 1).then(|| AccessLog::new(LogFormat::Text, std::io::sink()));
     let settings = Settings { limits: limits(), access_log, development: false };
-    front::serve(listeners, engine, Arc::new(settings), Stop::new()).await;
+    let lanes = front::Lanes::start(2)?;
+    front::serve(listeners, &lanes, engine, Arc::new(settings), Stop::new()).await;
     Ok(())
 }

@@ -12,15 +12,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::connection::{self, End};
 use crate::drain::Guard;
+use crate::lanes::Lanes;
 use crate::link::Common;
 use crate::listen::{Bound, Listener, SocketFile};
-use crate::socket::Socket;
+use crate::socket::{Homeless, Socket};
 
 /// The wait after an error such as too many open files: from the first to the last, doubling.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// A listener on the runtime.
+/// A listener on the lane that accepts.
 pub(crate) enum Door {
     Tcp(TcpListener),
     Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] SocketFile),
@@ -48,7 +49,7 @@ impl Door {
 }
 
 /// Accepts until the stop, and then what the kernel had accepted for us by then.
-pub(crate) async fn run(door: Door, common: Arc<Common>, permits: Arc<Semaphore>, guard: Guard) {
+pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits: Arc<Semaphore>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
         let permit = tokio::select! {
@@ -66,7 +67,7 @@ pub(crate) async fn run(door: Door, common: Arc<Common>, permits: Arc<Semaphore>
         match accepted {
             Ok(socket) => {
                 wait = FIRST_WAIT;
-                spawn(socket, &common, permit, &guard);
+                spawn(socket, lanes, &common, permit, &guard);
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
@@ -78,27 +79,44 @@ pub(crate) async fn run(door: Door, common: Arc<Common>, permits: Arc<Semaphore>
             }
         }
     }
-    empty_backlog(&door, &common, &permits, &guard).await;
+    empty_backlog(&door, lanes, &common, &permits, &guard).await;
 }
 
 /// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are permits.
-async fn empty_backlog(door: &Door, common: &Arc<Common>, permits: &Arc<Semaphore>, guard: &Guard) {
+async fn empty_backlog(
+    door: &Door,
+    lanes: &Lanes,
+    common: &Arc<Common>,
+    permits: &Arc<Semaphore>,
+    guard: &Guard,
+) {
     while let Ok(permit) = permits.clone().try_acquire_owned() {
         let accepted = poll_fn(|cx| match door.poll_accept(cx) {
             Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
             Poll::Pending => Poll::Ready(None),
         });
         match accepted.await {
-            Some(Ok(socket)) => spawn(socket, common, permit, guard),
+            Some(Ok(socket)) => spawn(socket, lanes, common, permit, guard),
             Some(Err(error)) if is_of_one_connection(&error) => {}
             _ => return,
         }
     }
 }
 
-fn spawn(socket: Socket, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
+fn spawn(socket: Socket, lanes: &Lanes, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
+    let lane = lanes.quietest();
+    // A socket belongs to the event loop that accepted it until it is told otherwise.
+    let moved = if lane.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
     let (common, guard) = (common.clone(), guard.clone());
-    tokio::spawn(async move {
+    lane.spawn(async move {
+        let settled = moved.and_then(|moved| match moved {
+            Moved::Stays(socket) => Ok(socket),
+            Moved::Goes(socket) => socket.settle(),
+        });
+        let socket = match settled {
+            Ok(socket) => socket,
+            Err(error) => return tracing::warn!(target: "front", "a connection was lost: {error}"),
+        };
         let end = connection::serve(socket, common.clone()).await;
         match end {
             End::Finished if common.stop.is_draining() => guard.finished(),
@@ -107,6 +125,12 @@ fn spawn(socket: Socket, common: &Arc<Common>, permit: OwnedSemaphorePermit, gua
         }
         drop(permit);
     });
+}
+
+/// A connection on its way to its lane.
+enum Moved {
+    Stays(Socket),
+    Goes(Homeless),
 }
 
 /// The client had gone before it was accepted: no fault of ours.

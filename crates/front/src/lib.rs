@@ -9,6 +9,7 @@ mod connection;
 mod drain;
 mod head;
 mod intake;
+mod lanes;
 mod limits;
 mod link;
 mod listen;
@@ -31,6 +32,7 @@ use tokio::sync::Semaphore;
 
 pub use access_log::{AccessLog, LogFormat};
 pub use drain::{Ended, Stop};
+pub use lanes::Lanes;
 pub use limits::Limits;
 pub use listen::{Bind, BindError, Listener, listen};
 
@@ -50,8 +52,14 @@ pub struct Settings {
 
 /// Serves until the stop and returns when the last connection is gone, or cut off.
 ///
-/// Must be called in a tokio runtime with I/O and time. The engine is closed by whoever made it.
-pub async fn serve(listeners: Vec<Listener>, engine: Arc<dyn Engine>, settings: Arc<Settings>, stop: Stop) -> Ended {
+/// Must be called in a tokio runtime with time; connections live on the lanes. The engine is closed by its maker.
+pub async fn serve(
+    listeners: Vec<Listener>,
+    lanes: &Lanes,
+    engine: Arc<dyn Engine>,
+    settings: Arc<Settings>,
+    stop: Stop,
+) -> Ended {
     let permits = Arc::new(Semaphore::new(settings.limits.connections.min(Semaphore::MAX_PERMITS)));
     let drain_time = settings.limits.drain_time;
     let http = connection::http(&settings.limits);
@@ -59,14 +67,18 @@ pub async fn serve(listeners: Vec<Listener>, engine: Arc<dyn Engine>, settings: 
     let (guard, gone) = drain::guard();
     for listener in listeners {
         let local = listener.local();
-        match Door::new(listener) {
-            Ok(door) => drop(tokio::spawn(accept::run(door, common.clone(), permits.clone(), guard.clone()))),
-            Err(error) => {
-                // Serving half of the addresses would be worse than an end that somebody notices.
-                tracing::error!(target: "front", "cannot serve {local}: {error}");
-                stop.now();
+        let (common, permits, guard) = (common.clone(), permits.clone(), guard.clone());
+        let (theirs, stop) = (lanes.share(), stop.clone());
+        lanes.run(async move {
+            match Door::new(listener) {
+                Ok(door) => accept::run(door, &theirs, common, permits, guard).await,
+                Err(error) => {
+                    // Serving half of the addresses would be worse than an end that somebody notices.
+                    tracing::error!(target: "front", "cannot serve {local}: {error}");
+                    stop.now();
+                }
             }
-        }
+        });
     }
     drop((guard, common));
     stop.draining().await;

@@ -1,6 +1,8 @@
 //! A TCP or Unix stream as one type, so that nothing above cares which it is. TLS will be one more arm.
 
 use std::io::{self, IoSlice};
+use std::net;
+use std::os::unix;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -15,7 +17,32 @@ pub(crate) enum Socket {
     Unix(UnixStream),
 }
 
+/// A connection that belongs to no event loop.
+#[derive(Debug)]
+pub(crate) enum Homeless {
+    Tcp(net::TcpStream),
+    Unix(unix::net::UnixStream),
+}
+
+impl Homeless {
+    /// To be called on its lane, whose event loop it becomes part of.
+    pub(crate) fn settle(self) -> io::Result<Socket> {
+        match self {
+            Homeless::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
+            Homeless::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
+        }
+    }
+}
+
 impl Socket {
+    /// Takes it out of its event loop.
+    pub(crate) fn leave(self) -> io::Result<Homeless> {
+        match self {
+            Socket::Tcp(stream) => stream.into_std().map(Homeless::Tcp),
+            Socket::Unix(stream) => stream.into_std().map(Homeless::Unix),
+        }
+    }
+
     /// Both addresses, where there are any.
     pub(crate) fn peer(&self) -> Peer {
         match self {

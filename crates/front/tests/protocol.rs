@@ -510,7 +510,8 @@ fn several_listeners_serve_over_unix_sockets_too() {
     let listeners = front::listen(&binds).unwrap();
     let stop = front::Stop::new();
     let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote)))));
-    let serving = front::serve(listeners, kept.engine.clone(), Arc::new(settings()), stop.clone());
+    let lanes = front::Lanes::start(1).unwrap();
+    let serving = front::serve(listeners, &lanes, kept.engine.clone(), Arc::new(settings()), stop.clone());
     let serving = runtime.spawn(serving);
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use engine::Engine;
 use engine_mruby::MrubyEngine;
-use front::{AccessLog, Ended, Listener, LogFormat, Stop};
+use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
 use crate::openfiles;
@@ -28,19 +28,18 @@ pub fn serve(rackup: PathBuf, settings: &Settings) -> Result<(), String> {
     if let Some(warning) = openfiles::make_room(settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(settings.io_threads)
-        .thread_name("io")
-        .enable_all()
-        .build()
-        .map_err(|error| format!("the threads for I/O cannot be started: {error}"))?;
+    let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
+    let lanes = Lanes::start(settings.io_threads).map_err(told)?;
+    // This thread only waits for signals and for the end.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     // The application first: as long as it is not ready, no client should find an open door.
     let engine = start_engine(rackup.clone(), settings)?;
     let front_settings = Arc::new(front_settings(settings));
-    let ended = runtime.block_on(run(&rackup, settings, engine.clone(), front_settings.clone()))?;
+    let ended = runtime.block_on(run(&rackup, settings, &lanes, engine.clone(), front_settings.clone()))?;
     engine.close();
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
+    drop(lanes);
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
     let served = engine.status().served;
@@ -66,6 +65,7 @@ fn start_engine(rackup: PathBuf, settings: &Settings) -> Result<Arc<MrubyEngine>
 async fn run(
     rackup: &Path,
     settings: &Settings,
+    lanes: &Lanes,
     engine: Arc<MrubyEngine>,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
@@ -74,7 +74,7 @@ async fn run(
     let mut signals = Signals::listen().map_err(told)?;
     announce(rackup, settings, &listeners);
     let stop = Stop::new();
-    let serving = front::serve(listeners, engine, front_settings, stop.clone());
+    let serving = front::serve(listeners, lanes, engine, front_settings, stop.clone());
     tokio::pin!(serving);
     let mut asked = 0;
     loop {

@@ -22,6 +22,9 @@ use std::thread;
 
 use asked::{Asked, Command};
 
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 const CANNOT_START: u8 = 1;
 const BAD_USAGE: u8 = 2;
 

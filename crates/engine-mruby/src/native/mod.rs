@@ -84,8 +84,10 @@ pub struct Native {
     pub owner: &'static CStr,
     /// Its name in Ruby.
     pub name: &'static CStr,
-    /// A method of instances, with the receiver as argument 0, or a function of the module.
+    /// A method of instances, or a function of the module.
     pub method: bool,
+    /// The receiver comes as argument 0.
+    pub receiver: bool,
     /// Objects among its arguments are taken as JSON would print them.
     pub json: bool,
     /// What it does.
@@ -93,7 +95,7 @@ pub struct Native {
 }
 
 const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
-    Native { owner: c"FoolsGold::Native", name, method: false, json: false, run }
+    Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: false, run }
 }
 
 const fn method(
@@ -101,11 +103,19 @@ const fn method(
     name: &'static CStr,
     run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
 ) -> Native {
-    Native { owner, name, method: true, json: false, run }
+    Native { owner, name, method: true, receiver: true, json: false, run }
+}
+
+const fn singular(
+    owner: &'static CStr,
+    name: &'static CStr,
+    run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
+) -> Native {
+    Native { owner, name, method: true, receiver: false, json: false, run }
 }
 
 const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
-    Native { owner: c"FoolsGold::Native", name, method: false, json: true, run }
+    Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: true, run }
 }
 
 /// All of them; Ruby knows a function by its place here.
@@ -131,8 +141,8 @@ pub static TABLE: &[Native] = &[
     function(c"www_form_unescape", text::www_form_unescape),
     function(c"url_escape", text::url_escape),
     function(c"url_unescape", text::url_unescape),
-    function(c"requests_count", store::requests_count),
-    function(c"requests_increment", store::requests_increment),
+    singular(c"FoolsGold::Counter", c"count", store::requests_count),
+    singular(c"FoolsGold::Counter", c"increment", store::requests_increment),
     function(c"store_get", store::get),
     function(c"store_set", store::set),
     function(c"store_delete", store::delete),

@@ -115,7 +115,11 @@ impl Server {
         let targets = Mutex::default();
         let engine = Arc::new(TestEngine { act: Box::new(act), calls: AtomicUsize::new(0), targets });
         let stop = Stop::new();
-        let serving = runtime.spawn(front::serve(listeners, engine.clone(), Arc::new(settings), stop.clone()));
+        let (theirs, ending) = (engine.clone(), stop.clone());
+        let serving = runtime.spawn(async move {
+            let lanes = front::Lanes::start(2).unwrap();
+            front::serve(listeners, &lanes, theirs, Arc::new(settings), ending).await
+        });
         Server { address, stop, engine, serving: Some(serving), runtime: Some(runtime) }
     }
 
