@@ -3,7 +3,9 @@
 
 require_relative "page"
 
+CONTEXT = "fools_gold.context".freeze
+
 run FoolsGoldPage.new(lambda { |env|
-  context = env["fools_gold.context"]
+  context = env[CONTEXT]
   [context.id, context.requests.increment]
 })

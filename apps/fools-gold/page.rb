@@ -8,12 +8,14 @@ class FoolsGoldPage
   ID = "{id}"
   COUNT = "{count}"
 
-  # Content types, and the names of headers: frozen, so that no request makes them anew.
+  # Strings that every request needs: frozen, so that none makes them anew.
+  METHOD = "REQUEST_METHOD".freeze
+  PATH = "PATH_INFO".freeze
+  GET = "GET".freeze
+  HERE = "/fools-gold".freeze
   HTML = "text/html; charset=utf-8".freeze
-  SVG = "image/svg+xml".freeze
   TEXT = "text/plain; charset=utf-8".freeze
   TYPE = "content-type".freeze
-  LENGTH = "content-length".freeze
   CACHE = "cache-control".freeze
   NO_STORE = "no-store".freeze
 
@@ -23,18 +25,19 @@ class FoolsGoldPage
     @visits = visits
     @top, rest = split(File.read(File.join(folder, "page.html")), COUNT)
     @middle, @bottom = split(rest, ID)
-    @fixed_bytes = @top.bytesize + @middle.bytesize + @bottom.bytesize
     @picture = File.read(File.join(folder, "pyrite.svg"))
   end
 
+  # Lengths are the server's business, or that of a middleware around this.
   def call(env)
-    method = env["REQUEST_METHOD"]
-    return refuse(method) unless method == "GET" || method == "HEAD"
+    return page(env) if env[PATH] == HERE && env[METHOD] == GET
+    method = env[METHOD]
+    return refuse(method) unless method == GET || method == "HEAD"
 
-    case env["PATH_INFO"]
-    when "/fools-gold" then page(env)
+    case env[PATH]
+    when HERE then page(env)
     when "/fools-gold/pyrite.svg" then picture
-    when "/" then [302, { "location" => "/fools-gold", "content-length" => "0" }, []]
+    when "/" then [302, { "location" => HERE }, []]
     else text(404, "There is only fool's gold here: see /fools-gold\n")
     end
   end
@@ -43,19 +46,11 @@ class FoolsGoldPage
 
   def page(env)
     id, count = @visits.call(env)
-    count = count.to_s
-    length = (@fixed_bytes + id.bytesize + count.bytesize).to_s
-    headers = { TYPE => HTML, LENGTH => length, CACHE => NO_STORE }
-    [200, headers, [@top, count, @middle, id, @bottom]]
+    [200, { TYPE => HTML, CACHE => NO_STORE }, [@top, count.to_s, @middle, id, @bottom]]
   end
 
   def picture
-    headers = {
-      "content-type" => SVG,
-      "content-length" => @picture.bytesize.to_s,
-      "cache-control" => "public, max-age=86400"
-    }
-    [200, headers, [@picture]]
+    [200, { TYPE => "image/svg+xml", CACHE => "public, max-age=86400" }, [@picture]]
   end
 
   def refuse(method)
@@ -65,7 +60,7 @@ class FoolsGoldPage
   end
 
   def text(status, words)
-    [status, { "content-type" => TEXT, "content-length" => words.bytesize.to_s }, [words]]
+    [status, { TYPE => TEXT }, [words]]
   end
 
   # The two parts of `whole` around `mark`. A template without its mark is a mistake to be told at boot.

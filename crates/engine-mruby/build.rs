@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 8] = ["c/vm.c", "c/env.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/fg.h"];
+const SOURCES: [&str; 8] =
+    ["c/vm.c", "c/env.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/fg.h"];
 
 struct Mruby {
     flags: Vec<String>,
@@ -20,7 +21,10 @@ fn main() {
     println!("cargo:rerun-if-changed=c");
     let mruby = find();
     let mut shim = cc::Build::new();
-    shim.files(SOURCES.iter().filter(|path| path.ends_with(".c"))).includes(&mruby.includes).opt_level(2).warnings(false);
+    shim.files(SOURCES.iter().filter(|path| path.ends_with(".c")))
+        .includes(&mruby.includes)
+        .opt_level(2)
+        .warnings(false);
     for flag in &mruby.flags {
         shim.flag(flag);
     }
@@ -40,7 +44,10 @@ fn find() -> Mruby {
         return mruby;
     }
     if let Some(given) = given {
-        fail(&format!("MRUBY_DIR names {}, but there is no lib/libmruby.a with lib/libmruby.flags.mak in it", given.display()));
+        fail(&format!(
+            "MRUBY_DIR names {}, but there is no lib/libmruby.a with lib/libmruby.flags.mak in it",
+            given.display()
+        ));
     }
     in_folder(&built).or_else(from_config).unwrap_or_else(|| {
         fail("mruby is not there yet: run bin/setup, or set MRUBY_DIR to a folder with include/ and lib/libmruby.a")

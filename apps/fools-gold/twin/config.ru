@@ -11,8 +11,11 @@ page = FoolsGoldPage.new(lambda { |_env|
   [SecureRandom.uuid, lock.synchronize { count += 1 }]
 })
 
-# In one piece: most servers write each part of a body by itself, which would be unfair to them.
+# In one piece and with its length: most servers write each part of a body by itself, and some close the connection
+# where they do not know the length; neither would be fair to them.
 run lambda { |env|
   status, headers, body = page.call(env)
-  [status, headers, [body.join]]
+  whole = body.join
+  headers["content-length"] = whole.bytesize.to_s
+  [status, headers, [whole]]
 }

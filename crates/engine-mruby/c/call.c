@@ -36,7 +36,9 @@ static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_va
 
 static void take_status(mrb_state *mrb, struct call *call, mrb_value status)
 {
-  if (!mrb_integer_p(status) && responds(mrb, status, SYM(mrb, to_i))) status = mrb_funcall_argv(mrb, status, SYM(mrb, to_i), 0, NULL);
+  if (!mrb_integer_p(status) && responds(mrb, status, SYM(mrb, to_i))) {
+    status = mrb_funcall_argv(mrb, status, SYM(mrb, to_i), 0, NULL);
+  }
   if (!mrb_integer_p(status)) {
     refuse(mrb, call, "status is %!v, but must be an integer from 100 to 999", status);
     return;
@@ -183,7 +185,10 @@ static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
 {
   if (mrb_array_p(body)) take_array(mrb, body);
   else if (responds(mrb, body, SYM(mrb, to_path))) take_file(mrb, call, body);
-  else if (responds(mrb, body, SYM(mrb, to_ary))) take_array(mrb, mrb_ensure_array_type(mrb, mrb_funcall_argv(mrb, body, SYM(mrb, to_ary), 0, NULL)));
+  else if (responds(mrb, body, SYM(mrb, to_ary))) {
+    mrb_value parts = mrb_funcall_argv(mrb, body, SYM(mrb, to_ary), 0, NULL);
+    take_array(mrb, mrb_ensure_array_type(mrb, parts));
+  }
   else if (responds(mrb, body, SYM(mrb, each))) {
     mrb_funcall_with_block(mrb, body, SYM(mrb, each), 0, NULL, block_of(mrb, take_chunk, NULL));
   }
@@ -229,7 +234,9 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   call->env = fg_env_new(mrb, call->request);
   mrb_gc_protect(mrb, call->env);
   mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, call), 1, &call->env);
-  if (!mrb_array_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
+  if (!mrb_array_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) {
+    answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
+  }
   if (!mrb_array_p(answer) || RARRAY_LEN(answer) != 3) {
     refuse(mrb, call, "the application returned %!v, but must return an Array of status, headers and body", answer);
     return mrb_nil_value();

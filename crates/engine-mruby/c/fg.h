@@ -80,6 +80,7 @@ void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
 void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
+void fg_host_compiled(void *host, const char *code, size_t length);
 void fg_host_frame(void *host, const char *line, size_t length);
 
 /* One interpreter. */
@@ -105,6 +106,8 @@ void fg_alarm_set(void *address);
 void fg_vm_calm(fg_vm *vm);
 void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
 int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
+int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name);
+int fg_vm_run(fg_vm *vm, const char *code, size_t length);
 int fg_vm_start(fg_vm *vm, const char *rackup, size_t length);
 uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
 uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count);
@@ -131,6 +134,7 @@ void fg_rescue_close(fg_vm *vm);
 void fg_load_init(mrb_state *mrb);
 void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
+struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth);
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);

@@ -7,13 +7,15 @@
 #include <mruby/class.h>
 #include <mruby/compile.h>
 #include <mruby/debug.h>
+#include <mruby/dump.h>
 #include <mruby/error.h>
 #include <mruby/irep.h>
 #include <mruby/proc.h>
 #include <mruby/string.h>
 
-/* mruby/internal.h is for mruby's own files; this one function of it is all that is needed here. */
+/* mruby/internal.h is for mruby's own files; these two functions of it are all that is needed here. */
 struct RProc *mrb_proc_new(mrb_state *, const mrb_irep *);
+int mrb_dump_irep(mrb_state *, const mrb_irep *, uint8_t flags, uint8_t **code, size_t *length);
 
 static mrb_value syntax_message(mrb_state *mrb, struct mrb_parser_state *parser, const char *name)
 {
@@ -27,8 +29,8 @@ static mrb_value syntax_message(mrb_state *mrb, struct mrb_parser_state *parser,
   return message;
 }
 
-/* Raises SyntaxError with every error of the text, or what the text raises. */
-mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self)
+/* The code of a text; raises SyntaxError with every error in it. */
+struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name)
 {
   mrb_ccontext *context = mrb_ccontext_new(mrb);
   context->capture_errors = TRUE;
@@ -45,9 +47,62 @@ mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const
     mrb_exc_raise(mrb, mrb_exc_new_str(mrb, E_SYNTAX_ERROR, message));
   }
   mrb_gc_protect(mrb, mrb_obj_value(proc));
+  return proc;
+}
+
+static mrb_value run(mrb_state *mrb, struct RProc *proc, mrb_value self)
+{
   struct RClass *target = mrb->object_class;
   MRB_PROC_SET_TARGET_CLASS(proc, target);
   return mrb_top_run(mrb, proc, self, 0);
+}
+
+/* Raises what the text raises. */
+mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self)
+{
+  return run(mrb, fg_compile(mrb, source, length, name), self);
+}
+
+struct text { const char *bytes; size_t length; const char *name; };
+
+static mrb_value compile_body(mrb_state *mrb, void *data)
+{
+  struct text *text = data;
+  struct RProc *proc = fg_compile(mrb, text->bytes, text->length, text->name);
+  uint8_t *code = NULL;
+  size_t length = 0;
+  if (mrb_dump_irep(mrb, proc->body.irep, MRB_DUMP_DEBUG_INFO, &code, &length) != MRB_DUMP_OK) {
+    mrb_raisef(mrb, E_RUNTIME_ERROR, "%s cannot be written as bytecode", text->name);
+  }
+  fg_host_compiled(fg_of(mrb)->host, (const char *)code, length);
+  mrb_free(mrb, code);
+  return mrb_nil_value();
+}
+
+/* Compiles a text to bytecode, which the host is given. */
+int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name)
+{
+  struct text text = {source, length, name};
+  return fg_guard(vm, compile_body, &text);
+}
+
+static mrb_value run_body(mrb_state *mrb, void *data)
+{
+  struct text *text = data;
+  mrb_irep *irep = mrb_read_irep_buf(mrb, text->bytes, text->length);
+  if (irep == NULL) mrb_raise(mrb, E_RUNTIME_ERROR, "this is no bytecode of this mruby");
+  struct RProc *proc = mrb_proc_new(mrb, irep);
+  proc->c = NULL;
+  mrb_irep_decref(mrb, irep);
+  mrb_gc_protect(mrb, mrb_obj_value(proc));
+  return run(mrb, proc, mrb_top_self(mrb));
+}
+
+/* Runs bytecode from fg_vm_compile. */
+int fg_vm_run(fg_vm *vm, const char *code, size_t length)
+{
+  struct text text = {code, length, NULL};
+  return fg_guard(vm, run_body, &text);
 }
 
 /* FoolsGold.run_source(text, name, self) */
@@ -70,7 +125,8 @@ static mrb_value caller_file(mrb_state *mrb, mrb_value module)
   mrb_get_args(mrb, "i", &depth);
   for (mrb_callinfo *ci = mrb->c->ci - 1; ci >= mrb->c->cibase; ci--) {
     const struct RProc *proc = ci->proc;
-    if (proc == NULL || MRB_PROC_CFUNC_P(proc) || MRB_PROC_ALIAS_P(proc) || proc->body.irep == NULL || ci->pc == NULL) continue;
+    if (proc == NULL || MRB_PROC_CFUNC_P(proc) || MRB_PROC_ALIAS_P(proc)) continue;
+    if (proc->body.irep == NULL || ci->pc == NULL) continue;
     if (depth-- > 0) continue;
     const mrb_irep *irep = proc->body.irep;
     const char *name = mrb_debug_get_filename(mrb, irep, (uint32_t)(ci->pc - irep->iseq - 1));

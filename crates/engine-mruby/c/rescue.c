@@ -179,7 +179,9 @@ static mrb_value fg_raise(mrb_state *mrb, mrb_value self)
   mrb_value exception;
   if (count == 0) {
     exception = current(mrb);
-    if (mrb_nil_p(exception)) exception = mrb_exc_new_str(mrb, E_RUNTIME_ERROR, mrb_str_new_lit(mrb, "unhandled exception"));
+    if (mrb_nil_p(exception)) {
+      exception = mrb_exc_new_str(mrb, E_RUNTIME_ERROR, mrb_str_new_lit(mrb, "unhandled exception"));
+    }
   }
   else if (mrb_string_p(args[0]) && count == 1) {
     exception = mrb_exc_new_str(mrb, E_RUNTIME_ERROR, args[0]);
@@ -192,7 +194,9 @@ static mrb_value fg_raise(mrb_state *mrb, mrb_value self)
   }
   if (mrb_type(exception) != MRB_TT_EXCEPTION) mrb_raise(mrb, E_TYPE_ERROR, "exception object expected");
   if (count > 2) mrb_funcall(mrb, exception, "set_backtrace", 1, args[2]);
-  if (has_cause && !mrb_obj_equal(mrb, cause, exception)) mrb_iv_set(mrb, exception, mrb_intern_lit(mrb, "__cause"), cause);
+  if (has_cause && !mrb_obj_equal(mrb, cause, exception)) {
+    mrb_iv_set(mrb, exception, mrb_intern_lit(mrb, "__cause"), cause);
+  }
   mrb->c->ci->mid = 0; /* `raise` itself has no line in the backtrace */
   mrb_exc_raise(mrb, exception);
   return mrb_nil_value();

@@ -59,7 +59,8 @@ static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, bool j
 {
   if (!json) {
     mrb_raisef(mrb, E_TYPE_ERROR,
-               "%T cannot leave the interpreter: use nil, true, false, numbers, strings, symbols, arrays and hashes", value);
+               "%T cannot leave the interpreter: use nil, true, false, numbers, strings, symbols, arrays and hashes",
+               value);
   }
   if (mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_json"))) {
     put_bytes(mrb, out, 'r', mrb_obj_as_string(mrb, mrb_funcall(mrb, value, "to_json", 0)));

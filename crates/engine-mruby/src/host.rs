@@ -42,6 +42,11 @@ impl Host {
         Host { shared, gauge, clock, exchange: None, error: None, out: Vec::new() }
     }
 
+    /// What fg_vm_compile has made.
+    pub fn take_compiled(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
     fn tick(&mut self) -> c_int {
         if !self.gauge.is_late(self.clock.at(Instant::now())) {
             self.gauge.set_ticked();
@@ -286,4 +291,10 @@ fn argument(value: &FgValue) -> Arg<'_> {
         tag::TREE => Arg::Tree(text()),
         _ => Arg::Nil,
     }
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_compiled(host: *mut c_void, code: *const c_char, length: usize) {
+    with(host, (), |host| host.out = bytes(code, length).to_vec());
 }

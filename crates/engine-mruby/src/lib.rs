@@ -15,6 +15,7 @@ mod interpreter;
 mod job;
 mod native;
 mod pool;
+mod prelude;
 mod shared;
 mod stack;
 mod store;

@@ -27,6 +27,7 @@ const LONGEST: Duration = Duration::from_millis(2);
 const RUNNER_STACK_BYTES: usize = 256 << 10;
 
 /// What a runner is given.
+#[expect(clippy::large_enum_variant, reason = "at most one per interpreter exists; a box would cost each handover")]
 enum Task {
     Begin(Box<Interpreter>, Job),
     Resume(Box<Interpreter>),
@@ -48,6 +49,7 @@ pub struct Pool {
 
 impl Pool {
     /// Starts the runners and takes in the interpreters, which have the application loaded.
+    #[expect(clippy::vec_box, reason = "an interpreter keeps its address: C holds pointers into it")]
     pub fn start(
         settings: Settings,
         interpreters: Vec<Box<Interpreter>>,
@@ -108,11 +110,12 @@ impl Pool {
         match interpreter.renew(&self.settings) {
             Ok(()) => {
                 let number = interpreter.number;
-                tracing::debug!(target: "engine", number, why, held_bytes = held, took = ?begin.elapsed(), "interpreter renewed");
+                let took = begin.elapsed();
+                tracing::debug!(target: "engine", number, why, held_bytes = held, ?took, "interpreter renewed");
             }
             Err(error) => {
-                tracing::error!(target: "engine", number = interpreter.number, "the application does not load any more: {}: {}",
-                    error.class, error.message);
+                let (number, class, message) = (interpreter.number, &error.class, &error.message);
+                tracing::error!(target: "engine", number, "the application does not load any more: {class}: {message}");
             }
         }
     }
@@ -142,10 +145,10 @@ impl Pool {
 
     /// Hands a task to a runner. There is always room, and always a runner.
     fn hand_over(&self, task: Task) {
-        if let Err(refused) = self.tasks.send(task) {
-            if let Task::Begin(_, job) = refused.into_inner() {
-                job.refuse(Fault::Broken("the interpreters' threads are gone".into()));
-            }
+        if let Err(refused) = self.tasks.send(task)
+            && let Task::Begin(_, job) = refused.into_inner()
+        {
+            job.refuse(Fault::Broken("the interpreters' threads are gone".into()));
         }
     }
 

@@ -92,6 +92,8 @@ unsafe extern "C" {
     pub fn fg_vm_calm(vm: *mut FgVm);
     pub fn fg_vm_define(vm: *mut FgVm, natives: *const FgNative, count: usize);
     pub fn fg_vm_load(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;
+    pub fn fg_vm_compile(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;
+    pub fn fg_vm_run(vm: *mut FgVm, code: *const c_char, length: usize) -> c_int;
     pub fn fg_vm_start(vm: *mut FgVm, rackup: *const c_char, length: usize) -> c_int;
     pub fn fg_vm_key(vm: *mut FgVm, name: *const c_char, length: usize) -> u32;
     pub fn fg_vm_used(vm: *const FgVm) -> usize;

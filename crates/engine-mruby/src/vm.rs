@@ -9,19 +9,8 @@ use engine::{AppError, Request};
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::native;
+use crate::prelude;
 use crate::sys::{self, FgNative, FgVm};
-
-/// The Ruby side, in the order in which it is loaded.
-const PRELUDE: [(&CStr, &str); 8] = [
-    (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
-    (c"foolsgold/kernel.rb", include_str!("../ruby/kernel.rb")),
-    (c"foolsgold/require.rb", include_str!("../ruby/require.rb")),
-    (c"foolsgold/stringio.rb", include_str!("../ruby/stringio.rb")),
-    (c"foolsgold/library.rb", include_str!("../ruby/library.rb")),
-    (c"foolsgold/objects.rb", include_str!("../ruby/objects.rb")),
-    (c"foolsgold/rack.rb", include_str!("../ruby/rack.rb")),
-    (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
-];
 
 /// How a call ended; the answer itself has left through the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,11 +61,11 @@ impl Vm {
         let vm = Vm { vm, host, environment: Environment::new(vm) };
         vm.connect();
         vm.define()?;
-        for (name, source) in PRELUDE {
-            vm.load(source, name)?;
-            if name == c"foolsgold/errors.rb" {
+        for (index, file) in prelude::compiled(|name, source| vm.compile(source, name))?.iter().enumerate() {
+            if index == prelude::BEFORE_NATIVES {
                 vm.define_natives();
             }
+            vm.run(&file.code)?;
         }
         vm.start(rackup)?;
         Ok(vm)
@@ -112,6 +101,22 @@ impl Vm {
         // SAFETY: pointer and length are those of `source`; the name ends in NUL.
         let ended =
             unsafe { sys::fg_vm_load(self.vm.as_ptr(), source.as_ptr().cast(), source.len(), name.as_ptr()) };
+        self.loaded(ended)
+    }
+
+    fn compile(&self, source: &str, name: &CStr) -> Result<Vec<u8>, Box<AppError>> {
+        // SAFETY: pointer and length are those of `source`; the name ends in NUL.
+        let ended =
+            unsafe { sys::fg_vm_compile(self.vm.as_ptr(), source.as_ptr().cast(), source.len(), name.as_ptr()) };
+        self.loaded(ended)?;
+        let mut host = self.host;
+        // SAFETY: the host is alive, and this thread is the only one to use it.
+        Ok(unsafe { host.as_mut() }.take_compiled())
+    }
+
+    fn run(&self, code: &[u8]) -> Result<(), Box<AppError>> {
+        // SAFETY: the code was compiled by this very library, and lives until the call returns.
+        let ended = unsafe { sys::fg_vm_run(self.vm.as_ptr(), code.as_ptr().cast(), code.len()) };
         self.loaded(ended)
     }
 

@@ -12,31 +12,59 @@ fn eval(code: &str) -> String {
 
 #[test]
 fn a_bare_raise_in_a_rescue_raises_the_same_exception() {
-    assert_eq!(eval("begin; begin; raise ArgumentError, 'a'; rescue => e; raise; end; rescue => f; [f.class, f.message, f.equal?(e)]; end"),
-        "[ArgumentError, \"a\", true]");
-    assert_eq!(eval("begin; begin; raise ArgumentError, 'a'; rescue; x = [1, 2].map { |i| i.to_s }; raise; end; rescue => f; [f.class, f.message]; end"),
-        "[ArgumentError, \"a\"]");
+    assert_eq!(
+        eval(
+            "begin; begin; raise ArgumentError, 'a'; rescue => e; raise; end; \
+             rescue => f; [f.class, f.message, f.equal?(e)]; end"
+        ),
+        "[ArgumentError, \"a\", true]"
+    );
+    assert_eq!(
+        eval(
+            "begin; begin; raise ArgumentError, 'a'; rescue; x = [1, 2].map { |i| i.to_s }; raise; end; \
+             rescue => f; [f.class, f.message]; end"
+        ),
+        "[ArgumentError, \"a\"]"
+    );
     assert_eq!(eval("begin; raise; rescue => f; [f.class, f.message]; end"), "[RuntimeError, \"unhandled exception\"]");
 }
 
 #[test]
 fn dollar_bang_is_the_exception_being_handled_and_nothing_else() {
     assert_eq!(eval("a = $!; begin; raise 'x'; rescue; b = $!.message; end; [a, b, $!]"), "[nil, \"x\", nil]");
-    assert_eq!(eval("begin; raise 'x'; rescue; begin; raise 'y'; rescue; c = $!.message; end; d = $!.message; end; [c, d, $!]"),
-        "[\"y\", \"x\", nil]");
+    assert_eq!(
+        eval(
+            "begin; raise 'x'; rescue; begin; raise 'y'; rescue; c = $!.message; end; d = $!.message; end; [c, d, $!]"
+        ),
+        "[\"y\", \"x\", nil]"
+    );
     assert_eq!(eval("def inner; $!.message; end; begin; raise 'x'; rescue; inner; end"), "\"x\"");
-    assert_eq!(eval("r = []; begin; begin; raise 'x'; ensure; r << $!.message; end; rescue; end; r << $!; r"), "[\"x\", nil]");
+    assert_eq!(
+        eval("r = []; begin; begin; raise 'x'; ensure; r << $!.message; end; rescue; end; r << $!; r"),
+        "[\"x\", nil]"
+    );
     assert_eq!(eval("r = []; begin; 1; ensure; r << $!; end; r"), "[nil]");
-    assert_eq!(eval("r = []; 3.times { |i| begin; raise i.to_s; rescue; r << $!.message; end }; r << $!"), "[\"0\", \"1\", \"2\", nil]");
+    assert_eq!(
+        eval("r = []; 3.times { |i| begin; raise i.to_s; rescue; r << $!.message; end }; r << $!"),
+        "[\"0\", \"1\", \"2\", nil]"
+    );
     assert_eq!(eval("i = 0; while i < 50_000; begin; raise 'x'; rescue; $!; end; i += 1; end; $!"), "nil");
     assert_eq!(eval("x = (raise 'a' rescue $!.message); [x, $!]"), "[\"a\", nil]");
 }
 
 #[test]
 fn a_cause_is_kept() {
-    assert_eq!(eval("begin; begin; raise 'a'; rescue; raise ArgumentError, 'b'; end; rescue => e; [e.message, e.cause.message, e.cause.cause]; end"),
-        "[\"b\", \"a\", nil]");
-    assert_eq!(eval("begin; begin; raise 'a'; rescue; nil.nope; end; rescue => e; [e.class, e.cause.message]; end"), "[NoMethodError, \"a\"]");
+    assert_eq!(
+        eval(
+            "begin; begin; raise 'a'; rescue; raise ArgumentError, 'b'; end; \
+             rescue => e; [e.message, e.cause.message, e.cause.cause]; end"
+        ),
+        "[\"b\", \"a\", nil]"
+    );
+    assert_eq!(
+        eval("begin; begin; raise 'a'; rescue; nil.nope; end; rescue => e; [e.class, e.cause.message]; end"),
+        "[NoMethodError, \"a\"]"
+    );
     assert_eq!(eval("begin; begin; raise 'a'; rescue; raise 'b', cause: nil; end; rescue => e; e.cause; end"), "nil");
     assert_eq!(eval("begin; raise 'a'; rescue => e; e.cause; end"), "nil");
     assert_eq!(eval("begin; begin; raise 'a'; rescue => e; raise e; end; rescue => f; f.cause; end"), "nil");
@@ -53,26 +81,38 @@ fn retry_and_else_and_return_in_ensure_work_on() {
 
 #[test]
 fn floats_print_as_in_cruby() {
-    assert_eq!(eval("[0.1 + 0.2, 1e20, 1e16, 100.0, 1.0 / 3, 1e-5, 2.5.to_s, \"#{1e2}\", 1.0.inspect]"),
-        "[0.30000000000000004, 1.0e+20, 1.0e+16, 100.0, 0.3333333333333333, 1.0e-05, \"2.5\", \"100.0\", \"1.0\"]");
+    assert_eq!(
+        eval("[0.1 + 0.2, 1e20, 1e16, 100.0, 1.0 / 3, 1e-5, 2.5.to_s, \"#{1e2}\", 1.0.inspect]"),
+        "[0.30000000000000004, 1.0e+20, 1.0e+16, 100.0, 0.3333333333333333, 1.0e-05, \"2.5\", \"100.0\", \"1.0\"]"
+    );
 }
 
 #[test]
 fn strings_know_utf_8_and_grow_beyond_a_mebibyte() {
-    assert_eq!(eval("['äöü'.length, 'äöü'.reverse, 'äöü'.bytesize, ('x' * 3_000_000).size]"), "[3, \"üöä\", 6, 3000000]");
+    assert_eq!(
+        eval("['äöü'.length, 'äöü'.reverse, 'äöü'.bytesize, ('x' * 3_000_000).size]"),
+        "[3, \"üöä\", 6, 3000000]"
+    );
 }
 
 #[test]
 fn calls_nest_deeper_than_five_hundred() {
     assert_eq!(eval("def down(n) = n == 0 ? 0 : 1 + down(n - 1)\ndown(3000)"), "3000");
-    assert_eq!(eval("def f(n) = f(n + 1)\nbegin; f(0); rescue SystemStackError => e; e.class; end"), "SystemStackError");
+    assert_eq!(
+        eval("def f(n) = f(n + 1)\nbegin; f(0); rescue SystemStackError => e; e.class; end"),
+        "SystemStackError"
+    );
 }
 
 #[test]
 fn files_are_required_once_and_know_their_place() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("config.ru", "require_relative 'lib'\nrequire_relative './lib'\n$LOAD_PATH.unshift __dir__\nrequire 'other'\nrun ->(e) { [200, {}, [[LOADS, OTHER, File.basename(__FILE__), __dir__ == DIR].inspect]] }");
+    write(
+        "config.ru",
+        "require_relative 'lib'\nrequire_relative './lib'\n$LOAD_PATH.unshift __dir__\nrequire 'other'\n\
+         run ->(e) { [200, {}, [[LOADS, OTHER, File.basename(__FILE__), __dir__ == DIR].inspect]] }",
+    );
     write("lib.rb", "LOADS = [] unless Object.const_defined?(:LOADS)\nLOADS << 1\nDIR = __dir__");
     write("other.rb", "OTHER = require('json')");
     let settings = engine_mruby::Settings { rackup: folder.path().join("config.ru"), ..support::settings() };

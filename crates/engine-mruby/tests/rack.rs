@@ -4,7 +4,7 @@ mod support;
 
 use engine::{Fault, Input};
 use http::{HeaderName, HeaderValue};
-use support::{app, get, try_app, settings};
+use support::{app, get, settings, try_app};
 
 #[test]
 fn a_lambda_answers() {
@@ -16,20 +16,38 @@ fn a_lambda_answers() {
 
 #[test]
 fn the_environment_has_the_request() {
-    let app = app("run ->(env) { [200, {}, [env.reject { |k, _| k == 'rack.errors' || k == 'rack.input' || k.start_with?('fools') }.to_a.sort.map { |k, v| \"#{k}=#{v.inspect}\" }.join(\"\\n\")]] }");
+    let app = app(
+        "run ->(env) {
+           shown = env.reject { |k, _| k == 'rack.errors' || k == 'rack.input' || k.start_with?('fools') }
+           [200, {}, [shown.to_a.sort.map { |k, v| \"#{k}=#{v.inspect}\" }.join(\"\\n\")]]
+         }",
+    );
     let mut request = get("/a/b?c=d");
     request.headers.append(HeaderName::from_static("host"), HeaderValue::from_static("example.org:81"));
     request.headers.append(HeaderName::from_static("x-a"), HeaderValue::from_static("1"));
     let body = app.got(request).body;
-    for line in ["PATH_INFO=\"/a/b\"", "QUERY_STRING=\"c=d\"", "SERVER_NAME=\"example.org\"", "SERVER_PORT=\"81\"",
-        "HTTP_X_A=\"1\"", "HTTP_HOST=\"example.org:81\"", "rack.url_scheme=\"http\"", "SCRIPT_NAME=\"\""] {
+    for line in [
+        "PATH_INFO=\"/a/b\"",
+        "QUERY_STRING=\"c=d\"",
+        "SERVER_NAME=\"example.org\"",
+        "SERVER_PORT=\"81\"",
+        "HTTP_X_A=\"1\"",
+        "HTTP_HOST=\"example.org:81\"",
+        "rack.url_scheme=\"http\"",
+        "SCRIPT_NAME=\"\"",
+    ] {
         assert!(body.contains(line), "{line} is not in\n{body}");
     }
 }
 
 #[test]
 fn the_body_of_the_request_is_read_as_an_io() {
-    let app = app("run ->(env) { i = env['rack.input']; a = i.gets; b = i.read(3); c = i.read; i.rewind; [200, {}, [[a, b, c, i.read(4), i.read(100), i.read(1), i.read].inspect]] }");
+    let app = app(
+        "run ->(env) {
+           i = env['rack.input']; a = i.gets; b = i.read(3); c = i.read; i.rewind
+           [200, {}, [[a, b, c, i.read(4), i.read(100), i.read(1), i.read].inspect]]
+         }",
+    );
     let mut request = get("/");
     request.input = Input::Memory("line one\nabcdef".into());
     assert_eq!(app.got(request).body, "[\"line one\\n\", \"abc\", \"def\", \"line\", \" one\\nabcdef\", nil, \"\"]");
@@ -37,7 +55,8 @@ fn the_body_of_the_request_is_read_as_an_io() {
 
 #[test]
 fn headers_may_be_arrays_or_lines_and_rack_ones_stay_here() {
-    let app = app("run ->(env) { [200, { 'set-cookie' => ['a=1', 'b=2'], 'x' => \"1\\n2\", 'rack.x' => Object.new }, []] }");
+    let app =
+        app("run ->(env) { [200, { 'set-cookie' => ['a=1', 'b=2'], 'x' => \"1\\n2\", 'rack.x' => Object.new }, []] }");
     let headers = app.got(get("/")).headers;
     let expected = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x", "1"), ("x", "2")];
     assert_eq!(headers, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -83,8 +102,16 @@ run ->(env) {
   when '/body' then [200, {}, nil]
   end
 }");
-    for (path, part) in [("/nil", "Array of status"), ("/status", "100 to 999"), ("/low", "status is 99"),
-        ("/headers", "headers are nil"), ("/name", "header name"), ("/value", "header a"), ("/number", "String or an Array"), ("/body", "the body is nil")] {
+    for (path, part) in [
+        ("/nil", "Array of status"),
+        ("/status", "100 to 999"),
+        ("/low", "status is 99"),
+        ("/headers", "headers are nil"),
+        ("/name", "header name"),
+        ("/value", "header a"),
+        ("/number", "String or an Array"),
+        ("/body", "the body is nil"),
+    ] {
         match app.fault(get(path)) {
             Fault::BadAnswer(why) => assert!(why.contains(part), "{path}: {why}"),
             other => panic!("{path}: {other:?}"),

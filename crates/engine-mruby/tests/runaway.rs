@@ -31,7 +31,8 @@ run ->(env) {
   when '/array' then a = []; while true; a << 'some text that is not shared ' + a.size.to_s; end
   when '/hash' then h = {}; i = 0; while true; h[i] = i.to_s * 10; i += 1; end
   when '/symbols' then i = 0; while true; ('symbol number ' + i.to_s).to_sym; i += 1; end
-  when '/nomem' then begin; s = 'x'; while true; s = s + s; end; rescue NoMemoryError; return [200, {}, ['rescued']]; end
+  when '/nomem'
+    begin; s = 'x'; while true; s = s + s; end; rescue NoMemoryError; return [200, {}, ['rescued']]; end
   when '/deep' then def f(n) = [n].each { |x| f(x + 1) }; f(0)
   when '/inspect' then a = []; 3000.times { a = [a] }; a.inspect
   when '/flatten' then a = []; 3000.times { a = [a] }; a.flatten
@@ -47,7 +48,8 @@ run ->(env) {
 #[test]
 fn endless_scripts_end_in_time_and_leave_the_engine_well() {
     let app = app(HOSTILE);
-    for path in ["/loop", "/times", "/rescue", "/swallow", "/retry", "/ensure", "/fiber", "/alloc", "/sleep", "/block"] {
+    for path in ["/loop", "/times", "/rescue", "/swallow", "/retry", "/ensure", "/fiber", "/alloc", "/sleep", "/block"]
+    {
         let begin = Instant::now();
         match app.fault(hasty(path)) {
             Fault::OutOfTime(_) => {}

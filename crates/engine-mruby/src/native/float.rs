@@ -1,4 +1,5 @@
-//! Floats as CRuby prints them: the fewest digits that read back as the same number, plain from 1e-4 to below 1e15.
+//! Floats as CRuby prints them: the fewest digits that read back as the same number, plain from 1e-4 to below 1e16
+//! while no zeros have to be made up before the point.
 
 use super::{Arg, Context, Outcome, Value, arg};
 
@@ -20,13 +21,15 @@ pub fn print(number: f64) -> String {
     }
     let (digits, exponent) = shortest(number.abs());
     let sign = if number < 0.0 { "-" } else { "" };
-    // Where CRuby 3.1 was seen to change from plain to scientific.
+    // `exponent` is the place of the point. CRuby goes one place further (16) where a digit stands behind the point.
     let plain = match exponent {
         -3..=0 => format!("0.{}{digits}", "0".repeat(-exponent as usize)),
         1..=15 if digits.len() <= exponent as usize => {
             format!("{digits}{}.0", "0".repeat(exponent as usize - digits.len()))
         }
-        1..=15 => format!("{}.{}", &digits[..exponent as usize], &digits[exponent as usize..]),
+        1..=16 if digits.len() > exponent as usize => {
+            format!("{}.{}", &digits[..exponent as usize], &digits[exponent as usize..])
+        }
         _ => {
             let (first, rest) = digits.split_at(1);
             let rest = if rest.is_empty() { "0" } else { rest };
@@ -68,6 +71,12 @@ mod tests {
             (123456789012345680.0, "1.2345678901234568e+17"),
             (9007199254740993.0, "9.007199254740992e+15"),
             (123456789012345.6, "123456789012345.6"),
+            (1234567890123456.8, "1234567890123456.8"),
+            (-1234567890123456.8, "-1234567890123456.8"),
+            (1234567890123456.0, "1.234567890123456e+15"),
+            (123456789012345.0, "123456789012345.0"),
+            (12345678901234568.0, "1.2345678901234568e+16"),
+            (999999999999999.9, "999999999999999.9"),
             (0.0001, "0.0001"),
             (0.00001, "1.0e-05"),
             (0.00012345, "0.00012345"),

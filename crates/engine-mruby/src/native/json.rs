@@ -100,7 +100,8 @@ fn to_tree(json: Json, symbolize: bool) -> Tree {
         Json::String(text) => Tree::Str(text.into_bytes()),
         Json::Array(items) => Tree::Array(items.into_iter().map(|item| to_tree(item, symbolize)).collect()),
         Json::Object(pairs) => {
-            let key = |text: String| if symbolize { Tree::Sym(text.into_bytes()) } else { Tree::Str(text.into_bytes()) };
+            let key =
+                |text: String| if symbolize { Tree::Sym(text.into_bytes()) } else { Tree::Str(text.into_bytes()) };
             Tree::Hash(pairs.into_iter().map(|(name, value)| (key(name), to_tree(value, symbolize))).collect())
         }
     }

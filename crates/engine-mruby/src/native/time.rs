@@ -127,7 +127,10 @@ pub fn sleep(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let wanted = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let begin = Instant::now();
     let Some(exchange) = &mut context.exchange else {
-        return Err(raise("NotImplementedError", "sleep while the application is loaded would delay every interpreter"));
+        return Err(raise(
+            "NotImplementedError",
+            "sleep while the application is loaded would delay every interpreter",
+        ));
     };
     exchange.leave();
     // A client that has gone is noticed by the next write.

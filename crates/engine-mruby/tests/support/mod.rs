@@ -1,6 +1,6 @@
 //! An engine with a given config.ru, and requests to it without any HTTP.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 use std::future::Future;
 use std::pin::pin;

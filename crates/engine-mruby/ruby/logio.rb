@@ -1,0 +1,61 @@
+# FoolsGold::LogIO: what $stdout, $stderr and rack.errors are. Each write is a line in the server's log.
+
+module FoolsGold
+  # $stdout, $stderr and rack.errors: lines for the log.
+  class LogIO
+    attr_accessor :sync
+
+    def initialize(level)
+      @level = level
+      @sync = true
+    end
+
+    def write(*texts)
+      texts.each { |text| Native.log(@level, text.to_s) }
+      texts.sum { |text| text.to_s.bytesize }
+    end
+
+    def print(*texts)
+      write(*texts)
+      nil
+    end
+
+    def <<(text)
+      write(text)
+      self
+    end
+
+    def puts(*things)
+      return Native.log(@level, "") if things.empty?
+      things.each { |thing| thing.is_a?(Array) ? puts(*thing) : write(thing) }
+      nil
+    end
+
+    def printf(form, *values)
+      write(format(form, *values))
+      nil
+    end
+
+    def flush
+      self
+    end
+
+    def fsync
+      0
+    end
+
+    def tty?
+      false
+    end
+    alias isatty tty?
+
+    def fileno
+      @level == "info" ? 1 : 2
+    end
+  end
+end
+
+$stdout = STDOUT = FoolsGold::LogIO.new("info")
+$stderr = STDERR = FoolsGold::LogIO.new("warn")
+$0 = "foolsgold"
+$PROGRAM_NAME = $0

@@ -1,0 +1,53 @@
+# Process.clock_gettime, ENV and the constants of the process, as far as Rack code takes them for granted.
+
+module Process
+  CLOCK_REALTIME = 0
+  CLOCK_MONOTONIC = 1
+  CLOCK_PROCESS_CPUTIME_ID = 2
+
+  def self.clock_gettime(clock, unit = :float_second)
+    seconds = clock == CLOCK_REALTIME ? Time.now.to_f : FoolsGold::Native.monotonic
+    case unit
+    when :float_second then seconds
+    when :float_millisecond then seconds * 1e3
+    when :float_microsecond then seconds * 1e6
+    when :second then seconds.to_i
+    when :millisecond then (seconds * 1e3).to_i
+    when :microsecond then (seconds * 1e6).to_i
+    when :nanosecond then (seconds * 1e9).to_i
+    else raise ArgumentError, "unexpected unit: #{unit}"
+    end
+  end
+end
+
+# The process's environment as it was when the interpreter was opened. A change is seen by this interpreter only.
+ENV = FoolsGold::Native.environment_variables
+
+class << ENV
+  def []=(name, value)
+    return delete(name) if value.nil?
+    raise TypeError, "ENV takes Strings, not #{value.class}" unless name.is_a?(String) && value.is_a?(String)
+    super
+  end
+  alias store []=
+
+  def fetch(name, *default, &block)
+    return self[name] if key?(name)
+    return block.call(name) if block
+    return default.first unless default.empty?
+    raise KeyError, "key not found: #{name.inspect}"
+  end
+
+  def to_h
+    {}.merge(self)
+  end
+  alias to_hash to_h
+
+  def inspect
+    to_h.inspect
+  end
+end
+
+RUBY_PLATFORM = "embedded" unless Object.const_defined?(:RUBY_PLATFORM)
+RUBY_PATCHLEVEL = 0 unless Object.const_defined?(:RUBY_PATCHLEVEL)
+ARGV = [] unless Object.const_defined?(:ARGV)

@@ -1,0 +1,116 @@
+# Reading by bytes and lines: what StringIO and the request's body have in common.
+
+module FoolsGold
+  # Reading by bytes over anything that has `slice_at(position, length)` and `size`.
+  module Reading
+    include Positioned
+
+    LINE_BYTES = 8192
+
+    # All that is left ("" at the end), or at most `length` bytes (nil at the end), also put into `buffer`.
+    def read(length = nil, buffer = nil)
+      opened!
+      data = length ? read_some(length) : read_rest
+      return replaced(buffer, data) if buffer
+      data
+    end
+
+    # The next line with its end, at most `limit` bytes of it; nil at the end of all. A separator of nil takes what is
+    # left, "" a paragraph.
+    def gets(separator = "\n", limit = nil, chomp: false)
+      opened!
+      separator, limit = "\n", separator if separator.is_a?(Integer)
+      return (rest = read_rest).empty? ? nil : rest if separator.nil? && limit.nil?
+      line = take_line(separator, limit)
+      line = line.chomp(separator) if line && chomp
+      line
+    end
+
+    def each(*args, **options)
+      return to_enum(:each, *args) unless block_given?
+      while (line = gets(*args, **options))
+        yield line
+      end
+      self
+    end
+    alias each_line each
+
+    def readlines(*args)
+      each(*args).to_a
+    end
+
+    def readline(*args)
+      gets(*args) || raise(EOFError, "end of file reached")
+    end
+
+    def readpartial(length, buffer = nil)
+      read(length, buffer) || raise(EOFError, "end of file reached")
+    end
+    alias sysread readpartial
+    alias read_nonblock readpartial
+
+    def getbyte
+      byte = read(1)
+      byte && byte.getbyte(0)
+    end
+
+    def getc
+      read(1)
+    end
+
+    def each_byte
+      while (byte = getbyte)
+        yield byte
+      end
+      self
+    end
+
+    private
+
+    def opened!
+      raise IOError, "not opened for reading" if @closed
+    end
+
+    def replaced(buffer, data)
+      buffer.replace(data || "")
+      data && buffer
+    end
+
+    def read_rest
+      data = ""
+      until (part = slice_at(@position, 1 << 20)).empty?
+        @position += part.bytesize
+        data << part
+      end
+      data
+    end
+
+    def read_some(length)
+      raise ArgumentError, "negative length #{length} given" if length < 0
+      return "" if length == 0
+      data = ""
+      while length > 0 && !(part = slice_at(@position, length)).empty?
+        @position += part.bytesize
+        length -= part.bytesize
+        data << part
+      end
+      data.empty? ? nil : data
+    end
+
+    def take_line(separator, limit)
+      paragraph = separator == ""
+      separator = paragraph ? "\n\n" : separator
+      line = ""
+      until (part = slice_at(@position, LINE_BYTES)).empty?
+        line << part
+        stop = separator && (at = line.byteindex(separator)) ? at + separator.bytesize : nil
+        stop = limit if limit && (stop ? limit < stop : line.bytesize >= limit)
+        @position += part.bytesize
+        next unless stop
+        @position -= line.bytesize - stop
+        return line.byteslice(0, stop)
+      end
+      line.empty? ? nil : line
+    end
+  end
+end

@@ -1,0 +1,45 @@
+# SecureRandom: bytes and UUIDs from the system's random source, and what Ruby's library makes of them.
+
+module SecureRandom
+  class << self
+    def random_bytes(count = nil)
+      FoolsGold::Native.random_bytes(count || 16)
+    end
+    alias bytes random_bytes
+    alias gen_random random_bytes
+
+    def hex(count = nil)
+      random_bytes(count).unpack("H*").first
+    end
+
+    def base64(count = nil)
+      [random_bytes(count)].pack("m").delete("\n")
+    end
+
+    def urlsafe_base64(count = nil, padding = false)
+      text = base64(count).tr("+/", "-_")
+      padding ? text : text.delete("=")
+    end
+
+    def uuid
+      FoolsGold::Native.uuid
+    end
+
+    # Below an Integer or a Float, within a Range of Integers; without a limit a Float from 0 to below 1.
+    def random_number(limit = 0)
+      case limit
+      when nil, 0 then FoolsGold::Native.random_number(0)
+      when Float then FoolsGold::Native.random_number(0) * limit
+      when Integer then FoolsGold::Native.random_number(limit)
+      else limit.first + FoolsGold::Native.random_number(limit.size)
+      end
+    end
+    alias rand random_number
+
+    def alphanumeric(count = nil)
+      Array.new(count || 16) { ALPHANUMERIC[random_number(ALPHANUMERIC.size)] }.join
+    end
+  end
+
+  ALPHANUMERIC = [*"A".."Z", *"a".."z", *"0".."9"].freeze
+end

@@ -1,0 +1,69 @@
+# FoolsGold.store: what all interpreters of the server share, and the names under which FoolsGold gives its objects.
+
+module FoolsGold
+  # A key-value store that all interpreters share. Keys are Strings or Symbols (:a and "a" are one key); values are
+  # nil, true, false, numbers, Strings, Symbols, Arrays and Hashes of these, copied in and out.
+  class Store
+    # The store has no room for a value.
+    class Full < StandardError; end
+
+    # A copy of the value, or nil.
+    def get(key)
+      Native.store_get(key)
+    end
+    alias [] get
+
+    # Seconds to live may have a fraction; without them a value stays. Returns the value. TypeError for what cannot be
+    # copied (a Proc, an object of a class of yours), Full when there is no room.
+    def set(key, value, ttl: nil)
+      Native.store_set(key, value, ttl)
+      value
+    end
+
+    def []=(key, value)
+      Native.store_set(key, value, nil)
+    end
+
+    # Takes the value away and returns it, or nil.
+    def delete(key)
+      Native.store_delete(key)
+    end
+
+    # Adds to an Integer in one step, whoever else does the same; the sum. A missing key counts as 0, and gets `ttl`.
+    def increment(key, by = 1, ttl: nil)
+      Native.store_increment(key, by, ttl)
+    end
+
+    # The value, or that of the block, which is then stored. Two interpreters may both run their block.
+    def fetch(key, default = nil, ttl: nil)
+      value = get(key)
+      return value unless value.nil?
+      return default unless block_given?
+      set(key, yield(key), ttl: ttl)
+    end
+
+    def clear
+      Native.store_clear
+    end
+
+    def size
+      Native.store_size
+    end
+  end
+
+  STORE = Store.new
+
+  class << self
+    def store
+      STORE
+    end
+
+    def requests
+      REQUESTS
+    end
+
+    def environment
+      Native.environment
+    end
+  end
+end

@@ -1,0 +1,131 @@
+//! Many threads, more requests than interpreters: the queue, its limits, and the two modes.
+
+mod support;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::{Engine, Fault};
+use engine_mruby::Settings;
+use support::{app, get, settings, try_app, wait};
+
+const MIXED: &str = "
+COUNT = [0]
+run ->(env) {
+  COUNT[0] += 1
+  case env['PATH_INFO']
+  when '/sleep' then sleep 0.005
+  when '/work' then 20_000.times { |i| i.to_s }
+  when '/raise' then raise 'no'
+  when '/loop' then while true; end
+  when '/stream'
+    body = Enumerator.new { |y| 20.times { |i| y << ('x' * 10_000); sleep 0.001 if i == 10 } }
+    return [200, {}, body]
+  when '/count' then return [200, {}, [COUNT[0].to_s]]
+  when '/late' then FoolsGold.store['ran'] = true
+  end
+  [200, {}, ['fine ' + env['QUERY_STRING']]]
+}";
+
+#[test]
+fn every_request_of_many_threads_gets_its_own_answer() {
+    let app = try_app(MIXED, Settings { interpreters: 4, queue_places: 1000, ..settings() }).unwrap();
+    let answered = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for thread in 0..8 {
+            let (app, answered) = (&app, &answered);
+            scope.spawn(move || {
+                for turn in 0..60 {
+                    let id = format!("{thread}-{turn}");
+                    match turn % 6 {
+                        0 => assert_eq!(app.body(&format!("/sleep?{id}")), format!("fine {id}")),
+                        1 => assert_eq!(app.body(&format!("/work?{id}")), format!("fine {id}")),
+                        2 => assert!(matches!(app.fault(get("/raise")), Fault::App(_))),
+                        3 => assert_eq!(app.body("/stream").len(), 200_000),
+                        4 if turn % 12 == 4 => {
+                            let mut request = get("/loop");
+                            request.deadline = Instant::now() + Duration::from_millis(20);
+                            assert!(app.call(request).result.is_err());
+                        }
+                        // A client that leaves at once.
+                        4 => drop(app.engine.call(get("/sleep"))),
+                        _ => assert_eq!(app.body(&format!("/?{id}")), format!("fine {id}")),
+                    }
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(answered.load(Ordering::Relaxed), 480);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while app.engine.status().idle < 4 {
+        assert!(Instant::now() < deadline, "{:?}", app.engine.status());
+        thread::yield_now();
+    }
+    assert_eq!(app.engine.status().queued, 0);
+}
+
+#[test]
+fn a_full_queue_refuses_and_a_long_wait_ends() {
+    let app = try_app(MIXED, Settings { interpreters: 1, queue_places: 1, ..settings() }).unwrap();
+    let mut stuck = get("/loop");
+    stuck.deadline = Instant::now() + Duration::from_millis(400);
+    let stuck = app.engine.call(stuck);
+    let mut impatient = get("/");
+    impatient.queue_deadline = Instant::now() + Duration::from_millis(50);
+    let impatient = app.engine.call(impatient);
+    assert!(matches!(app.fault(get("/")), Fault::QueueFull(1)));
+    let begin = Instant::now();
+    assert!(matches!(wait(impatient).result, Err(Fault::QueueWait(_))));
+    assert!(begin.elapsed() < Duration::from_millis(300));
+    assert!(matches!(wait(stuck).result, Err(Fault::OutOfTime(_))));
+    assert_eq!(app.body("/?x"), "fine x");
+}
+
+#[test]
+fn a_request_whose_client_left_the_queue_is_never_run() {
+    let app = try_app(MIXED, Settings { interpreters: 1, ..settings() }).unwrap();
+    let mut stuck = get("/loop");
+    stuck.deadline = Instant::now() + Duration::from_millis(100);
+    let stuck = app.engine.call(stuck);
+    drop(app.engine.call(get("/late")));
+    assert!(wait(stuck).result.is_err());
+    assert_eq!(app.body("/?a"), "fine a");
+    let seen = app.engine.status().served;
+    assert_eq!(seen, 2, "the stuck one and the last one");
+}
+
+#[test]
+fn prefork_keeps_state_fresh_keeps_none_and_a_number_of_requests_renews() {
+    let one = |settings: Settings| try_app(MIXED, Settings { interpreters: 1, ..settings }).unwrap();
+    let kept = one(settings());
+    assert_eq!((kept.body("/count"), kept.body("/count")), ("1".into(), "2".into()));
+    let fresh = one(Settings { fresh: true, ..settings() });
+    assert_eq!((fresh.body("/count"), fresh.body("/count")), ("1".into(), "1".into()));
+    let recycled = one(Settings { max_requests: 2, ..settings() });
+    let counts: Vec<String> = (0..5).map(|_| recycled.body("/count")).collect();
+    assert_eq!(counts, ["1", "2", "1", "2", "1"]);
+}
+
+#[test]
+fn a_closed_engine_refuses_what_is_new() {
+    let app = app(MIXED);
+    app.engine.close();
+    assert!(matches!(app.fault(get("/")), Fault::Stopping));
+}
+
+#[test]
+fn an_application_that_no_longer_loads_answers_with_its_error_until_it_does() {
+    let app = try_app(
+        "raise 'gone' if FoolsGold.store['broken']\n\
+         run ->(env) { FoolsGold.store['broken'] = env['QUERY_STRING'] == 'break'; [200, {}, ['fine']] }",
+        Settings { interpreters: 1, fresh: true, ..settings() },
+    )
+    .unwrap();
+    assert_eq!(app.body("/?break"), "fine");
+    match app.fault(get("/")) {
+        Fault::App(error) => assert_eq!(error.message, "gone"),
+        other => panic!("{other:?}"),
+    }
+}
