@@ -111,7 +111,8 @@ impl MrubyEngine {
             interpreter.renew(&settings).map_err(StartError::App)?;
             interpreters.push(interpreter);
         }
-        Pool::start(settings, interpreters, watchdog).map(|pool| Arc::new(MrubyEngine(pool))).map_err(StartError::Machine)
+        let pool = Pool::start(settings, interpreters, watchdog).map_err(StartError::Machine)?;
+        Ok(Arc::new(MrubyEngine(pool)))
     }
 }
 

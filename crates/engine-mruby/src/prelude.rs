@@ -5,9 +5,11 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 23] = [
+const SOURCES: [(&CStr, &str); 25] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
+    (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
+    (c"foolsgold/missing.rb", include_str!("../ruby/missing.rb")),
     (c"foolsgold/kernel.rb", include_str!("../ruby/kernel.rb")),
     (c"foolsgold/process.rb", include_str!("../ruby/process.rb")),
     (c"foolsgold/mutex.rb", include_str!("../ruby/mutex.rb")),

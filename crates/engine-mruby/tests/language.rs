@@ -120,3 +120,23 @@ fn files_are_required_once_and_know_their_place() {
     let answer = support::wait(engine::Engine::call(&*engine, get("/")));
     assert_eq!(support::read(answer.result.unwrap().body), "[[1], false, \"config.ru\", true]");
 }
+
+#[test]
+fn what_is_missing_says_so_and_what_to_do() {
+    for code in ["'abc'.match?('b')", "'abc' =~ 1", "Regexp.new('a')", "Thread.new { }", "fork", "URI.parse('a')", "Dir.glob('*')"] {
+        let message = eval(&format!("begin; {code}; rescue Exception => e; e.message; end"));
+        assert!(message.contains("--engine ruby"), "{code}: {message}");
+    }
+    assert_eq!(eval("begin; Object.new.nothing_of_that_name; rescue NoMethodError => e; e.message.include?('nothing_of_that_name') && !e.message.include?('engine'); end"), "true");
+    assert_eq!(eval("ghost = Class.new { def method_missing(name, *args); [name, args]; end }; ghost.new.match(1)"), "[:match, [1]]");
+    assert_eq!(eval("nil.foo rescue $!.class"), "NoMethodError");
+}
+
+#[test]
+fn small_core_methods_answer_as_in_cruby() {
+    assert_eq!(eval("[4.even?, 3.odd?, 12.gcd(18), 4.lcm(6), 255.bit_length, -1.bit_length, 7.fdiv(2), :abc.start_with?('a')]"),
+        "[true, true, 6, 12, 8, 0, 3.5, true]");
+    assert_eq!(eval("[[1, 2, 4, 5].slice_when { |a, b| b != a + 1 }.to_a, [3, 1, 2].sort_by! { |x| -x }, { a: 1 }.assoc(:a), { a: 1 }.rassoc(1)]"),
+        "[[[1, 2], [4, 5]], [3, 2, 1], [:a, 1], [:a, 1]]");
+    assert_eq!(eval("['ä'.ascii_only?, 'a'.ascii_only?, 'a'.force_encoding('x'), 1.public_send(:+, 2)]"), "[false, true, \"a\", 3]");
+}
