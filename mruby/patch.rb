@@ -1,7 +1,10 @@
 # Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby; and
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
-# and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide.
+# and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
+# and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets.
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
+
+require_relative "patch_parser"
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -60,6 +63,13 @@ CHANGES = {
      "  }\n" \
      "  return (uint32_t)(hash ^ (hash >> 32));\n" \
      "#endif\n"],
+    # An integer of more than 64 bits ends where its digits end, not where they were found to be too many.
+    ["trailingbad(str, p, pend)) goto bad;\n      return mrb_bint_new_str",
+     "trailingbad(str, p3, pend)) goto bad;\n      return mrb_bint_new_str"],
+    # The smallest of 64 bits is that only when no digit follows.
+    ["if (sign == 0 && MRB_INT_MAX - n == c - 1) {\n        n = MRB_INT_MIN;\n        sign = 1;\n",
+     "if (sign == 0 && MRB_INT_MAX - n == c - 1 && p + 1 == pend) {\n" \
+     "        n = MRB_INT_MIN;\n        sign = 1;\n        p++;\n"],
   ],
   # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
   "src/readfloat.c" => [
@@ -76,6 +86,9 @@ CHANGES = {
      "  }\n"],
     ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
   ],
+  # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
+  "mrbgems/mruby-compiler/core/parse.y" => INTERPOLATION + COMMAND + GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => INTERPOLATION + COMMAND + GENERATED,
 }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }

@@ -236,3 +236,23 @@ fn a_stale_socket_file_is_replaced_and_a_live_one_is_not() {
     assert!(said.contains("gold.sock"), "{said}");
     assert_eq!(Client::unix(&socket).get("/").text(), "1", "the first one goes on");
 }
+
+#[test]
+fn a_client_that_has_said_all_and_shuts_its_side_gets_its_answer() {
+    let server = echo();
+    let requests = [
+        "GET / HTTP/1.0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+    ];
+    for request in requests {
+        for round in 0..20 {
+            let mut client = server.client();
+            client.send(request).unwrap();
+            client.end_sending();
+            assert_eq!(client.reply().unwrap().status, 200, "round {round} of {request:?}");
+            assert_eq!(client.rest().unwrap(), b"", "and then the connection ends");
+        }
+    }
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::answer::{self, Page, Template};
+use crate::nginx;
 use crate::options::Options;
 use crate::process::{PATIENCE, Process, until};
 use crate::report::Record;
@@ -14,9 +15,11 @@ use crate::report::Record;
 pub const FOOLSGOLD: &str = "foolsgold";
 pub const BARE: &str = "bare-hyper";
 pub const THIN: &str = "thin-16";
+/// The same behind nginx, which is how sixteen Thins are used.
+pub const THIN_NGINX: &str = "thin-16-nginx";
 /// Puma twice, since its best setting depends on the load; the report compares with the better one.
 pub const PUMAS: [&str; 2] = ["puma-cluster", "puma-threads"];
-const ALL: [&str; 5] = [FOOLSGOLD, BARE, THIN, PUMAS[0], PUMAS[1]];
+const ALL: [&str; 6] = [FOOLSGOLD, BARE, THIN, THIN_NGINX, PUMAS[0], PUMAS[1]];
 
 /// The original had sixteen of each.
 const SERVERS: usize = 16;
@@ -89,7 +92,8 @@ fn absent(name: &str, options: &Options) -> Option<String> {
     match name {
         FOOLSGOLD if !options.foolsgold.is_file() => Some("cargo build --release -p server".into()),
         BARE if !options.bare.is_file() => Some("cargo build --release -p bench-fools-gold".into()),
-        THIN if !runs("thin", "--version") => Some("apt install thin, or gem install thin".into()),
+        THIN | THIN_NGINX if !runs("thin", "--version") => Some("apt install thin, or gem install thin".into()),
+        THIN_NGINX if !runs("nginx", "-v") => Some("apt install nginx-light".into()),
         "puma-cluster" | "puma-threads" if !runs("puma", "--version") => {
             Some("apt install puma, or gem install puma".into())
         }
@@ -98,21 +102,33 @@ fn absent(name: &str, options: &Options) -> Option<String> {
 }
 
 fn start(name: &'static str, options: &Options, template: &Template, folder: &Path) -> Result<Running, String> {
-    let count = if name == THIN { SERVERS } else { 1 };
-    let ports = free_ports(count)?;
-    let mut processes = Vec::with_capacity(count);
+    let count = if name == THIN || name == THIN_NGINX { SERVERS } else { 1 };
+    let mut ports = free_ports(count)?;
+    let mut processes = Vec::with_capacity(count + 1);
     for port in &ports {
         let command = command(name, *port, options, folder);
         processes.push(Process::start(command, &folder.join(format!("{name}-{port}.log")))?);
     }
     for (port, process) in ports.iter().zip(&mut processes) {
-        let up = until(PATIENCE, || process.has_ended() || TcpStream::connect(("127.0.0.1", *port)).is_ok());
-        if !up || process.has_ended() {
-            return Err(format!("{name} did not start; see its log in {}", folder.display()));
-        }
+        await_port(name, *port, process, folder)?;
+    }
+    if name == THIN_NGINX {
+        let (port, mut process) = nginx::start(&ports, free_ports(1)?[0], folder)?;
+        await_port(name, port, &mut process, folder)?;
+        // The proxy ends first, before what it stands for.
+        processes.insert(0, process);
+        ports = vec![port];
     }
     let counts_all = name == FOOLSGOLD || name == "puma-threads";
     Ok(Running { name, ports, counts_all, template: template.clone(), processes })
+}
+
+fn await_port(name: &str, port: u16, process: &mut Process, folder: &Path) -> Result<(), String> {
+    let up = until(PATIENCE, || process.has_ended() || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    if !up || process.has_ended() {
+        return Err(format!("{name} did not start; see its log in {}", folder.display()));
+    }
+    Ok(())
 }
 
 fn command(name: &str, port: u16, options: &Options, folder: &Path) -> Command {
@@ -121,7 +137,7 @@ fn command(name: &str, port: u16, options: &Options, folder: &Path) -> Command {
     let (program, words): (&Path, Vec<&str>) = match name {
         FOOLSGOLD => (&options.foolsgold, vec!["-t", "16", "-e", "production", "--access-log", "off", "-b", &address]),
         BARE => (&options.bare, vec![]),
-        THIN => (Path::new("thin"), vec!["-q", "-e", "production", "-a", "127.0.0.1"]),
+        THIN | THIN_NGINX => (Path::new("thin"), vec!["-q", "-e", "production", "-a", "127.0.0.1"]),
         "puma-cluster" => {
             (Path::new("puma"), vec!["-e", "production", "-w", "2", "-t", "5:5", "--preload", "-b", &address])
         }
@@ -132,11 +148,12 @@ fn command(name: &str, port: u16, options: &Options, folder: &Path) -> Command {
     match name {
         FOOLSGOLD => command.arg(options.app.join("config.ru")),
         BARE => command.arg(format!("127.0.0.1:{port}")).arg(folder.join("page.html")),
-        THIN => command.arg("-l").arg(folder.join(format!("thin-{port}.own.log"))).arg("-R").arg(twin).args([
-            "-p",
-            &port.to_string(),
-            "start",
-        ]),
+        THIN | THIN_NGINX => command
+            .arg("-l")
+            .arg(folder.join(format!("thin-{port}.own.log")))
+            .arg("-R")
+            .arg(twin)
+            .args(["-p", &port.to_string(), "start"]),
         _ => command.arg("--no-config").arg(twin),
     };
     command

@@ -6,6 +6,7 @@ mod answer;
 mod contender;
 mod load;
 mod machine;
+mod nginx;
 mod options;
 mod process;
 mod report;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::contender::{BARE, FOOLSGOLD, Missing, PUMAS, THIN};
+use crate::contender::{BARE, FOOLSGOLD, Missing, PUMAS, THIN, THIN_NGINX};
 use crate::load::{Mode, Sample};
 use crate::machine::Machine;
 use crate::stats::{median, range};
@@ -62,7 +62,7 @@ impl Record {
         }
         for (at, mode) in self.modes.iter().enumerate() {
             let _ = writeln!(text, "\n{}", mode.in_words());
-            let _ = writeln!(text, "  {:<14}{:>26}{:>24}{:>24}", "", "requests/s (min..max)", "p50 ms", "p99 ms");
+            let _ = writeln!(text, "  {:<15}{:>26}{:>24}{:>24}", "", "requests/s (min..max)", "p50 ms", "p99 ms");
             for (_, name) in self.samples.keys().filter(|(mode, _)| *mode == at) {
                 let _ = writeln!(text, "  {}", self.row(at, name));
             }
@@ -74,14 +74,14 @@ impl Record {
     fn row(&self, mode: usize, name: &'static str) -> String {
         let samples = &self.samples[&(mode, name)];
         if let Some(error) = samples.iter().flat_map(|sample| &sample.errors).next() {
-            return format!("{name:<14} DISQUALIFIED: {error}");
+            return format!("{name:<15} DISQUALIFIED: {error}");
         }
         let cell = |of: Of, digits: usize| {
             let numbers: Vec<f64> = samples.iter().map(of).collect();
             let (low, high) = range(&numbers).unwrap_or((f64::NAN, f64::NAN));
             format!("{:.digits$} ({low:.digits$}..{high:.digits$})", median(&numbers).unwrap_or(f64::NAN))
         };
-        format!("{name:<14}{:>26}{:>24}{:>24}", cell(PER_SECOND, 0), cell(P50, 2), cell(P99, 2))
+        format!("{name:<15}{:>26}{:>24}{:>24}", cell(PER_SECOND, 0), cell(P50, 2), cell(P99, 2))
     }
 
     /// The median, unless a sample was disqualified or there is none.
@@ -114,11 +114,13 @@ impl Record {
                 let (sign, word) = (if at_least { ">=" } else { "<=" }, if reached { "reached" } else { "MISSED" });
                 format!("   goal {sign} {bound}: {word}")
             });
-            let _ = writeln!(text, "  {:<34}{ratio:>8.2}{verdict}", format!("foolsgold / {other}, {what}"));
+            let _ = writeln!(text, "  {:<38}{ratio:>8.2}{verdict}", format!("foolsgold / {other}, {what}"));
         };
         let puma = self.best_puma(mode);
         line(Some(THIN), PER_SECOND, "requests/s", kept.then_some((true, 6.0)));
         line(Some(THIN), P99, "p99", kept.then_some((false, 0.2)));
+        line(Some(THIN_NGINX), PER_SECOND, "requests/s", kept.then_some((true, 6.0)));
+        line(Some(THIN_NGINX), P99, "p99", kept.then_some((false, 0.2)));
         line(puma, PER_SECOND, "requests/s", kept.then_some((true, 4.0)));
         line(puma, P99, "p99", None);
         line(Some(BARE), PER_SECOND, "requests/s", Some((true, if kept { 0.6 } else { 0.9 })));

@@ -18,7 +18,8 @@ class BasicObject
 
   def method_missing(name, *args, &block)
     if ::FoolsGold::ABSENT_METHODS[name]
-      ::Kernel.raise ::NoMethodError.new("undefined method '#{name}' for #{::FoolsGold.class_of(self)}: #{::FoolsGold::HINT}", name)
+      whom = ::FoolsGold.class_of(self)
+      ::Kernel.raise ::NoMethodError.new("undefined method '#{name}' for #{whom}: #{::FoolsGold::HINT}", name)
     end
     __method_missing(name, *args, &block)
   end

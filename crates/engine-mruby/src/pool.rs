@@ -18,8 +18,9 @@ use crate::interpreter::{Interpreter, Place, Step};
 use crate::job::Job;
 use crate::watchdog::Watchdog;
 
-/// Answers that are expected to take longer than this go to a runner at once: a wake-up costs a tenth of it.
-const SHORT: Duration = Duration::from_micros(200);
+/// Answers that are expected to take longer than this go to a runner at once. Below it, waking another thread would
+/// cost a good part of the answer; above it, what is ready on the same I/O thread would wait for a sum of such answers.
+const SHORT: Duration = Duration::from_micros(50);
 /// One request counts at most this much: beyond a tick it has left the I/O thread anyway, and on a busy machine a short
 /// one can look long because the processor was taken away from it.
 const LONGEST: Duration = Duration::from_millis(2);

@@ -99,8 +99,7 @@ impl Vm {
 
     fn load(&self, source: &str, name: &CStr) -> Result<(), Box<AppError>> {
         // SAFETY: pointer and length are those of `source`; the name ends in NUL.
-        let ended =
-            unsafe { sys::fg_vm_load(self.vm.as_ptr(), source.as_ptr().cast(), source.len(), name.as_ptr()) };
+        let ended = unsafe { sys::fg_vm_load(self.vm.as_ptr(), source.as_ptr().cast(), source.len(), name.as_ptr()) };
         self.loaded(ended)
     }
 

@@ -123,20 +123,99 @@ fn files_are_required_once_and_know_their_place() {
 
 #[test]
 fn what_is_missing_says_so_and_what_to_do() {
-    for code in ["'abc'.match?('b')", "'abc' =~ 1", "Regexp.new('a')", "Thread.new { }", "fork", "URI.parse('a')", "Dir.glob('*')"] {
+    for code in [
+        "'abc'.match?('b')",
+        "'abc' =~ 1",
+        "Regexp.new('a')",
+        "Thread.new { }",
+        "fork",
+        "URI.parse('a')",
+        "Dir.glob('*')",
+    ] {
         let message = eval(&format!("begin; {code}; rescue Exception => e; e.message; end"));
         assert!(message.contains("--engine ruby"), "{code}: {message}");
     }
-    assert_eq!(eval("begin; Object.new.nothing_of_that_name; rescue NoMethodError => e; e.message.include?('nothing_of_that_name') && !e.message.include?('engine'); end"), "true");
-    assert_eq!(eval("ghost = Class.new { def method_missing(name, *args); [name, args]; end }; ghost.new.match(1)"), "[:match, [1]]");
+    assert_eq!(
+        eval(
+            "begin; Object.new.nothing_of_that_name; rescue NoMethodError => e; \
+             e.message.include?('nothing_of_that_name') && !e.message.include?('engine'); end"
+        ),
+        "true"
+    );
+    assert_eq!(
+        eval("ghost = Class.new { def method_missing(name, *args); [name, args]; end }; ghost.new.match(1)"),
+        "[:match, [1]]"
+    );
     assert_eq!(eval("nil.foo rescue $!.class"), "NoMethodError");
 }
 
 #[test]
 fn small_core_methods_answer_as_in_cruby() {
-    assert_eq!(eval("[4.even?, 3.odd?, 12.gcd(18), 4.lcm(6), 255.bit_length, -1.bit_length, 7.fdiv(2), :abc.start_with?('a')]"),
-        "[true, true, 6, 12, 8, 0, 3.5, true]");
-    assert_eq!(eval("[[1, 2, 4, 5].slice_when { |a, b| b != a + 1 }.to_a, [3, 1, 2].sort_by! { |x| -x }, { a: 1 }.assoc(:a), { a: 1 }.rassoc(1)]"),
-        "[[[1, 2], [4, 5]], [3, 2, 1], [:a, 1], [:a, 1]]");
-    assert_eq!(eval("['ä'.ascii_only?, 'a'.ascii_only?, 'a'.force_encoding('x'), 1.public_send(:+, 2)]"), "[false, true, \"a\", 3]");
+    assert_eq!(
+        eval(
+            "[4.even?, 3.odd?, 12.gcd(18), 4.lcm(6), 255.bit_length, -1.bit_length, 7.fdiv(2), :abc.start_with?('a')]"
+        ),
+        "[true, true, 6, 12, 8, 0, 3.5, true]"
+    );
+    assert_eq!(
+        eval(
+            "[[1, 2, 4, 5].slice_when { |a, b| b != a + 1 }.to_a, [3, 1, 2].sort_by! { |x| -x }, \
+             { a: 1 }.assoc(:a), { a: 1 }.rassoc(1)]"
+        ),
+        "[[[1, 2], [4, 5]], [3, 2, 1], [:a, 1], [:a, 1]]"
+    );
+    assert_eq!(
+        eval("['ä'.ascii_only?, 'a'.ascii_only?, 'a'.force_encoding('x'), 1.public_send(:+, 2)]"),
+        "[false, true, \"a\", 3]"
+    );
+}
+
+#[test]
+fn a_do_belongs_to_the_same_call_as_in_cruby() {
+    const CALLS: &str = "def outer(*args) = block_given? ? [:outer, args, yield(1)] : [:outer, args]\n\
+                         def inner(*args) = block_given? ? [:inner, args, yield(2)] : [:inner, args]\n";
+    let check = |code: &str, expected: &str| assert_eq!(eval(&format!("{CALLS}{code}")), expected, "{code}");
+    // After an interpolation, in the braces of a command's argument.
+    check(
+        "outer lambda { |x|\n a = \"x#{x}\"\n r = []\n [1].each do |k|\n r << a + k.to_s\n end\n r }.call(5)",
+        "[:outer, [[\"x51\"]]]",
+    );
+    check("outer ->(x) { \"#{\"#{x}\"}\"; [3].map do |k| k end }.call(1)", "[:outer, [[3]]]");
+    check(
+        "outer lambda { |x| a = <<~T\n y #{x}\nT\n [3].map do |k| a + k.to_s end }.call(1)",
+        "[:outer, [[\"y 1\\n3\"]]]",
+    );
+    check("outer \"#{[1].map do |k| k end}\" do |x| x end", "[:outer, [\"[1]\"], 1]");
+    check("outer a: \"#{1}\" do |x| x end", "[:outer, [{:a=>\"1\"}], 1]");
+    check("n = 0; while n < \"#{3}\".to_i do n += 1 end; n", "3");
+    check("n = 0; until [1].any? { |k| \"#{k}\"; [2].each do |z| z end; n > 2 } do n += 1 end; n", "3");
+    // After a command in braces or brackets, and after a bracket that begins a command's arguments.
+    check("outer inner { inner 5 } do |x| x end", "[:outer, [[:inner, [], [:inner, [5]]]], 1]");
+    check("outer inner(inner 5) do |x| x end", "[:outer, [[:inner, [[:inner, [5]]]]], 1]");
+    check("outer [inner do |x| x end]", "[:outer, [[[:inner, [], 2]]]]");
+    check("outer [1, 2] do |x| x end", "[:outer, [[1, 2]], 1]");
+    check("outer (1) do |x| x end", "[:outer, [1], 1]");
+    check("outer inner(-> (x) { }.class, inner do |x| x end)", "[:outer, [[:inner, [Proc, [:inner, [], 2]]]]]");
+    check("outer -> x { inner x }.call(7) do |x| x end", "[:outer, [[:inner, [7]]], 1]");
+}
+
+#[test]
+fn integers_of_any_size_are_read_whole() {
+    assert_eq!(
+        eval("[Integer('12345678901234567890'), Integer('-12345678901234567890'), '9223372036854775808'.to_i]"),
+        "[12345678901234567890, -12345678901234567890, 9223372036854775808]"
+    );
+    assert_eq!(
+        eval(
+            "[Integer('-9223372036854775808'), '-92233720368547758081'.to_i, \
+             (Integer('12345678901234567890x') rescue 0)]"
+        ),
+        "[-9223372036854775808, -92233720368547758081, 0]"
+    );
+    assert_eq!(eval("JSON.generate(JSON.parse('[12345678901234567890]'))"), "\"[12345678901234567890]\"");
+}
+
+#[test]
+fn unescaping_html_keeps_bytes_that_are_no_text() {
+    assert_eq!(eval("CGI.unescapeHTML(\"&lt;\\xc8i&gt;\").bytes"), "[60, 200, 105, 62]");
 }

@@ -16,12 +16,10 @@ fn a_lambda_answers() {
 
 #[test]
 fn the_environment_has_the_request() {
-    let app = app(
-        "run ->(env) {
+    let app = app("run ->(env) {
            shown = env.reject { |k, _| k == 'rack.errors' || k == 'rack.input' || k.start_with?('fools') }
            [200, {}, [shown.to_a.sort.map { |k, v| \"#{k}=#{v.inspect}\" }.join(\"\\n\")]]
-         }",
-    );
+         }");
     let mut request = get("/a/b?c=d");
     request.headers.append(HeaderName::from_static("host"), HeaderValue::from_static("example.org:81"));
     request.headers.append(HeaderName::from_static("x-a"), HeaderValue::from_static("1"));
@@ -42,12 +40,10 @@ fn the_environment_has_the_request() {
 
 #[test]
 fn the_body_of_the_request_is_read_as_an_io() {
-    let app = app(
-        "run ->(env) {
+    let app = app("run ->(env) {
            i = env['rack.input']; a = i.gets; b = i.read(3); c = i.read; i.rewind
            [200, {}, [[a, b, c, i.read(4), i.read(100), i.read(1), i.read].inspect]]
-         }",
-    );
+         }");
     let mut request = get("/");
     request.input = Input::Memory("line one\nabcdef".into());
     assert_eq!(app.got(request).body, "[\"line one\\n\", \"abc\", \"def\", \"line\", \" one\\nabcdef\", nil, \"\"]");

@@ -1,4 +1,5 @@
-//! A bounded stream of bytes from one side to another, usable from a thread that may block and from a task that may not.
+//! A bounded stream of bytes from one side to another, usable from a thread that may block and from a task that may
+//! not.
 //! Back-pressure is by bytes: a sink that is ahead of its source by the capacity waits.
 
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! The global queue: idle workers on one side, waiting jobs on the other, never both.
 //!
 //! First come, first served. A job never waits while a worker is idle, and a worker is never idle while a job waits:
-//! both sides change under one lock, so there is no moment between looking and parking in which a wake-up could be lost.
-//! The worker used last is used first, since its memory is still in the processor's cache.
+//! both sides change under one lock, so there is no moment between looking and parking in which a wake-up could be
+//! lost. The worker used last is used first, since its memory is still in the processor's cache.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

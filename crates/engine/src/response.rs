@@ -73,7 +73,7 @@ impl ResponseHead {
     /// Takes one header. A value with line feeds is several values (the Rack 2 way). Names that begin with `rack.`
     /// are for the server and never sent; names that HTTP keeps for one hop are the front's business and dropped.
     pub fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeadError> {
-        if name.starts_with(b"rack.") {
+        if name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"rack.")) {
             return Ok(());
         }
         let name = HeaderName::from_bytes(name).map_err(|_| {
@@ -93,7 +93,9 @@ impl ResponseHead {
 fn check_value(name: &HeaderName, value: &[u8]) -> Result<HeaderValue, HeadError> {
     HeaderValue::from_bytes(value.trim_ascii()).map_err(|_| {
         let shown = String::from_utf8_lossy(value).escape_debug().to_string();
-        HeadError(format!("header {name} has the value \"{shown}\", with a character that RFC 9110 section 5.5 forbids"))
+        HeadError(format!(
+            "header {name} has the value \"{shown}\", with a character that RFC 9110 section 5.5 forbids"
+        ))
     })
 }
 
@@ -110,4 +112,20 @@ pub struct Response {
     pub head: ResponseHead,
     /// The body.
     pub body: Body,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_for_the_server_is_not_sent_however_it_is_written() {
+        let mut head = ResponseHead::default();
+        for name in [&b"rack.hijack"[..], b"RACK.hijack", b"Rack.", b"Transfer-Encoding"] {
+            assert_eq!(head.add(name, b"x"), Ok(()));
+        }
+        assert!(head.headers.is_empty(), "{head:?}");
+        assert_eq!(head.add(b"rack", b"x"), Ok(()));
+        assert_eq!(head.headers.len(), 1);
+    }
 }

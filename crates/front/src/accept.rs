@@ -80,16 +80,13 @@ pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits:
         }
     }
     empty_backlog(&door, lanes, &common, &permits, &guard).await;
+    // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
+    drop(door);
+    drop(guard);
 }
 
 /// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are permits.
-async fn empty_backlog(
-    door: &Door,
-    lanes: &Lanes,
-    common: &Arc<Common>,
-    permits: &Arc<Semaphore>,
-    guard: &Guard,
-) {
+async fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, permits: &Arc<Semaphore>, guard: &Guard) {
     while let Ok(permit) = permits.clone().try_acquire_owned() {
         let accepted = poll_fn(|cx| match door.poll_accept(cx) {
             Poll::Ready(accepted) => Poll::Ready(Some(accepted)),

@@ -6,8 +6,8 @@ use http::StatusCode;
 
 use crate::limits::Limits;
 
-/// hyper refuses longer targets, without a page; so we do, with one.
-const TARGET_BYTES: usize = 65_000;
+/// hyper refuses targets of a little more, without a page; so we do, with one, when the whole line is longer than this.
+const LINE_BYTES: usize = 65_000;
 
 /// What the bytes at the front of a connection are.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,12 +53,16 @@ pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
 
 fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, Refusal> {
     let Some((line, mut at)) = next_line(bytes, 0)? else {
-        return if bytes.len() > limits.header_bytes.min(TARGET_BYTES) {
+        // The last byte may be the carriage return.
+        return if bytes.len() > limits.header_bytes.min(LINE_BYTES + 1) {
             refuse(StatusCode::URI_TOO_LONG, "the request line is too long")
         } else {
             Ok(None)
         };
     };
+    if line.len() > LINE_BYTES {
+        return refuse(StatusCode::URI_TOO_LONG, "the request line is too long");
+    }
     let version = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
@@ -75,6 +79,10 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, R
         };
         at = next;
         if line.is_empty() {
+            // The empty line counts as well, or a head would pass only when its last bytes come together.
+            if at > limits.header_bytes {
+                return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long");
+            }
             break;
         }
         count += 1;
@@ -123,9 +131,6 @@ fn request_line(line: &[u8]) -> Result<Version, Refusal> {
         }
         _ => return bad("the request line does not end in a version"),
     };
-    if target.len() > TARGET_BYTES {
-        return refuse(StatusCode::URI_TOO_LONG, "the target is too long");
-    }
     check_target(method, target)?;
     Ok(version)
 }

@@ -79,3 +79,24 @@ fn hosts_are_names_or_addresses_with_a_port() {
         assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n")), wanted, "{host}");
     }
 }
+
+#[test]
+fn a_limit_is_the_same_however_the_bytes_arrive() {
+    let head = "GET / HTTP/1.0\r\nA: b\r\n\r\n";
+    for (header_bytes, is_enough) in [(head.len(), true), (head.len() - 1, false), (head.len() - 2, false)] {
+        let limits = Limits { header_bytes, ..limits() };
+        let is_refused = |end: usize| matches!(scan(&head.as_bytes()[..end], &limits), Scan::Refused(_));
+        assert_eq!(is_refused(head.len()), !is_enough, "{header_bytes}");
+        assert!(is_enough || !(0..=header_bytes).any(is_refused), "{header_bytes}");
+        assert!(is_enough || (header_bytes + 1..=head.len()).all(is_refused), "{header_bytes}");
+    }
+    for (spare, is_enough) in [(0, true), (1, false)] {
+        let limits = Limits { header_bytes: 1 << 20, ..limits() };
+        let line = format!("GET /{} HTTP/1.0", "a".repeat(LINE_BYTES - 14 + spare));
+        let head = format!("{line}\r\n\r\n");
+        for end in [line.len() + 1, head.len()] {
+            let is_refused = matches!(scan(&head.as_bytes()[..end], &limits), Scan::Refused(_));
+            assert_eq!(is_refused, !is_enough, "{end} of {spare} too many");
+        }
+    }
+}

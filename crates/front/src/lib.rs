@@ -7,6 +7,9 @@ mod alarm;
 mod chunks;
 mod connection;
 mod drain;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod head;
 mod intake;
 mod lanes;

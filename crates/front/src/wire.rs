@@ -28,6 +28,8 @@ const AHEAD_BYTES: usize = 32 * 1024;
 const KEPT_BYTES: usize = 4 * 1024;
 /// While draining, how long a connection that was just opened may still bring its first request.
 const FRESH_TIME: Duration = Duration::from_secs(1);
+/// A client that has closed its side may only have said all it had to say: for so long its request goes on.
+const HALF_CLOSED_TIME: Duration = Duration::from_millis(100);
 
 thread_local! {
     /// Where sockets are read to before it is known whose bytes they are: one per thread instead of per connection.
@@ -52,6 +54,8 @@ pub(crate) struct Wire {
     waiting: Waiting,
     since: Instant,
     is_ended: bool,
+    /// Since when a request goes on whose client has closed its side.
+    half_closed: Option<Instant>,
     pub(crate) refusal: Option<Refusal>,
     alarm: Alarm,
     /// Since when the client takes nothing.
@@ -84,6 +88,7 @@ impl Wire {
             waiting: Waiting::First,
             since: Instant::now(),
             is_ended: false,
+            half_closed: None,
             refusal: None,
             alarm: Alarm::default(),
             stalled: None,
@@ -126,7 +131,7 @@ impl Wire {
             }
             let has_more = self.start < self.held.len();
             if self.is_ended && !(has_more && self.link.is_busy()) {
-                return Poll::Ready(Ok(()));
+                return if self.hides_end(cx) { Poll::Pending } else { Poll::Ready(Ok(())) };
             }
             if self.is_ended || (self.link.is_busy() && self.held.len() - self.start >= AHEAD_BYTES) {
                 return self.pending(cx);
@@ -137,6 +142,16 @@ impl Wire {
                 Poll::Pending => return self.pending(cx),
             }
         }
+    }
+
+    /// Whether hyper must not see the end yet: it would drop the request, whose answer may be wanted.
+    fn hides_end(&mut self, cx: &mut Context<'_>) -> bool {
+        if !self.link.is_busy() || self.allowed > 0 || self.chunks.is_some() {
+            return false;
+        }
+        self.link.set_wakes_at_end(true);
+        let since = *self.half_closed.get_or_insert_with(Instant::now);
+        !self.alarm.is_over(cx, since + HALF_CLOSED_TIME)
     }
 
     /// Gives hyper what it may have; whether that was anything.

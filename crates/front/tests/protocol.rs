@@ -511,8 +511,9 @@ fn several_listeners_serve_over_unix_sockets_too() {
     let stop = front::Stop::new();
     let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote)))));
     let lanes = front::Lanes::start(1).unwrap();
-    let serving = front::serve(listeners, &lanes, kept.engine.clone(), Arc::new(settings()), stop.clone());
-    let serving = runtime.spawn(serving);
+    let (engine, ending) = (kept.engine.clone(), stop.clone());
+    let serving =
+        runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();

@@ -98,11 +98,7 @@ const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> 
     Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: false, run }
 }
 
-const fn method(
-    owner: &'static CStr,
-    name: &'static CStr,
-    run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
-) -> Native {
+const fn method(owner: &'static CStr, name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
     Native { owner, name, method: true, receiver: true, json: false, run }
 }
 

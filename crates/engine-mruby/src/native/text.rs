@@ -28,8 +28,14 @@ pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// CGI.unescapeHTML
 pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let text = arg(args, 0).text()?;
-    Ok(Value::Str(html_escape::decode_html_entities(&text).into_owned().into_bytes()))
+    let bytes = arg(args, 0).bytes()?;
+    let mut out = Vec::with_capacity(bytes.len());
+    // Bytes that are no UTF-8 stay as they are, as in CRuby.
+    for chunk in bytes.utf8_chunks() {
+        out.extend_from_slice(html_escape::decode_html_entities(chunk.valid()).as_bytes());
+        out.extend_from_slice(chunk.invalid());
+    }
+    Ok(Value::Str(out))
 }
 
 /// CGI.escape: a space is a plus sign.

@@ -1,0 +1,48 @@
+//! What the fuzz targets see of this crate: the two readers of raw bytes, without the types that are its own business.
+//! Only there with the feature `fuzzing`, and no promise to anybody.
+
+use crate::chunks::Chunks;
+use crate::head::{Framing, Scan, scan};
+use crate::limits::Limits;
+
+/// What a head was found to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Scanned {
+    /// More bytes are needed.
+    Partial,
+    /// All there.
+    Whole {
+        /// How long the head is, in bytes.
+        bytes: usize,
+        /// How long its body is, in bytes; `None` when it is chunked.
+        body: Option<u64>,
+    },
+    /// Refused with this status.
+    Refused(u16),
+}
+
+/// Scans a head from its first byte.
+pub fn scan_head(bytes: &[u8], limits: &Limits) -> Scanned {
+    match scan(bytes, limits) {
+        Scan::Partial => Scanned::Partial,
+        Scan::Whole(bytes, Framing::Length(body)) => Scanned::Whole { bytes, body: Some(body) },
+        Scan::Whole(bytes, Framing::Chunked) => Scanned::Whole { bytes, body: None },
+        Scan::Refused(refusal) => Scanned::Refused(refusal.status.as_u16()),
+    }
+}
+
+/// A chunked body on its way in.
+#[derive(Debug)]
+pub struct ChunkedBody(Chunks);
+
+impl ChunkedBody {
+    /// At its beginning; its trailers may have so many bytes.
+    pub fn new(trailer_bytes: usize) -> ChunkedBody {
+        ChunkedBody(Chunks::new(trailer_bytes))
+    }
+
+    /// How many of these bytes are the body's, and whether it is complete; `None` when it is malformed.
+    pub fn feed(&mut self, bytes: &[u8]) -> Option<(usize, bool)> {
+        self.0.feed(bytes).ok().map(|fed| (fed.bytes, fed.is_done))
+    }
+}

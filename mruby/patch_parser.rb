@@ -1,0 +1,57 @@
+# What patch.rb changes in mruby's parser, so that it knows whose a `do` is: in the grammar, and in the same way in what
+# bison made of it, since no bison is needed to build mruby.
+
+# The `}` of an interpolation takes one bit off two stacks, which say whose a `do` is: that of a `while`, that of a
+# command called without parentheses, or that of the call before it. `#{` put none on, so the bit was that of the
+# braces around the string. Both stacks begin anew inside, and afterwards are as they were before.
+INTERPOLATION = [
+  ["  node *n = cons((node*)p->lex_strterm, p->parsing_heredoc);\n  p->lex_strterm = NULL;\n",
+   "  node *n = cons((node*)p->lex_strterm, p->parsing_heredoc);\n" \
+   "  n = cons(n, cons(nint(p->cond_stack), nint(p->cmdarg_stack)));\n" \
+   "  p->cond_stack = p->cmdarg_stack = 0;\n" \
+   "  p->lex_strterm = NULL;\n"],
+  ["  p->lex_strterm = (parser_lex_strterm*)n->car;\n  p->parsing_heredoc = n->cdr;\n",
+   "  node *before = n->cdr;\n" \
+   "  p->cond_stack = (stack_type)intn(before->car);\n" \
+   "  p->cmdarg_stack = (stack_type)intn(before->cdr);\n" \
+   "  cons_free(before);\n" \
+   "  before = n->car;\n" \
+   "  cons_free(n);\n" \
+   "  n = before;\n" \
+   "  p->lex_strterm = (parser_lex_strterm*)n->car;\n  p->parsing_heredoc = n->cdr;\n"],
+].freeze
+
+# The parser decides with one token in hand. When the arguments of a command begin with a bracket, that has put its bit
+# on already, below the one of the command; when a bracket ends them, it has taken its bit off already, before all is
+# set back as it was at their begin; the brace of a lambda may have come or not. Each is put right where it happens.
+COMMAND = [
+  ["#define CMDARG_P() ",
+   "#define FG_OPENS(c) ((c) == '(' || (c) == tLPAREN || (c) == tLPAREN_ARG || (c) == '[' || (c) == tLBRACK)\n" \
+   "#define FG_CLOSES(c) ((c) == ')' || (c) == ']' || (c) == '}')\n" \
+   "#define CMDARG_P() "],
+  ["= p->cmdarg_stack;\n                      CMDARG_PUSH(1);\n",
+   "= FG_OPENS(yychar) ? CMDARG_POP() : p->cmdarg_stack;\n" \
+   "                      CMDARG_PUSH(1);\n" \
+   "                      if (FG_OPENS(yychar)) CMDARG_PUSH(0);\n"],
+  ["                      CMDARG_LEXPOP();\n", ""],
+].freeze
+
+# What differs between the grammar and what bison made of it: how a saved stack is written.
+ENDED = "                      if (FG_CLOSES(yychar)) CMDARG_POP();\n" \
+        "                      if (yychar == tLBRACE_ARG) CMDARG_PUSH(0);\n".freeze
+LAMBDA = "yychar == tLAMBEG ? CMDARG_POP() : p->cmdarg_stack;\n".freeze
+GRAMMAR = [
+  ["                      p->cmdarg_stack = $<stack>1;\n                      $$ = $2;\n",
+   "                      p->cmdarg_stack = $<stack>1;\n#{ENDED}                      $$ = $2;\n"],
+  ["                  f_larglist\n                    {\n                      $<stack>$ = p->cmdarg_stack;\n",
+   "                  f_larglist\n                    {\n                      $<stack>$ = #{LAMBDA}"],
+].freeze
+GENERATED = [
+  ["                      p->cmdarg_stack = (yyvsp[-1].stack);\n                      (yyval.nd) = (yyvsp[0].nd);\n",
+   "                      p->cmdarg_stack = (yyvsp[-1].stack);\n" \
+   "#{ENDED}                      (yyval.nd) = (yyvsp[0].nd);\n"],
+  ["#line 2775 \"mrbgems/mruby-compiler/core/parse.y\"\n                    {\n" \
+   "                      (yyval.stack) = p->cmdarg_stack;\n",
+   "#line 2775 \"mrbgems/mruby-compiler/core/parse.y\"\n                    {\n" \
+   "                      (yyval.stack) = #{LAMBDA}"],
+].freeze
