@@ -63,6 +63,24 @@ CHANGES = {
      "  }\n" \
      "  return (uint32_t)(hash ^ (hash >> 32));\n" \
      "#endif\n"],
+    # Searching must not take the product of both lengths: it cannot be interrupted either. Found in the middle of a
+    # character is not found.
+    ["  /* Based on Quick Search algorithm (Boyer-Moore-Horspool algorithm) */\n",
+     "  extern void *memmem(const void*, size_t, const void*, size_t);\n" \
+     "  for (;;) {\n" \
+     "    const char *at = NULL;\n" \
+     "    if (p < pend) at = (const char*)memmem(p, (size_t)(pend - p), s, (size_t)slen);\n" \
+     "    if (at == NULL) return -1;\n" \
+     "    for (; p < at; off++) p += mrb_utf8len(p, pend);\n" \
+     "    if (p == at) return off;\n" \
+     "  }\n"],
+    ["  return mrb_memsearch_qs((const unsigned char*)x0, m, (const unsigned char*)y0, n);\n",
+     "  extern void *memmem(const void*, size_t, const void*, size_t);\n" \
+     "  const unsigned char *at = (const unsigned char*)memmem(y0, (size_t)n, x0, (size_t)m);\n" \
+     "  return at ? (mrb_int)(at - y) : -1;\n"],
+    # A byte that begins no character is one of its own. It had no length, and String#reverse went round for ever.
+    ["  if (len > e - p) return 1;\n  switch (len) {\n  case 1:\n",
+     "  if (len == 0 || len > e - p) return 1;\n  switch (len) {\n  case 1:\n"],
     # An integer of more than 64 bits ends where its digits end, not where they were found to be too many.
     ["trailingbad(str, p, pend)) goto bad;\n      return mrb_bint_new_str",
      "trailingbad(str, p3, pend)) goto bad;\n      return mrb_bint_new_str"],
@@ -70,6 +88,15 @@ CHANGES = {
     ["if (sign == 0 && MRB_INT_MAX - n == c - 1) {\n        n = MRB_INT_MIN;\n        sign = 1;\n",
      "if (sign == 0 && MRB_INT_MAX - n == c - 1 && p + 1 == pend) {\n" \
      "        n = MRB_INT_MIN;\n        sign = 1;\n        p++;\n"],
+  ],
+  # Numbers of more than 79 000 digits: one multiplication of such takes tens of milliseconds and cannot be interrupted;
+  # for twice the digits it takes four times as long.
+  "mrbgems/mruby-bigint/core/bigint.c" => [
+    ["mpz_realloc(mrb_state *mrb, mpz_t *x, size_t size)\n{\n",
+     "mpz_realloc(mrb_state *mrb, mpz_t *x, size_t size)\n{\n" \
+     "  if (size > 262144 / (8 * sizeof(mp_limb))) {\n" \
+     "    mrb_raise(mrb, E_RANGE_ERROR, \"integer has more than 262144 bits\");\n" \
+     "  }\n"],
   ],
   # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
   "src/readfloat.c" => [

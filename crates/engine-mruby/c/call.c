@@ -77,7 +77,9 @@ static int take_pair(mrb_state *mrb, mrb_value name, mrb_value value, void *data
 
 static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
 {
-  struct call *call = mrb_cptr(mrb_proc_cfunc_env_get(mrb, 0));
+  struct call *call = fg_of(mrb)->call;
+  /* Somebody has kept the block and calls it when the headers are long taken. */
+  if (call == NULL) return mrb_nil_value();
   mrb_value name, value = mrb_nil_value();
   (void)self;
   mrb_int count = mrb_get_args(mrb, "o|o", &name, &value);
@@ -85,14 +87,15 @@ static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
     value = RARRAY_PTR(name)[1];
     name = RARRAY_PTR(name)[0];
   }
-  if (!call->bad) take_header(mrb, call, name, value);
+  take_header(mrb, call, name, value);
+  /* Whoever yields the headers may do so for ever. */
+  if (call->bad) mrb_raise(mrb, E_RUNTIME_ERROR, "a header was refused");
   return mrb_nil_value();
 }
 
-static mrb_value block_of(mrb_state *mrb, mrb_func_t function, void *data)
+static mrb_value block_of(mrb_state *mrb, mrb_func_t function)
 {
-  mrb_value pointer = mrb_cptr_value(mrb, data);
-  return mrb_obj_value(mrb_proc_new_cfunc_with_env(mrb, function, 1, &pointer));
+  return mrb_obj_value(mrb_proc_new_cfunc(mrb, function));
 }
 
 static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
@@ -101,7 +104,9 @@ static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
     mrb_hash_foreach(mrb, mrb_hash_ptr(headers), take_pair, call);
   }
   else if (responds(mrb, headers, SYM(mrb, each))) {
-    mrb_funcall_with_block(mrb, headers, SYM(mrb, each), 0, NULL, block_of(mrb, take_yielded, call));
+    fg_of(mrb)->call = call;
+    mrb_funcall_with_block(mrb, headers, SYM(mrb, each), 0, NULL, block_of(mrb, take_yielded));
+    fg_of(mrb)->call = NULL;
   }
   else {
     refuse(mrb, call, "headers are %!v, but must be a Hash or answer each", headers);
@@ -118,10 +123,9 @@ static void put_chunk(mrb_state *mrb, mrb_value chunk)
   if (RSTRING_LEN(chunk) == 0) return;
   switch (fg_host_chunk(fg_of(mrb)->host, RSTRING_PTR(chunk), (size_t)RSTRING_LEN(chunk))) {
   case FG_GONE:
-    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "ClientGone"), "the client went away");
+    mrb_raise(mrb, mrb_class_ptr(fg_of(mrb)->gone_class), "the client went away");
   case FG_LATE:
-    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "RequestTimeout"),
-              "the client read too slowly");
+    mrb_raise(mrb, mrb_class_ptr(fg_of(mrb)->timeout_class), "the response could not be sent in time");
   default: break;
   }
 }
@@ -131,6 +135,7 @@ static mrb_value take_chunk(mrb_state *mrb, mrb_value self)
   mrb_value chunk;
   (void)self;
   mrb_get_args(mrb, "o", &chunk);
+  if (!fg_of(mrb)->streaming) mrb_raise(mrb, mrb_class_get(mrb, "IOError"), "this body has been read already");
   put_chunk(mrb, chunk);
   return mrb_nil_value();
 }
@@ -140,7 +145,7 @@ static mrb_value stream_write(mrb_state *mrb, mrb_value self)
 {
   mrb_value chunk;
   mrb_get_args(mrb, "o", &chunk);
-  if (mrb_test(mrb_iv_get(mrb, self, SYM(mrb, closed)))) {
+  if (!fg_of(mrb)->streaming || mrb_test(mrb_iv_get(mrb, self, SYM(mrb, closed)))) {
     mrb_raise(mrb, mrb_class_get(mrb, "IOError"), "closed stream");
   }
   chunk = mrb_obj_as_string(mrb, chunk);
@@ -151,8 +156,9 @@ static mrb_value stream_write(mrb_state *mrb, mrb_value self)
 /* FoolsGold::Stream#flush → self: what was written goes to the client now. */
 static mrb_value stream_flush(mrb_state *mrb, mrb_value self)
 {
+  if (!fg_of(mrb)->streaming) return self;
   if (!fg_host_flush(fg_of(mrb)->host)) {
-    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "ClientGone"), "the client went away");
+    mrb_raise(mrb, mrb_class_ptr(fg_of(mrb)->gone_class), "the client went away");
   }
   return self;
 }
@@ -176,8 +182,8 @@ static void take_file(mrb_state *mrb, struct call *call, mrb_value body)
 
 static void take_stream(mrb_state *mrb, mrb_value body)
 {
-  struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Stream");
-  mrb_value stream = mrb_obj_new(mrb, klass, 0, NULL);
+  mrb_value stream = mrb_obj_new(mrb, mrb_class_ptr(fg_of(mrb)->stream_class), 0, NULL);
+  fg_of(mrb)->streaming = true;
   mrb_funcall(mrb, body, "call", 1, stream);
 }
 
@@ -190,7 +196,8 @@ static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
     take_array(mrb, mrb_ensure_array_type(mrb, parts));
   }
   else if (responds(mrb, body, SYM(mrb, each))) {
-    mrb_funcall_with_block(mrb, body, SYM(mrb, each), 0, NULL, block_of(mrb, take_chunk, NULL));
+    fg_of(mrb)->streaming = true;
+    mrb_funcall_with_block(mrb, body, SYM(mrb, each), 0, NULL, block_of(mrb, take_chunk));
   }
   else if (responds(mrb, body, SYM(mrb, call))) take_stream(mrb, body);
   else refuse(mrb, call, "the body is %!v, but must answer each or call", body);
@@ -253,20 +260,16 @@ static mrb_value call_body(mrb_state *mrb, void *data)
 static mrb_value finished_body(mrb_state *mrb, void *data)
 {
   struct call *call = data;
-  mrb_value list = mrb_hash_get(mrb, call->env, RARRAY_PTR(fg_of(mrb)->keys)[FG_KEY_FINISHED]);
+  /* Not mrb_hash_get: the application may have given the hash a default. */
+  mrb_value list = mrb_hash_fetch(mrb, call->env, RARRAY_PTR(fg_of(mrb)->keys)[FG_KEY_FINISHED], mrb_nil_value());
   if (!mrb_array_p(list)) return mrb_nil_value();
+  bool answered = mrb_array_p(call->answer);
   for (mrb_int i = RARRAY_LEN(list) - 1; i >= 0; i--) {
-    mrb_value status = mrb_ary_entry(call->answer, 0), headers = mrb_ary_entry(call->answer, 1);
+    mrb_value status = answered ? mrb_ary_entry(call->answer, 0) : mrb_nil_value();
+    mrb_value headers = answered ? mrb_ary_entry(call->answer, 1) : mrb_nil_value();
     mrb_funcall(mrb, mrb_ary_entry(list, i), "call", 4, call->env, status, headers, call->error);
   }
   return mrb_nil_value();
-}
-
-static bool has_finishers(mrb_state *mrb, const struct call *call)
-{
-  if (!mrb_hash_p(call->env)) return false;
-  mrb_value list = mrb_hash_get(mrb, call->env, RARRAY_PTR(fg_of(mrb)->keys)[FG_KEY_FINISHED]);
-  return mrb_array_p(list) && RARRAY_LEN(list) > 0;
 }
 
 int fg_vm_call(fg_vm *vm, const fg_request *request)
@@ -274,14 +277,18 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
   mrb_state *mrb = vm->mrb;
   int arena = mrb_gc_arena_save(mrb);
   mrb_value nil = mrb_nil_value();
+  vm->streaming = false;
+  vm->call = NULL;
   struct call call = {request, false, nil, nil, nil};
   int ended = fg_guard(vm, call_body, &call);
+  vm->call = NULL;
   fg_host_answered(vm->host, ended);
   if (ended == FG_DONE) {
     mrb_gc_protect(mrb, call.env);
     mrb_gc_protect(mrb, call.answer);
   }
-  if (ended == FG_DONE && has_finishers(mrb, &call)) {
+  vm->streaming = false;
+  if (ended == FG_DONE && mrb_hash_p(call.env)) {
     int after = fg_guard(vm, finished_body, &call);
     if (after != FG_RAISED) ended = after;
   }

@@ -92,7 +92,10 @@ typedef struct fg_vm {
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions seen since the script was told to stop */
   struct { mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close; } symbols;
-  mrb_value app, template, keys, kept, shapes, context_class, input_class, counter;
+  mrb_value app, template, keys, kept, shapes, context_class, input_class;
+  mrb_value stream_class, gone_class, timeout_class;
+  bool streaming; /* a body is being read: its stream or block takes bytes */
+  void *call;     /* the call whose headers are being read */
   struct fg_handled *handled;
   size_t handled_count, handled_room;
   mrb_value handled_exceptions;

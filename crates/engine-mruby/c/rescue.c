@@ -104,6 +104,26 @@ static mrb_value current(mrb_state *mrb)
   return mrb_nil_value();
 }
 
+static bool is_waiting(mrb_state *mrb, const struct mrb_context *fiber)
+{
+  for (const struct mrb_context *c = mrb->c; c != NULL; c = c->prev) if (c == fiber) return true;
+  return fiber == mrb->root_c;
+}
+
+/* Fibers that ended in the middle of a clause leave theirs behind; when too many have, only those count on whose
+ * resumption somebody waits. */
+static void forget_fibers(mrb_state *mrb, fg_vm *vm)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < vm->handled_count; i++) {
+    if (!is_waiting(mrb, vm->handled[i].fiber)) continue;
+    vm->handled[kept] = vm->handled[i];
+    mrb_ary_set(mrb, vm->handled_exceptions, (mrb_int)kept, RARRAY_PTR(vm->handled_exceptions)[i]);
+    kept++;
+  }
+  vm->handled_count = kept;
+}
+
 static void on_except(mrb_state *mrb, const mrb_code *pc, int reg, mrb_value exception)
 {
   fg_vm *vm = fg_of(mrb);
@@ -113,6 +133,7 @@ static void on_except(mrb_state *mrb, const mrb_code *pc, int reg, mrb_value exc
   uint32_t begin = (uint32_t)(pc - irep->iseq);
   ptrdiff_t frame = mrb->c->ci - mrb->c->cibase;
   forget_closed(mrb, vm, frame, begin);
+  if (vm->handled_count >= HANDLED_MAX) forget_fibers(mrb, vm);
   if (vm->handled_count >= HANDLED_MAX) return;
   if (vm->handled_count == vm->handled_room) {
     size_t room = vm->handled_room ? vm->handled_room * 2 : 16;

@@ -63,8 +63,8 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
   vm->stops++;
   /* Past the instruction that would run now: `retry` would otherwise find the same place again, for ever. */
   mrb->c->ci->pc = pc + 1;
-  mrb_raise(mrb, mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "RequestTimeout"),
-            "the request took longer than it may");
+  struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
+  mrb_raise(mrb, klass, "the request took longer than it may");
 }
 
 void *fg_vm_alarm(fg_vm *vm)
@@ -164,7 +164,8 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   }
   vm->mrb = mrb;
   mrb->ud = vm;
-  vm->app = vm->template = vm->context_class = vm->input_class = vm->counter = mrb_nil_value();
+  vm->app = vm->template = vm->context_class = vm->input_class = mrb_nil_value();
+  vm->stream_class = vm->gone_class = vm->timeout_class = mrb_nil_value();
   vm->keys = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->keys);
   vm->kept = mrb_ary_new(mrb);
@@ -223,18 +224,28 @@ static mrb_value constant(mrb_state *mrb, mrb_value module, const char *name)
   return mrb_const_get(mrb, module, mrb_intern_cstr(mrb, name));
 }
 
+/* A constant of FoolsGold, kept for good: the application may give the name to something else. */
+static mrb_value keep(mrb_state *mrb, mrb_value module, const char *name)
+{
+  mrb_value value = constant(mrb, module, name);
+  mrb_gc_register(mrb, value);
+  return value;
+}
+
 static mrb_value start_body(mrb_state *mrb, void *data)
 {
   fg_vm *vm = fg_of(mrb);
   struct source *source = data;
   mrb_value module = constant(mrb, mrb_obj_value(mrb->object_class), "FoolsGold");
+  vm->template = keep(mrb, module, "ENVIRONMENT");
+  vm->context_class = keep(mrb, module, "RequestContext");
+  vm->input_class = keep(mrb, module, "Input");
+  vm->stream_class = keep(mrb, module, "Stream");
+  vm->gone_class = keep(mrb, module, "ClientGone");
+  vm->timeout_class = keep(mrb, module, "RequestTimeout");
   mrb_value path = mrb_str_new(mrb, source->text, source->length);
   vm->app = mrb_funcall(mrb, module, "start", 1, path);
   mrb_gc_register(mrb, vm->app);
-  vm->template = constant(mrb, module, "ENVIRONMENT");
-  vm->context_class = constant(mrb, module, "RequestContext");
-  vm->input_class = constant(mrb, module, "Input");
-  vm->counter = constant(mrb, module, "REQUESTS");
   return mrb_nil_value();
 }
 

@@ -7,6 +7,9 @@ class LoadError < ScriptError; end unless Object.const_defined?(:LoadError)
 class SecurityError < Exception; end unless Object.const_defined?(:SecurityError)
 class Interrupt < Exception; end unless Object.const_defined?(:Interrupt)
 
+# With it a request could reach into what belongs to the interpreter itself.
+Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
+
 # These are made when they are first named; what Rust raises must be there before.
 [Errno::ENOENT, Errno::EACCES, Errno::EISDIR, Errno::EINVAL]
 

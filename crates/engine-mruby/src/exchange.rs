@@ -11,10 +11,13 @@ use bytes::{Bytes, BytesMut};
 use engine::body::{SendError, Sink, stream};
 use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
 
+use crate::regular;
 use crate::stack::Leave;
 
 /// A body that is larger than this, and not an array that is complete anyway, becomes a stream.
 const WHOLE_BYTES: usize = 64 << 10;
+/// A body of known length up to this is collected and has a Content-Length; beyond it, it becomes a stream too.
+const COLLECT_BYTES: usize = 16 << 20;
 /// How far an interpreter may be ahead of the front, which itself buffers for the client.
 const STREAM_BYTES: usize = 256 << 10;
 
@@ -80,14 +83,7 @@ impl Exchange {
 
     /// Takes a file as the body.
     pub fn file(&mut self, path: &Path) -> bool {
-        let opened = File::open(path).and_then(|file| {
-            let meta = file.metadata()?;
-            if !meta.is_file() {
-                return Err(std::io::Error::other("it is not a regular file"));
-            }
-            Ok((file, meta.len()))
-        });
-        match opened {
+        match regular::open(path) {
             Ok(file) => {
                 self.file = Some(file);
                 true
@@ -97,9 +93,13 @@ impl Exchange {
     }
 
     /// The body is complete when it is handed over, so many bytes, however many: collect all of it.
+    /// More than `COLLECT_BYTES` is streamed all the same: it could be the same string many times over, and then be
+    /// larger than any memory.
     pub fn collect_whole(&mut self, length: usize) {
-        self.whole = true;
-        self.buffer.reserve(length);
+        self.whole = length <= COLLECT_BYTES;
+        if self.whole {
+            self.buffer.reserve(length);
+        }
     }
 
     /// Leaves the I/O thread, if that is where it runs. To be called before anything that can block.
@@ -130,6 +130,10 @@ impl Exchange {
 
     fn send(&mut self) -> Result<(), SendError> {
         self.leave();
+        // A body that is taken without running Ruby meets no other check of the time.
+        if Instant::now() >= self.request.deadline {
+            return Err(SendError::Late);
+        }
         let chunk = self.buffer.split().freeze();
         if self.sink.is_none() {
             let (sink, source) = stream(STREAM_BYTES);
@@ -184,7 +188,9 @@ impl Exchange {
 
     /// How long the request may have taken in all, for the message of a time-out.
     pub fn time_allowed(&self) -> Duration {
-        self.request.deadline.saturating_duration_since(self.request.received)
+        let allowed = self.request.deadline.saturating_duration_since(self.request.received);
+        // Rounded, since the two times were not taken at one instant.
+        Duration::from_millis((allowed.as_secs_f64() * 1e3).round() as u64)
     }
 
     /// When it must be answered.

@@ -220,6 +220,8 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
         let Some(exchange) = &mut host.exchange else { return };
         match ended {
             sys::DONE => exchange.finish(),
+            // What was raised because an answer was refused is not news.
+            sys::RAISED if exchange.bad.is_some() => exchange.finish(),
             sys::NO_MEMORY => exchange.fail(engine::Fault::OutOfMemory(limit)),
             sys::STOPPED => exchange.fail(engine::Fault::OutOfTime(exchange.time_allowed())),
             _ => {

@@ -16,6 +16,7 @@ mod job;
 mod native;
 mod pool;
 mod prelude;
+mod regular;
 mod shared;
 mod stack;
 mod store;

@@ -14,6 +14,7 @@ use engine::queue::{Offer, Queue};
 use engine::{Engine, Fault, Reply, Request, Status, reply};
 
 use crate::Settings;
+use crate::gauge::Clock;
 use crate::interpreter::{Interpreter, Place, Step};
 use crate::job::Job;
 use crate::watchdog::Watchdog;
@@ -24,6 +25,11 @@ const SHORT: Duration = Duration::from_micros(50);
 /// One request counts at most this much: beyond a tick it has left the I/O thread anyway, and on a busy machine a short
 /// one can look long because the processor was taken away from it.
 const LONGEST: Duration = Duration::from_millis(2);
+/// A request that has held an I/O thread for this long was deaf to the watchdog; one that merely lost the processor to
+/// others for a moment has not.
+const STUCK: Duration = Duration::from_millis(50);
+/// So long no request runs on an I/O thread afterwards.
+const DISTRUST: Duration = Duration::from_secs(10);
 /// Runners need little stack: Ruby runs on a stack of its own.
 const RUNNER_STACK_BYTES: usize = 256 << 10;
 
@@ -44,6 +50,9 @@ pub struct Pool {
     watchdog: Arc<Watchdog>,
     /// A moving average of recent service times, in nanoseconds.
     expected: AtomicU64,
+    /// Until then no request runs on an I/O thread; by `clock`, 0 for never.
+    distrusted_until: AtomicU64,
+    clock: Clock,
     served: AtomicU64,
     restarts: AtomicU64,
 }
@@ -64,6 +73,8 @@ impl Pool {
             tasks,
             watchdog,
             expected: AtomicU64::new(0),
+            distrusted_until: AtomicU64::new(0),
+            clock: Clock::new(),
             served: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
         });
@@ -81,7 +92,21 @@ impl Pool {
 
     fn place(&self) -> Place {
         let short = self.expected.load(Ordering::Relaxed) < SHORT.as_nanos() as u64;
-        if short { Place::Here } else { Place::Runner }
+        if short && !self.is_distrusted() { Place::Here } else { Place::Runner }
+    }
+
+    fn is_distrusted(&self) -> bool {
+        let until = self.distrusted_until.load(Ordering::Relaxed);
+        until != 0 && self.clock.at(Instant::now()) < until
+    }
+
+    /// A request that stayed on the I/O thread for long although it was told to leave is in a native function that
+    /// cannot be interrupted (sorting a million numbers, say). There may be more of its kind.
+    fn distrust(&self, took: Duration) {
+        if took > STUCK {
+            tracing::debug!(target: "engine", ?took, "a request held an I/O thread: others go to runners for a while");
+            self.distrusted_until.store(self.clock.at(Instant::now() + DISTRUST), Ordering::Relaxed);
+        }
     }
 
     /// Takes note of a service time. Two threads may do so at once and one of them be lost: it is an estimate.
@@ -154,7 +179,9 @@ impl Pool {
     }
 
     fn run_here(&self, mut interpreter: Box<Interpreter>, job: Job) {
-        let task = match interpreter.begin(job, Place::Here) {
+        let step = interpreter.begin(job, Place::Here);
+        self.distrust(interpreter.took());
+        let task = match step {
             Step::Left => Some(Task::Resume(interpreter)),
             Step::Over => self.next(interpreter, Place::Here),
         };

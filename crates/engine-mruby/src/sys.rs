@@ -80,6 +80,7 @@ pub const GO_ON: c_int = 0;
 pub const STOP: c_int = 1;
 /// How a call or a load ended.
 pub const DONE: c_int = 0;
+pub const RAISED: c_int = 1;
 pub const NO_MEMORY: c_int = 2;
 pub const STOPPED: c_int = 3;
 

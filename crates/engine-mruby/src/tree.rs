@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// As deep as C goes when it writes, and one more for what it wraps.
-const DEPTH_MAX: usize = 102;
+pub const DEPTH_MAX: usize = 102;
 
 /// A value without identity.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,9 +101,61 @@ fn counted(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-struct Reader<'a>(&'a [u8]);
+/// The next thing in the bytes of a tree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Token<'a> {
+    /// nil
+    Nil,
+    /// true and false
+    Bool(bool),
+    /// Integer
+    Int(i64),
+    /// Float
+    Float(f64),
+    /// String
+    Str(&'a [u8]),
+    /// Symbol
+    Sym(&'a [u8]),
+    /// See [`Tree::Raw`].
+    Raw(&'a [u8]),
+    /// So many trees follow.
+    Array(usize),
+    /// So many pairs of trees follow.
+    Hash(usize),
+}
+
+/// Reads the bytes of a tree token by token, without making anything of them.
+#[derive(Debug)]
+pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    /// From their beginning.
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader(bytes)
+    }
+
+    /// Whether nothing is left.
+    pub fn is_done(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The next token.
+    pub fn token(&mut self) -> Result<Token<'a>, Malformed> {
+        Ok(match self.take(1)?[0] {
+            b'n' => Token::Nil,
+            b'f' => Token::Bool(false),
+            b't' => Token::Bool(true),
+            b'i' => Token::Int(i64::from_le_bytes(self.word()?)),
+            b'd' => Token::Float(f64::from_le_bytes(self.word()?)),
+            b's' => Token::Str(self.text()?),
+            b'y' => Token::Sym(self.text()?),
+            b'r' => Token::Raw(self.text()?),
+            b'a' => Token::Array(self.count()?),
+            b'h' => Token::Hash(self.count()?),
+            _ => return Err(Malformed),
+        })
+    }
+
     fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
         self.0 = rest;
@@ -119,26 +171,24 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(bytes) as usize)
     }
 
-    fn text(&mut self) -> Result<Vec<u8>, Malformed> {
+    fn text(&mut self) -> Result<&'a [u8], Malformed> {
         let length = self.count()?;
-        Ok(self.take(length)?.to_vec())
+        self.take(length)
     }
 
     fn tree(&mut self, depth: usize) -> Result<Tree, Malformed> {
         if depth > DEPTH_MAX {
             return Err(Malformed);
         }
-        Ok(match self.take(1)?[0] {
-            b'n' => Tree::Nil,
-            b'f' => Tree::Bool(false),
-            b't' => Tree::Bool(true),
-            b'i' => Tree::Int(i64::from_le_bytes(self.word()?)),
-            b'd' => Tree::Float(f64::from_le_bytes(self.word()?)),
-            b's' => Tree::Str(self.text()?),
-            b'y' => Tree::Sym(self.text()?),
-            b'r' => Tree::Raw(self.text()?),
-            b'a' => {
-                let count = self.count()?;
+        Ok(match self.token()? {
+            Token::Nil => Tree::Nil,
+            Token::Bool(value) => Tree::Bool(value),
+            Token::Int(number) => Tree::Int(number),
+            Token::Float(number) => Tree::Float(number),
+            Token::Str(text) => Tree::Str(text.to_vec()),
+            Token::Sym(text) => Tree::Sym(text.to_vec()),
+            Token::Raw(text) => Tree::Raw(text.to_vec()),
+            Token::Array(count) => {
                 // No capacity from the count: it could promise more than there is.
                 let mut items = Vec::new();
                 for _ in 0..count {
@@ -146,8 +196,7 @@ impl<'a> Reader<'a> {
                 }
                 Tree::Array(items)
             }
-            b'h' => {
-                let count = self.count()?;
+            Token::Hash(count) => {
                 let mut pairs = Vec::new();
                 for _ in 0..count {
                     let key = self.tree(depth + 1)?;
@@ -155,7 +204,6 @@ impl<'a> Reader<'a> {
                 }
                 Tree::Hash(pairs)
             }
-            _ => return Err(Malformed),
         })
     }
 }

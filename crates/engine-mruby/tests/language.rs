@@ -96,6 +96,17 @@ fn strings_know_utf_8_and_grow_beyond_a_mebibyte() {
 }
 
 #[test]
+fn searching_counts_characters() {
+    assert_eq!(
+        eval(
+            "['äöü'.index('ü'), 'äöü'.index('ö', 2), 'abcabc'.index('c', 3), 'ab'.index('x'), \
+            'ab'.index(''), 'ab'.index('', 2), 'ab'.include?('b'), 'aäb'.split('ä')]"
+        ),
+        "[2, nil, 5, nil, 0, 2, true, [\"a\", \"b\"]]"
+    );
+}
+
+#[test]
 fn calls_nest_deeper_than_five_hundred() {
     assert_eq!(eval("def down(n) = n == 0 ? 0 : 1 + down(n - 1)\ndown(3000)"), "3000");
     assert_eq!(
@@ -218,4 +229,20 @@ fn integers_of_any_size_are_read_whole() {
 #[test]
 fn unescaping_html_keeps_bytes_that_are_no_text() {
     assert_eq!(eval("CGI.unescapeHTML(\"&lt;\\xc8i&gt;\").bytes"), "[60, 200, 105, 62]");
+}
+
+#[test]
+fn a_string_of_any_bytes_can_be_turned_round() {
+    assert_eq!(eval("\"a\\x8eb\\xf8c\".reverse.bytes"), "[99, 248, 98, 142, 97]");
+    assert_eq!(eval("\"\\u00e4b\".reverse"), "\"b\u{e4}\"");
+    assert_eq!(eval("\"\\x80\\x80\".reverse.bytes"), "[128, 128]");
+}
+
+#[test]
+fn floats_in_json_are_read_exactly() {
+    assert_eq!(
+        eval("JSON.generate(JSON.parse('[12345.789012345675, 2.2250738585072014e-308]'))"),
+        "\"[12345.789012345675,2.2250738585072014e-308]\""
+    );
+    assert_eq!(eval("JSON.parse('[12345.789012345675]') == [12345.789012345675]"), "true");
 }

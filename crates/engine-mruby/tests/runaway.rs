@@ -96,6 +96,68 @@ fn nesting_ends_in_an_answer() {
 }
 
 #[test]
+fn what_an_attacker_found_ends_in_an_answer() {
+    let app = app("
+run ->(env) {
+  case env['PATH_INFO']
+  when '/many' then h = {}; 50_000.times { |i| h['x-' + i.to_s] = '1' }; return [200, h, []]
+  when '/same' then h = Object.new; def h.each; loop { yield 'a', 'b' * 1000 }; end; return [200, h, []]
+  when '/objects' then return [200, {}, [(ObjectSpace.each_object(Array) { |a| a.clear } rescue $!.class.name).to_s]]
+  when '/large' then return [200, {}, ['x' * 1_000_000] * 1_000_000]
+  when '/default' then env.default_proc = proc { raise 'boo' }; env.clear
+  when '/amplify' then a = [nil] * 1000; b = [a] * 1000
+    return [200, {}, [(JSON.generate([b] * 100).size rescue $!.class.name).to_s]]
+  when '/brackets' then text = '[' + '[],' * 5_000_000 + '[]]'
+    return [200, {}, [(JSON.parse(text).size rescue $!.class.name).to_s]]
+  when '/stream' then (FoolsGold::Stream.new.write('x') rescue return [404, {}, [$!.class.name]])
+  when '/big' then return [200, {}, [((10**10_000_000).to_s.size rescue $!.class.name).to_s]]
+  when '/index' then return [200, {}, [('a' * 3_000_000).index('a' * 1_000_000 + 'b').inspect]]
+  when '/rename' then FoolsGold.const_set(:ENVIRONMENT, 1); FoolsGold.const_set(:RequestContext, 1); GC.start
+  when '/fibers' then 20_000.times { Fiber.new { begin; raise 'x'; rescue; Fiber.yield; end }.resume }
+    begin; begin; raise ArgumentError, 'kept'; rescue; raise; end; rescue => e; return [200, {}, [e.message]]; end
+  end
+  [200, {}, ['fine']]
+}");
+    let mut many = get("/many");
+    many.deadline = Instant::now() + Duration::from_secs(5);
+    assert!(matches!(app.fault(many), Fault::BadAnswer(_)));
+    assert!(matches!(app.fault(get("/same")), Fault::BadAnswer(_)));
+    let mut large = get("/large");
+    large.deadline = Instant::now() + Duration::from_millis(200);
+    assert!(matches!(app.call(large).result.map(|response| response.body), Ok(engine::Body::Stream(_))));
+    for (path, body) in [
+        ("/default", "fine"),
+        ("/stream", "IOError"),
+        ("/big", "RangeError"),
+        ("/index", "nil"),
+        ("/fibers", "kept"),
+        ("/objects", "NameError"),
+        ("/rename", "fine"),
+        ("/rename", "fine"),
+    ] {
+        assert_eq!(app.got(get(path)).body, body, "{path}");
+        let mut request = get("/ok");
+        request.headers.append("x-new", http::HeaderValue::from_static("1"));
+        assert_eq!(app.got(request).body, "fine", "after {path}");
+    }
+    for path in ["/amplify", "/brackets"] {
+        let answer = app.call(get(path));
+        assert!(!matches!(answer.result, Err(Fault::Broken(_))), "{path}: {answer:?}");
+        assert_eq!(app.body("/ok"), "fine", "after {path}");
+    }
+}
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let app = app("run ->(env) { f = env['QUERY_STRING']
+        [200, {}, [[File.exist?(f), File.file?(f), (File.read(f) rescue $!.class)].inspect]] }");
+    assert_eq!(app.body(&format!("/?{}", path.display())), "[true, false, IOError]");
+}
+
+#[test]
 fn other_requests_are_answered_while_one_runs_away() {
     let app = app(HOSTILE);
     let stuck = app.engine.call(hasty("/swallow"));

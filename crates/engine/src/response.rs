@@ -58,6 +58,7 @@ pub struct ResponseHead {
     pub status: StatusCode,
     /// The headers, in the order in which the application gave them.
     pub headers: HeaderMap,
+    bytes: usize,
 }
 
 impl ResponseHead {
@@ -84,11 +85,22 @@ impl ResponseHead {
             return Ok(());
         }
         for line in value.split(|byte| *byte == b'\n') {
+            self.bytes += name.as_str().len() + line.len();
+            if self.headers.len() >= HEADERS_MAX || self.bytes > HEAD_BYTES_MAX {
+                let why = format!("headers are more than {HEADERS_MAX} lines or {HEAD_BYTES_MAX} bytes");
+                return Err(HeadError(why));
+            }
             self.headers.append(name.clone(), check_value(&name, line)?);
         }
         Ok(())
     }
 }
+
+/// More header lines than this no client takes (most take about a hundred), and the header map itself panics at 24 000.
+const HEADERS_MAX: usize = 4096;
+
+/// And no more bytes of names and values.
+const HEAD_BYTES_MAX: usize = 1 << 20;
 
 fn check_value(name: &HeaderName, value: &[u8]) -> Result<HeaderValue, HeadError> {
     HeaderValue::from_bytes(value.trim_ascii()).map_err(|_| {

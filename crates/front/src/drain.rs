@@ -102,7 +102,7 @@ pub(crate) struct Gone {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+pub(crate) struct Counts {
     finished: AtomicUsize,
     cut: AtomicUsize,
 }
@@ -123,10 +123,21 @@ impl Guard {
     }
 }
 
+impl Counts {
+    pub(crate) fn now(&self) -> Ended {
+        Ended { finished: self.finished.load(Ordering::Relaxed), cut: self.cut.load(Ordering::Relaxed) }
+    }
+}
+
 impl Gone {
+    /// The numbers, for an end that does not wait for all.
+    pub(crate) fn counts(&self) -> Arc<Counts> {
+        self.counts.clone()
+    }
+
     pub(crate) async fn all(mut self) -> Ended {
         // Nobody ever sends: this returns when the last sender is gone.
         let _ = self.last.recv().await;
-        Ended { finished: self.counts.finished.load(Ordering::Relaxed), cut: self.counts.cut.load(Ordering::Relaxed) }
+        self.counts.now()
     }
 }

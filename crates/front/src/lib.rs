@@ -29,6 +29,7 @@ mod wire;
 mod tests_support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::Engine;
 use tokio::sync::Semaphore;
@@ -41,6 +42,9 @@ pub use listen::{Bind, BindError, Listener, listen};
 
 use crate::accept::Door;
 use crate::link::Common;
+
+/// Connections that are cut off have so long to let go.
+const CUT_TIME: Duration = Duration::from_secs(1);
 
 /// Everything about serving that can be set. It does not change any more once serving has begun.
 #[derive(Debug)]
@@ -68,6 +72,7 @@ pub async fn serve(
     let http = connection::http(&settings.limits);
     let common = Arc::new(Common { engine, settings, stop: stop.clone(), http });
     let (guard, gone) = drain::guard();
+    let counts = gone.counts();
     for listener in listeners {
         let local = listener.local();
         let (common, permits, guard) = (common.clone(), permits.clone(), guard.clone());
@@ -91,5 +96,12 @@ pub async fn serve(
         () = stop.cutting() => {}
         () = tokio::time::sleep(drain_time) => stop.now(),
     }
-    all_gone.await
+    // A lane that is held by a call which nothing can interrupt will never let go: the end does not wait for it.
+    tokio::select! {
+        ended = &mut all_gone => ended,
+        () = tokio::time::sleep(CUT_TIME) => {
+            tracing::warn!(target: "front", "some connections did not let go within {CUT_TIME:?} and are given up");
+            counts.now()
+        }
+    }
 }

@@ -17,9 +17,10 @@ fn too_few(allowed: u64, connections: u64) -> Option<String> {
         return None;
     }
     let fit = allowed.saturating_sub(BESIDE);
+    let advice = if fit > 0 { format!(" or say --connections {fit}") } else { String::new() };
     Some(format!(
         "{allowed} open files are allowed, too few for {connections} connections: raise the hard limit (ulimit -Hn, \
-         LimitNOFILE) or say --connections {fit}"
+         LimitNOFILE){advice}"
     ))
 }
 

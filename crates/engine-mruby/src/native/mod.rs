@@ -15,6 +15,7 @@ use std::ffi::CStr;
 
 use crate::exchange::Exchange;
 use crate::shared::Shared;
+use crate::tree::Tree;
 
 /// The most arguments of a native function, its receiver included.
 pub const ARGUMENTS_MAX: usize = 13;
@@ -186,6 +187,21 @@ impl<'a> Arg<'a> {
             Arg::Float(number) => Ok(number),
             other => Err(raise("TypeError", format!("expected a number, got {}", other.kind()))),
         }
+    }
+
+    /// The bytes of its tree.
+    pub fn tree(self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Arg::Nil => Tree::Nil.encode(&mut out),
+            Arg::Bool(value) => Tree::Bool(value).encode(&mut out),
+            Arg::Int(number) => Tree::Int(number).encode(&mut out),
+            Arg::Float(number) => Tree::Float(number).encode(&mut out),
+            Arg::Str(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
+            Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
+            Arg::Tree(bytes) => out.extend_from_slice(bytes),
+        }
+        out
     }
 
     /// Neither nil nor false.

@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use crate::regular;
 use crate::tree::Tree;
 
 fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
@@ -32,12 +33,17 @@ fn failed(error: &io::Error, path: &Path) -> Raise {
 /// File.read(path)
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let length = fs::metadata(path).map_err(|error| failed(&error, path))?.len();
+    let (file, length) = regular::open(path).map_err(|error| failed(&error, path))?;
+    let most = context.shared.memory_bytes as u64;
+    let too_large = || raise("NoMemoryError", format!("{} is larger than the interpreter's memory", path.display()));
     // The bytes exist twice for a moment; beyond this the interpreter could not hold them anyway.
-    if length > context.shared.memory_bytes as u64 {
-        return Err(raise("NoMemoryError", format!("{} is larger than the interpreter's memory", path.display())));
+    if length > most {
+        return Err(too_large());
     }
-    fs::read(path).map(Value::Str).map_err(|error| failed(&error, path))
+    let mut out = Vec::with_capacity(length as usize);
+    // Some files say they are empty and are not, those of /proc for one.
+    file.take(most + 1).read_to_end(&mut out).map_err(|error| failed(&error, path))?;
+    if out.len() as u64 > most { Err(too_large()) } else { Ok(Value::Str(out)) }
 }
 
 /// stat(path) → [kind, size, modified, readable], or nil where there is nothing
@@ -50,13 +56,12 @@ pub fn stat(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         () => "other",
     };
     let since = meta.modified().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let readable = if meta.is_dir() { fs::read_dir(path).is_ok() } else { fs::File::open(path).is_ok() };
     let mut out = Vec::new();
     Tree::Array(vec![
         Tree::Str(kind.into()),
         Tree::Int(meta.len() as i64),
         Tree::Float(since.map_or(0.0, |since| since.as_secs_f64())),
-        Tree::Bool(readable),
+        Tree::Bool(regular::is_readable(path)),
     ])
     .encode(&mut out);
     Ok(Value::Tree(out))

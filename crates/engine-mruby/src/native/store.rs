@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::store::Refused;
-use crate::tree::Tree;
 
 /// The counter of requests.
 pub fn requests_count(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
@@ -37,20 +36,6 @@ fn ttl(value: Arg<'_>) -> Result<Option<Duration>, Raise> {
     Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
-fn encode(value: Arg<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    match value {
-        Arg::Nil => Tree::Nil.encode(&mut out),
-        Arg::Bool(value) => Tree::Bool(value).encode(&mut out),
-        Arg::Int(number) => Tree::Int(number).encode(&mut out),
-        Arg::Float(number) => Tree::Float(number).encode(&mut out),
-        Arg::Str(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
-        Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
-        Arg::Tree(bytes) => out.extend_from_slice(bytes),
-    }
-    out
-}
-
 fn refused(why: Refused) -> Raise {
     match why {
         Refused::Full => raise("FoolsGold::Store::Full", "the store has no room for this value"),
@@ -66,7 +51,7 @@ pub fn get(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// set(key, value, ttl)
 pub fn set(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let value = encode(arg(args, 1));
+    let value = arg(args, 1).tree();
     context.shared.store.set(key(args)?, value, ttl(arg(args, 2))?).map_err(refused)?;
     Ok(Value::Nil)
 }
