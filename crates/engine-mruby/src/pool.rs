@@ -22,8 +22,8 @@ use crate::watchdog::Watchdog;
 /// Answers that are expected to take longer than this go to a runner at once. Below it, waking another thread would
 /// cost a good part of the answer; above it, what is ready on the same I/O thread would wait for a sum of such answers.
 const SHORT: Duration = Duration::from_micros(50);
-/// One request counts at most this much, so that a single one does not change where the next ones run: on a busy machine
-/// a short request can look long because the processor was taken away from it.
+/// One request counts at most this much, so that a single one does not change where the next ones run: on a busy
+/// machine a short request can look long because the processor was taken away from it.
 const LONGEST: Duration = Duration::from_micros(500);
 /// A request that has held an I/O thread for this long was deaf to the watchdog; one that merely lost the processor to
 /// others for a moment has not.
