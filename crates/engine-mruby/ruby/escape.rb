@@ -36,18 +36,6 @@ end
 
 class ERB
   module Util
-    class << self
-      def html_escape(text)
-        FoolsGold::Native.html_escape(text.to_s)
-      end
-      alias h html_escape
-
-      def url_encode(text)
-        FoolsGold::Native.url_escape(text.to_s)
-      end
-      alias u url_encode
-    end
-
     def html_escape(text)
       FoolsGold::Native.html_escape(text.to_s)
     end
@@ -57,6 +45,9 @@ class ERB
       FoolsGold::Native.url_escape(text.to_s)
     end
     alias u url_encode
+
+    # Both as ERB::Util.html_escape and, included, as html_escape.
+    extend self
   end
 
   def initialize(*)

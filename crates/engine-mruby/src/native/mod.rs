@@ -108,11 +108,11 @@ const fn singular(
     name: &'static CStr,
     run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
 ) -> Native {
-    Native { owner, name, method: true, receiver: false, json: false, run }
+    Native { receiver: false, ..method(owner, name, run) }
 }
 
 const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
-    Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: true, run }
+    Native { json: true, ..function(name, run) }
 }
 
 /// All of them; Ruby knows a function by its place here.
