@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use engine::body::{SendError, Sink, stream};
 use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::regular;
 use crate::stack::Leave;
@@ -38,7 +39,13 @@ pub struct Exchange {
     prompt: bool,
     leave: Leave,
     is_away: bool,
+    /// The processor time of the I/O thread when the request was first found to be late.
+    worked: Option<Duration>,
 }
+
+/// What a thread must have worked for a request between two looks of the watchdog for the request to count as long.
+/// One that took long because the processor was with somebody else is not: moving it would only make it longer.
+const WORK: Duration = Duration::from_micros(500);
 
 impl Exchange {
     /// A request that begins to run.
@@ -56,6 +63,7 @@ impl Exchange {
             prompt: false,
             leave,
             is_away: false,
+            worked: None,
         }
     }
 
@@ -100,6 +108,17 @@ impl Exchange {
         if self.whole {
             self.buffer.reserve(length);
         }
+    }
+
+    /// Whether it has really used the time that it took, as far as that matters: asked at each look of the watchdog,
+    /// about a request that is still on an I/O thread.
+    pub fn has_worked_long(&mut self) -> bool {
+        if self.is_away || !self.leave.leads_away() {
+            return true;
+        }
+        let now = thread_time();
+        let before = *self.worked.get_or_insert(now);
+        now.saturating_sub(before) >= WORK
     }
 
     /// Leaves the I/O thread, if that is where it runs. To be called before anything that can block.
@@ -197,6 +216,12 @@ impl Exchange {
     pub fn deadline(&self) -> Instant {
         self.request.deadline
     }
+}
+
+/// What this thread has had of the processor.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// The fault for an exception.

@@ -49,6 +49,9 @@ impl Host {
 
     fn tick(&mut self) -> c_int {
         if !self.gauge.is_late(self.clock.at(Instant::now())) {
+            if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
+                return sys::GO_ON;
+            }
             self.gauge.set_ticked();
             if let Some(exchange) = &mut self.exchange {
                 exchange.leave();

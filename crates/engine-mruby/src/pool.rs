@@ -22,12 +22,13 @@ use crate::watchdog::Watchdog;
 /// Answers that are expected to take longer than this go to a runner at once. Below it, waking another thread would
 /// cost a good part of the answer; above it, what is ready on the same I/O thread would wait for a sum of such answers.
 const SHORT: Duration = Duration::from_micros(50);
-/// One request counts at most this much, so that a single one does not change where the next ones run: on a busy
-/// machine a short request can look long because the processor was taken away from it.
-const LONGEST: Duration = Duration::from_micros(500);
-/// A request that has held an I/O thread for this long was deaf to the watchdog; one that merely lost the processor to
-/// others for a moment has not.
+/// One request counts at most this much, so that a third of the recent ones must have been long before the next ones
+/// run elsewhere: on a busy machine a short request looks long whenever the processor is taken away from it.
+const LONGEST: Duration = Duration::from_micros(150);
+/// A request that has held an I/O thread for this long was deaf to the watchdog, or had lost the processor to others.
 const STUCK: Duration = Duration::from_millis(50);
+/// The processor is rarely lost for so long twice in this time; so the second such request is taken for a deaf one.
+const STRIKES_TIME: Duration = Duration::from_secs(2);
 /// So long no request runs on an I/O thread afterwards.
 const DISTRUST: Duration = Duration::from_secs(10);
 /// Runners need little stack: Ruby runs on a stack of its own.
@@ -52,6 +53,8 @@ pub struct Pool {
     expected: AtomicU64,
     /// Until then no request runs on an I/O thread; by `clock`, 0 for never.
     distrusted_until: AtomicU64,
+    /// When a request last held an I/O thread; by `clock`, 0 for never.
+    struck: AtomicU64,
     clock: Clock,
     served: AtomicU64,
     restarts: AtomicU64,
@@ -74,6 +77,7 @@ impl Pool {
             watchdog,
             expected: AtomicU64::new(0),
             distrusted_until: AtomicU64::new(0),
+            struck: AtomicU64::new(0),
             clock: Clock::new(),
             served: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
@@ -103,9 +107,14 @@ impl Pool {
     /// A request that stayed on the I/O thread for long although it was told to leave is in a native function that
     /// cannot be interrupted (sorting a million numbers, say). There may be more of its kind.
     fn distrust(&self, took: Duration) {
-        if took > STUCK {
-            tracing::debug!(target: "engine", ?took, "a request held an I/O thread: others go to runners for a while");
-            self.distrusted_until.store(self.clock.at(Instant::now() + DISTRUST), Ordering::Relaxed);
+        if took <= STUCK {
+            return;
+        }
+        let now = Instant::now();
+        let struck = self.struck.swap(self.clock.at(now), Ordering::Relaxed);
+        if struck != 0 && self.clock.at(now) - struck < STRIKES_TIME.as_nanos() as u64 {
+            tracing::debug!(target: "engine", ?took, "requests held an I/O thread: others go to runners for a while");
+            self.distrusted_until.store(self.clock.at(now + DISTRUST), Ordering::Relaxed);
         }
     }
 

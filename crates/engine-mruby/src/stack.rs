@@ -19,6 +19,11 @@ impl Leave {
         Leave(std::ptr::null())
     }
 
+    /// Whether there is somewhere to leave to.
+    pub fn leads_away(&self) -> bool {
+        !self.0.is_null()
+    }
+
     /// Comes back in another thread.
     pub fn leave(&self) {
         if self.0.is_null() {
