@@ -22,6 +22,7 @@ mod reply;
 mod service;
 mod socket;
 mod spool;
+mod stepback;
 mod upgrade;
 mod wire;
 

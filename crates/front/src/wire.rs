@@ -19,6 +19,7 @@ use crate::chunks::Chunks;
 use crate::head::{self, Framing, Refusal, Scan};
 use crate::link::Link;
 use crate::socket::Socket;
+use crate::stepback::StepBack;
 
 /// Bytes read from a socket at once.
 const READ_BYTES: usize = 32 * 1024;
@@ -61,6 +62,9 @@ pub(crate) struct Wire {
     /// Since when the client takes nothing.
     stalled: Option<Instant>,
     hints: Vec<u8>,
+    turn: StepBack,
+    /// The next request is looked at when the last answer is out.
+    awaits_flush: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +97,8 @@ impl Wire {
             alarm: Alarm::default(),
             stalled: None,
             hints: Vec::new(),
+            turn: StepBack::default(),
+            awaits_flush: false,
         }
     }
 
@@ -119,6 +125,11 @@ impl Wire {
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         self.link.set_waker(cx.waker());
+        if (self.turn.is_awaited() || !self.link.is_flushed()) && !self.link.is_busy() {
+            // hyper drops what it has not written when it sees an end, and a bad head ends a connection.
+            self.awaits_flush = true;
+            return Poll::Pending;
+        }
         if self.waiting == Waiting::Busy && !self.link.is_busy() {
             (self.waiting, self.since) = (Waiting::Idle, self.link.ended());
         }
@@ -307,24 +318,19 @@ impl Wire {
 
     /// Notes how a write went; an error when the client has taken nothing for too long.
     fn wrote(&mut self, cx: &mut Context<'_>, wanted: usize, went: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match went {
-            Poll::Ready(Ok(count)) => {
-                self.stalled = None;
-                if count < wanted {
-                    self.link.set_flushed(false);
-                }
-                Poll::Ready(Ok(count))
-            }
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending => {
+        if let Poll::Ready(went) = went {
+            self.stalled = None;
+            if went.as_ref().is_ok_and(|count| *count < wanted) {
                 self.link.set_flushed(false);
-                let since = *self.stalled.get_or_insert_with(Instant::now);
-                if self.alarm.is_over(cx, since + self.link.common.settings.limits.write_time) {
-                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
-                }
-                Poll::Pending
             }
+            return Poll::Ready(went);
         }
+        self.link.set_flushed(false);
+        let since = *self.stalled.get_or_insert_with(Instant::now);
+        if self.alarm.is_over(cx, since + self.link.common.settings.limits.write_time) {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
+        }
+        Poll::Pending
     }
 
     /// Sends early hints, if there are any and no response is half-way out.
@@ -354,6 +360,7 @@ impl hyper::rt::Read for Wire {
 impl hyper::rt::Write for Wire {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        ready!(this.turn.poll(cx));
         ready!(this.poll_hints(cx))?;
         let went = Pin::new(&mut this.socket).poll_write(cx, bytes);
         this.wrote(cx, bytes.len(), went)
@@ -365,6 +372,7 @@ impl hyper::rt::Write for Wire {
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        ready!(this.turn.poll(cx));
         ready!(this.poll_hints(cx))?;
         let wanted = bytes.iter().map(|slice| slice.len()).sum();
         let went = Pin::new(&mut this.socket).poll_write_vectored(cx, bytes);
@@ -379,6 +387,9 @@ impl hyper::rt::Write for Wire {
         // hyper calls this when its own buffer is empty.
         let this = self.get_mut();
         this.link.set_flushed(this.hints.is_empty());
+        if std::mem::take(&mut this.awaits_flush) {
+            cx.waker().wake_by_ref();
+        }
         this.poll_hints(cx)
     }
 
