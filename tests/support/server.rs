@@ -15,6 +15,10 @@ use super::{Client, PATIENCE, Reply, within};
 
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
+/// Variables that the program reads although their names are not its own.
+const OF_OTHERS: [&str; 7] =
+    ["RACK_ENV", "APP_ENV", "RAILS_ENV", "PORT", "WEB_CONCURRENCY", "RAILS_MAX_THREADS", "BUNDLE_GEMFILE"];
+
 /// A fresh folder for one test; its name has the process and a number, so tests do not meet.
 pub fn folder() -> PathBuf {
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
@@ -28,7 +32,7 @@ pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        if name.starts_with("FOOLS_GOLD") || name == "RACK_ENV" || name == "APP_ENV" || name == "PORT" {
+        if name.starts_with("FOOLS_GOLD") || OF_OTHERS.contains(&&*name) {
             command.env_remove(&*name);
         }
     }

@@ -1,14 +1,15 @@
 //! Who is measured and how each is started. A program that is not on this machine is reported with the way to get it,
 //! and the others are measured without it.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+
+use bench_kit::process::{PATIENCE, Process, free_ports, until};
 
 use crate::answer::{self, Page, Template};
 use crate::nginx;
 use crate::options::Options;
-use crate::process::{PATIENCE, Process, until};
 use crate::report::Record;
 
 /// Names, as they stand in the report.
@@ -157,11 +158,4 @@ fn command(name: &str, port: u16, options: &Options, folder: &Path) -> Command {
         _ => command.arg("--no-config").arg(twin),
     };
     command
-}
-
-/// Ports that were free a moment ago, all held at once so that none is given twice.
-fn free_ports(count: usize) -> Result<Vec<u16>, String> {
-    let held: Result<Vec<TcpListener>, _> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
-    let held = held.map_err(|error| format!("no free port: {error}"))?;
-    held.iter().map(|one| one.local_addr().map(|at| at.port()).map_err(|error| error.to_string())).collect()
 }

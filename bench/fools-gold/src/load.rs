@@ -5,10 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use bench_kit::stats::percentile;
+use bench_kit::wrk::{self, Sample, number_after};
+
 use crate::answer::PATH;
 use crate::contender::Running;
 use crate::options::Options;
-use crate::stats::percentile;
 
 /// The concurrency of the original.
 const CLIENTS: u32 = 16;
@@ -20,17 +22,6 @@ pub enum Mode {
     Ab { requests: u32 },
     /// wrk with this many connections that stay.
     Wrk { clients: u32, seconds: u32 },
-}
-
-/// What one run gave.
-#[derive(Debug, Clone, Default)]
-pub struct Sample {
-    pub per_second: f64,
-    pub p50_ms: f64,
-    pub p99_ms: f64,
-    pub requests: u64,
-    /// Why it does not count.
-    pub errors: Vec<String>,
 }
 
 impl Mode {
@@ -53,14 +44,12 @@ impl Mode {
     }
 }
 
-impl Sample {
-    /// One line for whoever watches.
-    pub fn in_words(&self, mode: &Mode) -> String {
-        let errors =
-            if self.errors.is_empty() { String::new() } else { format!(" ERRORS: {}", self.errors.join("; ")) };
-        let (name, p99) = (mode.in_words(), self.p99_ms);
-        format!("{name}: {:.0} requests/s, p50 {:.2} ms, p99 {p99:.2} ms{errors}", self.per_second, self.p50_ms)
-    }
+/// One line for whoever watches.
+pub fn in_words(sample: &Sample, mode: &Mode) -> String {
+    let errors =
+        if sample.errors.is_empty() { String::new() } else { format!(" ERRORS: {}", sample.errors.join("; ")) };
+    let (name, p99) = (mode.in_words(), sample.p99_ms);
+    format!("{name}: {:.0} requests/s, p50 {:.2} ms, p99 {p99:.2} ms{errors}", sample.per_second, sample.p50_ms)
 }
 
 /// Requests that are not measured.
@@ -140,7 +129,7 @@ fn wrk(contender: &Running, clients: u32, seconds: u32, folder: &Path) -> Result
     command.arg(format!("http://127.0.0.1:{}{PATH}", contender.ports[0])).stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("wrk: {error} (apt install wrk)"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut sample = read_wrk(&text);
+    let mut sample = wrk::read(&text);
     if !output.status.success() {
         sample.errors.push(format!("wrk: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
@@ -154,74 +143,4 @@ fn spread(ports: &[u16]) -> String {
          thread.addr = wrk.lookup(\"127.0.0.1\", tostring(ports[n]))[1]\nend\n",
         list.join(", ")
     )
-}
-
-fn read_wrk(text: &str) -> Sample {
-    let mut sample = Sample {
-        per_second: number_after(text, "Requests/sec:").unwrap_or(0.0),
-        p50_ms: duration_after(text, "50%").unwrap_or(f64::NAN),
-        p99_ms: duration_after(text, "99%").unwrap_or(f64::NAN),
-        ..Sample::default()
-    };
-    sample.requests = text
-        .lines()
-        .find_map(|line| line.trim().split_once(" requests in ").and_then(|(many, _)| many.parse().ok()))
-        .unwrap_or(0);
-    for what in ["Socket errors:", "Non-2xx or 3xx responses:"] {
-        if let Some(line) = text.lines().find(|line| line.contains(what)) {
-            sample.errors.push(line.trim().to_owned());
-        }
-    }
-    if sample.requests == 0 {
-        sample.errors.push("no request was completed".to_owned());
-    }
-    sample
-}
-
-fn word_after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
-    let line = text.lines().find_map(|line| line.trim().strip_prefix(mark))?;
-    line.split_whitespace().next()
-}
-
-fn number_after(text: &str, mark: &str) -> Option<f64> {
-    word_after(text, mark)?.parse().ok()
-}
-
-/// wrk writes `812.00us`, `1.23ms`, `1.20s` or `1.02m`; the answer is in milliseconds.
-fn duration_after(text: &str, mark: &str) -> Option<f64> {
-    let word = word_after(text, mark)?;
-    let (number, factor) = [("us", 0.001), ("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0)]
-        .into_iter()
-        .find_map(|(unit, factor)| word.strip_suffix(unit).map(|number| (number, factor)))?;
-    number.parse::<f64>().ok().map(|number| number * factor)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const WRK: &str = "Running 1s test @ http://127.0.0.1:1/
-  2 threads and 16 connections
-  Latency Distribution
-     50%  150.00us
-     99%    1.25ms
-  78501 requests in 1.00s, 9MB read
-Requests/sec:  78422.71
-Transfer/sec:      9.60MB
-";
-
-    #[test]
-    fn what_wrk_prints_is_read() {
-        let sample = read_wrk(WRK);
-        assert_eq!((sample.per_second, sample.p50_ms, sample.p99_ms, sample.requests), (78_422.71, 0.15, 1.25, 78_501));
-        assert!(sample.errors.is_empty());
-    }
-
-    #[test]
-    fn errors_disqualify() {
-        let text =
-            format!("{WRK}  Socket errors: connect 0, read 1, write 0, timeout 0\n  Non-2xx or 3xx responses: 3\n");
-        assert_eq!(read_wrk(&text).errors.len(), 2);
-        assert_eq!(read_wrk("").errors.len(), 1);
-    }
 }

@@ -1,53 +1,22 @@
-//! What machine this is, and which versions were measured. A number without these is a rumour.
+//! What machine this is, and which versions were measured.
 
-use std::fs;
 use std::process::Command;
+
+use bench_kit::machine::{self, Machine};
 
 use crate::options::Options;
 
-/// Facts that stand above the table.
-#[derive(Debug, Clone)]
-pub struct Machine {
-    /// When the run began, in UTC, as in ISO 8601.
-    pub started: String,
-    /// Name and value.
-    pub facts: Vec<(&'static str, String)>,
-}
-
 /// Asks the machine.
 pub fn describe(options: &Options) -> Machine {
-    let foolsgold = options.foolsgold.to_string_lossy();
-    let facts = vec![
-        ("processor", processor()),
-        ("cores", std::thread::available_parallelism().map_or_else(|_| "?".into(), |cores| cores.to_string())),
-        ("memory", memory()),
-        ("kernel", said("uname", &["-sr"])),
-        ("foolsgold", said(&foolsgold, &["--version"])),
-        ("ruby", said("ruby", &["--version"])),
-        ("thin", said("thin", &["--version"])),
-        ("puma", said("puma", &["--version"])),
-        ("wrk", said("wrk", &["--version"])),
-        ("ab", said("ab", &["-V"])),
-    ];
-    Machine { started: said("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]), facts }
-}
-
-/// The first line of what a program says of itself.
-fn said(program: &str, arguments: &[&str]) -> String {
-    let Ok(output) = Command::new(program).args(arguments).output() else { return "not here".into() };
-    let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
-    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
-}
-
-fn processor() -> String {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("model name"));
-    line.and_then(|line| line.split_once(": ")).map_or_else(|| "?".into(), |(_, name)| name.to_owned())
-}
-
-fn memory() -> String {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib =
-        text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok());
-    kib.map_or_else(|| "?".into(), |kib| format!("{} MiB", kib / 1024))
+    let said = |program: &str, flag: &str| machine::said(Command::new(program).arg(flag));
+    let mut machine = Machine::ask();
+    machine.facts.extend([
+        ("foolsgold", said(&options.foolsgold.to_string_lossy(), "--version")),
+        ("ruby", said("ruby", "--version")),
+        ("thin", said("thin", "--version")),
+        ("puma", said("puma", "--version")),
+        ("wrk", said("wrk", "--version")),
+        ("ab", said("ab", "-V")),
+    ]);
+    machine
 }

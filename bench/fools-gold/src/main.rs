@@ -8,19 +8,18 @@ mod load;
 mod machine;
 mod nginx;
 mod options;
-mod process;
 mod report;
-mod stats;
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use bench_kit::stats::Dice;
+use bench_kit::wrk::Sample;
 use contender::Running;
-use load::{Mode, Sample};
+use load::Mode;
 use options::Options;
 use report::Record;
-use stats::Dice;
 
 fn main() -> ExitCode {
     let mut out = io::stdout();
@@ -64,7 +63,12 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
             let sample = measure(&mut running[who], &modes[mode], &folder)?;
             say(
                 out,
-                &format!("round {round}/{}: {} {}", options.rounds, running[who].name, sample.in_words(&modes[mode])),
+                &format!(
+                    "round {round}/{}: {} {}",
+                    options.rounds,
+                    running[who].name,
+                    load::in_words(&sample, &modes[mode])
+                ),
             )?;
             record.add(running[who].name, mode, sample);
             record.save(&folder)?;

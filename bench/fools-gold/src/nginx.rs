@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use crate::process::Process;
+use bench_kit::process::Process;
 
 /// Starts it on `port` before these servers; its files go to `folder`.
 pub fn start(servers: &[u16], port: u16, folder: &Path) -> Result<(u16, Process), String> {

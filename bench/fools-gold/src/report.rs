@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use bench_kit::machine::Machine;
+use bench_kit::stats::{median, range};
+use bench_kit::wrk::Sample;
 use serde_json::{Value, json};
 
 use crate::contender::{BARE, FOOLSGOLD, Missing, PUMAS, THIN, THIN_NGINX};
-use crate::load::{Mode, Sample};
-use crate::machine::Machine;
-use crate::stats::{median, range};
+use crate::load::Mode;
 
 /// Everything that is known of a run.
 pub struct Record {

@@ -114,6 +114,11 @@ static mrb_value run_source(mrb_state *mrb, mrb_value module)
   mrb_value self;
   (void)module;
   mrb_get_args(mrb, "szo", &text, &length, &name, &self);
+  /* A byte order mark, which some editors leave, is no part of the program; mruby's parser would take it for one. */
+  if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+    text += 3;
+    length -= 3;
+  }
   return fg_run_source(mrb, text, length, name, self);
 }
 

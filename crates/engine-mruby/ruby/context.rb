@@ -9,7 +9,7 @@ module FoolsGold
 
   # env["fools_gold.context"]: one per request.
   class RequestContext
-    # The id of the request, a UUID of version 4; the response's x-request-id says the same.
+    # The id of the request, a UUID or a trusted proxy's own; the response's x-request-id says the same.
     attr_reader :id
     alias request_id id
 

@@ -1,7 +1,7 @@
 # require, require_relative and load: files below $LOAD_PATH or beside the caller, each loaded once.
 
 module FoolsGold
-  # Libraries whose classes are here already.
+  # Libraries whose classes are here already. Read from Rust as well (libraries.rs), so these stay plain words.
   BUILT_IN = %w[
     json securerandom time stringio cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
     rack rack/builder rack/urlmap rack/lint rbconfig

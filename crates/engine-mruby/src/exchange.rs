@@ -12,8 +12,8 @@ use engine::body::{SendError, Sink, stream};
 use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::regular;
 use crate::stack::Leave;
+use engine::regular;
 
 /// A body that is larger than this, and not an array that is complete anyway, becomes a stream.
 const WHOLE_BYTES: usize = 64 << 10;

@@ -13,10 +13,10 @@ mod gauge;
 mod host;
 mod interpreter;
 mod job;
+mod libraries;
 mod native;
 mod pool;
 mod prelude;
-mod regular;
 mod shared;
 mod stack;
 mod store;
@@ -32,6 +32,7 @@ use std::sync::atomic::AtomicU64;
 
 use engine::{AppError, Engine, Reply, Request, Status};
 
+pub use libraries::provides;
 pub use vm::{lacks, version};
 
 use gauge::{Clock, Gauge};

@@ -4,7 +4,7 @@
 use http::HeaderMap;
 use http::header::{self, HeaderName};
 
-use crate::request::Request;
+use crate::request::{Request, Scheme};
 
 /// Names the server in `SERVER_SOFTWARE`.
 pub const SOFTWARE: &str = concat!("FoolsGold/", env!("CARGO_PKG_VERSION"));
@@ -30,6 +30,7 @@ pub enum Fixed {
     ServerProtocol,
     HttpVersion,
     UrlScheme,
+    Https,
     ServerName,
     ServerPort,
     RemoteAddr,
@@ -39,7 +40,7 @@ pub enum Fixed {
 
 impl Fixed {
     /// All names, in the order of the variants.
-    pub const NAMES: [&'static str; 13] = [
+    pub const NAMES: [&'static str; 14] = [
         "REQUEST_METHOD",
         "SCRIPT_NAME",
         "PATH_INFO",
@@ -48,6 +49,7 @@ impl Fixed {
         "SERVER_PROTOCOL",
         "HTTP_VERSION",
         "rack.url_scheme",
+        "HTTPS",
         "SERVER_NAME",
         "SERVER_PORT",
         "REMOTE_ADDR",
@@ -77,6 +79,9 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     visit(Key::Fixed(Fixed::ServerProtocol), protocol);
     visit(Key::Fixed(Fixed::HttpVersion), protocol);
     visit(Key::Fixed(Fixed::UrlScheme), request.scheme.as_str().as_bytes());
+    if request.scheme == Scheme::Https {
+        visit(Key::Fixed(Fixed::Https), b"on");
+    }
     server(request, visit);
     // A Unix socket has no address; its clients are on this machine.
     let remote = request.peer.remote_ip.as_deref().unwrap_or("127.0.0.1");

@@ -1,11 +1,13 @@
 //! What an engine is: a request goes in, a response or a fault comes out.
-//! This crate knows no HTTP library, no Ruby and no socket, and it does no I/O. Both engines and the front are
+//! This crate knows no HTTP library, no Ruby and no socket, and it does no I/O
+//! but to open a file for a response. Both engines and the front are
 //! written against it, and against nothing else of each other.
 
 pub mod body;
 pub mod env;
 pub mod fault;
 pub mod queue;
+pub mod regular;
 pub mod reply;
 pub mod request;
 pub mod response;

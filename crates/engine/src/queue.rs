@@ -29,17 +29,89 @@ pub enum Offer<W, J> {
     Closed(J),
 }
 
+/// Waiting jobs, first come, first served, bounded. An engine that chooses among its workers keeps a line under a lock
+/// of its own, beside what it knows of them; one to which all workers are alike uses [`Queue`].
+#[derive(Debug)]
+pub struct Line<J> {
+    waiting: VecDeque<J>,
+    places: usize,
+}
+
+impl<J: Job> Line<J> {
+    /// An empty line with room for so many.
+    pub fn new(places: usize) -> Line<J> {
+        Line { waiting: VecDeque::new(), places }
+    }
+
+    /// To the end of the line; the job comes back when there is no place.
+    pub fn push(&mut self, job: J) -> Result<(), J> {
+        if self.waiting.len() >= self.places {
+            self.waiting.retain(|waiting| !waiting.is_abandoned());
+        }
+        if self.waiting.len() >= self.places {
+            return Err(job);
+        }
+        self.waiting.push_back(job);
+        Ok(())
+    }
+
+    /// Back to where it came from: a job that had its turn already is not refused for want of a place.
+    pub fn push_front(&mut self, job: J) {
+        self.waiting.push_front(job);
+    }
+
+    /// The first that somebody still waits for; those before it are dropped.
+    pub fn peek(&mut self) -> Option<&J> {
+        while self.waiting.front()?.is_abandoned() {
+            self.waiting.pop_front();
+        }
+        self.waiting.front()
+    }
+
+    /// Takes that one.
+    pub fn pop(&mut self) -> Option<J> {
+        self.peek()?;
+        self.waiting.pop_front()
+    }
+
+    /// Takes the first of these kind among the next `reach` places.
+    pub fn pop_near(&mut self, reach: usize, suits: impl Fn(&J) -> bool) -> Option<J> {
+        let at = self.waiting.iter().take(reach).position(|job| !job.is_abandoned() && suits(job))?;
+        self.waiting.remove(at)
+    }
+
+    /// Takes out the jobs that have waited too long by `now`. They are at the front of the line when all wait equally
+    /// long, but nothing here relies on it.
+    pub fn overdue(&mut self, now: Instant) -> Vec<J> {
+        if self.waiting.iter().all(|job| job.wait_ends() > now) {
+            return Vec::new();
+        }
+        let (late, rest) = self.waiting.drain(..).partition(|job| job.wait_ends() <= now);
+        self.waiting = rest;
+        Vec::from(late)
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
 /// The queue. `W` is whatever stands for a worker: holding one means having the right to use it.
 #[derive(Debug)]
 pub struct Queue<W, J> {
     state: Mutex<State<W, J>>,
-    places: usize,
 }
 
 #[derive(Debug)]
 struct State<W, J> {
     idle: Vec<W>,
-    waiting: VecDeque<J>,
+    line: Line<J>,
     closed: bool,
 }
 
@@ -55,8 +127,7 @@ pub struct Depth {
 impl<W, J: Job> Queue<W, J> {
     /// An empty queue in which `places` jobs may wait.
     pub fn new(places: usize) -> Self {
-        let state = State { idle: Vec::new(), waiting: VecDeque::new(), closed: false };
-        Queue { state: Mutex::new(state), places }
+        Queue { state: Mutex::new(State { idle: Vec::new(), line: Line::new(places), closed: false }) }
     }
 
     /// Hands in a job: to an idle worker if there is one, else to the end of the line.
@@ -68,38 +139,22 @@ impl<W, J: Job> Queue<W, J> {
         if let Some(worker) = state.idle.pop() {
             return Offer::Run(worker, job);
         }
-        if state.waiting.len() >= self.places {
-            state.waiting.retain(|waiting| !waiting.is_abandoned());
-        }
-        if state.waiting.len() >= self.places {
-            return Offer::Full(job);
-        }
-        state.waiting.push_back(job);
-        Offer::Queued
+        state.line.push(job).map_or_else(Offer::Full, |()| Offer::Queued)
     }
 
     /// Gives a worker back. The first job that still matters comes back with it; without one the worker is idle.
     pub fn release(&self, worker: W) -> Option<(W, J)> {
         let mut state = self.lock();
-        while let Some(job) = state.waiting.pop_front() {
-            if !job.is_abandoned() {
-                return Some((worker, job));
-            }
+        if let Some(job) = state.line.pop() {
+            return Some((worker, job));
         }
         state.idle.push(worker);
         None
     }
 
-    /// Takes out the jobs that have waited too long by `now`. They are at the front of the line when all wait equally
-    /// long, but nothing here relies on it.
+    /// Takes out the jobs that have waited too long by `now`.
     pub fn overdue(&self, now: Instant) -> Vec<J> {
-        let mut state = self.lock();
-        if state.waiting.iter().all(|job| job.wait_ends() > now) {
-            return Vec::new();
-        }
-        let (late, rest) = state.waiting.drain(..).partition(|job| job.wait_ends() <= now);
-        state.waiting = rest;
-        Vec::from(late)
+        self.lock().line.overdue(now)
     }
 
     /// Refuses offers from now on. What waits is still served.
@@ -110,7 +165,7 @@ impl<W, J: Job> Queue<W, J> {
     /// How many are on each side now.
     pub fn depth(&self) -> Depth {
         let state = self.lock();
-        Depth { idle: state.idle.len(), waiting: state.waiting.len() }
+        Depth { idle: state.idle.len(), waiting: state.line.len() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<W, J>> {

@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, Version};
 
 use crate::body::{Duplex, Source};
 
-/// How the request reached the server, as `rack.url_scheme` says it.
+/// How the client sent the request, as `rack.url_scheme` says it: to this server, or to the proxy before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scheme {
     /// Without TLS.
@@ -102,7 +102,7 @@ pub trait Takeover: Send {
 
 /// One request.
 pub struct Request {
-    /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`.
+    /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`: letters, digits, `.`, `_` and `-`.
     pub id: String,
     /// The method, as sent.
     pub method: Method,

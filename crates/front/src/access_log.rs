@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use http::{Method, Uri};
 
 use crate::link::Link;
+use crate::request_id::RequestId;
 
 /// Bytes of lines that may wait for the writer: about twenty thousand requests.
 const BUFFER_BYTES: usize = 4 * 1024 * 1024;
@@ -132,7 +133,7 @@ pub(crate) struct Record {
     pub(crate) received: Instant,
     pub(crate) method: Method,
     pub(crate) target: Uri,
-    pub(crate) id: [u8; 36],
+    pub(crate) id: RequestId,
     /// 0 as long as there is none.
     pub(crate) status: u16,
     pub(crate) bytes: u64,
@@ -199,7 +200,7 @@ impl Record {
         };
         let (total, queued) = (millis(self.received.elapsed()), millis(self.queued));
         let _ = write!(line.text, " {} {total:.3} {queued:.3} ", self.bytes);
-        line.id(&self.id);
+        line.text.push_str(self.id.as_str());
         if !self.fault.is_empty() {
             line.text.push(' ');
             line.text.push_str(self.fault);
@@ -221,7 +222,7 @@ impl Record {
         };
         let (total, queued) = (millis(self.received.elapsed()), millis(self.queued));
         let _ = write!(line.text, ",\"bytes\":{},\"ms\":{total:.3},\"queue_ms\":{queued:.3},\"id\":\"", self.bytes);
-        line.id(&self.id);
+        line.text.push_str(self.id.as_str());
         line.text.push('"');
         if !self.fault.is_empty() {
             let _ = write!(line.text, ",\"fault\":\"{}\"", self.fault);
@@ -262,10 +263,6 @@ impl Line {
             Some(address) => write!(self.text, "{}", address.ip().to_canonical()),
             None => write!(self.text, "unix"),
         };
-    }
-
-    fn id(&mut self, id: &[u8]) {
-        self.text.push_str(std::str::from_utf8(id).unwrap_or("-"));
     }
 
     /// The target, with everything escaped that could end a word, a string or a line, or move a terminal.

@@ -44,7 +44,7 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
 
 /// Serves a connection to its end.
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
-    let link = Link::new(common.clone(), socket.peer());
+    let link = Link::new(common.clone(), &socket);
     let theirs = link.clone();
     let service = service_fn(move |request| service::answer(theirs.clone(), request));
     let mut http = common.http.serve_connection(Wire::new(socket, link.clone()), service);

@@ -32,6 +32,11 @@ impl Lanes {
         Ok(Lanes(lanes?.into()))
     }
 
+    /// Their event loops, for an engine that has connections of its own to read.
+    pub fn handles(&self) -> Vec<Handle> {
+        self.0.iter().map(|lane| lane.handle.clone()).collect()
+    }
+
     /// The same lanes, for somebody who gives them work.
     pub(crate) fn share(&self) -> Lanes {
         Lanes(self.0.clone())

@@ -7,6 +7,7 @@ mod alarm;
 mod chunks;
 mod connection;
 mod drain;
+mod forwarded;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -19,10 +20,12 @@ mod listen;
 mod out;
 mod page;
 mod reply;
+mod request_id;
 mod service;
 mod socket;
 mod spool;
 mod stepback;
+mod trust;
 mod upgrade;
 mod wire;
 
@@ -40,6 +43,7 @@ pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::Limits;
 pub use listen::{Bind, BindError, Listener, listen};
+pub use trust::Trusted;
 
 use crate::accept::Door;
 use crate::link::Common;
@@ -52,6 +56,8 @@ const CUT_TIME: Duration = Duration::from_secs(1);
 pub struct Settings {
     /// What a client may cost.
     pub limits: Limits,
+    /// Peers whose word about the client before them is taken, the proxies; nobody if it is empty.
+    pub trusted: Vec<Trusted>,
     /// Where each request is written down, if anywhere.
     pub access_log: Option<AccessLog>,
     /// Whether pages tell what went wrong in the application.

@@ -14,7 +14,8 @@ use http::HeaderMap;
 
 use crate::access_log::Record;
 use crate::drain::Stop;
-use crate::{Settings, upgrade};
+use crate::socket::Socket;
+use crate::{Settings, trust, upgrade};
 
 /// What all connections share.
 pub(crate) struct Common {
@@ -28,6 +29,8 @@ pub(crate) struct Common {
 pub(crate) struct Link {
     pub(crate) common: Arc<Common>,
     pub(crate) peer: Peer,
+    /// Whether the peer's word about the client before it is taken.
+    pub(crate) is_trusted: bool,
     opened: Instant,
     /// A request is with the service: set by the wire when it lets a head through, cleared with the response's body.
     busy: AtomicBool,
@@ -74,10 +77,13 @@ pub(crate) struct Handover {
 const NEVER: u64 = u64::MAX;
 
 impl Link {
-    pub(crate) fn new(common: Arc<Common>, peer: Peer) -> Arc<Link> {
+    pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
+        let peer = socket.peer();
+        let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
         Arc::new(Link {
             common,
             peer,
+            is_trusted,
             opened: Instant::now(),
             busy: AtomicBool::new(false),
             wakes_at_end: AtomicBool::new(false),

@@ -37,6 +37,9 @@ impl FromStr for Bind {
         if address.contains("://") {
             return Err(format!("\"{text}\" is of no kind known here; write tcp://host:port or unix:///path"));
         }
+        if address.contains('@') {
+            return Err(format!("\"{text}\" has a user's name in it, which means nothing here; write tcp://host:port"));
+        }
         let mut found = address.to_socket_addrs().map_err(|error| {
             format!("\"{text}\" is not an address ({error}); write tcp://host:port, such as tcp://127.0.0.1:9292")
         })?;
@@ -166,7 +169,15 @@ mod tests {
             assert_eq!(text.parse::<Bind>().unwrap().to_string(), text);
         }
         assert_eq!("127.0.0.1:1".parse::<Bind>().unwrap().to_string(), "tcp://127.0.0.1:1");
-        for text in ["", "tcp://", "tcp://127.0.0.1", "udp://127.0.0.1:1", "unix://", "127.0.0.1:99999"] {
+        for text in [
+            "",
+            "tcp://",
+            "tcp://127.0.0.1",
+            "udp://127.0.0.1:1",
+            "unix://",
+            "127.0.0.1:99999",
+            "tcp://a:b@127.0.0.1:1",
+        ] {
             assert!(text.parse::<Bind>().is_err(), "{text}");
         }
     }

@@ -12,14 +12,15 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Uri, Version};
 use hyper::body::Incoming;
-use uuid::Uuid;
 
 use crate::access_log::Record;
+use crate::forwarded;
 use crate::intake::{self, IntakeError};
 use crate::link::{Handover, Link, Turn};
 use crate::out::Out;
 use crate::page;
 use crate::reply::{self, Outcome};
+use crate::request_id::RequestId;
 
 /// The engine answers on time by itself; the front steps in so much later.
 const GRACE: Duration = Duration::from_millis(100);
@@ -38,8 +39,8 @@ impl std::error::Error for Gone {}
 
 /// Serves one request.
 pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) -> Result<http::Response<Out>, Gone> {
-    let (head, body) = request.into_parts();
-    let mut visit = Visit::new(link, &head);
+    let (mut head, body) = request.into_parts();
+    let mut visit = Visit::new(link, &mut head);
 
     let input = match intake::read(body, &visit.link).await {
         Ok(input) => input,
@@ -121,32 +122,33 @@ pub(crate) struct Visit {
     pub(crate) is_head: bool,
     pub(crate) wants_html: bool,
     pub(crate) record: Option<Box<Record>>,
-    id: [u8; 36],
+    scheme: Scheme,
+    id: RequestId,
 }
 
 impl Visit {
-    fn new(link: Arc<Link>, head: &Parts) -> Visit {
-        let mut id = [0; 36];
-        Uuid::new_v4().hyphenated().encode_lower(&mut id);
+    fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
+        let told = forwarded::take(&mut head.headers, link.is_trusted);
+        let id = told.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {
             Box::new(Record {
                 received: link.received(),
                 link: link.clone(),
                 method: head.method.clone(),
                 target: head.uri.clone(),
-                id,
+                id: id.clone(),
                 status: 0,
                 bytes: 0,
                 queued: Duration::ZERO,
                 fault: "",
             })
         });
-        Visit { is_head: head.method == Method::HEAD, wants_html: page::wants_html(&head.headers), link, record, id }
+        let (is_head, wants_html) = (head.method == Method::HEAD, page::wants_html(&head.headers));
+        Visit { is_head, wants_html, link, record, scheme: told.scheme, id }
     }
 
     pub(crate) fn id(&self) -> &str {
-        // Sixteen bytes in hexadecimal are ASCII.
-        std::str::from_utf8(&self.id).unwrap_or_default()
+        self.id.as_str()
     }
 
     fn queued(&mut self, queued: Duration) {
@@ -178,7 +180,7 @@ impl Visit {
             query,
             version: head.version,
             headers,
-            scheme: Scheme::Http,
+            scheme: self.scheme,
             peer: self.link.peer.clone(),
             input,
             received: self.link.received(),

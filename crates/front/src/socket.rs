@@ -51,6 +51,11 @@ impl Socket {
         }
     }
 
+    /// Whether its peer is on this machine, without an address.
+    pub(crate) fn is_unix(&self) -> bool {
+        matches!(self, Socket::Unix(_))
+    }
+
     /// Whether the kernel holds bytes that nobody has read. A connection of which that is not known has none.
     pub(crate) fn has_unread(&self) -> bool {
         let count = match self {

@@ -167,14 +167,15 @@ impl Asked {
     fn take_flag(&mut self, row: &'static Row, spelt: String, parser: &mut lexopt::Parser) {
         let value = if row.takes_value() {
             match parser.value() {
-                Ok(value) => Some(value),
-                Err(_) => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
+                // A shell makes an empty word of a variable that is not set: the default would be a surprise.
+                Ok(value) if !value.is_empty() => Some(value),
+                _ => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
             }
         } else {
             parser.optional_value()
         };
         match row.kind {
-            Kind::Refused(_, why) => self.refuse(format!("{spelt}: {why}")),
+            Kind::Refused(why) => self.refuse(format!("{spelt}: {why}")),
             _ => self.take(row, value.as_deref().unwrap_or(OsStr::new("")), Origin::Flag(spelt)),
         }
     }
@@ -203,12 +204,14 @@ impl Asked {
             return self.refuse(format!("{origin}: its value is not valid UTF-8"));
         };
         let one = |value: &str| Given { name: row.name, value: value.trim().to_owned(), origin: origin.clone() };
-        match origin {
-            // A variable cannot be given twice, so a list stands in it.
-            Origin::Variable(_) if row.name == Name::Bind => {
-                self.given.extend(value.split(',').filter(|part| !part.trim().is_empty()).map(one));
-            }
-            _ => self.given.push(one(value)),
+        // A variable cannot be given twice, so a list stands in it.
+        let is_list = row.kind == Kind::List || (row.name == Name::Bind && matches!(origin, Origin::Variable(_)));
+        let parts: Vec<&str> = value.split(',').filter(|part| !part.trim().is_empty()).collect();
+        // What has nothing between its commas is refused as what it is.
+        if is_list && !parts.is_empty() {
+            self.given.extend(parts.into_iter().map(one));
+        } else {
+            self.given.push(one(value));
         }
     }
 }
@@ -263,22 +266,23 @@ mod tests {
         let written =
             |asked: &Asked| asked.values(Name::Bind).iter().map(|given| given.value.clone()).collect::<Vec<_>>();
         assert_eq!(written(&ask(&[], &environment)), ["tcp://a:1", "unix:///b"]);
-        assert_eq!(written(&ask(&["-b", "x", "--bind=y"], &environment)), ["x", "y"]);
+        assert_eq!(written(&ask(&["-b", "x", "--bind=unix:///y,z"], &environment)), ["x", "unix:///y,z"]);
+        assert_eq!(written(&ask(&[], &[("FOOLS_GOLD_BIND", " ,")])), [","]);
+        let asked = ask(&["--trust-proxy", "private,10.0.0.0/8", "--trust-proxy", "::1"], &[]);
+        let words: Vec<_> = asked.values(Name::TrustProxy).iter().map(|given| given.value.as_str()).collect();
+        assert_eq!(words, ["private", "10.0.0.0/8", "::1"]);
     }
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 9] = [
+        let cases: [(&[&str], &str); 10] = [
             (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
             (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
             (&["-z"], "-z: there is no such option; see foolsgold --help"),
             (&["-t"], "-t: needs a value: -t N"),
             (&["a.ru", "b.ru"], "b.ru: one application is served at a time, and a.ru was named already"),
-            (
-                &["-w", "2"],
-                "-w: the embedded engine has threads and no worker processes: say -t N for N interpreters \
-                            (workers x threads of your old setting is a good N)",
-            ),
+            (&["-p", ""], "-p: needs a value: -p PORT"),
+            (&["--log="], "--log: needs a value: --log FILTER"),
             (
                 &["-C", "puma.rb"],
                 "-C: there is no configuration file in this version: say it with options or \
@@ -290,8 +294,8 @@ mod tests {
         for (arguments, message) in cases {
             assert_eq!(problems(arguments), [message], "{arguments:?}");
         }
-        assert_eq!(problems(&["--nope", "-t", "--workers=2", "--zebra"]).len(), 2);
-        assert_eq!(problems(&["--nope", "-w", "2", "--zebra"]).len(), 3);
+        assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 2);
+        assert_eq!(problems(&["--nope", "-C", "x", "--zebra"]).len(), 3);
     }
 
     #[test]

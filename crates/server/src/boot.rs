@@ -1,16 +1,17 @@
-//! Puts the program together and runs it to its end. The only place that names an engine and the front.
+//! Puts the program together and runs it to its end. The only place that names the front.
 
 use std::io::{self, stdout};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Engine;
-use engine_mruby::MrubyEngine;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
+use crate::choice::EngineKind;
+use crate::engines::Running;
 use crate::openfiles;
 use crate::settings::{LogForm, Settings};
 use crate::signals::Signals;
@@ -18,13 +19,25 @@ use crate::signals::Signals;
 /// After the end, connections that were cut off have so long to notice: they write their last log lines then.
 const CUT_TIME: Duration = Duration::from_millis(200);
 
+/// Workers have so long to end after the last request: for the application's hooks and `at_exit` blocks.
+const WORKERS_TIME: Duration = Duration::from_secs(10);
+
+/// What is to be served, and by what.
+#[derive(Debug)]
+pub struct App {
+    pub engine: EngineKind,
+    /// Absolute, like the next.
+    pub rackup: PathBuf,
+    pub gemfile: Option<PathBuf>,
+}
+
 /// The versions of the program and of the engine in it.
 pub fn versions() -> String {
     format!("foolsgold {} ({})", env!("CARGO_PKG_VERSION"), engine_mruby::version())
 }
 
 /// Serves until a signal ends it. The error is a text for whoever started the program.
-pub fn serve(rackup: PathBuf, settings: &Settings) -> Result<(), String> {
+pub fn serve(app: App, settings: &Settings) -> Result<(), String> {
     if let Some(warning) = openfiles::make_room(settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
@@ -33,10 +46,11 @@ pub fn serve(rackup: PathBuf, settings: &Settings) -> Result<(), String> {
     // This thread only waits for signals and for the end.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     // The application first: as long as it is not ready, no client should find an open door.
-    let engine = start_engine(rackup.clone(), settings)?;
+    let running = Running::start(&app, settings, lanes.handles())?;
+    let engine = running.engine();
     let front_settings = Arc::new(front_settings(settings));
-    let ended = runtime.block_on(run(&rackup, settings, &lanes, engine.clone(), front_settings.clone()))?;
-    engine.close();
+    let ended = runtime.block_on(run(&app, settings, &lanes, engine.clone(), front_settings.clone()))?;
+    running.stop(WORKERS_TIME);
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
@@ -48,31 +62,17 @@ pub fn serve(rackup: PathBuf, settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-fn start_engine(rackup: PathBuf, settings: &Settings) -> Result<Arc<MrubyEngine>, String> {
-    let shown = rackup.display().to_string();
-    let engine = MrubyEngine::start(engine_mruby::Settings {
-        rackup,
-        environment: settings.environment.clone(),
-        interpreters: settings.threads,
-        fresh: settings.fresh,
-        max_requests: settings.max_requests,
-        memory_bytes: settings.memory_bytes,
-        queue_places: settings.queue_places,
-    });
-    engine.map_err(|error| format!("{shown} cannot be loaded: {error}"))
-}
-
 async fn run(
-    rackup: &Path,
+    app: &App,
     settings: &Settings,
     lanes: &Lanes,
-    engine: Arc<MrubyEngine>,
+    engine: Arc<dyn Engine>,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
     let listeners = front::listen(&settings.binds).map_err(|error| error.to_string())?;
     let told = |error: io::Error| format!("signals cannot be listened to: {error}");
     let mut signals = Signals::listen().map_err(told)?;
-    announce(rackup, settings, &listeners);
+    announce(app, settings, &listeners);
     let stop = Stop::new();
     let serving = front::serve(listeners, lanes, engine, front_settings, stop.clone());
     tokio::pin!(serving);
@@ -104,26 +104,40 @@ fn front_settings(settings: &Settings) -> front::Settings {
     let format = format.filter(|_| settings.log_filter.shows("access"));
     front::Settings {
         limits: settings.limits.clone(),
+        trusted: settings.trusted.clone(),
         access_log: format.map(|format| AccessLog::new(format, stdout())),
         development: settings.environment == "development",
     }
 }
 
+/// The engine, with its numbers.
+fn engine_in_words(kind: EngineKind, settings: &Settings) -> String {
+    match kind {
+        EngineKind::Mruby => {
+            for lack in engine_mruby::lacks() {
+                warn!(target: "server", "{}: {lack}", engine_mruby::version());
+            }
+            let mode = if settings.mruby.fresh { ", a fresh one for every request" } else { "" };
+            format!("{}, {} interpreters{mode}", versions(), settings.mruby.interpreters)
+        }
+        EngineKind::Ruby => {
+            let (workers, threads) = (settings.ruby.workers, settings.ruby.threads);
+            format!("foolsgold {}, {workers} workers of {threads} threads", env!("CARGO_PKG_VERSION"))
+        }
+    }
+}
+
 /// Says what is served, where, by what and how: what somebody who reads the log a year later will want to know.
-fn announce(rackup: &Path, settings: &Settings, listeners: &[Listener]) {
+fn announce(app: &App, settings: &Settings, listeners: &[Listener]) {
     for notice in &settings.notices {
         warn!(target: "server", "{notice}");
     }
-    for lack in engine_mruby::lacks() {
-        warn!(target: "server", "{}: {lack}", engine_mruby::version());
-    }
-    let (threads, environment, pid) = (settings.threads, settings.environment.as_str(), process::id());
-    let mode = if settings.fresh { ", a fresh one for every request" } else { "" };
-    info!(target: "server", "{}, {threads} interpreters{mode}, environment {environment}, pid {pid}", versions());
+    let (environment, pid) = (settings.environment.as_str(), process::id());
+    info!(target: "server", "{}, environment {environment}, pid {pid}", engine_in_words(app.engine, settings));
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }
     for listener in listeners {
-        info!(target: "server", "serving {} on {}", rackup.display(), listener.local());
+        info!(target: "server", "serving {} on {}", app.rackup.display(), listener.local());
     }
 }

@@ -8,8 +8,8 @@ use crate::size::{show_size, show_time};
 const USAGE: &str = "\
 Usage: foolsgold [OPTIONS] [CONFIG.RU]
 
-Serves a Rack application on embedded mruby. CONFIG.RU is a file, or a folder with a config.ru in it (default: the
-current one).
+Serves a Rack application, on embedded mruby or on your own Ruby. CONFIG.RU is a file, or a folder with a config.ru in
+it (default: the current one).
 ";
 
 const FORMS: &str = "\
@@ -89,10 +89,11 @@ fn flags(row: &Row, quote: &str) -> String {
 fn range(kind: Kind) -> String {
     match kind {
         Kind::Flag => "yes, no".into(),
-        Kind::Text | Kind::Refused(..) => "text".into(),
+        Kind::Text | Kind::List | Kind::Refused(_) => "text".into(),
         Kind::Choice(words) => words.join(", "),
         Kind::Count(least, u64::MAX) => format!("{least} or more"),
         Kind::Count(least, most) => format!("{least} to {most}"),
+        Kind::CountOrAuto(least, most) => format!("auto, {least} to {most}"),
         Kind::Size(least, u64::MAX) => format!("{} or more", show_size(least)),
         Kind::Size(least, most) => format!("{} to {}", show_size(least), show_size(most)),
         Kind::Time(least, most) => format!("{} to {}", show_time(least), show_time(most)),

@@ -30,6 +30,9 @@ impl FromStr for LogFilter {
     fn from_str(text: &str) -> Result<Self, String> {
         // Lines of a target nobody named are written from this level on, so that `front=debug` adds to the usual ones.
         let mut targets = Targets::new().with_default(LevelFilter::INFO);
+        if text.split(',').all(|rule| rule.trim().is_empty()) {
+            return Err(format!("must be a level ({LEVELS}), TARGET=LEVEL, or several with commas between them"));
+        }
         for rule in text.split(',').map(str::trim).filter(|rule| !rule.is_empty()) {
             targets = match rule.split_once('=') {
                 Some((target, word)) => targets.with_target(name(target)?, level(word)?),

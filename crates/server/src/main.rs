@@ -3,18 +3,25 @@
 
 mod asked;
 mod boot;
+mod choice;
+mod engines;
 mod help;
 mod log;
 mod logfilter;
+mod misfits;
 mod near;
 mod openfiles;
 mod options;
+mod picker;
 mod rackup;
+mod requires;
 mod settings;
 mod signals;
 mod size;
+mod table;
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -38,14 +45,14 @@ fn main() -> ExitCode {
         Command::Help => show(&help::help()),
         Command::Version => show(&format!("{}\n", boot::versions())),
         Command::OptionsPage => show(&help::markdown()),
-        Command::Serve => serve(asked),
+        Command::Serve => serve(asked, &environment),
     }
 }
 
-fn serve(asked: Asked) -> ExitCode {
+fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
     let named = asked.rackup.clone();
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let settings = match settings::settle(asked, cores) {
+    let mut settings = match settings::settle(asked, cores) {
         Ok(settings) => settings,
         Err(problems) => return refuse(&problems),
     };
@@ -53,11 +60,18 @@ fn serve(asked: Asked) -> ExitCode {
         Ok(rackup) => rackup,
         Err(why) => return fail(&why),
     };
+    let bundle_gemfile = environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
+    let gemfile = rackup::gemfile(&rackup, bundle_gemfile.map(|(_, path)| path.as_os_str()));
+    let (engine, why) = choice::choose(settings.engine, &rackup, gemfile.as_deref());
+    if let Err(problems) = settings.fit_to(engine) {
+        return refuse(&problems);
+    }
     let log = match log::open(settings.log_form, &settings.log_filter) {
         Ok(log) => log,
         Err(error) => return fail(&format!("the log cannot be opened: {error}")),
     };
-    let outcome = boot::serve(rackup, &settings);
+    tracing::info!(target: "server", "{why}");
+    let outcome = boot::serve(boot::App { engine, rackup, gemfile }, &settings);
     log.finish();
     outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
 }

@@ -1,8 +1,9 @@
 //! Finds the application's file: what was named, or config.ru in the folder that was named, or in the current one.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 /// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
@@ -30,6 +31,33 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     fs::canonicalize(&path).map_err(|error| format!("{}: cannot be found again: {error}", path.display()))
 }
 
+/// The Gemfile that Bundler would take: the one that `BUNDLE_GEMFILE` names, or the one beside config.ru. Absolute.
+pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf> {
+    if let Some(named) = bundle_gemfile.filter(|named| !named.is_empty()) {
+        return path::absolute(named).ok();
+    }
+    ["Gemfile", "gems.rb"].map(|name| rackup.with_file_name(name)).into_iter().find(|path| path.is_file())
+}
+
+/// The hooks file: the one that was named, or config/foolsgold.rb beside config.ru if it is there.
+pub fn hooks(rackup: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, String> {
+    let usual = || rackup.with_file_name("config").join("foolsgold.rb");
+    match named {
+        None => Ok(Some(usual()).filter(|path| path.is_file())),
+        Some(path) => match fs::canonicalize(path) {
+            Ok(path) if path.is_file() => Ok(Some(path)),
+            Ok(path) => Err(format!("{}: is not a file; --hooks must name a Ruby file", path.display())),
+            Err(error) => Err(format!("{}: the hooks file cannot be found: {error}", path.display())),
+        },
+    }
+}
+
+/// What the application is called unless somebody said it: the name of its folder.
+pub fn tag(rackup: &Path) -> String {
+    let folder = rackup.parent().and_then(Path::file_name).unwrap_or_default();
+    folder.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +78,39 @@ mod tests {
         let real = fs::canonicalize(at("config.ru")).unwrap();
         assert_eq!(find(Some(&at("config.ru"))), Ok(real.clone()));
         assert_eq!(find(Some(&at(""))), Ok(real));
+    }
+
+    #[test]
+    fn the_gemfile_is_the_one_of_bundler() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let found = |named| gemfile(&at("config.ru"), named);
+        assert_eq!((found(None), found(Some(OsStr::new("")))), (None, None));
+        fs::write(at("gems.rb"), "").unwrap();
+        assert_eq!(found(None), Some(at("gems.rb")));
+        fs::write(at("Gemfile"), "").unwrap();
+        assert_eq!(found(None), Some(at("Gemfile")));
+        assert_eq!(found(Some(OsStr::new("/srv/Gemfile"))), Some(PathBuf::from("/srv/Gemfile")));
+        assert!(found(Some(OsStr::new("Gemfile.next"))).unwrap().is_absolute());
+    }
+
+    #[test]
+    fn hooks_are_found_beside_the_application_and_a_named_file_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let rackup = folder.path().join("config.ru");
+        let usual = folder.path().join("config/foolsgold.rb");
+        assert_eq!(hooks(&rackup, None), Ok(None));
+        fs::create_dir(folder.path().join("config")).unwrap();
+        fs::write(&usual, "").unwrap();
+        assert_eq!(hooks(&rackup, None), Ok(Some(usual.clone())));
+        assert_eq!(hooks(&rackup, Some(&usual)), Ok(Some(fs::canonicalize(&usual).unwrap())));
+        assert!(hooks(&rackup, Some(folder.path())).unwrap_err().contains("is not a file"));
+        assert!(hooks(&rackup, Some(&folder.path().join("no.rb"))).unwrap_err().contains("cannot be found"));
+    }
+
+    #[test]
+    fn the_tag_is_the_name_of_the_folder() {
+        assert_eq!(tag(Path::new("/srv/shop/config.ru")), "shop");
+        assert_eq!(tag(Path::new("/config.ru")), "");
     }
 }

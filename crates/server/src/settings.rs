@@ -1,12 +1,21 @@
 //! What was settled: every setting checked and final, made from what was asked and the number of cores.
 //! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::asked::{Asked, Given, Origin, Problem};
+use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
-use crate::options::{Default, Kind, Name, TABLE};
-use crate::size::{SIZE_FORM, TIME_FORM, parse_size, parse_time, show_size, show_time};
+use crate::misfits::{self, Misfits};
+use crate::options::{Name, TABLE};
+use crate::picker::Picker;
+use crate::table::RAILS_THREADS;
+
+/// Threads of a Ruby worker when nobody says anything, as in Puma.
+const RUBY_THREADS: usize = 5;
+/// More would not be seen in a list of processes.
+const TAG_LETTERS: usize = 64;
 
 /// The form of the log, and whether requests have a line in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,16 +26,54 @@ pub enum LogForm {
     NoAccess,
 }
 
-/// Everything the program needs to know to start.
-#[derive(Debug)]
-pub struct Settings {
-    pub binds: Vec<front::Bind>,
-    pub environment: String,
-    pub threads: usize,
+/// What embedded interpreters are given.
+#[derive(Debug, Clone)]
+pub struct Mruby {
+    pub interpreters: usize,
     pub fresh: bool,
     /// Zero means never.
     pub max_requests: u64,
     pub memory_bytes: usize,
+}
+
+/// How a Ruby worker reads requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RubyWorker {
+    /// Native where it can be.
+    Auto,
+    Plain,
+    Native,
+}
+
+/// What Ruby processes are given.
+#[derive(Debug, Clone)]
+pub struct Ruby {
+    /// A name on PATH, or a path.
+    pub program: PathBuf,
+    pub workers: usize,
+    /// Of each worker.
+    pub threads: usize,
+    pub worker: RubyWorker,
+    /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
+    pub hooks: Option<PathBuf>,
+    /// In which the application must be loaded, and a worker be ready.
+    pub boot_time: Duration,
+    /// From the soft interrupt of a request to the end of its worker.
+    pub kill_time: Duration,
+}
+
+/// Everything the program needs to know to start.
+#[derive(Debug)]
+pub struct Settings {
+    pub binds: Vec<front::Bind>,
+    pub trusted: Vec<front::Trusted>,
+    pub environment: String,
+    /// The engine that was named; otherwise the application decides.
+    pub engine: Option<EngineKind>,
+    pub mruby: Mruby,
+    pub ruby: Ruby,
+    /// What process titles call the application, if somebody said it.
+    pub tag: Option<String>,
     pub queue_places: usize,
     pub io_threads: usize,
     pub limits: front::Limits,
@@ -36,25 +83,48 @@ pub struct Settings {
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
     pub notices: Vec<String>,
+    /// What does not fit an engine that nobody named, for when it is known.
+    misfits: Vec<(EngineKind, Misfits)>,
+}
+
+impl Settings {
+    /// To be called when the application has decided on its engine.
+    pub fn fit_to(&mut self, engine: EngineKind) -> Result<(), Vec<Problem>> {
+        for (_, misfits) in std::mem::take(&mut self.misfits).into_iter().filter(|(kind, _)| *kind == engine) {
+            self.notices.extend(misfits.notices);
+            if !misfits.problems.is_empty() {
+                return Err(misfits.problems);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Checks everything; the errors are all there are.
 pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> {
     let (problems, notices) = (std::mem::take(&mut asked.problems), std::mem::take(&mut asked.notices));
     let mut picker = Picker { asked: &asked, cores, problems, notices };
-    picker.choice(Name::Engine, ENGINE_HINT);
+    let (engine, misfits) = picker.engine();
     let limits = picker.limits();
+    let (interpreters, threads) = picker.threads();
+    picker.preload();
     let settings = Settings {
         binds: picker.binds(),
+        trusted: picker.trusted(),
         environment: picker.environment(),
-        threads: picker.threads(),
-        fresh: picker.flag(Name::Fresh),
-        max_requests: picker.number(Name::MaxRequests),
-        memory_bytes: picker.small(Name::MemoryLimit),
+        engine,
+        mruby: Mruby {
+            interpreters,
+            fresh: picker.flag(Name::Fresh),
+            max_requests: picker.number(Name::MaxRequests),
+            memory_bytes: picker.small(Name::MemoryLimit),
+        },
+        ruby: picker.ruby(threads),
+        tag: picker.tag(),
         queue_places: picker.small(Name::Queue),
         io_threads: picker.small(Name::IoThreads),
         limits,
-        log_form: match picker.choice(Name::AccessLog, "").as_str() {
+        log_form: match picker.choice(Name::AccessLog).as_str() {
             "json" => LogForm::Json,
             "off" => LogForm::NoAccess,
             _ => LogForm::Text,
@@ -62,97 +132,31 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         log_filter: picker.log_filter(),
         chosen: chosen(&asked),
         notices: picker.notices,
+        misfits,
     };
     if picker.problems.is_empty() { Ok(settings) } else { Err(picker.problems) }
 }
-
-const ENGINE_HINT: &str = "; the engine for CRuby (--engine ruby) is not in this version";
 
 /// The values that count, as they were written.
 fn chosen(asked: &Asked) -> Vec<String> {
     TABLE.iter().flat_map(|row| asked.values(row.name)).map(Given::as_written).collect()
 }
 
-/// Takes settings out of what was asked and collects what is wrong with them. What it gives for a wrong one is of no
-/// account, since [`settle`] then gives no settings at all.
-struct Picker<'a> {
-    asked: &'a Asked,
-    cores: usize,
-    problems: Vec<Problem>,
-    notices: Vec<String>,
-}
-
 impl Picker<'_> {
-    /// The value that counts: the last of the command line's, the environment's, or the default.
-    fn pick(&self, name: Name) -> Given {
-        if let Some(given) = self.asked.values(name).last() {
-            return (*given).clone();
-        }
-        let value = match name.row().default {
-            Default::Text(text) => text.to_owned(),
-            Default::Cores(_, of) => of(self.cores).to_string(),
-            Default::None => String::new(),
-        };
-        Given { name, value, origin: Origin::Default }
-    }
-
-    fn refuse(&mut self, given: &Given, right: &str) {
-        self.problems.push(Problem(format!("{}: {right}", given.as_written())));
-    }
-
-    /// A count, bytes or milliseconds, within the bounds of its row.
-    fn number(&mut self, name: Name) -> u64 {
-        let given = self.pick(name);
-        self.number_of(&given, &given.value.clone())
-    }
-
-    fn number_of(&mut self, given: &Given, text: &str) -> u64 {
-        let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
-            Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),
-            Kind::Time(least, most) => (parse_time(text), TIME_FORM, least, most, show_time),
-            Kind::Count(least, most) => (text.parse().ok(), "a whole number", least, most, |number| number.to_string()),
-            _ => (None, "a number", 0, 0, |number| number.to_string()),
-        };
-        match parsed {
-            Some(number) if (least..=most).contains(&number) => return number,
-            Some(_) if most == u64::MAX => self.refuse(given, &format!("must be at least {}", show(least))),
-            Some(_) => self.refuse(given, &format!("must be from {} to {}", show(least), show(most))),
-            None => self.refuse(given, &format!("must be {form}")),
-        }
-        0
-    }
-
-    /// A number that fits the machine's own size, which is 64 bits wide wherever this runs.
-    fn small(&mut self, name: Name) -> usize {
-        usize::try_from(self.number(name)).unwrap_or(usize::MAX)
-    }
-
-    fn time(&mut self, name: Name) -> Duration {
-        Duration::from_millis(self.number(name))
-    }
-
-    fn flag(&mut self, name: Name) -> bool {
-        let given = self.pick(name);
-        match given.value.to_lowercase().as_str() {
-            "yes" | "true" | "on" | "1" => true,
-            "no" | "false" | "off" | "0" => false,
-            // On the command line the flag alone says yes.
-            "" => matches!(given.origin, Origin::Flag(_)),
+    /// The engine, if one was named; and what does not fit which one, unless that could be told at once.
+    fn engine(&mut self) -> (Option<EngineKind>, Vec<(EngineKind, Misfits)>) {
+        let engine = match self.choice(Name::Engine).as_str() {
+            "mruby" => EngineKind::Mruby,
+            "ruby" => EngineKind::Ruby,
             _ => {
-                self.refuse(&given, "must be yes or no");
-                false
+                let of = |kind| (kind, misfits::find(self.asked, kind, false));
+                return (None, vec![of(EngineKind::Mruby), of(EngineKind::Ruby)]);
             }
-        }
-    }
-
-    fn choice(&mut self, name: Name, hint: &str) -> String {
-        let given = self.pick(name);
-        if let Kind::Choice(words) = name.row().kind
-            && !words.contains(&given.value.as_str())
-        {
-            self.refuse(&given, &format!("must be {}{hint}", words.join(", ")));
-        }
-        given.value
+        };
+        let misfits = misfits::find(self.asked, engine, true);
+        self.problems.extend(misfits.problems);
+        self.notices.extend(misfits.notices);
+        (Some(engine), Vec::new())
     }
 
     fn environment(&mut self) -> String {
@@ -164,18 +168,91 @@ impl Picker<'_> {
         given.value
     }
 
-    /// Puma takes `MIN:MAX`; here all threads exist from the start, so only the second number means something.
-    fn threads(&mut self) -> usize {
+    /// For interpreters, and for the threads of a Ruby worker.
+    fn threads(&mut self) -> (usize, usize) {
         let given = self.pick(Name::Threads);
-        let most = match given.value.split_once(':') {
-            Some((least, most)) => {
-                self.number_of(&given, least);
-                self.notices.push(format!("{}: all {most} threads are started at once", given.as_written()));
-                most
+        let number = self.thread_count(&given);
+        match &given.origin {
+            Origin::Default => (number, RUBY_THREADS),
+            Origin::Variable(name) if name == RAILS_THREADS => {
+                (self.default(Name::Threads).parse().unwrap_or(number), number)
             }
-            None => &given.value,
-        };
-        usize::try_from(self.number_of(&given, most)).unwrap_or(usize::MAX)
+            _ => (number, number),
+        }
+    }
+
+    /// Puma takes `MIN:MAX`; here all threads exist from the start, so only the second number means something.
+    fn thread_count(&mut self, given: &Given) -> usize {
+        let (least, most) = given.value.split_once(':').unwrap_or(("0", &given.value));
+        let before = self.problems.len();
+        let number = self.number_of(given, most);
+        if self.problems.len() == before {
+            match least.parse::<u64>() {
+                Err(_) => self.refuse(given, "must be a whole number, or two such as 1:5"),
+                Ok(least) if least > number => self.refuse(given, "of MIN:MAX, MIN must not be more than MAX"),
+                Ok(least) if least < number && given.value.contains(':') => {
+                    self.notices.push(format!("{}: all {number} threads are started at once", given.as_written()));
+                }
+                Ok(_) => {}
+            }
+        }
+        usize::try_from(number).unwrap_or(usize::MAX)
+    }
+
+    /// A worker may have a core for itself. Puma's 0 means one process; here that is one worker.
+    fn workers(&mut self) -> usize {
+        if self.pick(Name::Workers).value == "auto" { self.cores } else { self.small(Name::Workers).max(1) }
+    }
+
+    fn ruby(&mut self, threads: usize) -> Ruby {
+        Ruby {
+            program: PathBuf::from(self.pick(Name::Ruby).value),
+            workers: self.workers(),
+            threads,
+            worker: match self.choice(Name::RubyWorker).as_str() {
+                "plain" => RubyWorker::Plain,
+                "native" => RubyWorker::Native,
+                _ => RubyWorker::Auto,
+            },
+            hooks: self.optional(Name::Hooks).map(PathBuf::from),
+            boot_time: self.time(Name::BootTime),
+            kill_time: self.time(Name::KillTime),
+        }
+    }
+
+    fn tag(&mut self) -> Option<String> {
+        let given = self.pick(Name::Tag);
+        if given.value.chars().count() > TAG_LETTERS || given.value.chars().any(char::is_control) {
+            self.refuse(&given, &format!("must be at most {TAG_LETTERS} letters, without line feeds and the like"));
+        }
+        self.optional(Name::Tag)
+    }
+
+    /// Puma's option, which asks for what is always done.
+    fn preload(&mut self) {
+        let given = self.pick(Name::Preload);
+        let always = "the application is always loaded before the first request";
+        match self.flag(Name::Preload) {
+            _ if given.origin == Origin::Default => {}
+            true => self.notices.push(format!("{}: {always}, with or without this", given.as_written())),
+            false => self.refuse(&given, &format!("must be left out or yes: {always}")),
+        }
+    }
+
+    fn trusted(&mut self) -> Vec<front::Trusted> {
+        let mut given: Vec<Given> = self.asked.values(Name::TrustProxy).into_iter().cloned().collect();
+        if given.is_empty() {
+            given.push(self.pick(Name::TrustProxy));
+        }
+        let mut trusted = Vec::new();
+        for one in &given {
+            match one.value.parse::<front::Trusted>() {
+                Ok(front::Trusted::None) if given.len() > 1 => self.refuse(one, "must stand alone"),
+                Ok(word) => trusted.push(word),
+                Err(why) => self.refuse(one, &why),
+            }
+        }
+        trusted
     }
 
     fn log_filter(&mut self) -> LogFilter {

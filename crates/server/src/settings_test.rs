@@ -18,9 +18,17 @@ fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
 fn nothing_asked_gives_the_defaults() {
     let settings = settled(&[], &[]).unwrap();
     assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
-    assert_eq!((settings.threads, settings.io_threads, settings.queue_places), (4, 2, 1024));
-    assert_eq!((settings.environment.as_str(), settings.fresh, settings.max_requests), ("development", false, 0));
-    assert_eq!(settings.memory_bytes, 64 << 20);
+    assert_eq!((settings.mruby.interpreters, settings.io_threads, settings.queue_places), (4, 2, 1024));
+    assert_eq!(
+        (settings.environment.as_str(), settings.mruby.fresh, settings.mruby.max_requests),
+        ("development", false, 0)
+    );
+    assert_eq!((settings.engine, settings.mruby.memory_bytes, settings.tag), (None, 64 << 20, None));
+    assert_eq!(settings.trusted, [front::Trusted::Private]);
+    let ruby = settings.ruby;
+    assert_eq!((ruby.workers, ruby.threads, ruby.worker), (2, 5, RubyWorker::Auto));
+    assert_eq!((ruby.program.to_str(), ruby.hooks), (Some("ruby"), None));
+    assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [60, 5]);
     assert_eq!(settings.log_form, LogForm::Text);
     let limits = settings.limits;
     assert_eq!((limits.header_bytes, limits.header_count, limits.body_memory_bytes), (112 << 10, 100, 112 << 10));
@@ -33,7 +41,7 @@ fn nothing_asked_gives_the_defaults() {
 
 #[test]
 fn defaults_follow_the_cores() {
-    let threads = |cores| settle(Asked::default(), cores).unwrap().threads;
+    let threads = |cores| settle(Asked::default(), cores).unwrap().mruby.interpreters;
     assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
 }
 
@@ -44,8 +52,8 @@ fn good_values_are_taken() {
         &[("FOOLS_GOLD_MAX_REQUESTS", "1000"), ("FOOLS_GOLD_ACCESS_LOG", "json"), ("FOOLS_GOLD_THREADS", "3")],
     )
     .unwrap();
-    assert_eq!((settings.threads, settings.fresh, settings.max_requests), (16, true, 1000));
-    assert_eq!(settings.memory_bytes, 32 << 20);
+    assert_eq!((settings.mruby.interpreters, settings.mruby.fresh, settings.mruby.max_requests), (16, true, 1000));
+    assert_eq!(settings.mruby.memory_bytes, 32 << 20);
     assert_eq!(settings.limits.queue_wait.as_millis(), 500);
     assert_eq!(settings.log_form, LogForm::Json);
     let chosen = [
@@ -61,11 +69,84 @@ fn good_values_are_taken() {
 
 #[test]
 fn pumas_pair_of_threads_is_taken_with_a_word() {
-    let settings = settled(&["-t", "0:16"], &[]);
-    assert_eq!(settings.unwrap_err(), ["-t 0:16: must be from 1 to 1024"]);
-    let settings = settled(&["-t", "1:16"], &[]).unwrap();
-    assert_eq!(settings.threads, 16);
-    assert_eq!(settings.notices, ["-t 1:16: all 16 threads are started at once"]);
+    for least in ["0", "1"] {
+        let pair = format!("{least}:16");
+        let settings = settled(&["-t", &pair], &[]).unwrap();
+        assert_eq!((settings.mruby.interpreters, settings.ruby.threads), (16, 16));
+        assert_eq!(settings.notices, [format!("-t {pair}: all 16 threads are started at once")]);
+    }
+    assert!(settled(&["-t", "5:5"], &[]).unwrap().notices.is_empty());
+    for (pair, right) in [
+        ("0:0", "must be from 1 to 1024"),
+        ("5:2", "of MIN:MAX, MIN must not be more than MAX"),
+        ("x:5", "must be a whole number, or two such as 1:5"),
+        (":5", "must be a whole number, or two such as 1:5"),
+        ("5:", "must be a whole number"),
+        ("x:y", "must be a whole number"),
+    ] {
+        assert_eq!(settled(&["-t", pair], &[]).unwrap_err(), [format!("-t {pair}: {right}")]);
+    }
+}
+
+#[test]
+fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
+    let threads = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let settings = settled(arguments, environment).unwrap();
+        (settings.mruby.interpreters, settings.ruby.threads)
+    };
+    let rails = [("RAILS_MAX_THREADS", "3")];
+    assert_eq!(threads(&[], &rails), (4, 3));
+    assert_eq!(threads(&["-t", "7"], &rails), (7, 7));
+    assert_eq!(threads(&[], &[("FOOLS_GOLD_THREADS", "6"), rails[0]]), (6, 6));
+}
+
+#[test]
+fn workers_are_counted_as_puma_does() {
+    let workers = |words: &[&str], environment: &[(&str, &str)]| settled(words, environment).unwrap().ruby.workers;
+    assert_eq!(workers(&["-w", "3"], &[("WEB_CONCURRENCY", "4")]), 3);
+    assert_eq!(workers(&[], &[("WEB_CONCURRENCY", "4")]), 4);
+    assert_eq!((workers(&["-w", "auto"], &[]), workers(&["-w", "0"], &[])), (2, 1));
+}
+
+#[test]
+fn options_of_ruby_processes_are_taken() {
+    let words = ["--engine", "ruby", "--ruby", "/opt/jruby", "--hooks", "h.rb", "--ruby-worker", "plain"];
+    let more = ["--boot-time", "5m", "--kill-time", "0", "--tag", "shop", "--preload"];
+    let settings = settled(&[&words[..], &more[..]].concat(), &[("RAILS_ENV", "test")]).unwrap();
+    let ruby = &settings.ruby;
+    assert_eq!((settings.engine, ruby.worker), (Some(EngineKind::Ruby), RubyWorker::Plain));
+    assert_eq!(
+        (ruby.program.to_str(), ruby.hooks.as_deref()),
+        (Some("/opt/jruby"), Some(std::path::Path::new("h.rb")))
+    );
+    assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
+    assert_eq!((settings.tag.as_deref(), settings.environment.as_str()), (Some("shop"), "test"));
+    let always = "--preload: the application is always loaded before the first request, with or without this";
+    assert_eq!(settings.notices, [always]);
+}
+
+#[test]
+fn what_does_not_fit_a_named_engine_is_told_with_all_else_and_otherwise_when_it_is_known() {
+    let refused = settled(&["--engine", "mruby", "-w", "4", "-t", "0"], &[]).unwrap_err();
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    let mut settings = settled(&["-w", "4", "--fresh"], &[]).unwrap();
+    assert!(settings.notices.is_empty());
+    settings.fit_to(EngineKind::Mruby).unwrap();
+    assert!(settings.notices[0].starts_with("-w 4: the embedded engine"), "{:?}", settings.notices);
+    let refused = settled(&["--fresh"], &[]).unwrap().fit_to(EngineKind::Ruby).unwrap_err();
+    assert_eq!(refused.len(), 1);
+}
+
+#[test]
+fn proxies_are_a_list() {
+    let trusted = |words: &[&str]| settled(words, &[]).map(|settings| settings.trusted);
+    let two = [front::Trusted::Private, "10.0.0.0/8".parse().unwrap()];
+    assert_eq!(trusted(&["--trust-proxy", "private,10.0.0.0/8"]).unwrap(), two);
+    assert_eq!(trusted(&["--trust-proxy", "none"]).unwrap(), [front::Trusted::None]);
+    let refused = trusted(&["--trust-proxy", "none", "--trust-proxy", "localhost"]).unwrap_err();
+    assert_eq!(refused[0], "--trust-proxy none: must stand alone");
+    assert!(refused[1].contains("\"localhost\" must be private, none, all"), "{refused:?}");
+    assert_eq!(trusted(&["--trust-proxy", ","]).unwrap_err().len(), 1);
 }
 
 #[test]
@@ -85,7 +166,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
     let count = "must be a whole number";
     let size = "must be a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
     let time = "must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
-    let cases: [(&str, &str, &str); 13] = [
+    let cases: [(&str, &str, &str); 15] = [
         ("--threads", "0", "must be from 1 to 1024"),
         ("-t", "many", count),
         ("-p", "65536", "must be from 0 to 65535"),
@@ -95,7 +176,9 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
         ("--header-bytes", "4KiB", "must be from 8KiB to 16MiB"),
         ("--request-time", "0.5s", time),
         ("--request-time", "0", "must be from 1ms to 24h"),
-        ("--engine", "ruby", "must be mruby; the engine for CRuby (--engine ruby) is not in this version"),
+        ("--engine", "cruby", "must be auto, mruby, ruby"),
+        ("--workers", "many", "must be a whole number or auto"),
+        ("--tag", "a\u{7}b", "must be at most 64 letters, without line feeds and the like"),
         ("--access-log", "xml", "must be text, json, off"),
         ("--environment", "a b", "must be one word, such as development or production"),
         ("--fresh", "perhaps", "must be yes or no"),
@@ -118,7 +201,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
 
 #[test]
 fn bad_addresses_and_filters_are_refused() {
-    for words in [["-b", "http://x"], ["-b", "tcp://"], ["-o", "no such host"], ["--log", "loud"]] {
+    for words in [["-b", "http://x"], ["-b", "tcp://"], ["-o", "no such host"], ["--log", "loud"], ["--log", ",,"]] {
         let refused = settled(&words, &[]).unwrap_err();
         assert_eq!(refused.len(), 1);
         assert!(refused[0].starts_with(&format!("{} {}: ", words[0], words[1])), "{refused:?}");
@@ -127,6 +210,6 @@ fn bad_addresses_and_filters_are_refused() {
 
 #[test]
 fn all_problems_are_told_at_once() {
-    let refused = settled(&["-t", "0", "--nope", "-w", "2"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")]).unwrap_err();
+    let refused = settled(&["-t", "0", "--nope", "-C", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")]).unwrap_err();
     assert_eq!(refused.len(), 5, "{refused:?}");
 }

@@ -3,11 +3,12 @@
 use crate::tree::Tree;
 
 /// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
-const ARROWS: [(&str, &[&str]); 5] = [
+const ARROWS: [(&str, &[&str]); 6] = [
     ("engine", &[]),
     ("engine-mruby", &["engine"]),
+    ("engine-ruby", &["engine"]),
     ("front", &["engine"]),
-    ("server", &["engine", "engine-mruby", "front"]),
+    ("server", &["engine", "engine-mruby", "engine-ruby", "front"]),
     ("tidy", &[]),
 ];
 

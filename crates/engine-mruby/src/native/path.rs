@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
-use crate::regular;
 use crate::tree::Tree;
+use engine::regular;
 
 fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
     let bytes = value.bytes()?;

@@ -1,6 +1,7 @@
 //! A server that belongs to this run: its output goes to a file, and it is ended by its own process id, politely first.
 
 use std::fs::File;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -27,6 +28,11 @@ impl Process {
         Ok(Process { child })
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
@@ -42,6 +48,13 @@ impl Drop for Process {
         }
         let _ = self.child.wait();
     }
+}
+
+/// Ports that were free a moment ago, all held at once so that none is given twice.
+pub fn free_ports(count: usize) -> Result<Vec<u16>, String> {
+    let held: Result<Vec<TcpListener>, _> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
+    let held = held.map_err(|error| format!("no free port: {error}"))?;
+    held.iter().map(|one| one.local_addr().map(|at| at.port()).map_err(|error| error.to_string())).collect()
 }
 
 /// Waits until `done` says yes; says no when it did not within `limit`.

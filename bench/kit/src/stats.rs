@@ -27,23 +27,47 @@ pub fn range(numbers: &[f64]) -> Option<(f64, f64)> {
     Some((smallest, largest))
 }
 
-/// For an order that no contender can rely on (xorshift64).
+/// Numbers that no contender can rely on (xorshift64).
 pub struct Dice(u64);
 
 impl Dice {
-    /// Another order in every run.
+    /// Others in every run.
     pub fn from_clock() -> Dice {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Dice(now.as_nanos() as u64 | 1)
+        Dice::from_seed(now.as_nanos() as u64)
+    }
+
+    /// The same for the same seed.
+    pub fn from_seed(seed: u64) -> Dice {
+        // Seeds that are near each other must not give numbers that are: the odd factor spreads their bits.
+        let mut dice = Dice(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        for _ in 0..8 {
+            dice.next();
+        }
+        dice
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// One of the numbers below `bound`, which is not 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    /// Between 0 and 1, never 0: 53 bits, as many as a float holds.
+    pub fn fraction(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
     /// Fisher and Yates.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            items.swap(last, (self.0 % (last as u64 + 1)) as usize);
+            items.swap(last, self.below(last + 1));
         }
     }
 }
@@ -69,8 +93,15 @@ mod tests {
     #[test]
     fn a_shuffle_loses_nothing() {
         let mut items: Vec<u32> = (0..20).collect();
-        Dice(7).shuffle(&mut items);
+        Dice::from_seed(7).shuffle(&mut items);
         items.sort_unstable();
         assert!(items.into_iter().eq(0..20));
+    }
+
+    #[test]
+    fn fractions_are_spread_evenly() {
+        let mut dice = Dice::from_seed(1);
+        let mean = (0..10_000).map(|_| dice.fraction()).sum::<f64>() / 10_000.0;
+        assert!((0.48..0.52).contains(&mean), "{mean}");
     }
 }

@@ -1,0 +1,48 @@
+# The routes of the arena: /server, /pi, /sleep, /random (one of these three) and /feed.
+
+require "sinatra/base"
+require_relative "pi"
+require_relative "feed"
+
+# Everything is worked out anew for each request: what is measured is the server under such work, not a cache.
+class Arena < Sinatra::Base
+  set :root, __dir__
+  set :feed, Feed.new(ENV["FEED_URL"] || Feed::URL)
+
+  helpers do
+    def server
+      "server: #{env["SERVER_SOFTWARE"] || "unknown"}\nruby: #{RUBY_DESCRIPTION}\npid: #{Process.pid}\n"
+    end
+
+    def pi
+      "#{Pi.digits}\n"
+    end
+
+    def slept
+      sleep 1
+      "slept 1 second\n"
+    end
+
+    # Escapes text for HTML.
+    def h(text)
+      Rack::Utils.escape_html(text.to_s)
+    end
+
+    def plain(text)
+      content_type "text/plain", charset: "utf-8"
+      text
+    end
+  end
+
+  get("/server") { plain server }
+  get("/pi") { plain pi }
+  get("/sleep") { plain slept }
+  get("/random") { plain send(%i[server pi slept].sample) }
+
+  get "/feed" do
+    erb :feed, locals: { items: settings.feed.items }
+  rescue Feed::Unreadable => error
+    status 502
+    plain "#{error.message}\n"
+  end
+end

@@ -1,0 +1,16 @@
+# One Sinatra route with a short text, set as in production.
+
+require "sinatra/base"
+
+# The application.
+class Hello < Sinatra::Base
+  set :environment, :production
+  set :logging, false
+
+  get "/hello" do
+    content_type "text/plain"
+    "Hello from Sinatra\n"
+  end
+end
+
+run Hello

@@ -1,0 +1,54 @@
+//! Measures the Ruby engine of foolsgold against Puma with the same workers and threads on the same Ruby, and counts
+//! what is lost when workers are killed. README.md beside this says why it is done so, and what bias is left. Every
+//! server is started by this program and ended by its own process id.
+
+mod client;
+mod closed;
+mod contender;
+mod kill;
+mod load;
+mod memory;
+mod open;
+mod options;
+mod place;
+mod report;
+mod speed;
+mod tree;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use options::{Options, Part};
+use place::Place;
+
+fn main() -> ExitCode {
+    match Options::parse(std::env::args().skip(1)).and_then(|options| run(&options, &mut io::stdout())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "bench-ruby-engine: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
+    if options.part == Part::Help {
+        return out.write_all(options::HELP.as_bytes()).map_err(|error| error.to_string());
+    }
+    let place = Place::open(options.ring.as_deref())?;
+    match options.part {
+        Part::Memory => memory::run(options, &place, out),
+        Part::Kill => kill::run(options, &place, out),
+        Part::Speed | Part::Help => speed::run(options, &place, out),
+    }
+}
+
+/// A line for whoever watches.
+fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
+    writeln!(out, "{words}").map_err(|error| error.to_string())
+}
+
+fn shown(folder: &Path) -> String {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()).display().to_string()
+}

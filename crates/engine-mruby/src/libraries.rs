@@ -1,0 +1,30 @@
+//! Which libraries an application may require by name. The list is Ruby's (ruby/require.rb), read out of its source so
+//! that it stands in one place.
+
+const SOURCE: &str = include_str!("../ruby/require.rb");
+
+/// Whether `require "name"` finds its classes built in. Files of the application are another matter.
+pub fn provides(name: &str) -> bool {
+    let name = name.strip_suffix(".rb").unwrap_or(name);
+    built_in().any(|library| library == name)
+}
+
+fn built_in() -> impl Iterator<Item = &'static str> {
+    let list = SOURCE.split_once("BUILT_IN = %w[").and_then(|(_, after)| after.split_once(']'));
+    list.map_or("", |(words, _)| words).split_whitespace()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_found_in_the_source() {
+        for name in ["json", "json.rb", "set", "rack", "rack/lint", "rbconfig"] {
+            assert!(provides(name), "{name}");
+        }
+        for name in ["", "sinatra", "jso", "]", "freeze"] {
+            assert!(!provides(name), "{name}");
+        }
+    }
+}

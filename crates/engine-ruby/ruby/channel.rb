@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+# The connection of a slot, and what is on its way out there.
+
+module FoolsGold
+  # Frames are gathered in `@out` and written together.
+  class Channel
+    # A body up to here goes in one frame, well below the limit of frames.
+    WHOLE = 524_288
+
+    NONE = [].freeze
+    private_constant :NONE
+
+    # The number of the slot; of the current request its number, environment, input, the blocks for afterwards, and
+    # when it began in nanoseconds.
+    attr_reader :number, :seq, :environment, :input, :after_reply, :finished, :started
+
+    # The connection that the application took with `rack.hijack`, until its request is done.
+    attr_accessor :taken
+
+    def initialize(wire, worker, number)
+      @wire = wire
+      @worker = worker
+      @number = number
+      @io = wire.open_blocking(Frames::SLOT_ROLE, worker, number)
+      @out = String.new
+      @mark = @started = @seq = 0
+      @cancelled = NONE
+      @taken = nil
+    end
+
+    # Whether a whole answer of the current request is in the buffer.
+    def answered?
+      @out.bytesize > @mark
+    end
+
+    # Adds a frame, which is written with the others.
+    def add(kind, payload)
+      @out << Frames.frame(kind, payload)
+    end
+
+    # Adds a frame and writes all: not to be broken off in the middle by a RequestTimeout.
+    def send_now(kind, payload)
+      Thread.handle_interrupt(RequestTimeout => :never) do
+        add(kind, payload)
+        flush
+      end
+    end
+
+    # A piece of a body, written at once.
+    def chunk(string)
+      raise Errno::EPIPE, "the client has gone" if gone?
+
+      at = 0
+      while at < string.bytesize
+        send_now(Frames::CHUNK, string.byteslice(at, WHOLE))
+        at += WHOLE
+      end
+    end
+
+    def flush
+      return if @out.empty?
+
+      @io.write(@out)
+      @out.clear
+      @mark = 0
+    end
+
+    # A connection for a hijack. It is the application's when the front says so, with one byte.
+    def open_connection(role)
+      flush
+      io = @wire.open(role, @worker, @number, @seq)
+      return io if io.recv(1) == "\x01"
+
+      io.close
+      raise IOError, "the client's connection is gone or cannot be taken"
+    end
+
+    # Called by Control: nobody waits for this request any more. The list is replaced, never changed, as two threads
+    # use it, and short, as it is for requests that are here now.
+    def cancel(seq)
+      @cancelled = (@cancelled + [seq]).last(16).freeze
+    end
+
+    # Whether the client of the current request has gone.
+    def gone?
+      @cancelled.include?(@seq)
+    end
+
+    # Requests that are already here are still read; then comes the end.
+    def close_read
+      @io.shutdown(:RD)
+    rescue IOError, SystemCallError
+      nil # Closed already.
+    end
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+# The thread of a worker that listens to the front while the others serve.
+
+module FoolsGold
+  class Control
+    def initialize(io, worker)
+      @io = io
+      @worker = worker
+    end
+
+    def start
+      thread = Thread.new { run }
+      thread.name = "control"
+      thread
+    end
+
+    private
+
+    def run
+      loop do
+        kind, payload = Frames.read(@io)
+        # Without the front nobody waits for what the other threads do.
+        exit!(1) if kind.nil?
+        take(kind, payload)
+      end
+    rescue StandardError => error
+      Log.exception(error, "worker #{@worker.number} lost its control connection")
+      exit!(1)
+    end
+
+    def take(kind, payload)
+      return @worker.stop if kind == Frames::STOP
+
+      slot, seq = payload.unpack("NN")
+      runner = @worker.runners[slot] or return
+      case kind
+      when Frames::CANCEL then runner.slot.cancel(seq)
+      when Frames::DUMP then dump(runner, seq)
+      when Frames::INTERRUPT then runner.interrupt(seq)
+      end
+    end
+
+    # What every thread is doing, in one piece.
+    def dump(runner, seq)
+      return unless runner.running == seq
+
+      env = runner.slot.environment
+      Log.warn("#{headline(runner.slot, env)}\n#{Thread.list.map { |thread| backtrace(thread) }.join("\n")}")
+      FoolsGold.hooks.run(:on_request_timeout, @worker.number, env)
+    end
+
+    def headline(slot, env)
+      age = (Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - slot.started) / 1_000_000_000.0
+      format("worker %<worker>d: %<method>s %<path>s has been running for %<age>.1f s",
+             worker: @worker.number, method: env["REQUEST_METHOD"], path: env["PATH_INFO"], age: age)
+    end
+
+    def backtrace(thread)
+      "thread #{thread.name || thread.inspect}:\n  #{Array(thread.backtrace).join("\n  ")}"
+    end
+  end
+end

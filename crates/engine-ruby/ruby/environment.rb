@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+# What every environment has beside the pairs that come from the front.
+
+module FoolsGold
+  # Two kinds: the same for every request of a process, and what belongs to one slot or one request.
+  class Environment
+    # By name in the code that shapes.rb writes: variables that are there when an environment is made.
+    VARIABLES = {
+      "rack.input" => "input",
+      "rack.errors" => "errors",
+      "rack.hijack" => "hijack",
+      "rack.early_hints" => "hints",
+      "rack.after_reply" => "after",
+      "rack.response_finished" => "finished"
+    }.freeze
+
+    # Ruby code for each constant.
+    attr_reader :constants
+
+    def initialize(setup, rack3:)
+      @constants = {
+        "rack.multithread" => (setup["threads"].to_i > 1).to_s,
+        "rack.multiprocess" => "true",
+        "rack.run_once" => "false",
+        "rack.hijack?" => "true",
+        "SERVER_SOFTWARE" => setup["software"].b.dump,
+        "GATEWAY_INTERFACE" => '"CGI/1.2"'
+      }
+      @constants["rack.version"] = "VERSION" unless rack3
+    end
+
+    # All of it, as the inside of a Hash literal.
+    def code
+      @code ||= VARIABLES.merge(@constants).map { |key, code| "#{key.dump} => #{code}" }.join(", ")
+    end
+  end
+end

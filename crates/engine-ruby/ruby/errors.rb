@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+# What can go wrong in this process, by name.
+
+module FoolsGold
+  # The two sides do not speak the same language: a mistake in FoolsGold.
+  class ProtocolError < StandardError; end
+
+  # The application cannot be loaded; the message says what to do.
+  class LoadFailed < StandardError; end
+
+  # The answer of the application is not valid Rack; the message says what would be.
+  class BadAnswer < StandardError; end
+
+  # The request was withdrawn before it began.
+  class Cancelled < StandardError; end
+
+  # Raised in the thread of a request whose time is over. Not a StandardError, so that no `rescue => error` of an
+  # application takes it for a trouble of its own and goes on.
+  class RequestTimeout < Exception; end # rubocop:disable Lint/InheritException
+end

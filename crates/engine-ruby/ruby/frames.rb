@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+# Frames as PROTOCOL.md describes them: their numbers, and reading and writing them where speed does not matter.
+# The busy path of a slot has its own code (slot.rb).
+
+module FoolsGold
+  # The numbers of the wire. Rust has the same in wire.rs.
+  module Frames
+    VERSION = 1
+
+    MOLD_ROLE = 0
+    CONTROL_ROLE = 1
+    SLOT_ROLE = 2
+    BODY_ROLE = 3
+    FULL_ROLE = 4
+    PARTIAL_ROLE = 5
+
+    HELLO = 1
+    SETUP = 2
+    READY = 3
+    FAILED = 4
+    FORK = 5
+    FORKED = 6
+    EXITED = 7
+    LOG = 8
+    STOP = 9
+    CANCEL = 10
+    DUMP = 11
+    INTERRUPT = 12
+    SHAPE = 20
+    REQUEST = 21
+    ANSWER = 30
+    CHUNK = 31
+    END_OF_BODY = 32
+    FAULT = 33
+    HINTS = 34
+    BAD = 35
+
+    MORE = 1
+    FILE = 2
+    UPGRADE = 4
+    TAKEN = 8
+
+    NUL = "\0"
+    LARGEST = 1_048_576 + 65_536
+
+    # Kept in Ruby's own numbers, so that no gem (fcntl, io-nonblock) is activated before Bundler is set up.
+    F_GETFL = 3
+    F_SETFL = 4
+
+    module_function
+
+    # The next frame as kind and payload, or nil at the end of the connection.
+    def read(io)
+      head = io.read(5)
+      return nil if head.nil? || head.bytesize < 5
+
+      length, kind = head.unpack("NC")
+      raise ProtocolError, "a frame of #{length} bytes, 1 to #{LARGEST} are allowed" unless length.between?(1, LARGEST)
+
+      payload = length == 1 ? "".b : io.read(length - 1)
+      payload && payload.bytesize == length - 1 ? [kind, payload] : nil
+    rescue Errno::ECONNRESET
+      nil
+    end
+
+    # One frame as bytes.
+    def frame(kind, payload)
+      [payload.bytesize + 1, kind, payload].pack("NCa*")
+    end
+
+    # Strings, each followed by NUL. A frame has an end, so the list is cut where it would not fit.
+    def list(strings)
+      strings.map { |string| "#{string.to_s.b.delete(NUL)}\0" }.join.b.byteslice(0, 1_000_000)
+    end
+
+    # The strings of a list.
+    def strings(payload)
+      payload.split(NUL, -1).tap(&:pop)
+    end
+
+    # An exception as the payload of FAILED and FAULT.
+    def error(error)
+      list([error.class.name || error.class.inspect, error.message, *error.backtrace])
+    rescue StandardError
+      # An exception whose message raises must not hide that there was one.
+      list([error.class.name, "(its message cannot be had)", *error.backtrace])
+    end
+  end
+
+  # Where the front listens, and the right to connect to it.
+  class Wire
+    def initialize(path, token)
+      @path = path
+      @token = token
+    end
+
+    # Opens a connection and says HELLO on it.
+    def open(role, worker = 0, slot = 0, seq = 0)
+      io = UNIXSocket.new(@path)
+      io.sync = true
+      hello = [Frames::VERSION, role, worker, slot, seq, Process.pid, @token].pack("CCNNNNa*")
+      io.write(Frames.frame(Frames::HELLO, hello))
+      io
+    end
+
+    # The same, for a thread that only reads and writes there: two system calls fewer for each batch of requests.
+    def open_blocking(role, worker = 0, slot = 0)
+      io = open(role, worker, slot)
+      io.fcntl(Frames::F_SETFL, io.fcntl(Frames::F_GETFL, 0) & ~::File::NONBLOCK)
+      io
+    rescue NotImplementedError, Errno::EINVAL, ArgumentError
+      io # Rubies without fcntl have sockets that block.
+    end
+  end
+end

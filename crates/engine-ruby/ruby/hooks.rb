@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+# What the user wants to happen around forks and requests: from the hooks file, or from application code with
+# `FoolsGold.after_fork { |worker| ... }` and so on.
+
+module FoolsGold
+  # The registered blocks. One that raises is logged, and the next one runs.
+  class Hooks
+    NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout].freeze
+
+    # In these an error means that the worker is not fit to serve.
+    FATAL = %i[after_fork on_worker_boot].freeze
+
+    def initialize
+      @blocks = Hash.new { |blocks, name| blocks[name] = [] }
+    end
+
+    def add(name, &block)
+      raise ArgumentError, "#{name} needs a block: #{name} { ... }" unless block
+
+      @blocks[name] << block
+    end
+
+    # Runs the hooks of a name in the order in which they were given.
+    def run(name, *arguments)
+      return unless @blocks.key?(name)
+
+      @blocks[name].each do |block|
+        block.call(*arguments)
+      rescue StandardError, ScriptError => error
+        raise if FATAL.include?(name)
+
+        Log.exception(error, "the hook #{name} failed")
+      end
+    end
+
+    # Reads a hooks file.
+    def load(path)
+      HooksFile.new(self).instance_eval(File.read(path), path, 1)
+    end
+  end
+
+  # What `self` is in a hooks file.
+  class HooksFile
+    def initialize(hooks)
+      @hooks = hooks
+    end
+
+    Hooks::NAMES.each do |name|
+      define_method(name) { |&block| @hooks.add(name, &block) }
+    end
+
+    private
+
+    def method_missing(name, *)
+      raise NoMethodError.new("#{name} is not known in a hooks file; known are #{Hooks::NAMES.join(', ')}", name)
+    end
+
+    def respond_to_missing?(*)
+      false
+    end
+  end
+
+  @hooks = Hooks.new
+
+  class << self
+    attr_reader :hooks
+
+    Hooks::NAMES.each do |name|
+      define_method(name) { |&block| @hooks.add(name, &block) }
+    end
+  end
+end

@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+# The process that the front starts: it loads the application once and forks workers, or, in a Ruby that cannot fork,
+# becomes one. The front is told of everything on one connection, and this process ends with it.
+
+# No gem may be activated before Bundler is set up. `socket` itself is none, but it loads io-wait, which is.
+begin
+  require "socket.so"
+rescue LoadError
+  require "socket"
+end
+
+%w[errors frames log hooks application shapes environment input headers hints hijack stream channel slot answer
+   runner control worker].each { |name| require_relative name }
+
+module FoolsGold
+  # Signals: INT is for the front alone, though the terminal sends it to all.
+  class Mold
+    # So long may a worker take to end when the front is gone.
+    GRACE_SECONDS = 1
+
+    def initialize(wire)
+      @wire = wire
+      @workers = {} # pid to number
+    end
+
+    def run
+      $stdout.sync = $stderr.sync = true
+      trap("INT", "IGNORE")
+      @io = @wire.open(Frames::MOLD_ROLE)
+      Log.io = @io
+      load ? serve : exit!(1)
+    end
+
+    private
+
+    def load
+      kind, payload = Frames.read(@io)
+      exit!(1) unless kind == Frames::SETUP
+      @setup = Hash.new("").merge!(Frames.strings(payload).each_slice(2).to_h)
+      @setup.each_value { |value| value.force_encoding(Encoding.default_external) }
+      Worker.title("mold", @setup)
+      @application = Application.new(@setup)
+      @application.load
+      require @setup["native"] unless @setup["native"].empty?
+      @application.warm_up
+      Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
+    rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
+      Log.frame(Frames::FAILED, Frames.error(error))
+      false
+    end
+
+    # A pipe and not the handler itself: a handler may interrupt anything, for instance the writing of a frame.
+    def serve
+      trap("TERM", "IGNORE") # When all processes get it, the front still wants its workers for what is queued.
+      return serve_once unless Process.respond_to?(:fork)
+
+      @bell, ring = IO.pipe
+      trap("CHLD") { ring.write_nonblock(".", exception: false) }
+      loop do
+        ready, = IO.select([@io, @bell])
+        reap if ready.include?(@bell)
+        take if ready.include?(@io)
+        exit if @stopping && @workers.empty?
+      end
+    end
+
+    def take
+      kind, payload = Frames.read(@io)
+      case kind
+      when Frames::FORK then fork_worker(payload.unpack1("N"))
+      when Frames::STOP then stop
+      when nil then abandon
+      end
+    end
+
+    def fork_worker(number)
+      @application.before_fork
+      pid = Process.fork do
+        [@io, @bell].each(&:close)
+        Worker.new(number, @wire, @application, @setup).run
+      end
+      @workers[pid] = number
+      Log.frame(Frames::FORKED, [number, pid].pack("NN"))
+    rescue SystemCallError => error # Out of memory or processes: the front will ask again.
+      Log.exception(error, "worker #{number} could not be forked")
+      Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
+    end
+
+    # Only processes of ours are waited for: the application may have started some of its own.
+    def reap
+      @bell.read_nonblock(4096, exception: false)
+      @workers.keys.each do |pid|
+        _, status = Process.wait2(pid, Process::WNOHANG)
+        next unless status
+
+        code = status.exitstatus || -status.termsig
+        Log.frame(Frames::EXITED, [@workers.delete(pid), pid, code].pack("NNl>"))
+      end
+    end
+
+    # Workers are told by the front.
+    def stop
+      @stopping = true
+    end
+
+    # Workers see for themselves that the front is gone; this is for one that is too busy to look.
+    def abandon
+      sleep GRACE_SECONDS unless @workers.empty?
+      @workers.each_key { |pid| signal("KILL", pid) }
+      exit!(1)
+    end
+
+    def signal(name, pid)
+      Process.kill(name, pid)
+    rescue Errno::ESRCH
+      nil
+    end
+
+    def serve_once
+      loop do
+        kind, payload = Frames.read(@io)
+        exit if kind != Frames::FORK
+
+        number = payload.unpack1("N")
+        Log.frame(Frames::FORKED, [number, Process.pid].pack("NN"))
+        Worker.new(number, @wire, @application, @setup).run
+      end
+    end
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  wire = FoolsGold::Wire.new(ENV.delete("FOOLS_GOLD_WIRE"), ENV.delete("FOOLS_GOLD_TOKEN"))
+  FoolsGold::Mold.new(wire).run
+end

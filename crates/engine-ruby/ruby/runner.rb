@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+# A thread of a worker: takes a request from its slot, calls the application, gives the answer to the slot.
+
+module FoolsGold
+  # What Control knows a slot by. A request can be interrupted from when `@running` is its number until `leave`.
+  class Runner
+    attr_reader :slot, :running
+    attr_writer :thread
+
+    def initialize(app, slot)
+      @app = app
+      @slot = slot
+      @answer = Answer.new(slot)
+      @lock = Mutex.new
+      @running = @interrupted = nil
+    end
+
+    # Serves until the connection ends.
+    def run
+      @thread = Thread.current
+      while (env = @slot.next_request)
+        serve(env)
+      end
+    end
+
+    # Called by Control. Raises in the application's code if it is still at this request.
+    def interrupt(seq)
+      @lock.synchronize do
+        return unless @running == seq && @interrupted != seq
+
+        @interrupted = seq
+        @thread.raise(RequestTimeout, "the time for this request is over")
+      end
+    end
+
+    private
+
+    def serve(env)
+      @running = @slot.seq
+      begin
+        status, headers, body = @app.call(env)
+        @slot.answer(status, headers, body) || @answer.give(status, headers, body)
+        leave
+      rescue Exception => error # Even `exit` ends only the request.
+        leave_failed
+        report(error)
+      end
+      @slot.input.close if File === @slot.input
+      return if @slot.finished.empty? && @slot.after_reply.empty?
+
+      @slot.flush
+      after(env, status, headers, error)
+    end
+
+    # From here on there is no interruption. One that is on its way comes now, and is too late.
+    def leave
+      @lock.lock unless @lock.owned?
+      @running = nil
+      @lock.unlock
+      Thread.pass while @interrupted == @slot.seq && Thread.pending_interrupt?
+    end
+
+    def leave_failed
+      leave
+    rescue RequestTimeout
+      leave
+    end
+
+    def report(error)
+      if @slot.answered? || @answer.ended?
+        Log.exception(error, "after its answer, #{name} failed") unless error.is_a?(RequestTimeout)
+      elsif @slot.taken
+        Log.exception(error, "after the application took the connection, #{name} failed")
+        @answer.taken
+      elsif error.is_a?(BadAnswer) && !@answer.begun?
+        @slot.add(Frames::BAD, [@slot.seq, error.message].pack("Na*"))
+      else
+        @slot.add(Frames::FAULT, [@slot.seq, Frames.error(error)].pack("Na*"))
+      end
+    end
+
+    def name
+      "#{@slot.environment['REQUEST_METHOD']} #{@slot.environment['PATH_INFO']}"
+    end
+
+    # In the order that the SPEC wants: the last registered first.
+    def after(env, status, headers, error)
+      @slot.finished.reverse_each { |callable| guard { callable.call(env, status, headers, error) } }
+      @slot.after_reply.each { |callable| guard(&callable) }
+    end
+
+    def guard
+      yield
+    rescue StandardError, ScriptError => error
+      Log.exception(error, "after its answer, #{name} failed")
+    end
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+# A shape is which keys a request has. Its environment is made by code written for the shape, once: a Hash literal
+# with all keys and constants in it, which is the fastest way to a new Hash that Ruby has.
+
+module FoolsGold
+  # The shapes of one connection.
+  class Shapes
+    # Checked, because keys come from header names and become code.
+    KEY = /\A[A-Za-z0-9_.]+\z/.freeze
+
+    VERSION = [1, 6].freeze
+
+    def initialize(environment, hijack, hints)
+      @environment = environment
+      @hijack = hijack
+      @hints = hints
+      @makers = [open_shape]
+    end
+
+    # Lambdas by the number of their shape; each takes values, input, and the two lists of blocks for afterwards.
+    attr_reader :makers
+
+    # Takes the payload of a SHAPE frame.
+    def define(payload)
+      number = payload.unpack1("n")
+      variables = []
+      constants = []
+      pairs = Frames.strings(payload.byteslice(2, payload.bytesize))
+      until pairs.empty?
+        key = pairs.shift
+        raise ProtocolError, "the key #{key.dump} of shape #{number} is not of A-Z a-z 0-9 _ ." unless KEY.match?(key)
+
+        pairs.shift == "v" ? variables << key : constants << [key, pairs.shift]
+      end
+      @makers[number] = make(code(variables, constants))
+    end
+
+    private
+
+    def code(variables, constants)
+      pairs = variables.each_with_index.map { |key, index| "#{key.dump} => v#{index}" }
+      pairs.concat(constants.map { |key, value| "#{key.dump} => #{value.b.dump}" })
+      <<~RUBY
+        # frozen_string_literal: true
+        lambda do |values, input, after, finished|
+          #{split(variables.size)}
+          { #{pairs.join(', ')}, #{@environment.code} }
+        end
+      RUBY
+    end
+
+    # `Z*` takes a string to its NUL, or to the end, and is faster than `split`.
+    def split(count)
+      return "" if count.zero?
+
+      "#{Array.new(count) { |index| "v#{index}, " }.join.chomp(' ')} = values.unpack(\"#{'Z*' * count}\")"
+    end
+
+    def open_shape
+      make(<<~RUBY)
+        # frozen_string_literal: true
+        lambda do |values, input, after, finished|
+          Frames.strings(values).each_slice(2).to_h.merge!({ #{@environment.code} })
+        end
+      RUBY
+    end
+
+    # As binary, so that strings in it are.
+    def make(code)
+      errors = $stderr
+      hijack = @hijack
+      hints = @hints
+      binding.eval(code.b, "(environment)", 1)
+    end
+  end
+end

@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+# One slot: its connection, requests coming in as environments, answers going out. This is the busy path, so it has
+# while loops and reused strings where blocks and new ones would read better.
+#
+# An accelerator takes its place: SETUP `native` names an extension that defines FoolsGold::NativeSlot, a class with the
+# public methods of this one. It will want to do next_request and answer in C, and may inherit the rest from here.
+
+module FoolsGold
+  class Slot < Channel
+    # Ruby 3.1 can unpack from the middle of a string.
+    OFFSET = RUBY_VERSION >= "3.1"
+    REQUEST_HEAD = 16
+    READ = 65_536
+
+    # An answer waits for those of the requests after it in the buffer, but not for long.
+    PATIENCE_NS = 1_000_000
+
+    def initialize(wire, worker, number, environment)
+      super(wire, worker, number)
+      @shapes = Shapes.new(environment, Hijack.new(self), Hints.new(self))
+      @makers = @shapes.makers
+      @in = String.new(capacity: READ)
+      @at = @size = 0
+    end
+
+    # The next request's environment, or nil at the end. Writes what has been gathered before it waits.
+    def next_request
+      while true
+        if (left = @size - @at) >= REQUEST_HEAD
+          length, kind, @seq, shape, how, size =
+            OFFSET ? @in.unpack("NCNnCN", offset: @at) : @in.unpack("@#{@at}NCNnCN")
+          if kind == Frames::REQUEST && left >= length + 4
+            values = @in.byteslice(@at + REQUEST_HEAD, size)
+            @input = how.zero? ? Input::EMPTY : body(how, @at + REQUEST_HEAD + size, length - 12 - size)
+            @at += length + 4
+            now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+            flush if now - @started > PATIENCE_NS && !@out.empty?
+            @started = now
+            @mark = @out.bytesize
+            next withdraw unless @cancelled.empty? || !gone?
+
+            return @environment = @makers[shape].call(values, @input, @after_reply = [], @finished = [])
+          end
+        end
+        return nil unless other_frame(left) || fill
+      end
+    end
+
+    # Encodes the usual answer: strings for headers, one string in an array for a body. False when it is another.
+    def answer(status, headers, body)
+      return false unless Array === body && body.size == 1 && Hash === headers && Integer === status && status > 199
+
+      part = body[0]
+      return false unless String === part && (size = part.bytesize) <= WHOLE && !@taken && !body.respond_to?(:close)
+      return false unless (block = Headers.encode(headers)) && (length = block.bytesize + 1) <= WHOLE
+      return false if length == 1 # Without headers there is no last NUL either.
+
+      [14 + length + size, Frames::ANSWER, @seq, status, 0, headers.size, length, block, part]
+        .pack("NCNnCnNa*xa*", buffer: @out)
+      true
+    end
+
+    private
+
+    def withdraw
+      add(Frames::FAULT, [@seq, Frames.error(Cancelled.new("withdrawn before it began"))].pack("Na*"))
+    end
+
+    def body(how, from, size)
+      return Input.inline(@in.byteslice(from, size)) if how == Input::INLINE
+
+      Input.in_file(@wire, @worker, @number, @seq)
+    end
+
+    # Takes a frame that is not a REQUEST, if there is a whole one.
+    def other_frame(left)
+      return false if left < 5
+
+      length, kind = @in.byteslice(@at, 5).unpack("NC")
+      raise ProtocolError, "a frame of #{length} bytes" if length > Frames::LARGEST
+      return false if left < length + 4
+      raise ProtocolError, "a frame of kind #{kind} on a slot" unless kind == Frames::SHAPE
+
+      @shapes.define(@in.byteslice(@at + 5, length - 1))
+      @at += length + 4
+    end
+
+    # Reads more; false at the end.
+    def fill
+      flush
+      if @at == @size
+        @io.readpartial(READ, @in)
+      else
+        @in = @in.byteslice(@at, @size) if @at.positive?
+        @in << @io.readpartial(READ)
+      end
+      @at = 0
+      @size = @in.bytesize
+    rescue EOFError, Errno::ECONNRESET, IOError
+      false
+    end
+  end
+end

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+# A process that serves: one thread for each of its slots, and one that listens to the front.
+
+module FoolsGold
+  class Worker
+    attr_reader :number, :runners
+
+    # What `ps` shows.
+    def self.title(what, setup)
+      tag = setup["tag"]
+      Process.setproctitle("foolsgold: #{what}#{" [#{tag}]" unless tag.empty?}")
+    rescue NotImplementedError
+      nil
+    end
+
+    def initialize(number, wire, application, setup)
+      @number = number
+      @wire = wire
+      @application = application
+      @setup = setup
+      @runners = []
+      @stopping = false
+    end
+
+    # Serves until the front says stop; then ends the process as Ruby would, with its at_exit blocks.
+    def run
+      trap("TERM", "IGNORE") # Who stops a service often sends it to all its processes; the front decides here.
+      trap("CHLD", "DEFAULT")
+      Worker.title("worker #{@number}", @setup)
+      connect
+      boot or exit!(1)
+      serve
+      FoolsGold.hooks.run(:on_worker_shutdown, @number)
+      # JRuby closes connections as it ends, which must not look like the end of the front.
+      @control.kill unless Process.respond_to?(:fork)
+      exit
+    end
+
+    # Slots get what is on its way to them, then their end. Runs in a signal handler too.
+    def stop
+      @stopping = true
+      @runners.each { |runner| runner.slot.close_read }
+    end
+
+    private
+
+    def connect
+      io = @wire.open(Frames::CONTROL_ROLE, @number)
+      Log.after_fork(io)
+      @control = Control.new(io, self).start
+    end
+
+    def boot
+      FoolsGold.hooks.run(:after_fork, @number)
+      FoolsGold.hooks.run(:on_worker_boot, @number)
+      @runners = open_slots
+      Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s]))
+      true
+    rescue Exception => error # Also `exit` in a hook: the front must know why there is no worker.
+      Log.frame(Frames::FAILED, Frames.error(error))
+      false
+    end
+
+    def open_slots
+      environment = Environment.new(@setup, rack3: @application.rack3?)
+      slot_class = @application.native? ? NativeSlot : Slot
+      Array.new([@setup["threads"].to_i, 1].max) do |slot|
+        Runner.new(@application.app, slot_class.new(@wire, @number, slot, environment))
+      end
+    end
+
+    # The first slot has the main thread, as applications expect when there is only one.
+    def serve
+      stop if @stopping # It came before the slots were open.
+      Thread.current.name = "slot 0"
+      threads = @runners.drop(1).map do |runner|
+        Thread.new { guard(runner) }.tap { |thread| thread.name = "slot #{runner.slot.number}" }
+      end
+      guard(@runners.first)
+      threads.each(&:join)
+      Upgrade.join
+    end
+
+    # A slot that ends takes the worker with it: the front counts on all of them.
+    def guard(runner)
+      runner.run
+    rescue StandardError => error
+      Log.exception(error, "slot #{runner.slot.number} of worker #{@number} failed")
+      exit!(1)
+    ensure
+      stop
+    end
+  end
+end

@@ -1,0 +1,11 @@
+# frozen_string_literal: true
+
+# Runs all tests of the Ruby side: `ruby crates/engine-ruby/ruby_test/all.rb`. TEST_RUBY is the Ruby to be tested.
+
+require_relative "harness"
+require_relative "front"
+$stdout.sync = true
+Thread.report_on_exception = true
+%w[wire mold answers bodies hijack control lint].each { |name| require_relative "#{name}_test" }
+puts "#{Harness.count} tests, #{Harness.failures.size} failed"
+exit Harness.failures.empty?

@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+# One path for each kind of answer.
+
+class Closing
+  def initialize(*parts) = @parts = parts
+  def each(&block) = @parts.each(&block)
+  def close = $closed = $closed.to_i + 1
+end
+class Listed < Closing
+  def to_ary = @parts
+end
+class Filed < Closing
+  def to_path = __FILE__
+end
+class Failing < Closing
+  def each
+    yield "first"
+    raise "in each"
+  end
+end
+text = { "content-type" => "text/plain" }
+run(lambda do |env|
+  case env["PATH_INFO"]
+  when "/" then [200, text, ["hello"]]
+  when "/env" then [200, text, [env.inspect, "\n", env.values.grep(String).map(&:encoding).uniq.inspect]]
+  when "/none" then [204, {}, []]
+  when "/two" then [200, text, %W[a\u00e9 #{"\xff".b}]]
+  when "/utf" then [200, { "x" => "\u00e9", "y" => "\xff".b }, ["\u00e9"]]
+  when "/array" then [200, { "set-cookie" => %w[a=1 b=2] }, ["x"]]
+  when "/rack" then [200, { "rack.secret" => 1, "a" => "b" }, ["x"]]
+  when "/string" then ["201", text, ["x"]]
+  when "/nil" then nil
+  when "/status" then ["many", {}, []]
+  when "/headers" then [200, 5, []]
+  when "/header" then [200, { "content-length" => 5 }, ["12345"]]
+  when "/symbol" then [200, { a: "b" }, ["12345"]]
+  when "/nobody" then [200, {}, nil]
+  when "/text" then [200, {}, "text"]
+  when "/raise" then raise ArgumentError, "caf\u00e9"
+  when "/exit" then exit 3
+  when "/throw" then throw :async
+  when "/deep" then (deep = -> { deep.call }).call
+  when "/load" then require "no/such/file"
+  when "/each" then [200, text, Closing.new("a", "b")]
+  when "/gathered" then [200, { "Content-Length" => "2" }, Closing.new("a", "b")]
+  when "/listed" then [200, text, Listed.new("a", "b")]
+  when "/file" then [200, text, Filed.new]
+  when "/failing" then [200, text, Failing.new]
+  when "/failing-early" then [200, { "content-length" => "9" }, Failing.new]
+  when "/number" then [200, text, Closing.new(1)]
+  when "/big" then [200, text, ["x" * 700_000, "y"]]
+  when "/stream" then [200, text, ->(stream) { stream << "a"; stream.write("b", "c"); stream.close }]
+  when "/hints" then env["rack.early_hints"].call("link" => "</a.css>") || [200, text, ["x"]]
+  when "/closed" then [200, text, [$closed.to_s.tap { $closed = 0 }]]
+  when "/after"
+    env["rack.after_reply"] << -> { $after << :reply }
+    env["rack.response_finished"] << ->(*) { $after << :one } << ->(_, status, _, error) { $after << status << error }
+    $after = []
+    [200, text, ["x"]]
+  when "/after?" then [200, text, [$after.inspect]]
+  when "/post" then [200, text, [env["rack.input"].read.reverse, env["rack.input"].rewind.to_s]]
+  end
+end)

@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+# Every kind of answer an application may give, and the environment it is given.
+
+APPLICATION = File.read(File.expand_path("answers.ru", __dir__))
+
+module AnswersTest
+  F = FoolsGold::Frames
+  H = Harness
+
+  def self.run(worker)
+    whole(worker)
+    wrong(worker)
+    pieces(worker)
+    rest(worker)
+  end
+
+  def self.whole(worker)
+    H.check("a string in an array") do
+      answer = worker.get("/", seq: 4_000_000_000)
+      H.same([F::ANSWER, 4_000_000_000, 200, 0, [%w[content-type text/plain]], "hello"], answer.to_a)
+    end
+    { "/none" => [204, ""], "/two" => [200, "a\u00e9\xff".b], "/string" => [201, "x"], "/listed" => [200, "ab"],
+      "/gathered" => [200, "ab"], "/utf" => [200, "\u00e9".b] }.each do |path, expected|
+      H.check("answer #{path}") do
+        answer = worker.get(path)
+        H.same([F::ANSWER, 0, *expected], [answer.kind, answer.flags, answer.status, answer.body])
+      end
+    end
+    H.check("headers") do
+      H.same([["set-cookie", "a=1\nb=2"]], worker.get("/array").headers)
+      H.same([%w[a b]], worker.get("/rack").headers)
+      H.same([["x", "\u00e9".b], ["y", "\xff".b]], worker.get("/utf").headers)
+    end
+  end
+
+  def self.wrong(worker)
+    { "/nil" => /status must be an Integer.*nil/, "/status" => /"many"/, "/headers" => /must be a Hash, not Integer/,
+      "/header" => /content-length must be a String or an Array of Strings, not 5/, "/symbol" => /name .* not :a/,
+      "/nobody" => /body must respond to each or call, but it is nil/, "/text" => /String has neither/ }
+      .each do |path, pattern|
+        H.check("wrong answer #{path}") do
+          answer = worker.get(path)
+          H.same(F::BAD, answer.kind)
+          H.match(pattern, answer.body)
+        end
+      end
+    { "/raise" => /\AArgumentError\0caf\u00e9\0.*config.ru/m, "/exit" => /\ASystemExit\0exit/,
+      "/throw" => /\AUncaughtThrowError/, "/deep" => /\ASystemStackError/, "/load" => /\ALoadError/,
+      "/failing-early" => /\ARuntimeError\0in each/ }
+      .each do |path, pattern|
+        H.check("fault #{path}") do
+          answer = worker.get(path)
+          H.same(F::FAULT, answer.kind)
+          H.match(pattern, answer.body.force_encoding("UTF-8"))
+        end
+      end
+  end
+
+  def self.pieces(worker)
+    H.check("each, call") do
+      worker.get("/closed")
+      [["/each", %w[a b]], ["/stream", %w[a b c]]].each do |path, parts|
+        head = worker.get(path)
+        H.same([F::MORE, "", [%w[content-type text/plain]]], [head.flags, head.body, head.headers])
+        parts.each { |part| H.same([F::CHUNK, part], worker.answer.to_a.values_at(0, -1)) }
+        H.same(F::END_OF_BODY, worker.answer.kind)
+      end
+    end
+    H.check("a failing each breaks off") do
+      H.same(F::MORE, worker.get("/failing").flags)
+      H.same([F::CHUNK, F::FAULT], [worker.answer.kind, worker.answer.kind])
+    end
+    H.check("a body of numbers") do
+      H.same(F::MORE, worker.get("/number").flags)
+      H.match(/BadAnswer\0the body must be made of Strings, not of Integer/, worker.answer.body)
+    end
+    H.check("a body is closed once") do
+      H.same("3", worker.get("/closed").body)
+      %w[/listed /gathered /file /failing-early].each { |path| worker.get(path) }
+      H.same("4", worker.get("/closed").body)
+    end
+    H.check("a large array") do
+      head = worker.get("/big")
+      H.same([F::MORE, %w[content-length 700001]], [head.flags, head.headers.last])
+      sizes = Array.new(4) { worker.answer }.map { |answer| [answer.kind, answer.body.bytesize] }
+      H.same([[F::CHUNK, 524_288], [F::CHUNK, 175_712], [F::CHUNK, 1], [F::END_OF_BODY, 0]], sizes)
+    end
+  end
+
+  def self.rest(worker)
+    H.check("a file") do
+      answer = worker.get("/file")
+      H.same([F::FILE, true], [answer.flags, answer.body.end_with?("/config.ru")])
+    end
+    H.check("early hints") do
+      H.same([F::HINTS, "\0\x01link\0</a.css>\0".b], worker.get("/hints").to_a.values_at(0, -1))
+      H.same("x", worker.answer.body)
+    end
+    H.check("after the answer") do
+      worker.get("/after")
+      H.same("[200, nil, :one, :reply]", worker.get("/after?").body)
+    end
+    H.check("a body in the request") { H.same("cba0", worker.get("/post", method: "POST", body: "abc").body) }
+    H.check("a body in several reads") do
+      H.same("#{'ab' * 250_000}0", worker.get("/post", method: "POST", body: "ba" * 250_000).body)
+    end
+    H.check("the environment") do
+      text = worker.get("/env").body
+      H.match(/"rack.multithread"=>false, "rack.multiprocess"=>true, "rack.run_once"=>false/, text.gsub(" => ", "=>"))
+      H.match(/\[#<Encoding:(ASCII-8BIT|BINARY \(ASCII-8BIT\))>\]\z/, text)
+    end
+  end
+end
+
+Front.run(APPLICATION) { |front| AnswersTest.run(front.fork) }

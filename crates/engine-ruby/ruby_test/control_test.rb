@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+# Orders to a worker while it serves.
+
+BUSY = <<~'RUBY'
+  class Endless
+    def each
+      loop { yield "x" * 10 and sleep 0.005 }
+    rescue Errno::EPIPE
+      $ended = true
+      raise
+    end
+    def close = $closed = true
+  end
+  run(lambda do |env|
+    case env["PATH_INFO"]
+    when "/sleep" then sleep
+    when "/stubborn"
+      begin
+        sleep
+      rescue Exception
+        [200, {}, ["stubborn"]]
+      end
+    when "/swallow" then begin; sleep; rescue; end
+    when "/endless" then [200, {}, Endless.new]
+    when "/ended" then [200, {}, [[$ended, $closed, $env].inspect]]
+    else [200, {}, ["x"]]
+    end
+  end)
+RUBY
+SEEN = "on_request_timeout { |worker, env| $env = [worker, env['PATH_INFO']] }"
+
+Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
+  frames = FoolsGold::Frames
+  worker = front.fork
+  Harness.check("two threads") do
+    worker.ask("/sleep", slot: 0, seq: 5)
+    Harness.same("x", worker.get("/", slot: 1).body)
+  end
+  Harness.check("DUMP") do
+    worker.order(frames::DUMP, 0, 4)
+    worker.order(frames::DUMP, 0, 5)
+    _, payload = front.await(worker.control, frames::LOG)
+    Harness.match(/worker 1: GET .sleep has been running for 0.\d s\nthread slot 0:\n  .*config.ru/, payload)
+    Harness.eventually("the hook") { worker.get("/ended", slot: 1).body.end_with?('[1, "/sleep"]]') }
+  end
+  Harness.check("INTERRUPT") do
+    worker.order(frames::INTERRUPT, 0, 4)
+    worker.order(frames::INTERRUPT, 0, 5)
+    answer = worker.answer
+    Harness.same([frames::FAULT, 5], [answer.kind, answer.seq])
+    Harness.match(/\AFoolsGold::RequestTimeout\0/, answer.body)
+  end
+  Harness.check("INTERRUPT that the application rescues") do
+    worker.ask("/stubborn", seq: 6)
+    sleep 0.05
+    worker.order(frames::INTERRUPT, 0, 6)
+    Harness.same("stubborn", worker.answer.body)
+    worker.ask("/swallow", seq: 7)
+    sleep 0.05
+    worker.order(frames::INTERRUPT, 0, 7)
+    Harness.same(frames::FAULT, worker.answer.kind)
+    Harness.same("x", worker.get("/").body)
+  end
+  Harness.check("CANCEL of a body that is being sent") do
+    Harness.same(frames::MORE, worker.get("/endless", seq: 8).flags)
+    worker.order(frames::CANCEL, 0, 8)
+    answer = worker.answer
+    answer = worker.answer while answer.kind == frames::CHUNK
+    Harness.match(/\AErrno::EPIPE/, answer.body)
+    Harness.match(/\A\[true, true/, worker.get("/ended").body)
+  end
+  Harness.check("CANCEL before the beginning") do
+    worker.ask("/sleep", seq: 9)
+    worker.ask("/", seq: 10)
+    worker.order(frames::CANCEL, 0, 10)
+    sleep 0.05
+    worker.order(frames::INTERRUPT, 0, 9)
+    Harness.same(9, worker.answer.seq)
+    Harness.match(/\AFoolsGold::Cancelled/, worker.answer.body)
+  end
+end

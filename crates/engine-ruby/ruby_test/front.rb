@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+# A front made of Ruby: speaks PROTOCOL.md to a real mold and its real workers.
+
+require "socket"
+require "tmpdir"
+require "timeout"
+require_relative "../ruby/errors"
+require_relative "../ruby/frames"
+require_relative "front_answer"
+
+# One mold with its workers, and the connections they open, by role.
+class Front
+  F = FoolsGold::Frames
+  DEADLINE = 5
+
+  attr_reader :mold, :pid, :ready, :folder
+
+  def self.run(rackup, **options)
+    front = new(rackup, **options)
+    yield front
+  ensure
+    front&.close
+  end
+
+  def initialize(rackup, hooks: nil, ruby: ENV.fetch("TEST_RUBY", "ruby"), **setup)
+    @folder = Dir.mktmpdir("foolsgold")
+    @server = UNIXServer.new(File.join(@folder, "wire"))
+    @waiting = []
+    @setup = { rackup: file("config.ru", rackup), environment: "test", threads: "1", gemfile: "", native: "",
+               hooks: hooks ? file("hooks.rb", hooks) : "", software: "FoolsGold/0", tag: "test" }.merge(setup)
+    start(ruby)
+  end
+
+  def file(name, text)
+    File.join(@folder, name).tap { |path| File.write(path, text) }
+  end
+
+  def start(ruby)
+    environment = { "FOOLS_GOLD_WIRE" => File.join(@folder, "wire"), "FOOLS_GOLD_TOKEN" => "secret" }
+    @pid = spawn(environment, *ruby.split, File.expand_path("../ruby/mold.rb", __dir__), pgroup: true)
+    @mold = accept(F::MOLD_ROLE)
+    @mold.write(F.frame(F::SETUP, F.list(@setup.to_a.flatten)))
+    @ready = await(@mold, F::READY, F::FAILED)
+  end
+
+  # The next connection of a role; those of other roles wait.
+  def accept(role)
+    Timeout.timeout(DEADLINE * 4) do
+      loop do
+        found = @waiting.index { |other, _| other == role }
+        return @waiting.delete_at(found).last if found
+
+        io = @server.accept
+        _, hello = F.read(io)
+        version, its_role, *numbers = hello.unpack("CCNNNN")
+        raise "bad HELLO #{hello.inspect}" unless version == 1 && hello.byteslice(18, 99) == "secret"
+
+        io.instance_variable_set(:@numbers, numbers)
+        @waiting << [its_role, io]
+      end
+    end
+  end
+
+  # The next frame of one of these kinds; log lines are kept.
+  def await(io, *kinds)
+    Timeout.timeout(DEADLINE * 4) do
+      loop do
+        kind, payload = F.read(io)
+        return [kind, payload] if kinds.include?(kind)
+        raise "waited for #{kinds}, got #{kind.inspect} #{payload.inspect}" unless kind == F::LOG
+
+        logs << payload.byteslice(1, payload.bytesize).force_encoding("UTF-8")
+      end
+    end
+  end
+
+  def logs
+    @logs ||= []
+  end
+
+  # Orders a worker; gives its control and its slots.
+  def fork(number = 1)
+    @mold.write(F.frame(F::FORK, [number].pack("N")))
+    _, payload = await(@mold, F::FORKED)
+    control = accept(F::CONTROL_ROLE)
+    kind, state = await(control, F::READY, F::FAILED)
+    raise F.strings(state).join("\n") if kind == F::FAILED
+
+    slots = Array.new(@setup[:threads].to_i) { accept(F::SLOT_ROLE) }
+    Worker.new(self, payload.unpack("NN").last, control, slots.sort_by { |io| io.instance_variable_get(:@numbers)[1] })
+  end
+
+  def close
+    [@mold, @server, *@waiting.map(&:last)].compact.each { |io| io.close unless io.closed? }
+    Timeout.timeout(DEADLINE) { Process.wait(@pid) }
+  rescue Timeout::Error
+    Process.kill("KILL", @pid)
+    Process.wait(@pid)
+  rescue Errno::ECHILD
+    nil
+  ensure
+    FileUtils.rm_rf(@folder)
+  end
+
+  # A forked worker, as the front sees it.
+  Worker = Struct.new(:front, :pid, :control, :slots) do
+    def order(kind, slot = 0, seq = 0)
+      control.write(F.frame(kind, [slot, seq].pack("NN")))
+    end
+
+    # The body of an answer, of one frame or many.
+    def text(path, **more)
+      answer = get(path, **more)
+      text = answer.body.dup
+      text << answer.body while answer.flags != 0 && (answer = self.answer).kind == F::CHUNK
+      text
+    end
+
+    # Another for each request of a slot.
+    def number
+      @number = (@number || 1000) + 1
+    end
+
+    # A request with shape 0, and its first frame.
+    def get(path, slot: 0, seq: number, **more)
+      ask(path, slot: slot, seq: seq, **more)
+      answer(slot)
+    end
+
+    def ask(path, slot: 0, seq: number, method: "GET", body: nil, how: body ? 1 : 0)
+      pairs = { "REQUEST_METHOD" => method, "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => "",
+                "REQUEST_URI" => path, "SERVER_PROTOCOL" => "HTTP/1.1", "HTTP_VERSION" => "HTTP/1.1",
+                "rack.url_scheme" => "http", "SERVER_NAME" => "localhost", "SERVER_PORT" => "80",
+                "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost" }
+      pairs["CONTENT_LENGTH"] = body.bytesize.to_s if how == 1
+      values = pairs.to_a.flatten.map { |string| "#{string}\0" }.join
+      slots[slot].write(F.frame(F::REQUEST, [seq, 0, how, values.bytesize, values, body].pack("NnCNa*a*")))
+    end
+
+    def answer(slot = 0)
+      Answer.read(Timeout.timeout(DEADLINE) { F.read(slots[slot]) })
+    end
+  end
+
+  Worker::F = Answer::F = F
+  Worker::Answer = Answer
+  Worker::DEADLINE = DEADLINE
+end

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+# Connections that the application takes.
+
+HIJACK = <<~'RUBY'
+  talk = lambda do |io|
+    io.write("hi #{io.gets}")
+    io.close
+  end
+  run(lambda do |env|
+    case env["PATH_INFO"]
+    when "/full"
+      io = env["rack.hijack"].call
+      Thread.new { talk.call(io) }
+      [0, nil, nil]
+    when "/full-raise"
+      env["rack.hijack"].call.close
+      raise "later"
+    when "/partial" then [200, { "a" => "b", "rack.hijack" => talk }, []]
+    when "/upgrade" then [101, { "upgrade" => "x" }, talk]
+    else [200, {}, ["x"]]
+    end
+  end)
+RUBY
+
+Front.run(HIJACK) do |front|
+  frames = FoolsGold::Frames
+  worker = front.fork
+  talk = lambda do |role|
+    io = front.accept(role)
+    io.write("\x01me\n")
+    Harness.same("hi me\n", io.read)
+  end
+  Harness.check("full hijack") do
+    worker.ask("/full")
+    talk.call(frames::FULL_ROLE)
+    Harness.same(frames::TAKEN, worker.answer.flags)
+    Harness.same("x", worker.get("/").body)
+  end
+  Harness.check("an error after a full hijack") do
+    worker.ask("/full-raise")
+    front.accept(frames::FULL_ROLE).write("\x01")
+    Harness.same(frames::TAKEN, worker.answer.flags)
+  end
+  [["/partial", 200, %w[a b]], ["/upgrade", 101, %w[upgrade x]]].each do |path, status, header|
+    Harness.check("hijack #{path}") do
+      answer = worker.get(path)
+      Harness.same([frames::UPGRADE, status, [header]], [answer.flags, answer.status, answer.headers])
+      talk.call(frames::PARTIAL_ROLE)
+      Harness.same("x", worker.get("/").body)
+    end
+  end
+end

@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+# Loading, forking, hooks, ends.
+
+HOOKS = <<~RUBY
+  before_fork { $order = [:before] }
+  after_fork { |worker| $order << [:after, worker] }
+  on_worker_boot { |worker| $order << [:boot, worker] }
+  on_worker_shutdown { |worker| File.write(File.join(__dir__, "shutdown"), worker.to_s) }
+RUBY
+
+ORDER = <<~RUBY
+  FoolsGold.on_worker_boot { |worker| $order << [:app, worker] }
+  at_exit { File.write(File.join(__dir__, "at_exit-\#{Process.pid}"), "") }
+  run(lambda do |env|
+    secrets = ENV.keys.grep(/FOOLS/)
+    [200, {}, [env["PATH_INFO"] == "/random" ? rand.to_s : $order.inspect + secrets.inspect]]
+  end)
+RUBY
+
+module MoldTest
+  F = FoolsGold::Frames
+  H = Harness
+
+  def self.failing(name, rackup, pattern, **options)
+    H.check(name) do
+      Front.run(rackup, **options) do |front|
+        H.same(F::FAILED, front.ready.first)
+        H.match(pattern, front.ready.last.force_encoding("UTF-8"))
+      end
+    end
+  end
+
+  def self.stop(front, worker)
+    pids = [worker.pid]
+    worker.order(F::STOP)
+    _, payload = front.await(front.mold, F::EXITED)
+    H.same([1, *pids, 0], payload.unpack("NNl>"))
+    H.same("1", File.read(File.join(front.folder, "shutdown")))
+    H.same(true, File.exist?(File.join(front.folder, "at_exit-#{pids.first}")))
+  end
+end
+
+Front.run(ORDER, hooks: HOOKS) do |front|
+  worker = front.fork
+  Harness.check("READY tells of the Ruby") { Harness.match(/ruby\0.*rack\0\d.*fork\0/m, front.ready.last) }
+  Harness.check("hooks run in order, secrets are gone") do
+    Harness.same("[:before, [:after, 1], [:boot, 1], [:app, 1]][]", worker.get("/").body)
+  end
+  if front.ready.last.include?("fork\0yes")
+    Harness.check("workers have different random numbers") do
+      Harness.same(false, front.fork(2).get("/random").body == worker.get("/random").body)
+    end
+    Harness.check("STOP ends a worker gracefully") { MoldTest.stop(front, worker) }
+    Harness.check("a killed worker is reported") do
+      worker = front.fork(3)
+      Process.kill("KILL", worker.pid)
+      _, payload = front.await(front.mold, FoolsGold::Frames::EXITED)
+      Harness.same([3, worker.pid, -9], payload.unpack("NNl>"))
+    end
+    Harness.check("TERM, which may go to all processes at once, does nothing to a worker") do
+      worker = front.fork(4)
+      3.times { |seq| worker.ask("/", seq: seq) }
+      Process.kill("TERM", worker.pid)
+      Harness.same([0, 1, 2], Array.new(3) { worker.answer.seq })
+    end
+  end
+end
+MoldTest.failing("an error in config.ru", "raise 'at load'", /\ARuntimeError\0at load\0.*config.ru/)
+MoldTest.failing("a syntax error in config.ru", "run(", /\ASyntaxError\0/)
+MoldTest.failing("exit in config.ru", "exit 3", /\ASystemExit\0/)
+MoldTest.failing("an unknown hook", "run proc {}", /befor_fork is not known in a hooks file; known are before_fork/,
+                 hooks: "befor_fork { }")
+MoldTest.failing("a missing Gemfile", "run proc {}", /Gemfile/, gemfile: "/no/Gemfile")
+Harness.check("a hook that raises at boot") do
+  Front.run("run proc {}", hooks: "on_worker_boot { raise 'no database' }") do |front|
+    front.fork
+    raise "it booted"
+  rescue RuntimeError => error
+    Harness.match(/no database/, error.message)
+  end
+end
+Harness.check("all end with the front") do
+  pids = []
+  Front.run("run ->(env) { sleep }") do |front|
+    pids = [front.pid, front.fork.tap { |worker| worker.ask("/") }.pid]
+  end
+  Harness.eventually("#{pids} end") do
+    pids.none? { |pid| File.exist?("/proc/#{pid}") && !File.read("/proc/#{pid}/stat").include?(") Z") }
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+# The recorded bytes of the wire (wire/*.hex), on which the Rust side is tested too.
+
+require_relative "../ruby/errors"
+require_relative "../ruby/frames"
+require_relative "../ruby/shapes"
+require_relative "../ruby/environment"
+
+# Reads a recording.
+module Recorded
+  def self.frames(name)
+    text = File.readlines(File.join(__dir__, "..", "wire", name)).reject { |line| line.start_with?("#") }.join
+    io = StringIO.new([text.delete("\n")].pack("H*"))
+    frames = []
+    while (frame = FoolsGold::Frames.read(io))
+      frames << frame
+    end
+    frames
+  end
+end
+
+require "stringio"
+
+Harness.check("recorded requests become environments") do
+  (kind, shape), *requests = Recorded.frames("requests.hex")
+  Harness.same(FoolsGold::Frames::SHAPE, kind)
+  setup = Hash.new("").merge!("threads" => "1", "software" => "test")
+  shapes = FoolsGold::Shapes.new(FoolsGold::Environment.new(setup, rack3: true), :hijack, :hints)
+  shapes.define(shape)
+  requests.each_with_index do |(_, payload), index|
+    seq, number, how, size = payload.unpack("NnCN")
+    Harness.same([index + 1, 1, 1, "body"], [seq, number, how, payload.byteslice(11 + size, 99)])
+    env = shapes.makers[number].call(payload.byteslice(11, size), :input, [], [])
+    wanted = { "REQUEST_METHOD" => "POST", "PATH_INFO" => "/a", "QUERY_STRING" => "b", "HTTP_HOST" => "example.org",
+               "HTTP_ACCEPT" => "*/*", "SCRIPT_NAME" => "", "rack.url_scheme" => "http", "SERVER_PORT" => "80" }
+    Harness.same(wanted, env.slice(*wanted.keys))
+  end
+end

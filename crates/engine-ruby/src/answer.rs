@@ -1,0 +1,142 @@
+//! What a worker answers, from its frame to a response.
+
+use std::path::Path;
+use std::time::Instant;
+
+use bytes::Bytes;
+use engine::body::{duplex, stream};
+use engine::{AppError, Body, Duplex, Fault, ResponseHead, Sink, regular};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::frames::{Reader, WireError, flag};
+
+/// How far a worker may be ahead of the front, which itself buffers for the client.
+const STREAM_BYTES: usize = 256 << 10;
+/// Bytes on the way in each direction of an upgraded connection.
+const UPGRADE_BYTES: usize = 64 << 10;
+/// A smaller body is copied, so that it does not keep the whole read buffer alive.
+const COPIED_BYTES: usize = 16 << 10;
+/// A deeper backtrace helps nobody, and the front keeps it.
+const BACKTRACE_MAX: usize = 1000;
+
+/// An ANSWER, taken apart but not looked at.
+pub struct Answer {
+    /// To which request.
+    pub seq: u32,
+    status: u16,
+    flags: u8,
+    pairs: usize,
+    headers: Bytes,
+    body: Bytes,
+}
+
+/// What an answer becomes.
+pub struct Made {
+    /// Status and headers.
+    pub head: ResponseHead,
+    /// The body.
+    pub body: Body,
+    /// Where the rest of the body goes.
+    pub sink: Option<Sink>,
+    /// The application's end of the connection.
+    pub duplex: Option<Duplex>,
+}
+
+/// Takes the frame apart.
+pub fn read(payload: Bytes) -> Result<Answer, WireError> {
+    let mut reader = Reader::new(payload, "ANSWER");
+    let (seq, status, flags) = (reader.u32()?, reader.u16()?, reader.u8()?);
+    let pairs = usize::from(reader.u16()?);
+    let length = reader.u32()? as usize;
+    let headers = reader.bytes(length)?;
+    Ok(Answer { seq, status, flags, pairs, headers, body: reader.rest() })
+}
+
+impl Answer {
+    /// Whether more frames follow.
+    pub fn is_open(&self) -> bool {
+        self.flags & flag::MORE != 0
+    }
+
+    /// The response, or why it is none.
+    pub fn response(self) -> Result<Made, Fault> {
+        let mut head = ResponseHead::default();
+        if self.flags & flag::TAKEN != 0 {
+            return Ok(Made { head, body: Body::Taken, sink: None, duplex: None });
+        }
+        let bad = |error: engine::response::HeadError| Fault::BadAnswer(error.0);
+        head.set_status(i64::from(self.status)).map_err(bad)?;
+        for (name, value) in split(&self.headers, self.pairs).map_err(Fault::BadAnswer)? {
+            head.add(name, value).map_err(bad)?;
+        }
+        let mut made = Made { head, body: Body::Empty, sink: None, duplex: None };
+        if self.flags & flag::UPGRADE != 0 {
+            let (theirs, ours) = duplex(UPGRADE_BYTES);
+            (made.body, made.duplex) = (Body::Upgrade(theirs), Some(ours));
+        } else if self.flags & flag::FILE != 0 {
+            made.body = file(&self.body)?;
+        } else if self.flags & flag::MORE != 0 {
+            let (sink, source) = stream(STREAM_BYTES);
+            if !self.body.is_empty() {
+                // There is room in an empty stream: a chunk goes in whole, without waiting.
+                let _ = sink.send_blocking(self.body, Instant::now());
+            }
+            (made.body, made.sink) = (Body::Stream(source), Some(sink));
+        } else if !self.body.is_empty() {
+            let is_small = self.body.len() < COPIED_BYTES;
+            made.body = Body::Full(if is_small { Bytes::copy_from_slice(&self.body) } else { self.body });
+        }
+        Ok(made)
+    }
+}
+
+fn file(path: &[u8]) -> Result<Body, Fault> {
+    let path = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
+    match regular::open(path) {
+        Ok((file, length)) => Ok(Body::File(file, length)),
+        Err(error) => Err(Fault::BadAnswer(format!("to_path names {}, but: {error}", path.display()))),
+    }
+}
+
+/// A name and a value.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
+/// A list of names and values. The worker does not look into values, so a NUL in one is found here, by the count.
+fn split(list: &[u8], pairs: usize) -> Result<Vec<Pair<'_>>, String> {
+    let items: Vec<&[u8]> = match list.strip_suffix(b"\0") {
+        Some(list) => list.split(|byte| *byte == 0).collect(),
+        None => Vec::new(),
+    };
+    if items.len() != 2 * pairs {
+        return Err("a header has a NUL character, which RFC 9110 section 5.5 forbids".to_owned());
+    }
+    Ok(items.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+}
+
+/// The headers of early hints; one that HTTP does not allow is left out, since hints are only hints.
+pub fn hints(reader: &mut Reader) -> Result<HeaderMap, WireError> {
+    let pairs = usize::from(reader.u16()?);
+    let list = reader.rest();
+    let mut headers = HeaderMap::new();
+    for (name, value) in split(&list, pairs).map_err(WireError)? {
+        for line in value.split(|byte| *byte == b'\n') {
+            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(line)) {
+                headers.append(name, value);
+            }
+        }
+    }
+    Ok(headers)
+}
+
+/// An exception that the application let through.
+pub fn fault(list: Vec<String>) -> Fault {
+    Fault::App(Box::new(error(list)))
+}
+
+/// Class, message and backtrace of an exception.
+pub fn error(list: Vec<String>) -> AppError {
+    let mut list = list.into_iter();
+    let class = list.next().unwrap_or_else(|| "Exception".to_owned());
+    let message = list.next().unwrap_or_default();
+    AppError { class, message, backtrace: list.take(BACKTRACE_MAX).collect() }
+}

@@ -1,0 +1,84 @@
+//! When the next worker may be started after others have ended too early: a boot that fails must not be tried again and
+//! again without a pause, and a worker that was killed is replaced at once.
+
+use std::time::{Duration, Instant};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// So many replacements at once, and one more each tenth of a second.
+const BURST: u32 = 20;
+const REFILL: Duration = Duration::from_millis(50);
+
+/// The pauses of one application.
+#[derive(Debug)]
+pub struct Backoff {
+    failures: u32,
+    not_before: Option<Instant>,
+    left: u32,
+    filled: Instant,
+}
+
+impl Backoff {
+    /// Nothing has failed yet.
+    pub fn new(now: Instant) -> Backoff {
+        Backoff { failures: 0, not_before: None, left: BURST, filled: now }
+    }
+
+    /// A worker or a mold ended before it was ready; the pause that follows.
+    pub fn failed(&mut self, now: Instant) -> Duration {
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+        self.failures += 1;
+        self.not_before = Some(now + pause);
+        pause
+    }
+
+    /// One is ready.
+    pub fn worked(&mut self) {
+        (self.failures, self.not_before) = (0, None);
+    }
+
+    /// A ready one ended: its successor takes one of the starts that are left.
+    pub fn replaced(&mut self, now: Instant) {
+        let refills = now.saturating_duration_since(self.filled).as_millis() / REFILL.as_millis();
+        if refills > 0 {
+            self.left = self.left.saturating_add(u32::try_from(refills).unwrap_or(BURST)).min(BURST);
+            self.filled = now;
+        }
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            self.not_before = Some(now + FIRST_PAUSE);
+        }
+    }
+
+    /// How long the next start must wait.
+    pub fn pause(&self, now: Instant) -> Duration {
+        self.not_before.map_or(Duration::ZERO, |then| then.saturating_duration_since(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failing_boots_are_tried_less_and_less_often_until_one_works() {
+        let now = Instant::now();
+        let mut backoff = Backoff::new(now);
+        let pauses: Vec<u64> = (0..12).map(|_| backoff.failed(now).as_millis() as u64).collect();
+        assert_eq!(pauses[..4], [100, 200, 400, 800]);
+        assert_eq!(pauses[11], 30_000);
+        assert_eq!(backoff.pause(now), LONGEST_PAUSE);
+        backoff.worked();
+        assert_eq!(backoff.pause(now), Duration::ZERO);
+    }
+
+    #[test]
+    fn killed_workers_are_replaced_at_once_but_not_without_end() {
+        let now = Instant::now();
+        let mut backoff = Backoff::new(now);
+        (0..BURST - 1).for_each(|_| backoff.replaced(now));
+        assert_eq!(backoff.pause(now), Duration::ZERO);
+        backoff.replaced(now);
+        assert_eq!(backoff.pause(now), FIRST_PAUSE);
+    }
+}

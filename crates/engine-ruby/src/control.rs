@@ -1,0 +1,67 @@
+//! Orders to one worker, beside its requests.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::frames::{frame, kind};
+
+/// The way to one process. Orders are few and small, and each is sent once, so the channel needs no bound.
+#[derive(Debug, Clone)]
+pub struct Control(UnboundedSender<Bytes>);
+
+impl Control {
+    /// A way, and what [`Control::write`] takes.
+    #[expect(clippy::disallowed_methods, reason = "each order is sent once, and there are few")]
+    pub fn new() -> (Control, UnboundedReceiver<Bytes>) {
+        let (sender, orders) = unbounded_channel();
+        (Control(sender), orders)
+    }
+
+    /// Writes orders until the process or everybody who could give one is gone.
+    pub async fn write(mut orders: UnboundedReceiver<Bytes>, mut writer: OwnedWriteHalf) {
+        while let Some(order) = orders.recv().await {
+            if writer.write_all(&order).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Sends a frame. A process that is gone needs no orders.
+    pub fn send(&self, frame: Bytes) {
+        let _ = self.0.send(frame);
+    }
+
+    /// Finish what runs, then exit.
+    pub fn stop(&self) {
+        self.send(frame(kind::STOP, |_| ()));
+    }
+
+    /// Fork this worker.
+    pub fn fork(&self, worker: u32) {
+        self.send(frame(kind::FORK, |out| out.put_u32(worker)));
+    }
+
+    /// Nobody waits for this request any more.
+    pub fn cancel(&self, slot: u32, seq: u32) {
+        self.about(kind::CANCEL, slot, seq);
+    }
+
+    /// Log what all threads do.
+    pub fn dump(&self, slot: u32, seq: u32) {
+        self.about(kind::DUMP, slot, seq);
+    }
+
+    /// Raise in the thread that runs this request.
+    pub fn interrupt(&self, slot: u32, seq: u32) {
+        self.about(kind::INTERRUPT, slot, seq);
+    }
+
+    fn about(&self, kind: u8, slot: u32, seq: u32) {
+        self.send(frame(kind, |out: &mut BytesMut| {
+            out.put_u32(slot);
+            out.put_u32(seq);
+        }));
+    }
+}

@@ -1,0 +1,183 @@
+//! Who gets the next request. One line of waiting requests for all workers, under one lock with what is known of them.
+//!
+//! An idle worker first; then, while requests are short, a little ahead to busy ones; while they are long, a further
+//! thread of a worker that is waiting for something. A worker that computes has no use for a second request: the
+//! request waits for whoever is free first.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::queue::{Job as _, Line};
+
+use crate::job::Job;
+use crate::pace::Pace;
+use crate::slot::Slot;
+use crate::worker::Worker;
+
+/// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time.
+const HOLD: Duration = Duration::from_millis(50);
+
+/// A worker may take a request that is not the first in the line when it arrived on the worker's own lane, stands among
+/// so many, and the first has not waited longer than this.
+const REACH: usize = 4;
+const FRESH: Duration = Duration::from_millis(1);
+
+/// What matters of a request when a place is looked for.
+struct Wish {
+    is_safe: bool,
+    is_urgent: bool,
+    lane: usize,
+}
+
+impl Wish {
+    fn of(job: &Job, is_urgent: bool) -> Wish {
+        Wish { is_safe: job.is_safe, is_urgent, lane: job.lane }
+    }
+}
+
+/// Requests for one slot.
+pub type Orders = Vec<(Arc<Slot>, Box<Job>)>;
+
+/// What became of a request that was handed in.
+pub enum Offer {
+    /// It goes to this slot.
+    Send(Arc<Slot>, Box<Job>),
+    /// It waits.
+    Queued,
+    /// As many wait as may.
+    Full(Box<Job>),
+    /// Nothing is taken any more.
+    Closed(Box<Job>),
+}
+
+/// All that dispatch knows.
+pub struct Dispatch {
+    /// Workers that are ready.
+    pub workers: Vec<Worker>,
+    /// Requests that wait.
+    pub line: Line<Box<Job>>,
+    /// How long requests take.
+    pub pace: Pace,
+    /// Whether new requests are refused.
+    pub is_closed: bool,
+    /// Requests answered.
+    pub served: u64,
+}
+
+impl Dispatch {
+    /// Without a worker.
+    pub fn new(queue_places: usize) -> Dispatch {
+        let line = Line::new(queue_places);
+        Dispatch { workers: Vec::new(), line, pace: Pace::new(), is_closed: false, served: 0 }
+    }
+
+    /// Hands in a request.
+    pub fn offer(&mut self, job: Box<Job>) -> Offer {
+        if self.is_closed {
+            return Offer::Closed(job);
+        }
+        // Nobody overtakes the line.
+        if self.line.is_empty()
+            && let Some(slot) = self.pick(&Wish::of(&job, false))
+        {
+            return Offer::Send(slot, job);
+        }
+        self.line.push(job).map_or_else(Offer::Full, |()| Offer::Queued)
+    }
+
+    /// Finds a place for one request and counts it as taken.
+    fn pick(&mut self, wish: &Wish) -> Option<Arc<Slot>> {
+        if let Some(idle) = self.idle(wish.lane) {
+            return self.workers[idle].take_thread();
+        }
+        let depth = self.pace.depth();
+        if depth > 1 && wish.is_safe && !wish.is_urgent {
+            let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
+            // Between two with the same load, the one whose answers need no other thread to wake up.
+            let least = workers.min_by_key(|worker| (worker.least_ahead(), worker.lane != wish.lane))?;
+            return least.take_ahead(depth);
+        }
+        let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
+        let waiting = workers.filter(|worker| wish.is_urgent || !worker.is_starved);
+        waiting.min_by_key(|worker| worker.busy).and_then(Worker::take_thread)
+    }
+
+    /// An idle worker, at best one whose answers arrive on the lane where the request did.
+    fn idle(&self, lane: usize) -> Option<usize> {
+        let idle = self.workers.iter().enumerate().filter(|(_, worker)| worker.busy == 0 && worker.is_taking());
+        let mut found = None;
+        for (at, worker) in idle {
+            if worker.lane == lane {
+                return Some(at);
+            }
+            found = found.or(Some(at));
+        }
+        found
+    }
+
+    /// A slot has answered a request that took so long; what it does next. True when the worker is to leave and has
+    /// nothing left to do.
+    pub fn done(&mut self, slot: &Slot, took: Duration) -> (Vec<Box<Job>>, bool) {
+        self.pace.learn(took);
+        self.served += 1;
+        let depth = self.pace.depth();
+        let Dispatch { workers, line, .. } = self;
+        let Some(worker) = workers.iter_mut().find(|worker| worker.id == slot.worker) else {
+            return (Vec::new(), false);
+        };
+        worker.release(slot.number, 1);
+        if worker.is_leaving {
+            return (Vec::new(), worker.busy == 0);
+        }
+        let mut next = Vec::new();
+        loop {
+            let load = worker.load(slot.number);
+            let Some(job) = line.peek() else { break };
+            if load > 0 && (load >= depth || !job.is_safe) {
+                break;
+            }
+            // A little out of order, where it spares waking the other lane, and never for long.
+            let lane = worker.lane;
+            let is_fresh = job.offered.elapsed() < FRESH;
+            let near = if is_fresh {
+                line.pop_near(REACH, |job| job.lane == lane && (load == 0 || job.is_safe))
+            } else {
+                None
+            };
+            let Some(job) = near.or_else(|| line.pop()) else { break };
+            worker.take(slot.number);
+            next.push(job);
+        }
+        (next, false)
+    }
+
+    /// Sends what waits to whoever can take it by now.
+    pub fn pump(&mut self, now: Instant) -> Orders {
+        let mut orders = Vec::new();
+        while let Some(job) = self.line.peek() {
+            let wish = Wish::of(job, now.saturating_duration_since(job.offered) > HOLD);
+            let Some(slot) = self.pick(&wish) else { break };
+            let Some(job) = self.line.pop() else { break };
+            orders.push((slot, job));
+        }
+        orders
+    }
+
+    /// Requests that had their turn come back, to the front of the line, in their order. Those that nobody waits for
+    /// any more are dropped.
+    pub fn put_back(&mut self, jobs: Vec<Box<Job>>) {
+        for job in jobs.into_iter().rev().filter(|job| !job.is_abandoned()) {
+            self.line.push_front(job);
+        }
+    }
+
+    /// The worker with this number.
+    pub fn worker(&mut self, id: u32) -> Option<&mut Worker> {
+        self.workers.iter_mut().find(|worker| worker.id == id)
+    }
+
+    /// Whether anything runs or waits.
+    pub fn is_active(&self) -> bool {
+        !self.line.is_empty() || self.workers.iter().any(|worker| worker.busy > 0)
+    }
+}

@@ -1,0 +1,136 @@
+//! Where our Ruby processes come in: a Unix socket in a private folder. Each connection says HELLO and for what it is.
+
+use std::io::{self, IoSlice};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use engine::Duplex;
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
+
+use crate::frames::{self, Frame, Hello, Role, WireError};
+use crate::pool::Pool;
+use crate::relay::relay;
+use crate::slot::Slot;
+use crate::supervisor::Event;
+
+/// HELLO follows the connection at once.
+const HELLO_TIME: Duration = Duration::from_secs(10);
+/// A HELLO is short.
+const HELLO_BYTES: usize = 1024;
+
+/// Lets processes in for as long as the engine lives.
+pub async fn keep(listener: UnixListener, token: String, pool: Arc<Pool>, events: UnboundedSender<Event>) {
+    let token: Arc<str> = token.into();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (token, pool, events) = (token.clone(), pool.clone(), events.clone());
+                drop(tokio::spawn(async move {
+                    if let Err(error) = enter(stream, &token, &pool, &events).await {
+                        tracing::warn!(target: "engine", "a connection of a Ruby process was refused: {error}");
+                    }
+                }));
+            }
+            Err(error) => {
+                tracing::error!(target: "engine", "no connection of a Ruby process can be accepted: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn enter(
+    mut stream: UnixStream,
+    token: &str,
+    pool: &Arc<Pool>,
+    events: &UnboundedSender<Event>,
+) -> Result<(), WireError> {
+    let hello = timeout(HELLO_TIME, hello(&mut stream)).await.map_err(|_| WireError("no HELLO came".into()))??;
+    if hello.token != token {
+        return Err(WireError("HELLO with a wrong token".into()));
+    }
+    let broken = |error: io::Error| WireError(format!("{:?} connection: {error}", hello.role));
+    match hello.role {
+        Role::Mold => {
+            let _ = events.send(Event::Mold(hello.pid, stream));
+        }
+        Role::Control => {
+            let _ = events.send(Event::Control(hello.worker, hello.pid, stream));
+        }
+        Role::Slot => {
+            let stream = stream.into_std().map_err(broken)?;
+            let _ = events.send(Event::Slot(hello.worker, hello.slot, stream));
+        }
+        Role::Body => {
+            let stream = stream.into_std().map_err(broken)?;
+            let slot = pool.slot(hello.worker, hello.slot);
+            let file = slot.and_then(|slot| slot.file(hello.seq));
+            let file = file.ok_or_else(|| WireError("a body was asked for that is not there".into()))?;
+            send_file(&stream, &file).map_err(broken)?;
+        }
+        Role::Full | Role::Partial => hijack(stream, &hello, pool).await.map_err(broken)?,
+    }
+    Ok(())
+}
+
+async fn hello(stream: &mut UnixStream) -> Result<Hello, WireError> {
+    let broken = |error: io::Error| WireError(format!("HELLO did not come whole: {error}"));
+    // Exactly this frame: what follows belongs to whoever gets the connection.
+    let length = stream.read_u32().await.map_err(broken)? as usize;
+    if !(1..=HELLO_BYTES).contains(&length) {
+        return Err(WireError(format!("a HELLO of {length} bytes")));
+    }
+    let mut rest = BytesMut::zeroed(length);
+    stream.read_exact(&mut rest).await.map_err(broken)?;
+    let kind = rest.split_to(1)[0];
+    Hello::read(Frame { kind, payload: rest.freeze() })
+}
+
+/// The descriptor goes with one byte. It is opened anew, so that two workers that read the same body, one after the
+/// other's death, do not share a position.
+fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
+    let own = std::fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let own = own.or_else(|_| file.try_clone())?;
+    let descriptors = [own.as_raw_fd()];
+    let message = [ControlMessage::ScmRights(&descriptors)];
+    sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(&[frames::VERSION])], &message, MsgFlags::empty(), None)?;
+    Ok(())
+}
+
+/// The answer came before this connection, but on another one: it may be read a little later.
+async fn upgraded(slot: &Slot, seq: u32) -> Option<Duplex> {
+    let until = Instant::now() + HELLO_TIME;
+    loop {
+        let duplex = slot.upgrade(seq);
+        if duplex.is_some() || Instant::now() > until {
+            return duplex;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::Result<()> {
+    let slot = pool.slot(hello.worker, hello.slot);
+    let duplex = match (slot, hello.role) {
+        (Some(slot), Role::Full) => slot.take_over(hello.seq),
+        (Some(slot), _) => upgraded(&slot, hello.seq).await,
+        (None, _) => None,
+    };
+    let Some(duplex) = duplex else {
+        return Err(io::Error::other("there is no connection to take over: the request has been answered"));
+    };
+    stream.write_all(&[1]).await?;
+    let stream = stream.into_std()?;
+    let (_, lane) = pool.lane(hello.worker);
+    let _in = lane.enter();
+    let stream = UnixStream::from_std(stream)?;
+    drop(lane.spawn(relay(stream, duplex)));
+    Ok(())
+}

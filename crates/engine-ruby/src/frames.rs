@@ -1,0 +1,227 @@
+//! The frames of PROTOCOL.md: their numbers, and how they are written and read.
+
+use std::fmt;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+/// The version that both sides must speak.
+pub const VERSION: u8 = 1;
+/// The most a frame from Ruby may count.
+pub const LENGTH_MAX: usize = (1 << 20) + (64 << 10);
+
+/// Kinds of frames.
+#[expect(missing_docs, reason = "PROTOCOL.md says what each is")]
+pub mod kind {
+    pub const HELLO: u8 = 1;
+    pub const SETUP: u8 = 2;
+    pub const READY: u8 = 3;
+    pub const FAILED: u8 = 4;
+    pub const FORK: u8 = 5;
+    pub const FORKED: u8 = 6;
+    pub const EXITED: u8 = 7;
+    pub const LOG: u8 = 8;
+    pub const STOP: u8 = 9;
+    pub const CANCEL: u8 = 10;
+    pub const DUMP: u8 = 11;
+    pub const INTERRUPT: u8 = 12;
+    pub const SHAPE: u8 = 20;
+    pub const REQUEST: u8 = 21;
+    pub const ANSWER: u8 = 30;
+    pub const CHUNK: u8 = 31;
+    pub const END: u8 = 32;
+    pub const FAULT: u8 = 33;
+    pub const HINTS: u8 = 34;
+    pub const BAD: u8 = 35;
+}
+
+/// Flags of an ANSWER.
+#[expect(missing_docs, reason = "PROTOCOL.md says what each is")]
+pub mod flag {
+    pub const MORE: u8 = 1;
+    pub const FILE: u8 = 2;
+    pub const UPGRADE: u8 = 4;
+    pub const TAKEN: u8 = 8;
+}
+
+/// What a connection is for, as its HELLO says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "PROTOCOL.md says what each is")]
+pub enum Role {
+    Mold,
+    Control,
+    Slot,
+    Body,
+    Full,
+    Partial,
+}
+
+/// A frame that PROTOCOL.md does not allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireError(pub String);
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WireError {}
+
+/// A frame as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// One of [`kind`].
+    pub kind: u8,
+    /// The rest.
+    pub payload: Bytes,
+}
+
+/// Takes the first whole frame out of the buffer.
+pub fn take(buffer: &mut BytesMut) -> Result<Option<Frame>, WireError> {
+    let Some(mut head) = buffer.get(..5) else { return Ok(None) };
+    let length = head.get_u32() as usize;
+    let kind = head.get_u8();
+    if length == 0 || length > LENGTH_MAX {
+        return Err(WireError(format!("a frame of {length} bytes: it must have from 1 to {LENGTH_MAX}")));
+    }
+    if buffer.len() < 4 + length {
+        buffer.reserve(4 + length - buffer.len());
+        return Ok(None);
+    }
+    let mut frame = buffer.split_to(4 + length);
+    frame.advance(5);
+    Ok(Some(Frame { kind, payload: frame.freeze() }))
+}
+
+/// Appends a frame whose payload `write` appends.
+pub fn put(out: &mut BytesMut, kind: u8, write: impl FnOnce(&mut BytesMut)) {
+    let at = out.len();
+    out.put_u32(0);
+    out.put_u8(kind);
+    write(out);
+    let length = u32::try_from(out.len() - at - 4).unwrap_or(u32::MAX);
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// A frame on its own.
+pub fn frame(kind: u8, write: impl FnOnce(&mut BytesMut)) -> Bytes {
+    let mut out = BytesMut::new();
+    put(&mut out, kind, write);
+    out.freeze()
+}
+
+/// Appends one string of a list. A NUL in it would end it early, so what follows one is left out.
+pub fn put_item(out: &mut BytesMut, item: &[u8]) {
+    out.extend(item.iter().take_while(|byte| **byte != 0));
+    out.put_u8(0);
+}
+
+/// Reads a payload from its beginning; whatever is missing is an error that names the frame.
+#[derive(Debug)]
+pub struct Reader {
+    rest: Bytes,
+    frame: &'static str,
+}
+
+impl Reader {
+    /// Of a frame that errors will call `frame`.
+    pub fn new(payload: Bytes, frame: &'static str) -> Reader {
+        Reader { rest: payload, frame }
+    }
+
+    /// The next so many bytes.
+    pub fn bytes(&mut self, count: usize) -> Result<Bytes, WireError> {
+        if self.rest.len() < count {
+            let (left, frame) = (self.rest.len(), self.frame);
+            return Err(WireError(format!("{frame} ends {} bytes too early", count - left)));
+        }
+        Ok(self.rest.split_to(count))
+    }
+
+    /// One byte.
+    pub fn u8(&mut self) -> Result<u8, WireError> {
+        Ok(self.bytes(1)?[0])
+    }
+
+    /// Two bytes.
+    pub fn u16(&mut self) -> Result<u16, WireError> {
+        Ok(self.bytes(2)?.get_u16())
+    }
+
+    /// Four bytes.
+    pub fn u32(&mut self) -> Result<u32, WireError> {
+        Ok(self.bytes(4)?.get_u32())
+    }
+
+    /// Four bytes with a sign.
+    pub fn i32(&mut self) -> Result<i32, WireError> {
+        Ok(self.bytes(4)?.get_i32())
+    }
+
+    /// All that is left.
+    pub fn rest(&mut self) -> Bytes {
+        self.rest.split_off(0)
+    }
+
+    /// All that is left, as text.
+    pub fn text(&mut self) -> String {
+        String::from_utf8_lossy(&self.rest()).into_owned()
+    }
+
+    /// All that is left, as a list.
+    pub fn list(&mut self) -> Vec<String> {
+        let rest = self.rest();
+        let rest = rest.strip_suffix(b"\0").unwrap_or(&rest);
+        if rest.is_empty() {
+            return Vec::new();
+        }
+        rest.split(|byte| *byte == 0).map(|item| String::from_utf8_lossy(item).into_owned()).collect()
+    }
+}
+
+impl Role {
+    /// The role with this number.
+    pub fn of(number: u8) -> Result<Role, WireError> {
+        use Role::{Body, Control, Full, Mold, Partial, Slot};
+        let role = [Mold, Control, Slot, Body, Full, Partial].get(usize::from(number)).copied();
+        role.ok_or_else(|| WireError(format!("HELLO of role {number}, of which there is none")))
+    }
+}
+
+/// The first frame of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// What the connection is for.
+    pub role: Role,
+    /// The number of the worker, 0 for a mold.
+    pub worker: u32,
+    /// The number of the thread in it.
+    pub slot: u32,
+    /// The number of the request, for what belongs to one.
+    pub seq: u32,
+    /// The process.
+    pub pid: u32,
+    /// By which it is known as ours.
+    pub token: String,
+}
+
+impl Hello {
+    /// From a frame.
+    pub fn read(frame: Frame) -> Result<Hello, WireError> {
+        if frame.kind != kind::HELLO {
+            return Err(WireError(format!("a connection began with a frame of kind {} instead of HELLO", frame.kind)));
+        }
+        let mut reader = Reader::new(frame.payload, "HELLO");
+        let version = reader.u8()?;
+        if version != VERSION {
+            return Err(WireError(format!("HELLO of version {version}; here it is {VERSION}")));
+        }
+        let role = Role::of(reader.u8()?)?;
+        let (worker, slot, seq, pid) = (reader.u32()?, reader.u32()?, reader.u32()?, reader.u32()?);
+        Ok(Hello { role, worker, slot, seq, pid, token: reader.text() })
+    }
+}
+
+#[cfg(test)]
+#[path = "frames_test.rs"]
+mod tests;

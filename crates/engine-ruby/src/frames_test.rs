@@ -1,0 +1,138 @@
+//! The wire on recorded bytes (wire/*.hex), which the Ruby side is tested on too, and on bytes that nobody should send.
+
+use std::time::{Duration, Instant};
+
+use engine::{Body, Fault, Input, Peer, Request, Scheme};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
+
+use super::*;
+use crate::answer;
+use crate::shapes::Shapes;
+
+fn recorded(text: &str) -> BytesMut {
+    let digits = text.lines().filter(|line| !line.starts_with('#')).flat_map(str::chars);
+    let digits: Vec<u8> = digits.filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect::<Vec<u8>>().as_slice().into()
+}
+
+fn frames(mut bytes: BytesMut) -> Vec<Frame> {
+    std::iter::from_fn(|| take(&mut bytes).expect("valid frames")).collect()
+}
+
+fn request() -> Request {
+    let now = Instant::now();
+    let headers = [
+        (header::HOST, "example.org"),
+        (header::ACCEPT, "*/*"),
+        (HeaderName::from_static("x-request-start"), "t=1"),
+        (HeaderName::from_static("x-request-id"), "a-b"),
+    ];
+    Request {
+        id: "a-b".to_owned(),
+        method: Method::POST,
+        target: "/a?b".to_owned(),
+        path: "/a".to_owned(),
+        query: "b".to_owned(),
+        version: Version::HTTP_11,
+        headers: headers.into_iter().map(|(name, value)| (name, HeaderValue::from_static(value))).collect(),
+        scheme: Scheme::Http,
+        peer: Peer::default(),
+        input: Input::Memory("body".into()),
+        received: now,
+        deadline: now + Duration::from_secs(1),
+        queue_deadline: now + Duration::from_secs(1),
+        hints: None,
+        takeover: None,
+    }
+}
+
+#[test]
+fn a_request_is_written_as_it_is_recorded() {
+    let mut shapes = Shapes::default();
+    let mut out = BytesMut::new();
+    shapes.put(&mut out, 1, &request());
+    shapes.put(&mut out, 2, &request());
+    assert_eq!(frames(out), frames(recorded(include_str!("../wire/requests.hex"))));
+}
+
+#[test]
+fn recorded_answers_are_read() {
+    let mut found = Vec::new();
+    for frame in frames(recorded(include_str!("../wire/answers.hex"))) {
+        let answer = answer::read(frame.payload).unwrap();
+        let (seq, is_open) = (answer.seq, answer.is_open());
+        let made = answer.response().unwrap();
+        let cookies: Vec<_> =
+            made.head.headers.get_all("set-cookie").iter().map(|v| v.to_str().unwrap().to_owned()).collect();
+        found.push((seq, made.head.status.as_u16(), cookies.join(";"), format!("{:?}", made.body), is_open));
+    }
+    let expected = [
+        (1, 200, "a=1;b=2", "Full(2 bytes)", false),
+        (2, 204, "", "Empty", false),
+        (3, 200, "", "Stream", true),
+        (4, 101, "", "Upgrade", false),
+        (5, 200, "", "Taken", false),
+    ];
+    let expected =
+        expected.map(|(seq, status, cookies, body, open)| (seq, status, cookies.to_owned(), body.to_owned(), open));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn more_shapes_than_a_worker_may_be_told_are_spelled_out() {
+    let mut shapes = Shapes::default();
+    let mut defined = 0;
+    for number in 0..1000 {
+        let mut out = BytesMut::new();
+        let mut request = request();
+        let name = HeaderName::from_bytes(format!("x-{number}").as_bytes()).unwrap();
+        request.headers = HeaderMap::from_iter([(name, HeaderValue::from_static("v"))]);
+        shapes.put(&mut out, number, &request);
+        let frames = frames(out);
+        defined += frames.len() - 1;
+        let payload = &frames[frames.len() - 1].payload;
+        let is_spelled_out = payload[4..6] == [0, 0];
+        assert_eq!(is_spelled_out, frames.len() == 1, "request {number}");
+        let text = String::from_utf8_lossy(payload);
+        assert_eq!(text.contains(&format!("HTTP_X_{number}\0v")), is_spelled_out);
+    }
+    assert_eq!(defined, 200);
+}
+
+#[test]
+fn names_that_could_mean_something_in_ruby_are_spelled_out() {
+    for name in ["x-#{1}", "x-$a", "x-'", "x-`a`", "x-!", "x-~"] {
+        let mut request = request();
+        let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else { continue };
+        request.headers.insert(name, HeaderValue::from_static("v"));
+        let mut out = BytesMut::new();
+        Shapes::default().put(&mut out, 1, &request);
+        assert_eq!(frames(out).iter().map(|frame| frame.kind).collect::<Vec<_>>(), [kind::REQUEST]);
+    }
+}
+
+#[test]
+fn frames_that_are_not_allowed_are_errors_and_nothing_else() {
+    for head in [[0, 0, 0, 0, 30], [0xff, 0xff, 0xff, 0xff, 30], [0, 0x20, 0, 0, 30]] {
+        assert!(take(&mut BytesMut::from(&head[..])).is_err(), "{head:?}");
+    }
+    let whole = recorded(include_str!("../wire/answers.hex"));
+    for end in 0..whole.len().min(60) {
+        // A frame that is cut short is one that is not there yet, and a payload that is cut short an error or shorter.
+        let mut cut = BytesMut::from(&whole[..end]);
+        let _ = take(&mut cut);
+        let _ = answer::read(Bytes::copy_from_slice(&whole[..end])).map(answer::Answer::response);
+    }
+}
+
+#[test]
+fn a_nul_in_a_header_is_found_by_the_count() {
+    let mut payload = BytesMut::new();
+    payload.put_slice(&[0, 0, 0, 1, 0, 200, 0, 0, 1, 0, 0, 0, 23]);
+    payload.put_slice(b"x\0a\0set-cookie\0stolen\0\0\0");
+    let answer = answer::read(payload.freeze()).unwrap();
+    let Err(Fault::BadAnswer(why)) = answer.response().map(|made| matches!(made.body, Body::Empty)) else {
+        panic!("taken");
+    };
+    assert!(why.contains("NUL"), "{why}");
+}

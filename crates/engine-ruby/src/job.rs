@@ -1,0 +1,90 @@
+//! A request on its way to a worker, kept whole until its answer begins: it may have to go to another one.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::queue;
+use engine::{Fault, Input, Request, Responder};
+use http::Method;
+
+/// A worker may die of a request; it is tried on so many others and no more.
+const REPLAYS_MAX: u8 = 2;
+/// A body up to this size travels in the frame of its request, a larger one as a file.
+const INLINE_BYTES: usize = 512 << 10;
+
+/// A request and the way back of its answer.
+pub struct Job {
+    /// The request.
+    pub request: Request,
+    /// Whether it may be run twice: RFC 9110 section 9.2.1, without TRACE.
+    pub is_safe: bool,
+    /// The lane on which its client waits.
+    pub lane: usize,
+    /// When it was handed in.
+    pub offered: Instant,
+    /// How long it waited for a worker, the last time it did.
+    pub queued: Duration,
+    responder: Option<Responder>,
+    replays: u8,
+}
+
+impl Job {
+    /// A request that was just handed in.
+    pub fn new(mut request: Request, responder: Responder, lane: usize) -> Result<Box<Job>, (Responder, Fault)> {
+        if let Input::Memory(bytes) = &request.input
+            && bytes.len() > INLINE_BYTES
+        {
+            match to_file(bytes) {
+                Ok(input) => request.input = input,
+                Err(error) => {
+                    let why = format!("no temporary file for the body of a request: {error}");
+                    return Err((responder, Fault::Broken(why)));
+                }
+            }
+        }
+        let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let (offered, queued) = (Instant::now(), Duration::ZERO);
+        Ok(Box::new(Job { request, is_safe, lane, offered, queued, responder: Some(responder), replays: 0 }))
+    }
+
+    /// Answers it. Only the first answer counts.
+    pub fn answer(&mut self, result: Result<engine::Response, Fault>) {
+        if let Some(responder) = self.responder.take() {
+            responder.send(result, self.queued);
+        }
+    }
+
+    /// Answers it without running it.
+    pub fn refuse(mut self: Box<Job>, fault: Fault) {
+        self.queued = self.offered.elapsed();
+        self.answer(Err(fault));
+    }
+
+    /// Whether its answer has begun.
+    pub fn is_answered(&self) -> bool {
+        self.responder.is_none()
+    }
+
+    /// Whether it may run on another worker after the death of its own; counts.
+    pub fn may_replay(&mut self) -> bool {
+        self.replays += 1;
+        self.is_safe && !self.is_answered() && self.replays <= REPLAYS_MAX
+    }
+}
+
+fn to_file(bytes: &[u8]) -> io::Result<Input> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    Ok(Input::File(Arc::new(file), bytes.len() as u64))
+}
+
+impl queue::Job for Box<Job> {
+    fn is_abandoned(&self) -> bool {
+        self.responder.as_ref().is_none_or(Responder::is_abandoned)
+    }
+
+    fn wait_ends(&self) -> Instant {
+        self.request.queue_deadline
+    }
+}

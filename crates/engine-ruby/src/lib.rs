@@ -1,0 +1,143 @@
+//! The engine that runs a Rack application on worker processes of the user's own Ruby, behind one queue.
+//!
+//! Reading order: PROTOCOL.md, `frames` and `shapes` (the wire), `slot` and `answer` (one thread of a worker),
+//! `worker`, `pace` and `dispatch` (who gets what), `pool` (the way of a request), `watch` (deadlines), `supervisor`
+//! with `process` and `backoff` (who lives), `door` (where Ruby comes in).
+
+#![expect(clippy::vec_box, reason = "a job is large, goes from hand to hand, and keeps its place in memory")]
+
+mod answer;
+mod backoff;
+mod boot;
+mod control;
+mod dispatch;
+mod door;
+pub mod frames;
+mod job;
+mod orders;
+mod pace;
+mod pool;
+mod process;
+mod relay;
+mod scripts;
+mod shapes;
+mod slot;
+mod supervisor;
+mod watch;
+mod worker;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{AppError, Engine, Reply, Request, Status};
+use tokio::runtime::Handle;
+
+use pool::Pool;
+use supervisor::Supervisor;
+
+/// How the engine is to work. The caller decides all of it.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The Ruby: a name that is looked for on PATH, or a path.
+    pub ruby: PathBuf,
+    /// The application: a rackup file, absolute.
+    pub rackup: PathBuf,
+    /// The Gemfile that Bundler is to use, absolute.
+    pub gemfile: Option<PathBuf>,
+    /// The Ruby file with hooks, absolute.
+    pub hooks: Option<PathBuf>,
+    /// The accelerator, a Ruby extension, absolute.
+    pub native: Option<PathBuf>,
+    /// What RACK_ENV says, such as `production`.
+    pub environment: String,
+    /// What processes are called beside their role.
+    pub tag: String,
+    /// How many processes.
+    pub workers: usize,
+    /// How many threads in each.
+    pub threads: usize,
+    /// How many requests may wait.
+    pub queue_places: usize,
+    /// A mold or a worker must be ready within this time.
+    pub boot_time: Duration,
+    /// A worker whose request is not over so long after its deadline is killed.
+    pub kill_time: Duration,
+}
+
+/// Why the engine could not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The application raised while it was loaded.
+    App(Box<AppError>),
+    /// The Ruby could not be started.
+    Ruby(PathBuf, std::io::Error),
+    /// The Ruby ended before the application was loaded.
+    Ended(String),
+    /// The application was not loaded in time.
+    Late(Duration),
+    /// The machine refused a thread, a folder or a socket.
+    Machine(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::App(error) => {
+                write!(f, "{}: {}", error.class, error.message)?;
+                error.backtrace.iter().try_for_each(|line| write!(f, "\n    {line}"))
+            }
+            StartError::Ruby(ruby, error) => {
+                write!(f, "the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display())
+            }
+            StartError::Ended(how) => write!(f, "the Ruby process ended before the application was loaded: {how}"),
+            StartError::Late(time) => write!(f, "the application was not loaded within {time:?} (--boot-time)"),
+            StartError::Machine(error) => write!(f, "no thread, folder or socket for the Ruby processes: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// The engine.
+pub struct RubyEngine {
+    pool: Arc<Pool>,
+    supervisor: Supervisor,
+    /// What was loaded, in which Ruby.
+    facts: Vec<(String, String)>,
+}
+
+impl RubyEngine {
+    /// Loads the application and starts the workers; returns when the first is ready, or with what kept it from being.
+    /// Answers are read on `lanes`, the event loops of the I/O threads.
+    pub fn start(settings: Settings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
+        let (pool, supervisor, facts) = boot::boot(settings, lanes)?;
+        Ok(Arc::new(RubyEngine { pool, supervisor, facts }))
+    }
+
+    /// What the mold said when it was ready, such as `ruby` and its version.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Ends all processes, those that do not end by themselves within this time by force.
+    pub fn stop(&self, time: Duration) {
+        self.pool.close();
+        self.supervisor.stop(time);
+    }
+}
+
+impl Engine for RubyEngine {
+    fn call(&self, request: Request) -> Reply {
+        self.pool.call(request)
+    }
+
+    fn status(&self) -> Status {
+        self.pool.status()
+    }
+
+    fn close(&self) {
+        self.pool.close();
+    }
+}

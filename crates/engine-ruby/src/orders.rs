@@ -1,0 +1,136 @@
+//! The connections over which molds and workers are given orders, and what they say on them.
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::answer;
+use crate::control::Control;
+use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
+use crate::process;
+use crate::supervisor::{Event, Speaker, Work};
+use crate::{Settings, StartError};
+
+/// Listens to a connection, and gives the way to write to it.
+pub fn listen(stream: UnixStream, speaker: Speaker, events: UnboundedSender<Event>) -> Control {
+    let (reader, writer) = stream.into_split();
+    let (control, orders) = Control::new();
+    drop(tokio::spawn(Control::write(orders, writer)));
+    drop(tokio::spawn(async move {
+        if let Err(error) = hear(reader, speaker, &events).await {
+            tracing::error!(target: "engine", "{speaker:?} broke the protocol: {error}");
+        }
+        let _ = events.send(Event::Silent(speaker));
+    }));
+    control
+}
+
+async fn hear(mut reader: OwnedReadHalf, speaker: Speaker, events: &UnboundedSender<Event>) -> Result<(), WireError> {
+    let mut buffer = BytesMut::new();
+    loop {
+        while let Some(frame) = frames::take(&mut buffer)? {
+            let _ = events.send(Event::Said(speaker, frame));
+        }
+        match reader.read_buf(&mut buffer).await {
+            Ok(count) if count > 0 => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// What a mold is told first.
+pub fn setup(settings: &Settings) -> Bytes {
+    let path =
+        |path: &Option<std::path::PathBuf>| path.as_ref().map_or_else(String::new, |path| path.display().to_string());
+    let pairs = [
+        ("rackup", settings.rackup.display().to_string()),
+        ("environment", settings.environment.clone()),
+        ("hooks", path(&settings.hooks)),
+        ("threads", settings.threads.to_string()),
+        ("gemfile", path(&settings.gemfile)),
+        ("software", engine::env::SOFTWARE.to_owned()),
+        ("native", path(&settings.native)),
+        ("tag", settings.tag.clone()),
+    ];
+    frame(kind::SETUP, |out| {
+        for (name, value) in pairs {
+            put_item(out, name.as_bytes());
+            put_item(out, value.as_bytes());
+        }
+    })
+}
+
+/// Takes what was said.
+pub fn take(work: &mut Work, speaker: Speaker, frame: Frame) {
+    let number = frame.kind;
+    if let Err(error) = understand(work, speaker, frame) {
+        tracing::error!(target: "engine", "{speaker:?} said something of kind {number} that is not right: {error}");
+    }
+}
+
+fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), WireError> {
+    let kind = frame.kind;
+    let mut reader = Reader::new(frame.payload, "a frame of orders");
+    match (kind, speaker) {
+        (kind::LOG, _) => log(reader.u8()?, speaker, &reader.text()),
+        (kind::READY, Speaker::Mold(pid)) => mold_ready(work, pid, reader.list()),
+        (kind::READY, Speaker::Worker(worker)) => work.worker_ready(worker),
+        (kind::FAILED, Speaker::Mold(_)) => {
+            work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
+        }
+        (kind::FAILED, Speaker::Worker(worker)) => {
+            if let Some(worker) = work.workers.get_mut(&worker) {
+                // Its end is told here, with the reason; that of its process will be no news.
+                worker.is_ready = true;
+                worker.is_leaving = true;
+            }
+            work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
+        }
+        (kind::FORKED, Speaker::Mold(_)) => {
+            let (worker, pid) = (reader.u32()?, reader.u32()?);
+            if let Some(worker) = work.workers.get_mut(&worker) {
+                worker.pid = Some(pid);
+            }
+        }
+        (kind::EXITED, Speaker::Mold(_)) => {
+            let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
+            let how = process::ending_of(code);
+            tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
+            work.worker_ended(worker, None);
+        }
+        (other, speaker) => {
+            return Err(WireError(format!("a frame of kind {other} from {speaker:?}, where it has no meaning")));
+        }
+    }
+    Ok(())
+}
+
+fn mold_ready(work: &mut Work, pid: u32, list: Vec<String>) {
+    let mut items = list.into_iter();
+    let mut facts = Vec::new();
+    while let (Some(name), Some(value)) = (items.next(), items.next()) {
+        facts.push((name, value));
+    }
+    let forks = facts.iter().any(|(name, value)| name == "fork" && value == "yes");
+    if let Some(mold) = work.molds.get_mut(&pid) {
+        mold.ready = Some(forks);
+        let took = mold.since.elapsed();
+        tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {took:?}");
+    }
+    work.facts = facts;
+}
+
+fn log(level: u8, speaker: Speaker, text: &str) {
+    let who = match speaker {
+        Speaker::Mold(_) => "mold".to_owned(),
+        Speaker::Worker(worker) => format!("worker {worker}"),
+    };
+    match level {
+        1 => tracing::error!(target: "app", "{who}: {text}"),
+        2 => tracing::warn!(target: "app", "{who}: {text}"),
+        3 => tracing::info!(target: "app", "{who}: {text}"),
+        _ => tracing::debug!(target: "app", "{who}: {text}"),
+    }
+}

@@ -1,0 +1,82 @@
+//! How long requests have taken of late, and so how many a worker may be handed ahead.
+//!
+//! Handing ahead saves system calls where requests are short, and makes a short one wait where it stands behind a long
+//! one. So it is done only while nearly all are short.
+
+use std::time::Duration;
+
+/// Longer than this is long.
+pub const LONG: Duration = Duration::from_millis(1);
+/// No request is handed ahead when more than this share of the last ones was long. One in fifty looks long on a busy
+/// machine because the processor was with somebody else.
+const LONG_SHARE_MAX: f32 = 0.03;
+/// What is handed to a worker at once should be done in this time.
+const AHEAD: Duration = Duration::from_micros(500);
+/// More than this saves nothing further.
+const DEPTH_MAX: usize = 4;
+
+/// Moving averages; each request weighs a few hundredths.
+#[derive(Debug)]
+pub struct Pace {
+    long_share: f32,
+    mean_us: f32,
+}
+
+impl Pace {
+    /// Nothing is known: everything is taken to be long.
+    pub fn new() -> Pace {
+        Pace { long_share: 1.0, mean_us: AHEAD.as_micros() as f32 }
+    }
+
+    /// Takes note of one service time.
+    pub fn learn(&mut self, took: Duration) {
+        let long = if took > LONG { 1.0 } else { 0.0 };
+        self.long_share += (long - self.long_share) / 64.0;
+        let us = took.min(LONG).as_secs_f32() * 1e6;
+        self.mean_us += (us - self.mean_us) / 32.0;
+    }
+
+    /// One that still runs has turned out to be long.
+    pub fn note_long(&mut self) {
+        self.long_share = self.long_share.max(2.0 * LONG_SHARE_MAX);
+    }
+
+    /// How many requests a thread may hold, the running one included.
+    pub fn depth(&self) -> usize {
+        if self.long_share > LONG_SHARE_MAX {
+            return 1;
+        }
+        let ratio = AHEAD.as_secs_f32() * 1e6 / self.mean_us.max(1.0);
+        (ratio as usize).clamp(1, DEPTH_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(times: &[(Duration, usize)]) -> Pace {
+        let mut pace = Pace::new();
+        for (took, count) in times {
+            (0..*count).for_each(|_| pace.learn(*took));
+        }
+        pace
+    }
+
+    #[test]
+    fn only_a_long_row_of_short_requests_is_handed_ahead() {
+        let short = Duration::from_micros(50);
+        assert_eq!(Pace::new().depth(), 1);
+        assert_eq!(after(&[(short, 10)]).depth(), 1);
+        assert_eq!(after(&[(short, 1000)]).depth(), 4);
+        assert_eq!(after(&[(short, 1000), (Duration::from_millis(100), 3)]).depth(), 1);
+        assert_eq!(after(&[(Duration::from_micros(300), 1000)]).depth(), 1);
+    }
+
+    #[test]
+    fn one_that_is_long_while_it_runs_counts_at_once() {
+        let mut pace = after(&[(Duration::from_micros(50), 1000)]);
+        pace.note_long();
+        assert_eq!(pace.depth(), 1);
+    }
+}

@@ -1,0 +1,265 @@
+//! All workers that are ready, and the way of a request through them: from a lane to a slot, back, or to another one.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use engine::{Engine, Fault, Reply, Request, Status, reply};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::dispatch::{Dispatch, Offer, Orders};
+use crate::frames::{self, WireError};
+use crate::job::Job;
+use crate::slot::{Slot, Step};
+use crate::supervisor::Event;
+use crate::worker::Worker;
+
+/// Read at once from a worker.
+const READ_BYTES: usize = 64 << 10;
+/// A buffer with less room than this is made larger before it is read into.
+const ROOM_BYTES: usize = 16 << 10;
+
+thread_local! {
+    /// Which lane this thread is.
+    static LANE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// The workers of an application.
+pub struct Pool {
+    dispatch: Mutex<Dispatch>,
+    lanes: Vec<Handle>,
+    queue_places: usize,
+    events: UnboundedSender<Event>,
+    restarts: AtomicU64,
+    is_watched: AtomicBool,
+    active: Notify,
+}
+
+impl Pool {
+    /// Without a worker. Answers are read on these runtimes, each of which has one thread.
+    pub fn new(lanes: Vec<Handle>, queue_places: usize, events: UnboundedSender<Event>) -> Arc<Pool> {
+        for (number, lane) in lanes.iter().enumerate() {
+            drop(lane.spawn(async move { LANE.set(number) }));
+        }
+        Arc::new(Pool {
+            dispatch: Mutex::new(Dispatch::new(queue_places)),
+            lanes,
+            queue_places,
+            events,
+            restarts: AtomicU64::new(0),
+            is_watched: AtomicBool::new(false),
+            active: Notify::new(),
+        })
+    }
+
+    /// What is known of workers and requests, for a moment.
+    pub fn dispatch(&self) -> MutexGuard<'_, Dispatch> {
+        // Nothing under this lock can panic half-way through a change.
+        self.dispatch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a worker's lane, and the lane.
+    pub fn lane(&self, worker: u32) -> (usize, &Handle) {
+        let number = worker as usize % self.lanes.len();
+        (number, &self.lanes[number])
+    }
+
+    /// Takes a worker in.
+    pub fn add(&self, worker: Worker) {
+        let orders = {
+            let mut dispatch = self.dispatch();
+            dispatch.workers.push(worker);
+            dispatch.pump(Instant::now())
+        };
+        self.send_all(orders);
+    }
+
+    /// Reads a slot's answers until its connection ends.
+    pub async fn read(self: Arc<Pool>, slot: Arc<Slot>, mut reader: OwnedReadHalf) {
+        let mut buffer = BytesMut::with_capacity(READ_BYTES);
+        let why = loop {
+            if buffer.capacity() - buffer.len() < ROOM_BYTES {
+                buffer.reserve(READ_BYTES);
+            }
+            match reader.read_buf(&mut buffer).await {
+                Ok(0) => break None,
+                Ok(_) => {}
+                Err(error) => break Some(format!("its connection broke: {error}")),
+            }
+            if let Err(error) = self.take_frames(&slot, &mut buffer).await {
+                break Some(format!("it broke the protocol: {error}"));
+            }
+            slot.flush();
+        };
+        self.bury(slot.worker, why);
+    }
+
+    async fn take_frames(&self, slot: &Arc<Slot>, buffer: &mut BytesMut) -> Result<(), WireError> {
+        while let Some(frame) = frames::take(buffer)? {
+            match slot.receive(frame)? {
+                Step::Nothing => {}
+                Step::Chunk(sink, chunk) => {
+                    // The next frame is read when this chunk has found room: that is what holds the worker back.
+                    let went = sink.send(chunk).await;
+                    slot.sent(sink, went);
+                }
+                Step::Done(took, was_interrupted) => {
+                    if was_interrupted {
+                        self.retire(slot.worker, "a request was interrupted in it");
+                    }
+                    let (next, has_left) = self.dispatch().done(slot, took);
+                    for job in next {
+                        self.push(slot, job);
+                    }
+                    if has_left {
+                        self.stop(slot.worker);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands a request to a slot, or back to the line if its worker has just died.
+    fn push(&self, slot: &Arc<Slot>, job: Box<Job>) {
+        if let Err(job) = slot.push(job) {
+            self.dispatch().put_back(vec![job]);
+            self.pump();
+        }
+    }
+
+    /// Sends requests to where dispatch wants them.
+    pub fn send_all(&self, orders: Orders) {
+        for (slot, job) in orders {
+            self.push(&slot, job);
+            slot.flush();
+        }
+    }
+
+    /// Sends what waits, as far as it can be sent.
+    pub fn pump(&self) {
+        let orders = self.dispatch().pump(Instant::now());
+        self.send_all(orders);
+    }
+
+    /// Gives a worker nothing new; it ends when it has answered what it has.
+    pub fn retire(&self, worker: u32, why: &str) {
+        let (is_idle, is_new) = {
+            let mut dispatch = self.dispatch();
+            let Some(worker) = dispatch.worker(worker) else { return };
+            (worker.busy == 0, !std::mem::replace(&mut worker.is_leaving, true))
+        };
+        if is_new {
+            tracing::info!(target: "engine", "worker {worker} is replaced: {why}");
+            // Its successor is started before it is gone.
+            let _ = self.events.send(Event::Leaving(worker));
+        }
+        if is_idle {
+            self.stop(worker);
+        }
+    }
+
+    fn stop(&self, worker: u32) {
+        if let Some(worker) = self.dispatch().worker(worker) {
+            worker.control.stop();
+        }
+    }
+
+    /// A worker is gone, or must be, for this reason if it was not its own doing. Its requests run elsewhere or are
+    /// answered.
+    pub fn bury(&self, id: u32, why: Option<String>) {
+        let worker = {
+            let mut dispatch = self.dispatch();
+            let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
+            dispatch.workers.remove(at)
+        };
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+        let mut replays = Vec::new();
+        let mut lost = 0;
+        for (mut job, sink) in worker.slots().flat_map(|slot| slot.close()) {
+            let fault = Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid));
+            if job.may_replay() {
+                replays.push(job);
+                continue;
+            }
+            lost += 1;
+            if let Some(sink) = sink {
+                sink.fail(fault.clone());
+            }
+            job.answer(Err(fault));
+        }
+        let replayed = replays.len();
+        if replayed + lost > 0 {
+            tracing::warn!(target: "engine", "worker {id}: {replayed} requests replayed elsewhere, {lost} lost");
+        }
+        self.dispatch().put_back(replays);
+        self.pump();
+        let _ = self.events.send(Event::WorkerGone(id, why));
+    }
+
+    /// Waits until something runs; after that the watch looks by itself until nothing does.
+    pub async fn until_active(&self) {
+        self.is_watched.store(false, Ordering::SeqCst);
+        if !self.dispatch().is_active() {
+            self.active.notified().await;
+        }
+        self.is_watched.store(true, Ordering::SeqCst);
+    }
+
+    /// The slot with this number in this worker.
+    pub fn slot(&self, worker: u32, number: u32) -> Option<Arc<Slot>> {
+        let mut dispatch = self.dispatch();
+        dispatch.worker(worker)?.slots().nth(number as usize).cloned()
+    }
+}
+
+impl Engine for Pool {
+    fn call(&self, request: Request) -> Reply {
+        let (responder, reply) = reply::pair();
+        let job = match Job::new(request, responder, LANE.get()) {
+            Ok(job) => job,
+            Err((responder, fault)) => {
+                responder.send(Err(fault), std::time::Duration::ZERO);
+                return reply;
+            }
+        };
+        if !self.is_watched.load(Ordering::SeqCst) {
+            self.active.notify_one();
+        }
+        let offer = self.dispatch().offer(job);
+        match offer {
+            Offer::Send(slot, job) => {
+                let is_here = job.lane == self.lane(slot.worker).0;
+                self.push(&slot, job);
+                if is_here { slot.flush_later() } else { slot.flush() }
+            }
+            Offer::Queued => {}
+            Offer::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
+            Offer::Closed(job) => job.refuse(Fault::Stopping),
+        }
+        reply
+    }
+
+    fn status(&self) -> Status {
+        let dispatch = self.dispatch();
+        let capacity = dispatch.workers.iter().map(Worker::thread_count).sum();
+        let busy: usize = dispatch.workers.iter().map(|worker| worker.busy).sum();
+        Status {
+            capacity,
+            idle: capacity.saturating_sub(busy),
+            queued: dispatch.line.len(),
+            served: dispatch.served,
+            restarts: self.restarts.load(Ordering::Relaxed),
+        }
+    }
+
+    fn close(&self) {
+        self.dispatch().is_closed = true;
+    }
+}

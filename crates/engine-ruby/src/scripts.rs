@@ -1,0 +1,14 @@
+//! The Ruby files, which are part of this binary, and where they are written for Ruby to find them.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Each file with its text.
+const SCRIPTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scripts.rs"));
+
+/// Writes all of them into a folder.
+pub fn write(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    SCRIPTS.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text))
+}

@@ -1,0 +1,165 @@
+//! Environments by shape: which keys a request has is said once per connection, and then only the values are sent.
+//! A key whose value rarely differs is part of the shape, value and all.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::{BufMut, BytesMut};
+use engine::env::{self, Fixed, Key};
+use engine::{Input, Request};
+use foldhash::fast::RandomState;
+use http::{HeaderName, Method};
+
+use crate::frames::{kind, put, put_item};
+
+/// Clients choose header names, so the number of shapes that a worker is told has an end.
+const SHAPES_MAX: u16 = 200;
+/// The shape that is none: keys and values are both sent.
+const SHAPELESS: u16 = 0;
+
+static START: HeaderName = HeaderName::from_static("x-request-start");
+static ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What one slot has been told.
+#[derive(Debug, Default)]
+pub struct Shapes {
+    known: HashMap<Box<[u8]>, u16, RandomState>,
+    signature: Vec<u8>,
+    values: Vec<u8>,
+}
+
+impl Shapes {
+    /// Appends a REQUEST, and the SHAPE before it where it is a new one.
+    pub fn put(&mut self, out: &mut BytesMut, seq: u32, request: &Request) {
+        self.gather(request);
+        let shape = match self.known.get(self.signature.as_slice()) {
+            Some(shape) => *shape,
+            None => self.define(out, request),
+        };
+        if shape == SHAPELESS {
+            self.spell_out(request);
+        }
+        put(out, kind::REQUEST, |out| {
+            out.put_u32(seq);
+            out.put_u16(shape);
+            let body = match &request.input {
+                Input::Memory(bytes) if !bytes.is_empty() => 1,
+                Input::File(..) => 2,
+                _ => 0,
+            };
+            out.put_u8(body);
+            out.put_u32(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+            out.put_slice(&self.values);
+            match &request.input {
+                Input::Memory(bytes) => out.put_slice(bytes),
+                Input::File(_, length) => out.put_u64(*length),
+                _ => {}
+            }
+        });
+    }
+
+    /// One pass: what tells this shape from others, and the values that are not part of it.
+    fn gather(&mut self, request: &Request) {
+        let (signature, values) = (&mut self.signature, &mut self.values);
+        signature.clear();
+        values.clear();
+        pairs(request, &mut |key, value| match key {
+            Key::Fixed(fixed) if is_constant(fixed, request) => {
+                signature.push(fixed as u8);
+                signature.extend_from_slice(value);
+                signature.push(0);
+            }
+            Key::Fixed(fixed) => {
+                signature.push(0x80 | fixed as u8);
+                put_value(values, value);
+            }
+            Key::Header(name) => {
+                signature.extend_from_slice(name.as_str().as_bytes());
+                signature.push(0);
+                put_value(values, value);
+            }
+        });
+        values.pop();
+    }
+
+    fn define(&mut self, out: &mut BytesMut, request: &Request) -> u16 {
+        let next = u16::try_from(self.known.len() + 1).unwrap_or(u16::MAX);
+        let plain = request.headers.keys().all(|name| is_plain(name.as_str()));
+        if next > SHAPES_MAX || !plain {
+            return SHAPELESS;
+        }
+        put(out, kind::SHAPE, |out| {
+            out.put_u16(next);
+            pairs(request, &mut |key, value| match key {
+                Key::Fixed(fixed) if is_constant(fixed, request) => {
+                    put_item(out, fixed.name().as_bytes());
+                    put_item(out, b"c");
+                    put_item(out, value);
+                }
+                Key::Fixed(fixed) => put_variable(out, fixed.name()),
+                Key::Header(name) => put_variable(out, &env::header_key(name)),
+            });
+        });
+        self.known.insert(self.signature.as_slice().into(), next);
+        next
+    }
+
+    fn spell_out(&mut self, request: &Request) {
+        let values = &mut self.values;
+        values.clear();
+        pairs(request, &mut |key, value| {
+            match key {
+                Key::Fixed(fixed) => put_value(values, fixed.name().as_bytes()),
+                Key::Header(name) => put_value(values, env::header_key(name).as_bytes()),
+            }
+            put_value(values, value);
+        });
+        values.pop();
+    }
+}
+
+fn put_variable(out: &mut BytesMut, name: &str) {
+    put_item(out, name.as_bytes());
+    put_item(out, b"v");
+}
+
+/// HTTP allows no NUL in any value (RFC 9110 section 5.5), and the front refuses it; were there one all the same, it
+/// would shift all that follows.
+fn put_value(values: &mut Vec<u8>, value: &[u8]) {
+    let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
+    values.extend_from_slice(&value[..end]);
+    values.push(0);
+}
+
+/// All pairs, and beside what the client sent what monitoring tools look for: when the request arrived (seconds since
+/// 1970), from which they take its time in the queue, and its id.
+fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
+    env::pairs(request, visit);
+    if !request.headers.contains_key(&START) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let arrived = now.saturating_sub(request.received.elapsed());
+        let (seconds, micros) = (arrived.as_secs(), arrived.subsec_micros());
+        visit(Key::Header(&START), format!("t={seconds}.{micros:06}").as_bytes());
+    }
+    if !request.headers.contains_key(&ID) {
+        visit(Key::Header(&ID), request.id.as_bytes());
+    }
+}
+
+/// Values that the server chooses, or the client from a few.
+fn is_constant(fixed: Fixed, request: &Request) -> bool {
+    match fixed {
+        Fixed::RequestMethod => is_usual(&request.method),
+        Fixed::ScriptName | Fixed::ServerProtocol | Fixed::HttpVersion | Fixed::UrlScheme => true,
+        _ => false,
+    }
+}
+
+fn is_usual(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method)
+}
+
+/// Names become part of Ruby source on the other side: only what needs no thought there.
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}

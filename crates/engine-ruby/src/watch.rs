@@ -1,0 +1,88 @@
+//! Looks at everything that runs, each millisecond, while anything does: deadlines and their ladder, requests that wait
+//! too long, requests that stand behind a long one, workers that compute.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::Fault;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::job::Job;
+use crate::pace::LONG;
+use crate::pool::Pool;
+use crate::slot::{Look, Slot};
+
+const TICK: Duration = Duration::from_millis(1);
+/// So many looks without anything to see, and the watch waits to be woken: that costs more than a look.
+const IDLE_TICKS: u32 = 50;
+
+/// Looks for as long as the engine lives. A worker whose request is not over so long after its deadline is killed.
+pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
+    let mut idle_ticks = IDLE_TICKS;
+    loop {
+        if idle_ticks >= IDLE_TICKS {
+            pool.until_active().await;
+        }
+        tokio::time::sleep(TICK).await;
+        let is_active = look(&pool, kill_time);
+        idle_ticks = if is_active { 0 } else { idle_ticks + 1 };
+    }
+}
+
+fn look(pool: &Pool, kill_time: Duration) -> bool {
+    let now = Instant::now();
+    let mut late: Vec<Box<Job>> = Vec::new();
+    let mut is_active = false;
+    {
+        let mut dispatch = pool.dispatch();
+        let mut back = Vec::new();
+        let mut is_long = false;
+        for worker in &mut dispatch.workers {
+            worker.look(now);
+            if worker.busy == 0 {
+                continue;
+            }
+            let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
+            for slot in &slots {
+                let look = slot.look(now);
+                is_long |= look.age > 2 * LONG;
+                climb(worker.pid, &worker.control, slot, &look, kill_time);
+                if look.age > 2 * LONG && look.ahead > 0 {
+                    let jobs = slot.withdraw();
+                    worker.release(slot.number, jobs.len());
+                    back.extend(jobs);
+                }
+            }
+        }
+        if is_long {
+            dispatch.pace.note_long();
+        }
+        dispatch.put_back(back);
+        if !dispatch.line.is_empty() {
+            late = dispatch.line.overdue(now);
+        }
+        is_active |= dispatch.is_active();
+    }
+    for job in late {
+        let waited = now.saturating_duration_since(job.offered);
+        job.refuse(Fault::QueueWait(waited));
+    }
+    pool.pump();
+    is_active
+}
+
+/// The ladder of a deadline: the client has been answered by now; what all threads do goes to the log, the thread is
+/// interrupted, and at last the worker killed.
+fn climb(pid: i32, control: &crate::control::Control, slot: &Slot, look: &Look, kill_time: Duration) {
+    if let Some(seq) = look.expired {
+        let (worker, title) = (slot.worker, slot.title());
+        tracing::warn!(target: "engine", "worker {worker}: {title} is over its time; it is interrupted");
+        control.dump(slot.number, seq);
+        control.interrupt(slot.number, seq);
+    } else if look.overdue > kill_time {
+        let (worker, title) = (slot.worker, slot.title());
+        tracing::error!(target: "engine", "worker {worker} (pid {pid}) is killed: {title} could not be interrupted");
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+}

@@ -1,0 +1,137 @@
+//! A worker that is ready, as dispatch sees it: its threads and how many requests each has.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nix::time::ClockId;
+use nix::unistd::Pid;
+
+use crate::control::Control;
+use crate::slot::Slot;
+
+/// The processor time of a process is looked at over at least this long.
+const SAMPLE: Duration = Duration::from_millis(1);
+/// A process that has used more of the time than this computes; another request would only wait in it.
+const STARVED_SHARE: f64 = 0.85;
+
+/// A worker.
+pub struct Worker {
+    /// Its number, new for each process.
+    pub id: u32,
+    /// Its process.
+    pub pid: i32,
+    /// The lane on which its answers arrive.
+    pub lane: usize,
+    /// The way to give it orders.
+    pub control: Arc<Control>,
+    /// How many of its threads have a request.
+    pub busy: usize,
+    /// It takes nothing new and ends when it has nothing to do.
+    pub is_leaving: bool,
+    /// Its interpreter lock is taken all the time.
+    pub is_starved: bool,
+    threads: Vec<Thread>,
+    sample: Option<(Instant, Duration)>,
+}
+
+struct Thread {
+    slot: Arc<Slot>,
+    load: usize,
+}
+
+impl Worker {
+    /// With all its threads free.
+    pub fn new(id: u32, pid: i32, lane: usize, control: Arc<Control>, slots: Vec<Arc<Slot>>) -> Worker {
+        let threads = slots.into_iter().map(|slot| Thread { slot, load: 0 }).collect();
+        let (busy, is_leaving, is_starved, sample) = (0, false, false, None);
+        Worker { id, pid, lane, control, busy, is_leaving, is_starved, threads, sample }
+    }
+
+    /// Whether it may get requests.
+    pub fn is_taking(&self) -> bool {
+        !self.is_leaving
+    }
+
+    /// Whether a thread has nothing to do.
+    pub fn has_free_thread(&self) -> bool {
+        self.busy < self.threads.len()
+    }
+
+    /// How many places it has.
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Takes the first free thread: the same one as long as one is enough, so that its stack and caches stay warm.
+    pub fn take_thread(&mut self) -> Option<Arc<Slot>> {
+        let thread = self.threads.iter_mut().find(|thread| thread.load == 0)?;
+        thread.load = 1;
+        self.busy += 1;
+        Some(thread.slot.clone())
+    }
+
+    /// The smallest number of requests that a busy thread has.
+    pub fn least_ahead(&self) -> usize {
+        let busy = self.threads.iter().filter(|thread| thread.load > 0);
+        busy.map(|thread| thread.load).min().unwrap_or(usize::MAX)
+    }
+
+    /// Takes a place behind a running request, if that thread has fewer than `depth`.
+    pub fn take_ahead(&mut self, depth: usize) -> Option<Arc<Slot>> {
+        let busy = self.threads.iter_mut().filter(|thread| (1..depth).contains(&thread.load));
+        let thread = busy.min_by_key(|thread| thread.load)?;
+        thread.load += 1;
+        Some(thread.slot.clone())
+    }
+
+    /// How many requests a thread has.
+    pub fn load(&self, thread: u32) -> usize {
+        self.threads.get(thread as usize).map_or(usize::MAX, |thread| thread.load)
+    }
+
+    /// Counts one more on a thread.
+    pub fn take(&mut self, thread: u32) {
+        if let Some(thread) = self.threads.get_mut(thread as usize) {
+            self.busy += usize::from(thread.load == 0);
+            thread.load += 1;
+        }
+    }
+
+    /// Counts so many fewer on a thread.
+    pub fn release(&mut self, thread: u32, count: usize) {
+        if let Some(thread) = self.threads.get_mut(thread as usize) {
+            let was = thread.load;
+            thread.load = was.saturating_sub(count);
+            self.busy -= usize::from(was > 0 && thread.load == 0);
+        }
+    }
+
+    /// Its slots.
+    pub fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
+        self.threads.iter().map(|thread| &thread.slot)
+    }
+
+    /// Looks whether it computes all the time. Only the processor time of the process tells: a request that waits for a
+    /// database and one that computes look the same from outside.
+    pub fn look(&mut self, now: Instant) {
+        if self.busy == 0 || self.threads.len() == 1 {
+            (self.is_starved, self.sample) = (false, None);
+            return;
+        }
+        let Some(used) = processor_time(self.pid) else { return };
+        match self.sample {
+            Some((then, _)) if now.saturating_duration_since(then) < SAMPLE => {}
+            Some((then, before)) => {
+                let share = used.saturating_sub(before).as_secs_f64() / (now - then).as_secs_f64();
+                self.is_starved = share > STARVED_SHARE;
+                self.sample = Some((now, used));
+            }
+            None => self.sample = Some((now, used)),
+        }
+    }
+}
+
+fn processor_time(pid: i32) -> Option<Duration> {
+    let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid)).ok()?;
+    clock.now().ok().map(Duration::from)
+}

@@ -1,0 +1,58 @@
+//! The id of a request: a UUID of version 4, or what a trusted proxy calls it, so that both logs can be read together.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+/// The longest id that is taken from a proxy. It stands in each line of the log and in the response.
+const TOLD_BYTES: usize = 128;
+
+/// An id. The usual one needs no memory of its own.
+#[derive(Debug, Clone)]
+pub(crate) enum RequestId {
+    Made([u8; 36]),
+    Told(Arc<str>),
+}
+
+impl RequestId {
+    pub(crate) fn new() -> RequestId {
+        let mut id = [0; 36];
+        Uuid::new_v4().hyphenated().encode_lower(&mut id);
+        RequestId::Made(id)
+    }
+
+    /// What a proxy sent, if it can stand in a log, a header and an URL as it is.
+    pub(crate) fn told(id: &[u8]) -> Option<RequestId> {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        if id.is_empty() || id.len() > TOLD_BYTES || !id.iter().all(is_plain) {
+            return None;
+        }
+        std::str::from_utf8(id).ok().map(|id| RequestId::Told(id.into()))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            // Sixteen bytes in hexadecimal are ASCII.
+            RequestId::Made(id) => std::str::from_utf8(id).unwrap_or_default(),
+            RequestId::Told(id) => id,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_uuid_unless_somebody_told_a_plain_one() {
+        assert_eq!(Uuid::parse_str(RequestId::new().as_str()).unwrap().get_version_num(), 4);
+        let long = "x".repeat(128);
+        for id in ["a", "1-669f-4b5_c.D", &long] {
+            assert_eq!(RequestId::told(id.as_bytes()).unwrap().as_str(), id);
+        }
+        let longer = "x".repeat(129);
+        for id in ["", "a b", "a\nb", "é", "<b>", "a,b", &longer] {
+            assert!(RequestId::told(id.as_bytes()).is_none(), "{id}");
+        }
+    }
+}

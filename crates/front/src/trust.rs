@@ -1,0 +1,108 @@
+//! Which peers are proxies whose word about the client is taken. Asked once for a connection, not for its requests.
+
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use ipnet::IpNet;
+
+/// Peers to be trusted: `private`, `none`, `all`, an IP address or a CIDR network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trusted {
+    /// This machine and its own networks: loopback, RFC 1918, link-local, unique-local (RFC 4193), Unix sockets.
+    Private,
+    /// Nobody.
+    None,
+    /// Everybody.
+    All,
+    /// Addresses of this network.
+    Network(IpNet),
+}
+
+impl FromStr for Trusted {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Trusted, String> {
+        match word {
+            "private" => return Ok(Trusted::Private),
+            "none" => return Ok(Trusted::None),
+            "all" => return Ok(Trusted::All),
+            _ => {}
+        }
+        let network = word.parse::<IpNet>().ok().or_else(|| word.parse::<IpAddr>().ok().map(IpNet::from));
+        network.map(Trusted::Network).ok_or_else(|| {
+            format!("\"{word}\" must be private, none, all, an IP address or a network such as 10.0.0.0/8")
+        })
+    }
+}
+
+impl Trusted {
+    /// Whether this peer is one of them; a Unix socket has no address.
+    fn covers(self, address: Option<IpAddr>) -> bool {
+        match (self, address) {
+            (Trusted::None, _) | (Trusted::Network(_), None) => false,
+            (Trusted::All, _) | (Trusted::Private, None) => true,
+            (Trusted::Network(network), Some(address)) => network.contains(&address),
+            (Trusted::Private, Some(IpAddr::V4(address))) => {
+                address.is_loopback() || address.is_private() || address.is_link_local()
+            }
+            (Trusted::Private, Some(IpAddr::V6(address))) => {
+                address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+            }
+        }
+    }
+}
+
+/// Whether the peer of a connection is trusted. One whose address is not known, as it has gone already, is not.
+pub(crate) fn trusts(trusted: &[Trusted], remote: Option<SocketAddr>, is_unix: bool) -> bool {
+    // An IPv4 client of an IPv6 listener is what it is.
+    let address = remote.map(|remote| remote.ip().to_canonical());
+    (is_unix || address.is_some()) && trusted.iter().any(|trusted| trusted.covers(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trusts_ip(words: &[&str], ip: &str) -> bool {
+        let trusted: Vec<Trusted> = words.iter().map(|word| word.parse().unwrap()).collect();
+        trusts(&trusted, Some(SocketAddr::new(ip.parse().unwrap(), 1)), false)
+    }
+
+    #[test]
+    fn private_is_this_machine_and_its_own_networks() {
+        let own = ["127.0.0.1", "127.9.9.9", "10.1.2.3", "172.16.0.1", "172.31.0.1", "192.168.1.1", "169.254.1.1"];
+        for ip in own.into_iter().chain(["::1", "fe80::1", "fd00::1", "::ffff:10.0.0.1"]) {
+            assert!(trusts_ip(&["private"], ip), "{ip}");
+        }
+        for ip in ["8.8.8.8", "172.32.0.1", "192.169.0.1", "100.64.0.1", "2001:db8::1", "::ffff:8.8.8.8", "0.0.0.0"] {
+            assert!(!trusts_ip(&["private"], ip), "{ip}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_networks_are_taken_literally() {
+        let words = ["203.0.113.7", "198.51.100.0/24", "2001:db8::/32"];
+        for ip in ["203.0.113.7", "198.51.100.200", "2001:db8::5", "::ffff:203.0.113.7"] {
+            assert!(trusts_ip(&words, ip), "{ip}");
+        }
+        for ip in ["203.0.113.8", "198.51.101.1", "127.0.0.1", "2001:db9::1", "::1"] {
+            assert!(!trusts_ip(&words, ip), "{ip}");
+        }
+        assert!(trusts_ip(&["all"], "8.8.8.8") && !trusts_ip(&["none"], "127.0.0.1"));
+    }
+
+    #[test]
+    fn unix_sockets_are_private_and_a_peer_without_an_address_is_nobody() {
+        for (word, expected) in [("private", true), ("all", true), ("none", false), ("127.0.0.1", false)] {
+            assert_eq!(trusts(&[word.parse().unwrap()], None, true), expected, "{word}");
+            assert!(!trusts(&[word.parse().unwrap()], None, false));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_what_would_be_right() {
+        for word in ["localhost", "10.0.0.0/33", "10.0.0", "*", ""] {
+            assert!(word.parse::<Trusted>().unwrap_err().ends_with("a network such as 10.0.0.0/8"), "{word}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The engines, and the one that runs. The only place that names them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Engine;
+use engine_mruby::MrubyEngine;
+use engine_ruby::RubyEngine;
+use tokio::runtime::Handle;
+
+use crate::boot::App;
+use crate::choice::EngineKind;
+use crate::rackup;
+use crate::settings::{RubyWorker, Settings};
+
+/// The engine that runs the application.
+pub enum Running {
+    Mruby(Arc<MrubyEngine>),
+    Ruby(Arc<RubyEngine>),
+}
+
+impl Running {
+    /// Loads the application. `lanes` are the event loops of the I/O threads.
+    pub fn start(app: &App, settings: &Settings, lanes: Vec<Handle>) -> Result<Running, String> {
+        let engine = match app.engine {
+            EngineKind::Mruby => start_mruby(app, settings).map(Running::Mruby),
+            EngineKind::Ruby => start_ruby(app, settings, lanes).map(Running::Ruby),
+        };
+        engine.map_err(|error| format!("{} cannot be loaded: {error}", app.rackup.display()))
+    }
+
+    /// As the front calls it.
+    pub fn engine(&self) -> Arc<dyn Engine> {
+        match self {
+            Running::Mruby(engine) => engine.clone(),
+            Running::Ruby(engine) => engine.clone(),
+        }
+    }
+
+    /// Ends it: what has processes ends them within this time.
+    pub fn stop(&self, time: Duration) {
+        match self {
+            Running::Mruby(engine) => engine.close(),
+            Running::Ruby(engine) => engine.stop(time),
+        }
+    }
+}
+
+fn start_mruby(app: &App, settings: &Settings) -> Result<Arc<MrubyEngine>, String> {
+    let engine = MrubyEngine::start(engine_mruby::Settings {
+        rackup: app.rackup.clone(),
+        environment: settings.environment.clone(),
+        interpreters: settings.mruby.interpreters,
+        fresh: settings.mruby.fresh,
+        max_requests: settings.mruby.max_requests,
+        memory_bytes: settings.mruby.memory_bytes,
+        queue_places: settings.queue_places,
+    });
+    engine.map_err(|error| error.to_string())
+}
+
+fn start_ruby(app: &App, settings: &Settings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
+    let ruby = &settings.ruby;
+    let engine = RubyEngine::start(
+        engine_ruby::Settings {
+            ruby: ruby.program.clone(),
+            rackup: app.rackup.clone(),
+            gemfile: app.gemfile.clone(),
+            hooks: rackup::hooks(&app.rackup, ruby.hooks.as_deref())?,
+            native: native(ruby.worker)?,
+            environment: settings.environment.clone(),
+            tag: settings.tag.clone().unwrap_or_else(|| rackup::tag(&app.rackup)),
+            workers: ruby.workers,
+            threads: ruby.threads,
+            queue_places: settings.queue_places,
+            boot_time: ruby.boot_time,
+            kill_time: ruby.kill_time,
+        },
+        lanes,
+    );
+    engine.map_err(|error| error.to_string())
+}
+
+/// The accelerator of the workers, if it is wanted and there.
+fn native(wanted: RubyWorker) -> Result<Option<PathBuf>, String> {
+    match wanted {
+        RubyWorker::Auto | RubyWorker::Plain => Ok(None),
+        RubyWorker::Native => Err("there is no native worker for this Ruby: say --ruby-worker plain".to_owned()),
+    }
+}

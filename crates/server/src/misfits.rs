@@ -1,0 +1,109 @@
+//! Options that one engine cannot follow: most are worth a word, a few a refusal. Pure.
+
+use crate::asked::{Asked, Given, Origin, Problem};
+use crate::choice::EngineKind;
+use crate::options::{Name, Section, TABLE};
+use crate::table::RAILS_THREADS;
+
+/// What does not fit.
+#[derive(Debug, Default)]
+pub struct Misfits {
+    pub problems: Vec<Problem>,
+    pub notices: Vec<String>,
+}
+
+const WORKERS_WHY: &str = "the embedded engine has threads and no worker processes: say -t N for N interpreters \
+                           (workers x threads of your old setting is a good N), or --engine ruby";
+const FRESH_WHY: &str = "only the embedded engine can give each request an interpreter of its own: say --engine \
+                         mruby, or leave it out";
+
+/// Looks at what somebody set. `is_named` says that the engine, too, was asked for: then one of the two must give way.
+pub fn find(asked: &Asked, engine: EngineKind, is_named: bool) -> Misfits {
+    let mut misfits = Misfits::default();
+    for given in TABLE.iter().flat_map(|row| asked.values(row.name)).filter(|given| !fits(given, engine)) {
+        let written = given.as_written();
+        match given.name {
+            Name::Fresh => misfits.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
+            // Platforms set WEB_CONCURRENCY for everybody.
+            Name::Workers if is_named && is_ours(given) => {
+                misfits.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));
+            }
+            Name::Workers => misfits.notices.push(format!("{written}: {WORKERS_WHY}")),
+            _ => {
+                let other = engine.other().name();
+                misfits.notices.push(format!("{written}: has no meaning here; it is for --engine {other}"));
+            }
+        }
+    }
+    misfits
+}
+
+/// Whether it was said to this program and no other.
+fn is_ours(given: &Given) -> bool {
+    !matches!(&given.origin, Origin::Variable(name) if !name.starts_with("FOOLS_GOLD_"))
+}
+
+fn fits(given: &Given, engine: EngineKind) -> bool {
+    let value = given.value.to_lowercase();
+    match (given.name.row().section, engine) {
+        // One worker, or as many as are good, is what there is.
+        (Section::Ruby, EngineKind::Mruby) if given.name == Name::Workers => ["auto", "0", "1"].contains(&&*value),
+        (Section::Mruby, EngineKind::Ruby) if given.name == Name::Fresh => {
+            ["no", "false", "off", "0"].contains(&&*value)
+        }
+        (Section::Ruby, EngineKind::Mruby) | (Section::Mruby, EngineKind::Ruby) => false,
+        (_, EngineKind::Mruby) => given.origin != Origin::Variable(RAILS_THREADS.to_owned()),
+        (_, EngineKind::Ruby) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    fn found(arguments: &[&str], environment: &[(&str, &str)], engine: EngineKind, named: bool) -> [Vec<String>; 2] {
+        let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let asked = crate::asked::read(arguments.iter().map(OsString::from).collect(), &environment);
+        let misfits = find(&asked, engine, named);
+        [misfits.problems.iter().map(Problem::to_string).collect(), misfits.notices]
+    }
+
+    #[test]
+    fn several_workers_are_refused_where_mruby_was_asked_for_and_explained_elsewhere() {
+        let [problems, notices] = found(&["-w", "2"], &[], EngineKind::Mruby, true);
+        assert!(problems[0].starts_with("-w 2: the embedded engine has threads and no worker processes"));
+        assert!(notices.is_empty());
+        for (arguments, environment, named) in
+            [(&["-w", "2"][..], &[][..], false), (&[][..], &[("WEB_CONCURRENCY", "2")][..], true)]
+        {
+            let [problems, notices] = found(arguments, environment, EngineKind::Mruby, named);
+            assert!(problems.is_empty() && notices[0].contains("no worker processes"), "{problems:?} {notices:?}");
+        }
+        for workers in ["0", "1", "auto"] {
+            assert_eq!(found(&["-w", workers], &[], EngineKind::Mruby, true).concat(), Vec::<String>::new());
+        }
+        assert_eq!(found(&["-w", "2"], &[], EngineKind::Ruby, true).concat(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn options_of_the_other_engine_are_named() {
+        let rails = [("RAILS_MAX_THREADS", "5")];
+        let [problems, notices] = found(&["--ruby", "jruby", "-t", "3"], &rails, EngineKind::Mruby, true);
+        assert!(problems.is_empty());
+        assert_eq!(notices, ["--ruby jruby: has no meaning here; it is for --engine ruby"]);
+        let [_, notices] = found(&[], &rails, EngineKind::Mruby, false);
+        assert_eq!(notices, ["RAILS_MAX_THREADS=5: has no meaning here; it is for --engine ruby"]);
+        let [problems, notices] = found(&["--memory-limit", "8MiB"], &rails, EngineKind::Ruby, true);
+        assert!(problems.is_empty());
+        assert_eq!(notices, ["--memory-limit 8MiB: has no meaning here; it is for --engine mruby"]);
+    }
+
+    #[test]
+    fn fresh_interpreters_are_a_promise_that_ruby_cannot_keep() {
+        assert!(
+            found(&["--fresh"], &[], EngineKind::Ruby, false)[0][0].starts_with("--fresh: only the embedded engine")
+        );
+        assert_eq!(found(&["--fresh=no"], &[], EngineKind::Ruby, true).concat(), Vec::<String>::new());
+    }
+}

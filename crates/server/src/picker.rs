@@ -1,0 +1,106 @@
+//! Takes single settings out of what was asked, checks each against its row, and collects what is wrong.
+
+use std::time::Duration;
+
+use crate::asked::{Asked, Given, Origin, Problem};
+use crate::options::{Default, Kind, Name};
+use crate::size::{SIZE_FORM, TIME_FORM, parse_size, parse_time, show_size, show_time};
+
+/// Takes settings out of what was asked and collects what is wrong with them. What it gives for a wrong one is of no
+/// account, since [`crate::settings::settle`] then gives no settings at all.
+pub struct Picker<'a> {
+    pub asked: &'a Asked,
+    pub cores: usize,
+    pub problems: Vec<Problem>,
+    pub notices: Vec<String>,
+}
+
+impl Picker<'_> {
+    /// The value that counts: the last of the command line's, the environment's, or the default.
+    pub fn pick(&self, name: Name) -> Given {
+        if let Some(given) = self.asked.values(name).last() {
+            return (*given).clone();
+        }
+        Given { name, value: self.default(name), origin: Origin::Default }
+    }
+
+    /// What holds when nobody says anything; nothing where there is no default.
+    pub fn default(&self, name: Name) -> String {
+        match name.row().default {
+            Default::Text(text) => text.to_owned(),
+            Default::Cores(_, of) => of(self.cores).to_string(),
+            Default::None => String::new(),
+        }
+    }
+
+    /// A word or a path that has no default.
+    pub fn optional(&self, name: Name) -> Option<String> {
+        Some(self.pick(name).value).filter(|value| !value.is_empty())
+    }
+
+    /// Notes that this value cannot be used, and what would be right.
+    pub fn refuse(&mut self, given: &Given, right: &str) {
+        self.problems.push(Problem(format!("{}: {right}", given.as_written())));
+    }
+
+    /// A count, bytes or milliseconds, within the bounds of its row.
+    pub fn number(&mut self, name: Name) -> u64 {
+        let given = self.pick(name);
+        self.number_of(&given, &given.value.clone())
+    }
+
+    /// The same of a part of the value.
+    pub fn number_of(&mut self, given: &Given, text: &str) -> u64 {
+        let plain = |number: u64| number.to_string();
+        let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
+            Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),
+            Kind::Time(least, most) => (parse_time(text), TIME_FORM, least, most, show_time),
+            Kind::Count(least, most) => (text.parse().ok(), "a whole number", least, most, plain),
+            Kind::CountOrAuto(least, most) => (text.parse().ok(), "a whole number or auto", least, most, plain),
+            _ => (None, "a number", 0, 0, plain),
+        };
+        match parsed {
+            Some(number) if (least..=most).contains(&number) => return number,
+            Some(_) if most == u64::MAX => self.refuse(given, &format!("must be at least {}", show(least))),
+            Some(_) => self.refuse(given, &format!("must be from {} to {}", show(least), show(most))),
+            None => self.refuse(given, &format!("must be {form}")),
+        }
+        0
+    }
+
+    /// A number that fits the machine's own size, which is 64 bits wide wherever this runs.
+    pub fn small(&mut self, name: Name) -> usize {
+        usize::try_from(self.number(name)).unwrap_or(usize::MAX)
+    }
+
+    /// A duration within the bounds of its row.
+    pub fn time(&mut self, name: Name) -> Duration {
+        Duration::from_millis(self.number(name))
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self, name: Name) -> bool {
+        let given = self.pick(name);
+        match given.value.to_lowercase().as_str() {
+            "yes" | "true" | "on" | "1" => true,
+            "no" | "false" | "off" | "0" => false,
+            // On the command line the flag alone says yes.
+            "" => matches!(given.origin, Origin::Flag(_)),
+            _ => {
+                self.refuse(&given, "must be yes or no");
+                false
+            }
+        }
+    }
+
+    /// One of the words of its row.
+    pub fn choice(&mut self, name: Name) -> String {
+        let given = self.pick(name);
+        if let Kind::Choice(words) = name.row().kind
+            && !words.contains(&given.value.as_str())
+        {
+            self.refuse(&given, &format!("must be {}", words.join(", ")));
+        }
+        given.value
+    }
+}

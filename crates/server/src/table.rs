@@ -1,0 +1,221 @@
+//! The one table of options: a row for each. What a row says is explained in options.rs.
+
+use crate::options::{Default, Kind, Name, Row, Section};
+use crate::size::{GIB, KIB, MIB};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
+const MILLION: u64 = 1_000_000;
+/// The HTTP library needs a read buffer of at least this size.
+const HEADER_BYTES_MIN: u64 = 8 * KIB;
+/// An interpreter with the Rack prelude alone needs about 1 MiB.
+const MEMORY_MIN: u64 = 4 * MIB;
+/// Rails' own name for it. Interpreters are no threads of Rails, so there it does not count.
+pub const RAILS_THREADS: &str = "RAILS_MAX_THREADS";
+
+const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
+    let (kind, default) = (Kind::Text, Default::None);
+    Row { name, long, short: None, value, also: &[], kind, default, section, help: "" }
+}
+
+const fn limit(name: Name, long: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Row {
+    let value = match kind {
+        Kind::Size(..) => "SIZE",
+        Kind::Time(..) => "TIME",
+        _ => "N",
+    };
+    Row { kind, default: Default::Text(default), help, ..row(name, long, value, Section::Http) }
+}
+
+const fn refused(name: Name, long: &'static str, short: Option<char>, why: &'static str) -> Row {
+    Row { short, kind: Kind::Refused(why), help: why, ..row(name, long, "X", Section::Elsewhere) }
+}
+
+/// All options, in the order of [`Name`].
+pub static TABLE: [Row; Name::Pidfile as usize + 1] = [
+    Row {
+        short: Some('b'),
+        default: Default::Text("tcp://0.0.0.0:9292"),
+        help: "listen here: tcp://HOST:PORT or unix:///PATH; may be given several times (in the environment: \
+               separated by commas)",
+        ..row(Name::Bind, "bind", "URI", Section::Where)
+    },
+    Row {
+        short: Some('p'),
+        kind: Kind::Count(0, 65_535),
+        also: &["PORT"],
+        help: "listen on this TCP port of --host, beside any --bind; 0 lets the system choose",
+        ..row(Name::Port, "port", "PORT", Section::Where)
+    },
+    Row {
+        short: Some('o'),
+        help: "the address that --port belongs to (default 0.0.0.0)",
+        ..row(Name::Host, "host", "HOST", Section::Where)
+    },
+    Row {
+        kind: Kind::List,
+        default: Default::Text("private"),
+        help: "proxies: peers whose X-Forwarded-..., Forwarded, X-Real-IP and X-Request-... headers are believed; from \
+               others they are dropped: private (this machine and private networks), none, all, an IP address or a \
+               network such as 10.0.0.0/8; several with commas between them",
+        ..row(Name::TrustProxy, "trust-proxy", "WHO", Section::Where)
+    },
+    Row {
+        short: Some('e'),
+        also: &["APP_ENV", "RACK_ENV", "RAILS_ENV"],
+        default: Default::Text("development"),
+        help: "what the application finds in RACK_ENV; in development, error pages show the exception",
+        ..row(Name::Environment, "environment", "NAME", Section::Application)
+    },
+    Row {
+        kind: Kind::Choice(&["auto", "mruby", "ruby"]),
+        default: Default::Text("auto"),
+        help: "what runs the application: mruby, embedded in this program; ruby, processes of your own Ruby; auto \
+               takes ruby for an application with a Gemfile, or one that requires what mruby does not have",
+        ..row(Name::Engine, "engine", "ENGINE", Section::Application)
+    },
+    Row {
+        short: Some('t'),
+        kind: Kind::Count(1, 1024),
+        also: &[RAILS_THREADS],
+        default: Default::Cores("mruby: 2 per core, at least 4; ruby: 5", |cores| (2 * cores).clamp(4, 1024)),
+        help: "requests that run at once: in interpreters with mruby, in threads of each worker with ruby; of Puma's \
+               MIN:MAX, MAX counts; RAILS_MAX_THREADS counts for ruby only",
+        ..row(Name::Threads, "threads", "N", Section::Application)
+    },
+    Row {
+        kind: Kind::Time(1, DAY_MS),
+        default: Default::Text("30s"),
+        help: "time from the last byte of a request to its answer; then 504",
+        ..row(Name::RequestTime, "request-time", "TIME", Section::Application)
+    },
+    Row {
+        help: "what process titles call the application (default: the name of its folder)",
+        ..row(Name::Tag, "tag", "NAME", Section::Application)
+    },
+    Row {
+        kind: Kind::Flag,
+        default: Default::Text("yes"),
+        help: "changes nothing: the application is always loaded before the first request",
+        ..row(Name::Preload, "preload", "", Section::Application)
+    },
+    Row {
+        kind: Kind::Flag,
+        default: Default::Text("no"),
+        help: "shared-nothing: a fresh interpreter for every request",
+        ..row(Name::Fresh, "fresh", "", Section::Mruby)
+    },
+    Row {
+        kind: Kind::Count(0, u64::MAX),
+        default: Default::Text("0"),
+        help: "replace an interpreter after so many requests; 0 means never",
+        ..row(Name::MaxRequests, "max-requests", "N", Section::Mruby)
+    },
+    Row {
+        kind: Kind::Size(MEMORY_MIN, 64 * GIB),
+        default: Default::Text("64MiB"),
+        help: "memory of one interpreter; what needs more gets NoMemoryError",
+        ..row(Name::MemoryLimit, "memory-limit", "SIZE", Section::Mruby)
+    },
+    Row {
+        default: Default::Text("ruby"),
+        help: "the Ruby that runs the application: a name on PATH or a path, such as jruby or a version manager's shim",
+        ..row(Name::Ruby, "ruby", "PATH", Section::Ruby)
+    },
+    Row {
+        short: Some('w'),
+        kind: Kind::CountOrAuto(0, 1024),
+        also: &["WEB_CONCURRENCY"],
+        default: Default::Text("auto"),
+        help: "worker processes; auto means one per core, 0 is taken as 1",
+        ..row(Name::Workers, "workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Choice(&["auto", "plain", "native"]),
+        default: Default::Text("auto"),
+        help: "how a worker reads requests: plain Ruby, which runs everywhere; native code, which is faster; auto \
+               takes native where it can",
+        ..row(Name::RubyWorker, "ruby-worker", "KIND", Section::Ruby)
+    },
+    Row {
+        help: "Ruby file with hooks around forks and requests (default: config/foolsgold.rb beside config.ru, if it is \
+               there)",
+        ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Time(1, DAY_MS),
+        default: Default::Text("60s"),
+        help: "time in which the application must be loaded, and a worker be ready",
+        ..row(Name::BootTime, "boot-time", "TIME", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Time(0, DAY_MS),
+        default: Default::Text("5s"),
+        help: "a request past its --request-time is interrupted; if that does not end it, its worker is killed so much \
+               later",
+        ..row(Name::KillTime, "kill-time", "TIME", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Count(0, MILLION),
+        default: Default::Text("1024"),
+        help: "requests that may wait for an interpreter or a worker; more get 503",
+        ..row(Name::Queue, "queue", "N", Section::Load)
+    },
+    Row {
+        kind: Kind::Time(0, DAY_MS),
+        default: Default::Text("10s"),
+        help: "time a request may wait for an interpreter or a worker; then 503",
+        ..row(Name::QueueWait, "queue-wait", "TIME", Section::Load)
+    },
+    Row {
+        kind: Kind::Count(1, 1024),
+        default: Default::Cores("1 per core", |cores| cores.clamp(1, 1024)),
+        help: "threads that read and write connections",
+        ..row(Name::IoThreads, "io-threads", "N", Section::Load)
+    },
+    Row {
+        kind: Kind::Count(1, MILLION),
+        default: Default::Text("16384"),
+        help: "open connections; more wait in the kernel's queue until one ends",
+        ..row(Name::Connections, "connections", "N", Section::Load)
+    },
+    limit(Name::HeaderBytes, "header-bytes", Kind::Size(HEADER_BYTES_MIN, 16 * MIB), "112KiB", HEADER_BYTES_HELP),
+    limit(Name::HeaderCount, "header-count", Kind::Count(1, 10_000), "100", "header fields; more get 431"),
+    limit(Name::HeaderTime, "header-time", Kind::Time(1, DAY_MS), "30s", "time to send the request head; then 408"),
+    limit(Name::BodyBytes, "body-bytes", Kind::Size(0, u64::MAX), "1GiB", "the request body; more gets 413"),
+    limit(Name::BodyMemory, "body-memory", Kind::Size(0, GIB), "112KiB", BODY_MEMORY_HELP),
+    limit(Name::BodyTime, "body-time", Kind::Time(1, DAY_MS), "300s", "time to send the request body; then 408"),
+    limit(Name::SpoolBytes, "spool-bytes", Kind::Size(0, u64::MAX), "1GiB", SPOOL_HELP),
+    limit(Name::WriteTime, "write-time", Kind::Time(1, DAY_MS), "30s", WRITE_TIME_HELP),
+    limit(Name::KeepAlive, "keep-alive", Kind::Time(1, DAY_MS), "65s", KEEP_ALIVE_HELP),
+    Row {
+        section: Section::Load,
+        ..limit(Name::DrainTime, "drain-time", Kind::Time(0, DAY_MS), "30s", DRAIN_TIME_HELP)
+    },
+    Row {
+        kind: Kind::Choice(&["text", "json", "off"]),
+        default: Default::Text("text"),
+        help: "a line for each request on standard output, and the form of the other lines",
+        ..row(Name::AccessLog, "access-log", "FORM", Section::Log)
+    },
+    Row {
+        default: Default::Text("info"),
+        help: "which lines are written: a level (off, error, warn, info, debug, trace), TARGET=LEVEL, or several of \
+               these with commas between them; targets: server, front, engine, access, app",
+        ..row(Name::Log, "log", "FILTER", Section::Log)
+    },
+    refused(Name::Config, "config", Some('C'), CONFIG_WHY),
+    refused(Name::Pidfile, "pidfile", None, PIDFILE_WHY),
+];
+
+const HEADER_BYTES_HELP: &str = "request line and header fields together; more gets 431";
+const BODY_MEMORY_HELP: &str = "a body up to this size is held in memory, a larger one in a temporary file";
+const SPOOL_HELP: &str =
+    "temporary file for one response that its client takes slowly; what does not fit waits for the client";
+const WRITE_TIME_HELP: &str = "time in which a client must take some of its response; then the connection is closed";
+const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests";
+const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
+const CONFIG_WHY: &str =
+    "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
+const PIDFILE_WHY: &str =
+    "is not in this version; the log says the process id at start, and a service manager knows it";

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+# Requests that wait, compute, kill their worker or refuse to end.
+
+require_relative "common"
+
+def query(env)
+  env["QUERY_STRING"]
+end
+
+use Linted
+run paths(
+  "/" => ->(_) { text("gold") },
+  "/pid" => ->(_) { text(Process.pid) },
+  "/noted" => lambda do |env|
+    note(query(env))
+    text("noted")
+  end,
+  # Notes that it runs, and runs until the test has made the file that the query names.
+  "/wait" => lambda do |env|
+    note("runs #{query(env)}")
+    wait_for(query(env))
+    text("waited")
+  end,
+  "/short" => lambda do |_|
+    sleep 0.002
+    text("short")
+  end,
+  "/poison" => lambda do |_|
+    note("poison")
+    Process.kill(:KILL, Process.pid)
+    sleep
+  end,
+  "/sleep" => lambda do |_|
+    note("sleeps")
+    sleep
+  end,
+  "/ensure" => lambda do |_|
+    begin
+      sleep
+    rescue StandardError
+      note("rescued as a StandardError")
+    ensure
+      note("ensured")
+    end
+    text("never")
+  end,
+  "/stubborn" => lambda do |_|
+    note("stubborn")
+    begin
+      sleep
+    rescue Exception # What a stubborn application does.
+      retry
+    end
+  end,
+  "/environment" => lambda do |_|
+    text(%w[RACK_ENV APP_ENV RAILS_ENV FOOLS_GOLD_WIRE FOOLS_GOLD_TOKEN].map { |name| ENV[name].inspect }.join(" "))
+  end,
+  "/title" => ->(_) { text("#{$PROGRAM_NAME} #{Dir.pwd} #{__FILE__}") },
+  "/threads" => ->(env) { text(env["rack.multithread"]) }
+)
