@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
-# How much processor time a worker needs for a hello request: `ruby ruby_test/speed.rb [requests] [handed ahead]`.
+# How much processor time a worker needs for a hello request:
+# `ruby ruby_test/speed.rb [--native PATH] [requests] [handed ahead]`. With PATH, that of the accelerator, both kinds of
+# worker take turns.
 
 require_relative "front"
 
+native = ARGV.shift(2).last if ARGV[0] == "--native"
 requests = (ARGV[0] || 100_000).to_i
 ahead = (ARGV[1] || 4).to_i
 
@@ -28,24 +31,34 @@ VALUES = ["/hello", "", "/hello", "127.0.0.1", "text/html,application/xhtml+xml"
           "gzip, br", "session=0123456789abcdef",
           "en,de;q=0.5", "http://localhost/", "0123-4567", "localhost"].join("\0")
 
-Front.run(APP) do |front|
-  worker = front.fork
-  slot = worker.slots.first
-  shape = KEYS.flat_map { |key| [key, "v"] } + STEADY.flat_map { |key, value| [key, "c", value] }
-  slot.write(F.frame(F::SHAPE, [1, F.list(shape)].pack("na*")))
-  request = F.frame(F::REQUEST, [7, 1, 0, VALUES.bytesize, VALUES].pack("NnCNa*"))
-  batch = request * ahead
-  slot.write(request)
-  one = F.read(slot)
-  raise one.inspect unless one.last.end_with?("hello world\n")
+# Microseconds of the worker's processor time per request, and requests per second.
+def measure(native, requests, ahead)
+  Front.run(APP, native: native) do |front|
+    worker = front.fork
+    slot = worker.slots.first
+    shape = KEYS.flat_map { |key| [key, "v"] } + STEADY.flat_map { |key, value| [key, "c", value] }
+    slot.write(F.frame(F::SHAPE, [1, F.list(shape)].pack("na*")))
+    request = F.frame(F::REQUEST, [7, 1, 0, VALUES.bytesize, VALUES].pack("NnCNa*"))
+    batch = request * ahead
+    slot.write(request)
+    one = F.read(slot)
+    raise one.inspect unless one.last.end_with?("hello world\n")
 
-  size = (one.last.bytesize + 5) * ahead
-  (3000 / ahead).times { slot.write(batch) && slot.read(size) }
-  began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-  before = worker.get("/cpu").body.to_f
-  (requests / ahead).times { slot.write(batch) && slot.read(size) }
-  cpu = worker.get("/cpu").body.to_f - before
-  seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
-  puts format("%<ahead>d ahead: %<cpu>.2f us of the worker's processor per request, %<rate>d requests/s",
-              ahead: ahead, cpu: cpu / requests * 1e6, rate: requests / seconds)
+    size = (one.last.bytesize + 5) * ahead
+    (3000 / ahead).times { slot.write(batch) && slot.read(size) }
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    before = worker.get("/cpu").body.to_f
+    (requests / ahead).times { slot.write(batch) && slot.read(size) }
+    cpu = worker.get("/cpu").body.to_f - before
+    [cpu / requests * 1e6, requests / (Process.clock_gettime(Process::CLOCK_MONOTONIC) - began)]
+  end
+end
+
+workers = { "plain" => "", "native" => native }.compact
+results = Hash.new { |hash, name| hash[name] = [] }
+(ENV["ROUNDS"] || (native ? 5 : 1)).to_i.times { workers.each { |name, path| results[name] << measure(path, requests, ahead) } }
+results.each do |name, all|
+  cpu, rate = all.sort[all.size / 2]
+  puts format("%<name>-6s %<ahead>d ahead: %<cpu>.2f us of the worker's processor per request, %<rate>d requests/s",
+              name: name, ahead: ahead, cpu: cpu, rate: rate)
 end

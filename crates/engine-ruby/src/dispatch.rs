@@ -19,7 +19,7 @@ const HOLD: Duration = Duration::from_millis(50);
 
 /// A worker may take a request that is not the first in the line when it arrived on the worker's own lane, stands among
 /// so many, and the first has not waited longer than this.
-const REACH: usize = 4;
+const REACH: usize = 8;
 const FRESH: Duration = Duration::from_millis(1);
 
 /// What matters of a request when a place is looked for.
@@ -93,8 +93,9 @@ impl Dispatch {
         let depth = self.pace.depth();
         if depth > 1 && wish.is_safe && !wish.is_urgent {
             let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
-            // Between two with the same load, the one whose answers need no other thread to wake up.
-            let least = workers.min_by_key(|worker| (worker.least_ahead(), worker.lane != wish.lane))?;
+            let workers = workers.filter(|worker| worker.least_ahead() < depth);
+            // One whose answers wake no other thread first: what stands ahead in it takes less than half a millisecond.
+            let least = workers.min_by_key(|worker| (worker.lane != wish.lane, worker.least_ahead()))?;
             return least.take_ahead(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
@@ -181,3 +182,7 @@ impl Dispatch {
         !self.line.is_empty() || self.workers.iter().any(|worker| worker.busy > 0)
     }
 }
+
+#[cfg(test)]
+#[path = "dispatch_test.rs"]
+mod tests;

@@ -371,6 +371,9 @@ impl Work {
     async fn end(&mut self, inbox: &mut UnboundedReceiver<Event>, time: Duration) {
         self.is_stopping = true;
         let until = Instant::now() + time;
+        // One that is still loading has nothing to finish, and does not listen.
+        let loading = self.molds.iter().filter(|(_, mold)| mold.ready.is_none());
+        loading.for_each(|(pid, _)| kill_now(*pid));
         self.workers.values().filter_map(|worker| worker.control.as_ref()).for_each(|control| control.stop());
         while !self.workers.is_empty() {
             match timeout(until.saturating_duration_since(Instant::now()), inbox.recv()).await {

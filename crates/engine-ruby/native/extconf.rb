@@ -1,0 +1,12 @@
+# frozen_string_literal: true
+
+# Prepares the native worker for the Ruby that runs this, by mkmf as in any gem.
+
+require "mkmf"
+
+abort "the native worker is for CRuby only, this is #{RUBY_ENGINE}" unless RUBY_ENGINE == "ruby"
+
+# Functions of one file that others need are not for other extensions to find.
+append_cflags(%w[-O2 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden])
+have_func("rb_hash_new_capa", "ruby.h")
+create_makefile("foolsgold_native")

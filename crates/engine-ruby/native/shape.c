@@ -1,0 +1,171 @@
+/* A shape is which keys a request has. It is kept as a Hash with all keys and constants in it; an environment is a copy
+ * of that Hash, with the values filled in. */
+
+#include "shape.h"
+
+#include <string.h>
+
+#include "wire.h"
+
+/* A shape is an Array: the Hash first, then the keys whose values come with each request. */
+#define TEMPLATE 0
+#define FIRST_KEY 1
+
+static VALUE input_key, after_key, finished_key;
+
+/* The same object as the literal "..." in a Ruby file with frozen strings, which finds it without comparing bytes. */
+static VALUE
+intern(const char *bytes, size_t size)
+{
+    return rb_funcall(rb_utf8_str_new(bytes, (long)size), rb_intern("-@"), 0);
+}
+
+static void
+keep_key(VALUE *key, const char *name)
+{
+    rb_gc_register_address(key);
+    *key = intern(name, strlen(name));
+}
+
+void
+shape_init(void)
+{
+    keep_key(&input_key, "rack.input");
+    keep_key(&after_key, "rack.after_reply");
+    keep_key(&finished_key, "rack.response_finished");
+}
+
+static int
+add_fixed(VALUE key, VALUE value, VALUE fixed)
+{
+    rb_hash_aset(fixed, intern(RSTRING_PTR(key), (size_t)RSTRING_LEN(key)), value);
+    return ST_CONTINUE;
+}
+
+VALUE
+shape_fixed(VALUE pairs)
+{
+    VALUE fixed = rb_hash_new();
+    rb_hash_foreach(pairs, add_fixed, fixed);
+    return fixed;
+}
+
+/* One string of a list, whose end it moves on. */
+static const char *
+item(const char **rest, size_t *left, size_t *size)
+{
+    const char *start = *rest, *end = memchr(start, 0, *left);
+
+    if (!end) protocol_error("a SHAPE ends within a string");
+    *size = (size_t)(end - start);
+    *rest = end + 1;
+    *left -= *size + 1;
+    return start;
+}
+
+static VALUE
+read_key(struct slot *slot, const char **rest, size_t *left)
+{
+    size_t size, at;
+    const char *name = item(rest, left, &size);
+    VALUE key;
+
+    for (at = 0; at < size; at++) {
+        char c = name[at];
+        bool known = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+        if (!known) break;
+    }
+    if (at < size || size == 0 || size > 1024) protocol_error("a key of a SHAPE is not of A-Z a-z 0-9 _ .");
+    key = intern(name, size);
+    if (rb_hash_lookup2(slot->fixed, key, Qundef) != Qundef) {
+        protocol_error("a SHAPE has the key %s, which the worker sets", name);
+    }
+    return key;
+}
+
+void
+shape_define(struct slot *slot, const char *payload, size_t size)
+{
+    VALUE template = rb_hash_new(), shape = rb_ary_new();
+    const char *rest = payload + 2;
+    size_t left = size - 2;
+    unsigned number;
+
+    if (size < 2) protocol_error("a SHAPE of %lu bytes has no number", (unsigned long)size);
+    number = read_u16(payload);
+    if (number == 0) protocol_error("shape 0 is never defined");
+    rb_ary_push(shape, template);
+    while (left > 0) {
+        VALUE key = read_key(slot, &rest, &left), value = Qnil;
+        const char *kind = item(&rest, &left, &size);
+
+        if (size == 1 && *kind == 'v') {
+            rb_ary_push(shape, key);
+        } else if (size == 1 && *kind == 'c') {
+            const char *text = item(&rest, &left, &size);
+            value = rb_obj_freeze(rb_str_new(text, (long)size));
+        } else {
+            protocol_error("a SHAPE has neither v nor c after a key");
+        }
+        rb_hash_aset(template, key, value);
+    }
+    rb_hash_update_by(template, slot->fixed, NULL);
+    rb_ary_store(slot->shapes, (long)number, shape);
+}
+
+/* Shape 0. Keys come from clients, and are not kept. A list has a NUL after its last string, too; both forms are
+ * understood, as they differ in whether the number of strings is even. */
+static VALUE
+open_environment(struct slot *slot, const char *values, size_t size)
+{
+    VALUE environment = rb_hash_new();
+    const char *rest = values, *last = values + size;
+
+    while (rest < last) {
+        const char *end = memchr(rest, 0, (size_t)(last - rest)), *start, *stop;
+        if (!end) protocol_error("a REQUEST without shape has a key without a value");
+        start = end + 1;
+        stop = memchr(start, 0, (size_t)(last - start));
+        if (!stop) stop = last;
+        rb_hash_aset(environment, rb_str_new(rest, end - rest), rb_str_new(start, stop - start));
+        rest = stop + 1;
+    }
+    return rb_hash_update_by(environment, slot->fixed, NULL);
+}
+
+static VALUE
+shaped_environment(VALUE shape, const char *values, size_t size)
+{
+    long keys = RARRAY_LEN(shape), at;
+    VALUE environment = rb_hash_dup(RARRAY_AREF(shape, TEMPLATE));
+
+    if (keys == FIRST_KEY && size > 0) protocol_error("a REQUEST has values, and its shape has none");
+    for (at = FIRST_KEY; at < keys; at++) {
+        const char *end = memchr(values, 0, size);
+        size_t length = end ? (size_t)(end - values) : size;
+        if (!end != (at == keys - 1)) protocol_error("a REQUEST has not the %ld values of its shape", keys - 1);
+        rb_hash_aset(environment, RARRAY_AREF(shape, at), rb_str_new(values, (long)length));
+        if (!end) break;
+        values = end + 1;
+        size -= length + 1;
+    }
+    return environment;
+}
+
+VALUE
+shape_environment(struct slot *slot, unsigned number, const char *values, size_t size)
+{
+    VALUE shape, environment;
+
+    if (number == 0) {
+        environment = open_environment(slot, values, size);
+    } else {
+        shape = rb_ary_entry(slot->shapes, (long)number);
+        if (NIL_P(shape)) protocol_error("a REQUEST of shape %u, which was not defined", number);
+        environment = shaped_environment(shape, values, size);
+    }
+    rb_hash_aset(environment, after_key, slot->after_reply);
+    rb_hash_aset(environment, finished_key, slot->finished);
+    if (slot->input != slot->no_input) rb_hash_aset(environment, input_key, slot->input);
+    return environment;
+}

@@ -1,0 +1,368 @@
+/* A slot in C: requests in, answers out. What is unusual is left to the Ruby class above it. */
+
+#include "slot.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "answer.h"
+#include "shape.h"
+#include "socket.h"
+#include "wire.h"
+
+/* An answer waits for those of the requests after it, but not for long. */
+#define PATIENCE_NS 1000000
+
+static void
+slot_mark(void *pointer)
+{
+    const struct slot *slot = pointer;
+
+    rb_gc_mark(slot->wire);
+    rb_gc_mark(slot->worker);
+    rb_gc_mark(slot->number);
+    rb_gc_mark(slot->io);
+    rb_gc_mark(slot->environment);
+    rb_gc_mark(slot->input);
+    rb_gc_mark(slot->after_reply);
+    rb_gc_mark(slot->finished);
+    rb_gc_mark(slot->taken);
+    rb_gc_mark(slot->fixed);
+    rb_gc_mark(slot->shapes);
+    rb_gc_mark(slot->no_input);
+}
+
+static void
+slot_free(void *pointer)
+{
+    struct slot *slot = pointer;
+
+    buffer_free(&slot->in);
+    buffer_free(&slot->out);
+    xfree(slot);
+}
+
+static size_t
+slot_memsize(const void *pointer)
+{
+    const struct slot *slot = pointer;
+    return sizeof *slot + slot->in.capacity + slot->out.capacity;
+}
+
+/* Without RUBY_TYPED_WB_PROTECTED: the fields are set at each request, and barriers for all of them cost more than
+ * marking these few objects again. */
+static const rb_data_type_t slot_type = {
+    .wrap_struct_name = "FoolsGold::NativeSlot",
+    .function = {.dmark = slot_mark, .dfree = slot_free, .dsize = slot_memsize},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+};
+
+static VALUE
+slot_allocate(VALUE klass)
+{
+    struct slot *slot;
+    VALUE self = TypedData_Make_Struct(klass, struct slot, &slot_type, slot);
+
+    slot->fd = -1;
+    slot->wire = slot->worker = slot->number = slot->io = Qnil;
+    slot->environment = slot->input = slot->after_reply = slot->finished = slot->taken = Qnil;
+    slot->fixed = slot->shapes = slot->no_input = Qnil;
+    slot->fixed = rb_hash_new();
+    slot->shapes = rb_ary_new();
+    return self;
+}
+
+struct slot *
+slot_of(VALUE self)
+{
+    return rb_check_typeddata(self, &slot_type);
+}
+
+void
+protocol_error(const char *format, ...)
+{
+    va_list arguments;
+    VALUE message;
+
+    va_start(arguments, format);
+    message = rb_vsprintf(format, arguments);
+    va_end(arguments);
+    rb_exc_raise(rb_exc_new_str(rb_path2class("FoolsGold::ProtocolError"), message));
+}
+
+static void
+flush(struct slot *slot)
+{
+    while (buffer_size(&slot->out) > 0) {
+        size_t count = socket_send(slot->fd, &slot->out);
+        buffer_take(&slot->out, count);
+        slot->mark -= count < slot->mark ? count : slot->mark;
+    }
+}
+
+static bool
+is_cancelled(const struct slot *slot)
+{
+    unsigned at, count = slot->cancellations < CANCELLED ? slot->cancellations : CANCELLED;
+
+    for (at = 0; at < count; at++) {
+        if (slot->cancelled[at] == slot->seq) return true;
+    }
+    return false;
+}
+
+/* The Ruby class has the number in a variable of its own, for its methods that need it. */
+static void
+show_seq(VALUE self, const struct slot *slot)
+{
+    rb_ivar_set(self, rb_intern("@seq"), UINT2NUM(slot->seq));
+}
+
+static VALUE
+read_input(struct slot *slot, unsigned how, const char *body, size_t size)
+{
+    VALUE module;
+
+    if (how == BODY_NONE) return slot->no_input;
+    if (how > BODY_FILE) protocol_error("a REQUEST with a body of kind %u", how);
+    module = rb_path2class("FoolsGold::Input");
+    if (how == BODY_INLINE) return rb_funcall(module, rb_intern("inline"), 1, rb_str_new(body, (long)size));
+    return rb_funcall(module, rb_intern("in_file"), 4, slot->wire, slot->worker, slot->number, UINT2NUM(slot->seq));
+}
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Takes the payload of a REQUEST; nil when it was withdrawn. */
+static VALUE
+take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
+{
+    size_t values;
+    uint64_t now = now_ns();
+
+    if (size < REQUEST_HEAD) protocol_error("a REQUEST of %lu bytes is too short", (unsigned long)size);
+    values = read_u32(payload + 7);
+    if (values > size - REQUEST_HEAD) protocol_error("the values of a REQUEST are longer than it");
+    slot->seq = read_u32(payload);
+    if (now - slot->started > PATIENCE_NS) flush(slot);
+    slot->started = now;
+    slot->mark = buffer_size(&slot->out);
+    if (slot->cancellations > 0 && is_cancelled(slot)) {
+        show_seq(self, slot);
+        rb_funcall(self, rb_intern("withdraw"), 0);
+        return Qnil;
+    }
+    slot->after_reply = rb_ary_new();
+    slot->finished = rb_ary_new();
+    slot->input = read_input(slot, (unsigned char)payload[6], payload + REQUEST_HEAD + values,
+                             size - REQUEST_HEAD - values);
+    slot->environment = shape_environment(slot, read_u16(payload + 4), payload + REQUEST_HEAD, values);
+    return slot->environment;
+}
+
+/* Whether there is a whole frame; its length counts from the kind on. */
+static bool
+whole_frame(struct slot *slot, size_t *length)
+{
+    size_t size = buffer_size(&slot->in);
+
+    if (size < FRAME_HEAD) return false;
+    *length = read_u32(buffer_start(&slot->in));
+    if (*length < 1 || *length > FRAME_LARGEST) protocol_error("a frame of %lu bytes", (unsigned long)*length);
+    if (size >= *length + 4) return true;
+    buffer_reserve(&slot->in, *length + 4 - size);
+    return false;
+}
+
+VALUE
+slot_next_request(VALUE self)
+{
+    struct slot *slot = slot_of(self);
+    size_t length;
+
+    for (;;) {
+        if (whole_frame(slot, &length)) {
+            const char *frame = buffer_start(&slot->in), *payload = frame + FRAME_HEAD;
+            unsigned kind = (unsigned char)frame[4];
+            /* Nothing is read before the next call, so the bytes stay where they are. */
+            buffer_take(&slot->in, length + 4);
+            if (kind == KIND_REQUEST) {
+                VALUE environment = take_request(self, slot, payload, length - 1);
+                if (!NIL_P(environment)) return environment;
+            } else if (kind == KIND_SHAPE) {
+                shape_define(slot, payload, length - 1);
+            } else {
+                protocol_error("a frame of kind %u on a slot", kind);
+            }
+        } else {
+            flush(slot);
+            if (!socket_fill(slot->fd, &slot->in, slot->share)) return Qnil;
+        }
+    }
+}
+
+VALUE
+slot_answer(VALUE self, VALUE status, VALUE headers, VALUE body)
+{
+    struct slot *slot = slot_of(self);
+
+    if (!NIL_P(slot->taken)) return Qfalse;
+    return answer_encode(&slot->out, slot->seq, status, headers, body) ? Qtrue : Qfalse;
+}
+
+static VALUE
+slot_initialize(VALUE self, VALUE wire, VALUE worker, VALUE number, VALUE environment)
+{
+    struct slot *slot = slot_of(self);
+    VALUE arguments[4] = {wire, worker, number, environment}, makers, pairs;
+
+    rb_call_super(4, arguments);
+    slot->wire = wire;
+    slot->worker = worker;
+    slot->number = number;
+    slot->io = rb_ivar_get(self, rb_intern("@io"));
+    slot->fd = NUM2INT(rb_funcall(slot->io, rb_intern("fileno"), 0));
+    slot->no_input = rb_const_get(rb_path2class("FoolsGold::Input"), rb_intern("EMPTY"));
+    /* What shapes.rb makes of no values are the pairs that all requests have. */
+    makers = rb_funcall(rb_ivar_get(self, rb_intern("@shapes")), rb_intern("makers"), 0);
+    pairs = rb_funcall(rb_ary_entry(makers, 0), rb_intern("call"), 4, rb_str_new("", 0), slot->no_input, Qnil, Qnil);
+    Check_Type(pairs, T_HASH);
+    slot->fixed = shape_fixed(pairs);
+    slot->share = RTEST(rb_hash_lookup(slot->fixed, rb_str_new_cstr("rack.multithread")));
+    rb_ivar_set(self, rb_intern("@in"), Qnil); /* Large, and not needed here. */
+    return self;
+}
+
+static VALUE
+slot_flush(VALUE self)
+{
+    flush(slot_of(self));
+    return Qnil;
+}
+
+static VALUE
+slot_add(VALUE self, VALUE kind, VALUE payload)
+{
+    struct buffer *out = &slot_of(self)->out;
+    size_t size;
+    char *to;
+
+    StringValue(payload);
+    size = (size_t)RSTRING_LEN(payload);
+    if (size > WHOLE * 2) rb_raise(rb_eArgError, "a frame of %lu bytes is too long", (unsigned long)size);
+    buffer_reserve(out, FRAME_HEAD + size);
+    to = write_u8(write_u32(out->bytes + out->end, (uint32_t)size + 1), NUM2UINT(kind));
+    memcpy(to, RSTRING_PTR(payload), size);
+    out->end += FRAME_HEAD + size;
+    RB_GC_GUARD(payload);
+    return self;
+}
+
+static VALUE
+slot_is_answered(VALUE self)
+{
+    const struct slot *slot = slot_of(self);
+    return buffer_size(&slot->out) > slot->mark ? Qtrue : Qfalse;
+}
+
+static VALUE
+slot_is_gone(VALUE self)
+{
+    return is_cancelled(slot_of(self)) ? Qtrue : Qfalse;
+}
+
+static VALUE
+slot_cancel(VALUE self, VALUE seq)
+{
+    struct slot *slot = slot_of(self);
+
+    slot->cancelled[slot->cancellations % CANCELLED] = NUM2UINT(seq);
+    slot->cancellations += 1;
+    if (slot->cancellations >= 2 * CANCELLED) slot->cancellations -= CANCELLED;
+    return Qnil;
+}
+
+static VALUE
+slot_open_connection(VALUE self, VALUE role)
+{
+    show_seq(self, slot_of(self));
+    return rb_call_super(1, &role);
+}
+
+static VALUE
+slot_seq(VALUE self)
+{
+    return UINT2NUM(slot_of(self)->seq);
+}
+
+static VALUE
+slot_started(VALUE self)
+{
+    return ULL2NUM(slot_of(self)->started);
+}
+
+static VALUE
+slot_environment(VALUE self)
+{
+    return slot_of(self)->environment;
+}
+
+static VALUE
+slot_input(VALUE self)
+{
+    return slot_of(self)->input;
+}
+
+static VALUE
+slot_after_reply(VALUE self)
+{
+    return slot_of(self)->after_reply;
+}
+
+static VALUE
+slot_finished(VALUE self)
+{
+    return slot_of(self)->finished;
+}
+
+static VALUE
+slot_taken(VALUE self)
+{
+    return slot_of(self)->taken;
+}
+
+static VALUE
+slot_set_taken(VALUE self, VALUE io)
+{
+    return slot_of(self)->taken = io;
+}
+
+void
+slot_init(VALUE klass)
+{
+    rb_define_alloc_func(klass, slot_allocate);
+    rb_define_method(klass, "initialize", slot_initialize, 4);
+    rb_define_method(klass, "next_request", slot_next_request, 0);
+    rb_define_method(klass, "answer", slot_answer, 3);
+    rb_define_method(klass, "answered?", slot_is_answered, 0);
+    rb_define_method(klass, "add", slot_add, 2);
+    rb_define_method(klass, "flush", slot_flush, 0);
+    rb_define_method(klass, "gone?", slot_is_gone, 0);
+    rb_define_method(klass, "cancel", slot_cancel, 1);
+    rb_define_method(klass, "open_connection", slot_open_connection, 1);
+    rb_define_method(klass, "seq", slot_seq, 0);
+    rb_define_method(klass, "started", slot_started, 0);
+    rb_define_method(klass, "environment", slot_environment, 0);
+    rb_define_method(klass, "input", slot_input, 0);
+    rb_define_method(klass, "after_reply", slot_after_reply, 0);
+    rb_define_method(klass, "finished", slot_finished, 0);
+    rb_define_method(klass, "taken", slot_taken, 0);
+    rb_define_method(klass, "taken=", slot_set_taken, 1);
+}

@@ -1,0 +1,18 @@
+/* Reading and writing the connection of a slot. */
+
+#ifndef FOOLSGOLD_SOCKET_H
+#define FOOLSGOLD_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "buffer.h"
+
+/* Waits for at least one byte and reads what is there; false at the end of the connection. The lock of the interpreter
+ * is given up only to wait, or, where `share` says that other threads serve too, at each call. */
+bool socket_fill(int fd, struct buffer *in, bool share);
+
+/* Writes what the connection takes at once, waiting for it first if it takes nothing; gives the number of bytes. */
+size_t socket_send(int fd, const struct buffer *out);
+
+#endif

@@ -1,0 +1,55 @@
+/* The numbers of the wire (PROTOCOL.md) that a slot needs. */
+
+#ifndef FOOLSGOLD_WIRE_H
+#define FOOLSGOLD_WIRE_H
+
+#include <stdint.h>
+
+enum { KIND_SHAPE = 20, KIND_REQUEST = 21, KIND_ANSWER = 30 };
+enum { BODY_NONE = 0, BODY_INLINE = 1, BODY_FILE = 2 };
+
+/* length u32, kind u8 */
+#define FRAME_HEAD 5
+/* Of a REQUEST after its kind: seq u32, shape u16, body u8, length of values u32. */
+#define REQUEST_HEAD 11
+/* Of an ANSWER after its kind: seq u32, status u16, flags u8, pairs u16, length of headers u32. */
+#define ANSWER_HEAD 13
+
+/* Bounds a frame, so that a length out of place does not become gigabytes of memory. */
+#define FRAME_LARGEST (64u << 20)
+/* A body, or headers, up to here go in one frame. */
+#define WHOLE 524288
+
+static inline uint16_t
+read_u16(const char *at)
+{
+    const unsigned char *bytes = (const unsigned char *)at;
+    return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static inline uint32_t
+read_u32(const char *at)
+{
+    return (uint32_t)read_u16(at) << 16 | read_u16(at + 2);
+}
+
+static inline char *
+write_u8(char *at, unsigned value)
+{
+    *at = (char)value;
+    return at + 1;
+}
+
+static inline char *
+write_u16(char *at, unsigned value)
+{
+    return write_u8(write_u8(at, value >> 8), value);
+}
+
+static inline char *
+write_u32(char *at, uint32_t value)
+{
+    return write_u16(write_u16(at, value >> 16), value & 0xffff);
+}
+
+#endif

@@ -1,0 +1,156 @@
+//! Who gets the next request, in each state of the workers.
+
+use engine::{Input, Peer, Request, Scheme, reply};
+use http::{HeaderMap, Method, Version};
+use tokio::net::UnixStream;
+
+use super::*;
+use crate::control::Control;
+
+fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
+    let now = Instant::now();
+    let request = Request {
+        id: String::new(),
+        method,
+        target: "/".to_owned(),
+        path: "/".to_owned(),
+        query: String::new(),
+        version: Version::HTTP_11,
+        headers: HeaderMap::new(),
+        scheme: Scheme::Http,
+        peer: Peer::default(),
+        input: Input::Empty,
+        received: now,
+        deadline: now + Duration::from_secs(9),
+        queue_deadline: now + Duration::from_secs(9),
+        hints: None,
+        takeover: None,
+    };
+    let (responder, reply) = reply::pair();
+    (Job::new(request, responder, lane).map_err(|_| ()).unwrap(), reply)
+}
+
+/// Dispatch over workers 0, 1, ... of so many threads each, worker 1 being on lane 1 and so on.
+struct Scene {
+    dispatch: Dispatch,
+    replies: Vec<engine::Reply>,
+    _ends: Vec<UnixStream>,
+}
+
+impl Scene {
+    fn new(workers: u32, threads: u32) -> Scene {
+        let mut scene = Scene { dispatch: Dispatch::new(3), replies: Vec::new(), _ends: Vec::new() };
+        for id in 0..workers {
+            let control = Arc::new(Control::new().0);
+            let slots = (0..threads).map(|number| {
+                let (ours, theirs) = UnixStream::pair().unwrap();
+                scene._ends.push(theirs);
+                Arc::new(Slot::new(id, number, control.clone(), ours.into_split().1))
+            });
+            let worker = Worker::new(id, 1, id as usize, control.clone(), slots.collect());
+            scene.dispatch.workers.push(worker);
+        }
+        scene
+    }
+
+    /// Where a request goes: worker and thread, or why it does not.
+    fn offer(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
+        let (job, reply) = job(method, lane);
+        self.replies.push(reply);
+        match self.dispatch.offer(job) {
+            Offer::Send(slot, _) => Ok((slot.worker, slot.number)),
+            Offer::Queued => Err("queued"),
+            Offer::Full(_) => Err("full"),
+            Offer::Closed(_) => Err("closed"),
+        }
+    }
+
+    fn get(&mut self, lane: usize) -> Result<(u32, u32), &'static str> {
+        self.offer(Method::GET, lane)
+    }
+
+    fn slot(&mut self, worker: u32, thread: usize) -> Arc<Slot> {
+        self.dispatch.worker(worker).unwrap().slots().nth(thread).unwrap().clone()
+    }
+
+    fn requests_are_short(&mut self) {
+        (0..500).for_each(|_| self.dispatch.pace.learn(Duration::from_micros(50)));
+    }
+}
+
+#[tokio::test]
+async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_lane() {
+    let mut scene = Scene::new(3, 2);
+    assert_eq!(scene.get(1), Ok((1, 0)));
+    assert_eq!(scene.get(1), Ok((0, 0)));
+    assert_eq!(scene.get(0), Ok((2, 0)));
+    // Nobody is idle any more: a second thread, while requests may be long.
+    assert_eq!(scene.get(0), Ok((0, 1)));
+}
+
+#[tokio::test]
+async fn only_short_and_safe_requests_are_handed_ahead() {
+    let mut scene = Scene::new(1, 1);
+    scene.requests_are_short();
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    assert_eq!(scene.offer(Method::POST, 0), Err("queued"));
+    // And nobody overtakes the one that waits.
+    assert_eq!(scene.get(0), Err("queued"));
+
+    let mut scene = Scene::new(1, 1);
+    scene.requests_are_short();
+    let places: Vec<_> = (0..8).map(|_| scene.get(0)).collect();
+    assert_eq!(places[..4], [Ok((0, 0)); 4]);
+    assert_eq!(places[4..], [Err("queued"), Err("queued"), Err("queued"), Err("full")]);
+}
+
+#[tokio::test]
+async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long() {
+    let mut scene = Scene::new(1, 2);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    scene.dispatch.worker(0).unwrap().is_starved = true;
+    assert_eq!(scene.get(0), Err("queued"));
+    assert!(scene.dispatch.pump(Instant::now()).is_empty());
+    let orders = scene.dispatch.pump(Instant::now() + 2 * HOLD);
+    assert_eq!(orders.iter().map(|(slot, _)| slot.number).collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test]
+async fn who_has_answered_gets_what_waits_in_its_order() {
+    let mut scene = Scene::new(1, 1);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    for method in [Method::PUT, Method::GET] {
+        assert_eq!(scene.offer(method, 7), Err("queued"));
+    }
+    let slot = scene.slot(0, 0);
+    for expected in [Method::PUT, Method::GET] {
+        let (next, _) = scene.dispatch.done(&slot, Duration::from_millis(5));
+        assert_eq!(next.iter().map(|job| job.request.method.clone()).collect::<Vec<_>>(), [expected]);
+    }
+    assert!(scene.dispatch.done(&slot, Duration::from_millis(5)).0.is_empty());
+    assert_eq!(scene.dispatch.worker(0).unwrap().busy, 0);
+}
+
+#[tokio::test]
+async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
+    let mut scene = Scene::new(1, 1);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    scene.dispatch.worker(0).unwrap().is_leaving = true;
+    assert_eq!(scene.get(0), Err("queued"));
+    let slot = scene.slot(0, 0);
+    let (next, is_done) = scene.dispatch.done(&slot, Duration::from_millis(5));
+    assert!(next.is_empty() && is_done);
+}
+
+#[tokio::test]
+async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
+    let mut scene = Scene::new(0, 0);
+    let (first, _reply) = job(Method::GET, 1);
+    let (second, gone) = job(Method::GET, 2);
+    let (third, _other) = job(Method::GET, 3);
+    drop(gone);
+    assert_eq!(scene.get(9), Err("queued"));
+    scene.dispatch.put_back(vec![first, second, third]);
+    let order: Vec<usize> = std::iter::from_fn(|| scene.dispatch.line.pop()).map(|job| job.lane).collect();
+    assert_eq!(order, [1, 3, 9]);
+}
