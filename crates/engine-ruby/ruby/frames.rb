@@ -81,10 +81,17 @@ module FoolsGold
 
     # An exception as the payload of FAILED and FAULT.
     def error(error)
-      list([error.class.name || error.class.inspect, error.message, *error.backtrace])
+      list([error.class.name || error.class.inspect, error.message, *backtrace(error)])
     rescue StandardError
       # An exception whose message raises must not hide that there was one.
-      list([error.class.name, "(its message cannot be had)", *error.backtrace])
+      list([error.class.name, "(its message cannot be had)", *backtrace(error)])
+    end
+
+    # Lines of our own files help nobody to find a mistake of the application; one that begins there is ours.
+    def backtrace(error)
+      lines = Array(error.backtrace)
+      others = lines.reject { |line| line.start_with?(__dir__) }
+      lines.first&.start_with?(__dir__) && !error.is_a?(LoadFailed) ? lines : others
     end
   end
 

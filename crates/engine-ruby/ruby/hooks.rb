@@ -53,7 +53,10 @@ module FoolsGold
     private
 
     def method_missing(name, *)
-      raise NoMethodError.new("#{name} is not known in a hooks file; known are #{Hooks::NAMES.join(', ')}", name)
+      known = Hooks::NAMES.join(", ")
+      error = NoMethodError.new("#{name} is not known in a hooks file; known are #{known}", name)
+      error.set_backtrace(caller)
+      raise error
     end
 
     def respond_to_missing?(*)

@@ -14,8 +14,9 @@ use crate::pace::Pace;
 use crate::slot::Slot;
 use crate::worker::Worker;
 
-/// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time.
-const HOLD: Duration = Duration::from_millis(50);
+/// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time, in turns of a
+/// tenth of a second, which is how long a Ruby thread keeps the interpreter lock.
+const HOLD: Duration = Duration::from_millis(500);
 
 /// A worker may take a request that is not the first in the line when it arrived on the worker's own lane, stands among
 /// so many, and the first has not waited longer than this.

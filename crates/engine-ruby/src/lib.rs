@@ -13,6 +13,9 @@ mod control;
 mod dispatch;
 mod door;
 pub mod frames;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod job;
 mod orders;
 mod pace;

@@ -1,5 +1,7 @@
 //! The connections over which molds and workers are given orders, and what they say on them.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -12,6 +14,9 @@ use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
 use crate::process;
 use crate::supervisor::{Event, Speaker, Work};
 use crate::{Settings, StartError};
+
+/// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Listens to a connection, and gives the way to write to it.
 pub fn listen(stream: UnixStream, speaker: Speaker, events: UnboundedSender<Event>) -> Control {
@@ -77,7 +82,10 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         (kind::LOG, _) => log(reader.u8()?, speaker, &reader.text()),
         (kind::READY, Speaker::Mold(pid)) => mold_ready(work, pid, reader.list()),
         (kind::READY, Speaker::Worker(worker)) => work.worker_ready(worker),
-        (kind::FAILED, Speaker::Mold(_)) => {
+        (kind::FAILED, Speaker::Mold(pid)) => {
+            if let Some(mold) = work.molds.get_mut(&pid) {
+                mold.has_failed = true;
+            }
             work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
         }
         (kind::FAILED, Speaker::Worker(worker)) => {
@@ -98,7 +106,15 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
             let how = process::ending_of(code);
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
-            work.worker_ended(worker, None);
+            if work.workers.get(&worker).is_some_and(|worker| !worker.is_ready) {
+                let events = work.events.clone();
+                drop(tokio::spawn(async move {
+                    tokio::time::sleep(LAST_WORDS).await;
+                    let _ = events.send(Event::Silent(Speaker::Worker(worker)));
+                }));
+            } else {
+                work.worker_ended(worker, None);
+            }
         }
         (other, speaker) => {
             return Err(WireError(format!("a frame of kind {other} from {speaker:?}, where it has no meaning")));

@@ -1,14 +1,51 @@
 //! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::Settings;
+use crate::control::Control;
 use crate::supervisor::Event;
+
+/// A process that we started.
+pub struct Mold {
+    pub since: Instant,
+    pub control: Option<Control>,
+    /// Set when it has loaded the application: whether it can fork.
+    pub ready: Option<bool>,
+    /// The worker it has become, of a Ruby that cannot fork.
+    pub worker: Option<u32>,
+    /// It has said that it cannot load the application; that it ends is no news.
+    pub has_failed: bool,
+}
+
+impl Mold {
+    /// One that was just started.
+    pub fn new() -> Mold {
+        Mold { since: Instant::now(), control: None, ready: None, worker: None, has_failed: false }
+    }
+}
+
+/// A worker that was ordered, until it has ended.
+pub struct Booting {
+    pub since: Instant,
+    pub pid: Option<u32>,
+    pub control: Option<Arc<Control>>,
+    pub slots: Vec<(u32, UnixStream)>,
+    /// It has said that it is ready.
+    pub has_said_so: bool,
+    /// All its connections have come in, too.
+    pub is_ready: bool,
+    /// It is on its way out, and does not count.
+    pub is_leaving: bool,
+}
 
 /// Where a process finds its way in.
 pub struct Way<'a> {

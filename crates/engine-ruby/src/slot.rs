@@ -57,6 +57,7 @@ struct Running {
     since: Instant,
     sink: Option<Sink>,
     is_expired: bool,
+    is_stuck: bool,
 }
 
 /// What came of a frame.
@@ -76,8 +77,8 @@ pub struct Look {
     pub age: Duration,
     /// The number of the request that runs, when its deadline has just passed.
     pub expired: Option<u32>,
-    /// How long its deadline has been over.
-    pub overdue: Duration,
+    /// The request did not end when it was interrupted. Told once.
+    pub is_stuck: bool,
     /// How many were handed ahead.
     pub ahead: usize,
 }
@@ -114,7 +115,14 @@ impl Slot {
         let seq = state.seq;
         let State { shapes, out, .. } = &mut *state;
         shapes.put(out, seq, &job.request);
-        state.running.push_back(Running { seq, job: Some(job), since: now, sink: None, is_expired: false });
+        state.running.push_back(Running {
+            seq,
+            job: Some(job),
+            since: now,
+            sink: None,
+            is_expired: false,
+            is_stuck: false,
+        });
         Ok(())
     }
 
@@ -285,8 +293,9 @@ impl Slot {
         taken.collect()
     }
 
-    /// How it stands. A deadline that has passed is told once, and its client is answered.
-    pub fn look(&self, now: Instant) -> Look {
+    /// How it stands. A deadline that has passed is told once, and its client is answered; and once more when it has been
+    /// over for `patience`.
+    pub fn look(&self, now: Instant, patience: Duration) -> Look {
         let mut state = self.lock();
         let ahead = state.running.iter().skip(1).filter(|running| running.job.is_some()).count();
         let Some(running) = state.running.front_mut() else { return Look::default() };
@@ -295,8 +304,9 @@ impl Slot {
         if job.is_answered() && !running.is_expired {
             return look;
         }
-        look.overdue = now.saturating_duration_since(job.request.deadline);
-        if !look.overdue.is_zero() && !running.is_expired {
+        let overdue = now.saturating_duration_since(job.request.deadline);
+        look.is_stuck = overdue > patience && !std::mem::replace(&mut running.is_stuck, overdue > patience);
+        if !overdue.is_zero() && !running.is_expired {
             running.is_expired = true;
             let allowed = job.request.deadline.saturating_duration_since(job.request.received);
             job.answer(Err(Fault::OutOfTime(Duration::from_secs_f64((allowed.as_secs_f64() * 1e3).round() / 1e3))));

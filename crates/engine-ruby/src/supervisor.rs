@@ -20,7 +20,7 @@ use crate::boot::Facts;
 use crate::control::Control;
 use crate::frames::Frame;
 use crate::pool::Pool;
-use crate::process::{self, Way};
+use crate::process::{self, Booting, Mold, Way};
 use crate::slot::Slot;
 use crate::worker::Worker;
 use crate::{Settings, StartError, orders};
@@ -75,30 +75,6 @@ impl Supervisor {
             let _ = done.recv_timeout(time + Duration::from_secs(5));
         }
     }
-}
-
-/// A process that we started.
-pub struct Mold {
-    pub(crate) since: Instant,
-    pub(crate) control: Option<Control>,
-    /// Set when it has loaded the application: whether it can fork.
-    pub(crate) ready: Option<bool>,
-    /// The worker it has become, of a Ruby that cannot fork.
-    pub(crate) worker: Option<u32>,
-}
-
-/// A worker that was ordered, until it has ended.
-pub struct Booting {
-    pub(crate) since: Instant,
-    pub(crate) pid: Option<u32>,
-    pub(crate) control: Option<Arc<Control>>,
-    pub(crate) slots: Vec<(u32, StdStream)>,
-    /// It has said that it is ready.
-    pub(crate) has_said_so: bool,
-    /// All its connections have come in, too.
-    pub(crate) is_ready: bool,
-    /// It is on its way out, and does not count.
-    pub(crate) is_leaving: bool,
 }
 
 /// The supervisor at work.
@@ -238,8 +214,7 @@ impl Work {
         let way = Way { scripts: &scripts, socket: &self.socket, token: &self.token };
         match process::start(&self.settings, &way, self.events.clone()) {
             Ok(pid) => {
-                let mold = Mold { since: Instant::now(), control: None, ready: None, worker: None };
-                self.molds.insert(pid, mold);
+                self.molds.insert(pid, Mold::new());
             }
             Err(error) => self.cannot_start(StartError::Ruby(self.settings.ruby.clone(), error)),
         }
@@ -344,9 +319,9 @@ impl Work {
         if let Some(worker) = mold.worker {
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
             self.worker_ended(worker, None);
-        } else if mold.ready.is_none() {
+        } else if mold.ready.is_none() && !mold.has_failed {
             self.cannot_start(StartError::Ended(how));
-        } else if !self.is_stopping {
+        } else if !self.is_stopping && !mold.has_failed {
             tracing::warn!(target: "engine", "the mold (pid {pid}) has ended: {how}; workers go on");
         }
     }

@@ -8,6 +8,7 @@ use engine::Fault;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::control::Control;
 use crate::job::Job;
 use crate::pace::LONG;
 use crate::pool::Pool;
@@ -45,9 +46,9 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
             }
             let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
             for slot in &slots {
-                let look = slot.look(now);
+                let look = slot.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
-                climb(worker.pid, &worker.control, slot, &look, kill_time);
+                climb(worker.pid, &worker.control, slot, &look);
                 if look.age > 2 * LONG && look.ahead > 0 {
                     let jobs = slot.withdraw();
                     worker.release(slot.number, jobs.len());
@@ -74,13 +75,13 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
 
 /// The ladder of a deadline: the client has been answered by now; what all threads do goes to the log, the thread is
 /// interrupted, and at last the worker killed.
-fn climb(pid: i32, control: &crate::control::Control, slot: &Slot, look: &Look, kill_time: Duration) {
+fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look) {
     if let Some(seq) = look.expired {
         let (worker, title) = (slot.worker, slot.title());
         tracing::warn!(target: "engine", "worker {worker}: {title} is over its time; it is interrupted");
         control.dump(slot.number, seq);
         control.interrupt(slot.number, seq);
-    } else if look.overdue > kill_time {
+    } else if look.is_stuck {
         let (worker, title) = (slot.worker, slot.title());
         tracing::error!(target: "engine", "worker {worker} (pid {pid}) is killed: {title} could not be interrupted");
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);

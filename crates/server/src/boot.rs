@@ -6,7 +6,6 @@ use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Engine;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
@@ -16,6 +15,7 @@ use crate::openfiles;
 use crate::settings::{LogForm, Settings};
 use crate::signals::Signals;
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// After the end, connections that were cut off have so long to notice: they write their last log lines then.
 const CUT_TIME: Duration = Duration::from_millis(200);
 
@@ -33,7 +33,7 @@ pub struct App {
 
 /// The versions of the program and of the engine in it.
 pub fn versions() -> String {
-    format!("foolsgold {} ({})", env!("CARGO_PKG_VERSION"), engine_mruby::version())
+    format!("foolsgold {VERSION} ({})", engine_mruby::version())
 }
 
 /// Serves until a signal ends it. The error is a text for whoever started the program.
@@ -47,16 +47,15 @@ pub fn serve(app: App, settings: &Settings) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     // The application first: as long as it is not ready, no client should find an open door.
     let running = Running::start(&app, settings, lanes.handles())?;
-    let engine = running.engine();
     let front_settings = Arc::new(front_settings(settings));
-    let ended = runtime.block_on(run(&app, settings, &lanes, engine.clone(), front_settings.clone()))?;
+    let ended = runtime.block_on(run(&app, settings, &lanes, &running, front_settings.clone()))?;
     running.stop(WORKERS_TIME);
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
-    let served = engine.status().served;
+    let served = running.engine().status().served;
     let (finished, cut) = (ended.finished, ended.cut);
     info!(target: "server", "ended: {served} requests served; {finished} connections finished, {cut} cut off");
     Ok(())
@@ -66,15 +65,15 @@ async fn run(
     app: &App,
     settings: &Settings,
     lanes: &Lanes,
-    engine: Arc<dyn Engine>,
+    running: &Running,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
     let listeners = front::listen(&settings.binds).map_err(|error| error.to_string())?;
     let told = |error: io::Error| format!("signals cannot be listened to: {error}");
     let mut signals = Signals::listen().map_err(told)?;
-    announce(app, settings, &listeners);
+    announce(app, settings, running, &listeners);
     let stop = Stop::new();
-    let serving = front::serve(listeners, lanes, engine, front_settings, stop.clone());
+    let serving = front::serve(listeners, lanes, running.engine(), front_settings, stop.clone());
     tokio::pin!(serving);
     let mut asked = 0;
     loop {
@@ -110,30 +109,13 @@ fn front_settings(settings: &Settings) -> front::Settings {
     }
 }
 
-/// The engine, with its numbers.
-fn engine_in_words(kind: EngineKind, settings: &Settings) -> String {
-    match kind {
-        EngineKind::Mruby => {
-            for lack in engine_mruby::lacks() {
-                warn!(target: "server", "{}: {lack}", engine_mruby::version());
-            }
-            let mode = if settings.mruby.fresh { ", a fresh one for every request" } else { "" };
-            format!("{}, {} interpreters{mode}", versions(), settings.mruby.interpreters)
-        }
-        EngineKind::Ruby => {
-            let (workers, threads) = (settings.ruby.workers, settings.ruby.threads);
-            format!("foolsgold {}, {workers} workers of {threads} threads", env!("CARGO_PKG_VERSION"))
-        }
-    }
-}
-
 /// Says what is served, where, by what and how: what somebody who reads the log a year later will want to know.
-fn announce(app: &App, settings: &Settings, listeners: &[Listener]) {
+fn announce(app: &App, settings: &Settings, running: &Running, listeners: &[Listener]) {
     for notice in &settings.notices {
         warn!(target: "server", "{notice}");
     }
     let (environment, pid) = (settings.environment.as_str(), process::id());
-    info!(target: "server", "{}, environment {environment}, pid {pid}", engine_in_words(app.engine, settings));
+    info!(target: "server", "foolsgold {VERSION}, {}, environment {environment}, pid {pid}", running.in_words(settings));
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }

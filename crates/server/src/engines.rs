@@ -8,6 +8,7 @@ use engine::Engine;
 use engine_mruby::MrubyEngine;
 use engine_ruby::RubyEngine;
 use tokio::runtime::Handle;
+use tracing::warn;
 
 use crate::boot::App;
 use crate::choice::EngineKind;
@@ -35,6 +36,26 @@ impl Running {
         match self {
             Running::Mruby(engine) => engine.clone(),
             Running::Ruby(engine) => engine.clone(),
+        }
+    }
+
+    /// What runs, with its numbers, for the log.
+    pub fn in_words(&self, settings: &Settings) -> String {
+        match self {
+            Running::Mruby(_) => {
+                for lack in engine_mruby::lacks() {
+                    warn!(target: "server", "{}: {lack}", engine_mruby::version());
+                }
+                let mode = if settings.mruby.fresh { ", a fresh one for every request" } else { "" };
+                format!("{} interpreters of {}{mode}", settings.mruby.interpreters, engine_mruby::version())
+            }
+            Running::Ruby(engine) => {
+                let fact = |name| engine.fact(name).unwrap_or("unknown");
+                let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
+                let (workers, threads) =
+                    (count(settings.ruby.workers, "worker"), count(settings.ruby.threads, "thread"));
+                format!("{workers} ({kind}) with {threads} each, rack {}, {}", fact("rack"), fact("ruby"))
+            }
         }
     }
 
@@ -88,4 +109,9 @@ fn native(wanted: RubyWorker) -> Result<Option<PathBuf>, String> {
         RubyWorker::Auto | RubyWorker::Plain => Ok(None),
         RubyWorker::Native => Err("there is no native worker for this Ruby: say --ruby-worker plain".to_owned()),
     }
+}
+
+/// `1 worker`, `2 workers`.
+fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

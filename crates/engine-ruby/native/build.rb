@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+# Compiles the native worker for the Ruby that runs this: `ruby build.rb FOLDER` leaves it in a folder of its own in
+# FOLDER and prints its path; `ruby build.rb --find FOLDER` prints the path if it is there, and exits with 2 if not.
+
+require "digest"
+require "fileutils"
+require "rbconfig"
+require "tmpdir"
+
+# What is built is named by all that it depends on, so that nothing that fits no more is found.
+class Build
+  NAME = "foolsgold_native"
+  SOURCES = Dir[File.join(__dir__, "{extconf.rb,*.c,*.h}")].sort.freeze
+  # Whoever runs this may be under Bundler or make.
+  ENVIRONMENT = { "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil, "MAKEFLAGS" => nil, "MFLAGS" => nil }.freeze
+  # The extension checks itself when it is loaded. All that it needs for that is its superclass.
+  CHECK = "module FoolsGold; class Slot; end; end; require ARGV[0]; FoolsGold::NativeSlot"
+
+  class Failed < StandardError; end
+
+  def initialize(cache)
+    digest = Digest::SHA256.hexdigest(SOURCES.map { |path| File.binread(path) }.join("\0"))[0, 16]
+    @cache = File.expand_path(cache)
+    @folder = File.join(@cache, [RUBY_ENGINE, RbConfig::CONFIG["ruby_version"], RUBY_PLATFORM, digest].join("-"))
+  end
+
+  def path
+    File.join(@folder, "#{NAME}.#{RbConfig::CONFIG['DLEXT']}")
+  end
+
+  def there?
+    File.file?(path)
+  end
+
+  # Under another name first: whoever looks meanwhile finds nothing, or all.
+  def make
+    check_tools
+    FileUtils.mkdir_p(@cache)
+    work = Dir.mktmpdir("build-", @cache)
+    FileUtils.cp(SOURCES, work)
+    run(work, RbConfig.ruby, "extconf.rb")
+    run(work, ENV.fetch("MAKE", "make"))
+    run(work, RbConfig.ruby, "-e", CHECK, File.join(work, File.basename(path)))
+    publish(work)
+  ensure
+    FileUtils.rm_rf(work) if work
+  end
+
+  private
+
+  def check_tools
+    raise Failed, "the native worker is for CRuby; this is #{RUBY_ENGINE}" unless RUBY_ENGINE == "ruby"
+
+    unless File.file?(File.join(RbConfig::CONFIG["rubyhdrdir"].to_s, "ruby.h"))
+      raise Failed, "the headers of this Ruby are not installed (ruby-dev or ruby-devel)"
+    end
+
+    [RbConfig::CONFIG["CC"], ENV.fetch("MAKE", "make")].each do |command|
+      tool = command.to_s.split.first
+      raise Failed, "`#{tool}` is not installed (build-essential, or gcc and make)" unless tool && found?(tool)
+    end
+  end
+
+  def found?(tool)
+    return File.executable?(tool) if tool.include?("/")
+
+    ENV["PATH"].split(File::PATH_SEPARATOR).any? { |folder| File.executable?(File.join(folder, tool)) }
+  end
+
+  def run(work, *command)
+    log = File.join(work, "build.log")
+    return if system(ENVIRONMENT, *command, chdir: work, %i[out err] => [log, "a"])
+
+    raise Failed, "`#{command.first(2).join(' ')}` failed:\n#{File.readlines(log).last(20).join}"
+  end
+
+  # Another run may have been first; theirs is as good.
+  def publish(work)
+    ready = Dir.mktmpdir("ready-", @cache)
+    FileUtils.cp(File.join(work, File.basename(path)), ready)
+    FileUtils.chmod(0o755, ready)
+    File.rename(ready, @folder)
+  rescue Errno::ENOTEMPTY, Errno::EEXIST
+    raise unless there?
+  ensure
+    FileUtils.rm_rf(ready) if ready
+  end
+end
+
+find = ARGV.delete("--find")
+abort "usage: ruby build.rb [--find] FOLDER" unless ARGV.size == 1
+build = Build.new(ARGV[0])
+exit 2 if find && !build.there?
+begin
+  build.make unless build.there?
+rescue Build::Failed, SystemCallError => error
+  abort error.message
+end
+puts build.path

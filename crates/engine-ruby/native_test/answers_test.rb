@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+# What a native slot writes is what a plain one writes.
+
+require_relative "support"
+
+# What both write for an answer, the Ruby side helping where the native one says that it is unusual.
+def answers(*answer)
+  Pair.each do |pair|
+    pair.shape(1, "A", "v")
+    pair.request(77, 1, "x")
+    pair.slot.next_request
+    begin
+      pair.slot.answer(*answer) || FoolsGold::Answer.new(pair.slot).give(*answer)
+    rescue FoolsGold::BadAnswer => error
+      error.message
+    end
+    pair.written
+  end
+end
+
+class LoudHash < Hash
+  def each
+    super { |name, value| yield name.upcase, value }
+  end
+end
+
+class ClosableArray < Array
+  def close; end
+end
+
+{
+  "hello" => [200, { "a" => "b", "c" => "d" }, ["hello"]],
+  "nothing" => [204, {}, []],
+  "several parts" => [200, { "a" => "" }, ["a", "", "\u00fc", "\xff".b]],
+  "several values" => [200, { "set-cookie" => ["a=1", "b=2"], "x" => [], "y" => ["z"] }, ["a"]],
+  "line feeds" => [200, { "set-cookie" => "a=1\nb=2" }, ["a"]],
+  "a wide body" => [200, { "a" => "b" }, ["a".encode("UTF-16LE")]],
+  "many headers" => [200, (1..40).to_h { |n| ["n#{n}", "v"] }, ["a"]],
+  "many bytes" => [200, { "a" => "b" }, ["x" * 100_000, "y" * 100_000]],
+  "for the server" => [200, { "rack.thing" => "b", "d" => "e" }, ["a"]],
+  "a number in a header" => [200, { "a" => 1 }, ["a"]],
+  "a Symbol as a header" => [200, { a: "b" }, ["a"]],
+  "an Array of its own" => [200, { "a" => "b" }, ClosableArray.new(["a"])],
+  "headers as pairs" => [200, [%w[a b]], ["a"]],
+  "a status as text" => ["200", { "a" => "b" }, ["a"]],
+  "statuses out of range" => [2**70, {}, ["a"]],
+  "a small status" => [99, {}, ["a"]],
+  "no body" => [200, {}, nil],
+  "parts that are no Strings" => [200, {}, [1]]
+}.each do |name, answer|
+  Harness.check("answer: #{name}") do
+    plain, native = answers(*answer)
+    Harness.same(plain, native)
+  end
+end
+
+Harness.check("unusual headers are left to Ruby") do
+  slot = Pair.new.slot
+  [{ "a" => "b\0c" }, { "a\0" => "b" }, { "a" => ["b\0"] }, { "rack.hijack" => "x" }, { "a" => nil },
+   LoudHash.new.merge!("a" => "b"), [%w[a b]]].each { |headers| Harness.same(false, slot.answer(200, headers, ["a"])) }
+  Harness.same(false, slot.answered?)
+end
+
+Harness.check("large bodies are left to Ruby") do
+  pair = Pair.new
+  Harness.same(false, pair.slot.answer(200, {}, ["x" * 524_289]))
+  Harness.same(false, pair.slot.answered?)
+  Harness.same(true, pair.slot.answer(200, {}, ["x" * 524_288]))
+  Harness.same(true, pair.slot.answered?)
+end
+
+Harness.check("more than the connection takes at once") do
+  pair = Pair.new
+  reader = Thread.new { pair.front.read }
+  part = "0123456789" * 40_000
+  writer = Thread.new do
+    5.times { pair.slot.answer(200, {}, [part]) }
+    pair.slot.flush
+    pair.slot.chunk(part)
+    pair.slot.instance_variable_get(:@io).close
+  end
+  writer.join
+  Harness.same((18 + part.bytesize) * 5 + 5 + part.bytesize, reader.value.bytesize)
+end
+
+Harness.check("a front that is gone") do
+  pair = Pair.new
+  pair.close
+  pair.slot.answer(200, {}, ["a"])
+  begin
+    pair.slot.flush
+    raise "it was written"
+  rescue Errno::EPIPE
+    nil
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+# Environments of a native slot are those of a plain one.
+
+require_relative "support"
+
+SHAPE = ["REQUEST_METHOD", "c", "GET", "PATH_INFO", "v", "HTTP_USER_AGENT", "v", "SCRIPT_NAME", "c", "",
+         "HTTP_X", "v"].freeze
+
+# What can be compared of an environment.
+def comparable(env)
+  env.reject { |key, _| %w[rack.hijack rack.early_hints rack.errors].include?(key) }
+     .map { |key, value| [key, value.is_a?(StringIO) ? value.read : value, value.is_a?(String) && value.encoding] }
+     .sort_by(&:first)
+end
+
+def environments(**options)
+  Pair.each(**options) do |pair|
+    yield pair
+    env = pair.slot.next_request
+    comparable(env)
+  end
+end
+
+Harness.check("a request with a shape") do
+  plain, native = environments do |pair|
+    pair.shape(1, *SHAPE)
+    pair.request(9, 1, "/a\0agent\0\xFF\xFE".b)
+  end
+  Harness.same(plain, native)
+end
+
+Harness.check("empty values, one value, no value") do
+  [[SHAPE, "\0\0"], [["A", "v"], ""], [["A", "v"], "x"], [%w[A c x], ""]].each do |shape, values|
+    plain, native = environments do |pair|
+      pair.shape(7, *shape)
+      pair.request(1, 7, values)
+    end
+    Harness.same(plain, native)
+  end
+end
+
+Harness.check("a request without shape") do
+  native = Pair.new
+  ["A\0b\0HTTP_ODD-KEY\0\0", "A\0b\0HTTP_ODD-KEY\0"].each do |values|
+    native.request(1, 0, values)
+    env = native.slot.next_request
+    Harness.same(["b", "", FoolsGold::Input::EMPTY], env.values_at("A", "HTTP_ODD-KEY", "rack.input"))
+  end
+end
+
+Harness.check("a body, in pieces") do
+  plain, native = environments do |pair|
+    pair.shape(1, *SHAPE)
+    frame = Pair.frame(3, 1, "/\0\0", "b" * 150_000)
+    Thread.new { frame.scan(/.{1,30000}/m) { |piece| pair.front.write(piece) } }
+  end
+  Harness.same(plain, native)
+end
+
+Harness.check("the state of a request") do
+  pair = Pair.new
+  pair.shape(1, *SHAPE)
+  2.times { |seq| pair.request(seq + 4, 1, "/\0a\0b") }
+  first = pair.slot.next_request
+  Harness.same([4, first, FoolsGold::Input::EMPTY, [], [], nil],
+               %i[seq environment input after_reply finished taken].map { |name| pair.slot.public_send(name) })
+  Harness.same(true, first["rack.after_reply"].equal?(pair.slot.after_reply))
+  second = pair.slot.next_request
+  Harness.same([5, false, false], [pair.slot.seq, second.equal?(first), second["rack.after_reply"].frozen?])
+  second["PATH_INFO"] << "changed"
+  Harness.same(["/", true], [first["PATH_INFO"], first["REQUEST_METHOD"].frozen?])
+  pair.slot.cancel(5)
+  Harness.same(true, pair.slot.gone?)
+end
+
+Harness.check("a withdrawn request is not run") do
+  answers = Pair.each do |pair|
+    pair.shape(1, "A", "v")
+    2.times { |seq| pair.request(seq, 1, "a") }
+    pair.slot.cancel(0)
+    pair.slot.next_request
+    [pair.slot.seq, pair.written.sub(/\n.*/m, "")]
+  end
+  Harness.same(1, answers[0][0])
+  Harness.same(answers[0][1].byteslice(4, 60), answers[1][1].byteslice(4, 60))
+end
+
+Harness.check("the end of the connection") do
+  pair = Pair.new
+  pair.request(1, 0, "A\0b")
+  pair.close
+  Harness.same("b", pair.slot.next_request["A"])
+  Harness.same(nil, pair.slot.next_request)
+end
+
+Harness.check("other frames are refused") do
+  frame = Pair::F.method(:frame)
+  { frame.call(21, "") => /too short/, frame.call(21, [1, 9, 0, 0].pack("NnCN")) => /not defined/,
+    frame.call(21, [1, 0, 0, 9].pack("NnCN")) => /longer than it/, frame.call(21, [1, 0, 3, 0].pack("NnCN")) => /kind 3/,
+    frame.call(1, "") => /kind 1 on a slot/, "\0\0\0\0\0" => /0 bytes/, "\xFF\xFF\xFF\xFF\0".b => /4294967295 bytes/,
+    frame.call(20, "") => /no number/, frame.call(20, "\0\0") => /shape 0/, frame.call(20, "\0\1A") => /within a string/,
+    frame.call(20, "\0\1\0v\0") => /not of A-Z/, frame.call(20, "\0\1A B\0v\0") => /not of A-Z/,
+    frame.call(20, "\0\1A\0x\0") => /neither v nor c/, frame.call(20, "\0\1rack.input\0v\0") => /rack.input/,
+    frame.call(20, "\0\1A\0v\0") + Pair.frame(1, 1, "a\0b") => /1 values/,
+    frame.call(20, "\0\1A\0v\0B\0v\0") + Pair.frame(1, 1, "a") => /2 values/,
+    frame.call(20, "\0\1") + Pair.frame(1, 1, "a") => /has none/,
+    Pair.frame(1, 0, "A") => /without a value/ }.each do |bytes, message|
+    pair = Pair.new
+    pair.front.write(bytes)
+    begin
+      pair.slot.next_request
+      raise "#{bytes.inspect} was accepted"
+    rescue FoolsGold::ProtocolError => error
+      Harness.match(message, error.message)
+    end
+  end
+end

@@ -1,0 +1,45 @@
+//! What the fuzz targets see of this crate: a slot that is waiting for answers. Only there with the feature `fuzzing`,
+//! and no promise to anybody.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use engine::{Reply, Request, reply};
+use tokio::net::UnixStream;
+use tokio::runtime::Builder;
+
+use crate::control::Control;
+use crate::frames::take;
+use crate::job::Job;
+use crate::slot::{Slot, Step};
+
+/// Hands these requests to a slot and lets it read these bytes, in pieces of this size, as if a worker had sent them.
+/// Gives back the replies, and whether all was understood.
+pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Result<(Vec<Reply>, bool)> {
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let _in = runtime.enter();
+    let (ours, _theirs) = UnixStream::pair()?;
+    let slot = Slot::new(1, 0, Arc::new(Control::new().0), ours.into_split().1);
+    let mut replies = Vec::new();
+    for request in requests {
+        let (responder, reply) = reply::pair();
+        replies.push(reply);
+        if let Ok(job) = Job::new(request, responder, 0) {
+            drop(slot.push(job));
+        }
+    }
+    let mut buffer = BytesMut::new();
+    for piece in bytes.chunks(piece.max(1)) {
+        buffer.extend_from_slice(piece);
+        while let Ok(Some(frame)) = take(&mut buffer) {
+            match slot.receive(frame) {
+                // Nobody reads: a chunk that finds no room would wait for ever.
+                Ok(Step::Chunk(sink, _)) => slot.sent(sink, Ok(())),
+                Ok(_) => {}
+                Err(_) => return Ok((replies, false)),
+            }
+        }
+    }
+    drop(slot.close());
+    Ok((replies, true))
+}
