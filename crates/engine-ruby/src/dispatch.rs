@@ -14,14 +14,14 @@ use crate::pace::Pace;
 use crate::slot::Slot;
 use crate::worker::Worker;
 
-/// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time, in turns of a
-/// tenth of a second, which is how long a Ruby thread keeps the interpreter lock.
+/// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time, in turns of
+/// a tenth of a second, which is how long a Ruby thread keeps the interpreter lock.
 const HOLD: Duration = Duration::from_millis(500);
 
 /// A worker may take a request that is not the first in the line when it arrived on the worker's own lane, stands among
 /// so many, and the first has not waited longer than this.
-const REACH: usize = 8;
-const FRESH: Duration = Duration::from_millis(1);
+const REACH: usize = 32;
+const FRESH: Duration = Duration::from_millis(2);
 
 /// What matters of a request when a place is looked for.
 struct Wish {

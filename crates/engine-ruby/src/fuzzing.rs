@@ -11,7 +11,8 @@ use tokio::runtime::Builder;
 use crate::control::Control;
 use crate::frames::take;
 use crate::job::Job;
-use crate::slot::{Slot, Step};
+use crate::row::Step;
+use crate::slot::Slot;
 
 /// Hands these requests to a slot and lets it read these bytes, in pieces of this size, as if a worker had sent them.
 /// Gives back the replies, and whether all was understood.

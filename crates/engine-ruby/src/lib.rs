@@ -22,6 +22,7 @@ mod pace;
 mod pool;
 mod process;
 mod relay;
+mod row;
 mod scripts;
 mod shapes;
 mod slot;

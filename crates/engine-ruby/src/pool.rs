@@ -16,7 +16,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::dispatch::{Dispatch, Offer, Orders};
 use crate::frames::{self, WireError};
 use crate::job::Job;
-use crate::slot::{Slot, Step};
+use crate::row::Step;
+use crate::slot::Slot;
 use crate::supervisor::Event;
 use crate::worker::Worker;
 

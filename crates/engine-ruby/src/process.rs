@@ -24,12 +24,17 @@ pub struct Mold {
     pub worker: Option<u32>,
     /// It has said that it cannot load the application; that it ends is no news.
     pub has_failed: bool,
+    /// Its connection has ended.
+    pub is_silent: bool,
+    /// It has ended, in these words.
+    pub ended: Option<String>,
 }
 
 impl Mold {
     /// One that was just started.
     pub fn new() -> Mold {
-        Mold { since: Instant::now(), control: None, ready: None, worker: None, has_failed: false }
+        let (control, ready, worker, ended) = (None, None, None, None);
+        Mold { since: Instant::now(), control, ready, worker, has_failed: false, is_silent: false, ended }
     }
 }
 

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, BytesMut};
 use engine::body::SendError;
 use engine::{Duplex, Fault, Input, Response, Sink};
-use http::HeaderMap;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
 
@@ -17,6 +16,7 @@ use crate::answer;
 use crate::control::Control;
 use crate::frames::{Frame, Reader, WireError, kind};
 use crate::job::Job;
+use crate::row::{Row, Step};
 use crate::shapes::Shapes;
 
 /// A buffer that grew beyond this for one request is given back.
@@ -41,33 +41,12 @@ pub struct Slot {
 struct State {
     shapes: Shapes,
     out: BytesMut,
-    running: VecDeque<Running>,
+    row: Row,
     seq: u32,
     /// Connections that are the application's, until it comes for them.
     upgrades: VecDeque<(u32, Duplex)>,
     is_open: bool,
     is_writing: bool,
-}
-
-/// A request that was sent. The first in the row is the one that runs.
-struct Running {
-    seq: u32,
-    /// Empty when it was withdrawn: its answer is of no interest.
-    job: Option<Box<Job>>,
-    since: Instant,
-    sink: Option<Sink>,
-    is_expired: bool,
-    is_stuck: bool,
-}
-
-/// What came of a frame.
-pub enum Step {
-    /// Nothing that anybody else must know.
-    Nothing,
-    /// A request is over, after so long; whether it had been interrupted.
-    Done(Duration, bool),
-    /// A part of a body, to be sent on before the next frame is read.
-    Chunk(Sink, bytes::Bytes),
 }
 
 /// What the watch sees of a slot.
@@ -89,7 +68,7 @@ impl Slot {
         let state = State {
             shapes: Shapes::default(),
             out: BytesMut::new(),
-            running: VecDeque::new(),
+            row: Row::default(),
             seq: 0,
             upgrades: VecDeque::new(),
             is_open: true,
@@ -115,14 +94,7 @@ impl Slot {
         let seq = state.seq;
         let State { shapes, out, .. } = &mut *state;
         shapes.put(out, seq, &job.request);
-        state.running.push_back(Running {
-            seq,
-            job: Some(job),
-            since: now,
-            sink: None,
-            is_expired: false,
-            is_stuck: false,
-        });
+        state.row.push(seq, job, now);
         Ok(())
     }
 
@@ -203,31 +175,31 @@ impl Slot {
         let mut state = self.lock();
         match frame.kind {
             kind::ANSWER => self.answer(&mut state, frame),
-            kind::CHUNK => Ok(match state.first("CHUNK")?.sink.take() {
+            kind::CHUNK => Ok(match state.row.first("CHUNK")?.sink.take() {
                 Some(sink) => Step::Chunk(sink, frame.payload),
                 None => Step::Nothing,
             }),
             kind::END => {
-                if let Some(sink) = state.first("END")?.sink.take() {
+                if let Some(sink) = state.row.first("END")?.sink.take() {
                     sink.finish();
                 }
-                Ok(state.done())
+                Ok(state.row.done())
             }
             kind::FAULT => {
                 let mut reader = Reader::new(frame.payload, "FAULT");
                 let seq = reader.u32()?;
-                state.fail(seq, &answer::fault(reader.list()))
+                state.row.fail(seq, &answer::fault(reader.list()))
             }
             kind::BAD => {
                 let mut reader = Reader::new(frame.payload, "BAD");
                 let seq = reader.u32()?;
-                state.fail(seq, &Fault::BadAnswer(reader.text()))
+                state.row.fail(seq, &Fault::BadAnswer(reader.text()))
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");
                 let seq = reader.u32()?;
                 let headers = answer::hints(&mut reader)?;
-                state.hint(seq, headers);
+                state.row.hint(seq, headers);
                 Ok(Step::Nothing)
             }
             other => Err(WireError(format!("a frame of kind {other} on a slot, where it has no meaning"))),
@@ -237,10 +209,10 @@ impl Slot {
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         let answer = answer::read(frame.payload)?;
         let is_open = answer.is_open();
-        state.skip_to(answer.seq)?;
-        let running = state.first("ANSWER")?;
+        state.row.skip_to(answer.seq)?;
+        let running = state.row.first("ANSWER")?;
         let Some(job) = &mut running.job else {
-            return Ok(if is_open { Step::Nothing } else { state.done() });
+            return Ok(if is_open { Step::Nothing } else { state.row.done() });
         };
         let seq = answer.seq;
         match answer.response() {
@@ -259,13 +231,13 @@ impl Slot {
                 }
             }
         }
-        Ok(if is_open { Step::Nothing } else { state.done() })
+        Ok(if is_open { Step::Nothing } else { state.row.done() })
     }
 
     /// Gives a sink back after a chunk, or word that nobody wants more.
     pub fn sent(&self, sink: Sink, went: Result<(), SendError>) {
         let mut state = self.lock();
-        let Some(running) = state.running.front_mut() else { return };
+        let Some(running) = state.row.0.front_mut() else { return };
         match went {
             Ok(()) => running.sink = Some(sink),
             Err(_) => self.control.cancel(self.number, running.seq),
@@ -277,14 +249,14 @@ impl Slot {
         let mut state = self.lock();
         state.is_open = false;
         state.upgrades.clear();
-        let running = mem::take(&mut state.running);
+        let running = mem::take(&mut state.row.0);
         running.into_iter().filter_map(|running| Some((running.job?, running.sink))).collect()
     }
 
     /// Takes back what has not begun, oldest first.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.lock();
-        let ahead = state.running.iter_mut().skip(1);
+        let ahead = state.row.0.iter_mut().skip(1);
         let taken = ahead.filter_map(|running| {
             let job = running.job.take()?;
             self.control.cancel(self.number, running.seq);
@@ -293,12 +265,12 @@ impl Slot {
         taken.collect()
     }
 
-    /// How it stands. A deadline that has passed is told once, and its client is answered; and once more when it has been
-    /// over for `patience`.
+    /// How it stands. A deadline that has passed is told once, and its client is answered; and once more when it has
+    /// been over for `patience`.
     pub fn look(&self, now: Instant, patience: Duration) -> Look {
         let mut state = self.lock();
-        let ahead = state.running.iter().skip(1).filter(|running| running.job.is_some()).count();
-        let Some(running) = state.running.front_mut() else { return Look::default() };
+        let ahead = state.row.0.iter().skip(1).filter(|running| running.job.is_some()).count();
+        let Some(running) = state.row.0.front_mut() else { return Look::default() };
         let mut look = Look { age: now.saturating_duration_since(running.since), ahead, ..Look::default() };
         let Some(job) = &mut running.job else { return look };
         if job.is_answered() && !running.is_expired {
@@ -318,7 +290,7 @@ impl Slot {
     /// A file that a worker fetches: the body of the request that runs.
     pub fn file(&self, seq: u32) -> Option<Arc<std::fs::File>> {
         let state = self.lock();
-        let running = state.running.iter().find(|running| running.seq == seq)?;
+        let running = state.row.0.iter().find(|running| running.seq == seq)?;
         match &running.job.as_ref()?.request.input {
             Input::File(file, _) => Some(file.clone()),
             _ => None,
@@ -328,7 +300,7 @@ impl Slot {
     /// Takes the connection to the client away from HTTP.
     pub fn take_over(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.lock();
-        let running = state.running.iter_mut().find(|running| running.seq == seq)?;
+        let running = state.row.0.iter_mut().find(|running| running.seq == seq)?;
         let job = running.job.as_mut().filter(|job| !job.is_answered())?;
         job.request.takeover.take().map(|takeover| takeover.take())
     }
@@ -343,66 +315,7 @@ impl Slot {
     /// What runs, for the log: method and path.
     pub fn title(&self) -> String {
         let state = self.lock();
-        let job = state.running.front().and_then(|running| running.job.as_ref());
+        let job = state.row.0.front().and_then(|running| running.job.as_ref());
         job.map_or_else(String::new, |job| format!("{} {}", job.request.method, job.request.path))
-    }
-}
-
-impl State {
-    fn first(&mut self, frame: &str) -> Result<&mut Running, WireError> {
-        self.running.front_mut().ok_or_else(|| WireError(format!("{frame} while no request runs")))
-    }
-
-    /// Withdrawn requests that the worker did not run have no answer.
-    fn skip_to(&mut self, seq: u32) -> Result<(), WireError> {
-        let now = Instant::now();
-        while let Some(first) = self.running.front_mut() {
-            if first.seq == seq {
-                return Ok(());
-            }
-            if first.job.is_some() {
-                let waited_for = first.seq;
-                return Err(WireError(format!(
-                    "an answer to request {seq}; request {waited_for} is the one that runs"
-                )));
-            }
-            self.running.pop_front();
-            if let Some(next) = self.running.front_mut() {
-                next.since = now;
-            }
-        }
-        Err(WireError(format!("an answer to request {seq}, which does not run")))
-    }
-
-    fn done(&mut self) -> Step {
-        let now = Instant::now();
-        let Some(over) = self.running.pop_front() else { return Step::Nothing };
-        if let Some(next) = self.running.front_mut() {
-            next.since = now;
-        }
-        // A withdrawn one is no longer counted as this slot's.
-        match over.job {
-            None => Step::Nothing,
-            Some(_) => Step::Done(now.saturating_duration_since(over.since), over.is_expired),
-        }
-    }
-
-    fn fail(&mut self, seq: u32, fault: &Fault) -> Result<Step, WireError> {
-        self.skip_to(seq)?;
-        let running = self.first("FAULT")?;
-        if let Some(sink) = running.sink.take() {
-            sink.fail(fault.clone());
-        }
-        if let Some(job) = &mut running.job {
-            job.answer(Err(fault.clone()));
-        }
-        Ok(self.done())
-    }
-
-    fn hint(&mut self, seq: u32, headers: HeaderMap) {
-        let running = self.running.iter().find(|running| running.seq == seq);
-        if let Some(hints) = running.and_then(|running| running.job.as_ref()?.request.hints.as_ref()) {
-            hints.send(headers);
-        }
     }
 }

@@ -156,8 +156,14 @@ impl Work {
             }
             Event::Said(speaker, frame) => orders::take(self, speaker, frame),
             Event::Silent(Speaker::Worker(worker)) => self.worker_ended(worker, None),
-            Event::Silent(Speaker::Mold(_)) => {}
-            Event::Ended(pid, how) => self.process_ended(pid, how),
+            Event::Silent(Speaker::Mold(pid)) => {
+                self.molds.entry(pid).and_modify(|mold| mold.is_silent = true);
+                self.process_ended(pid);
+            }
+            Event::Ended(pid, how) => {
+                self.molds.entry(pid).and_modify(|mold| mold.ended = Some(how));
+                self.process_ended(pid);
+            }
             Event::WorkerGone(worker, why) => self.worker_ended(worker, why),
             Event::Leaving(worker) => {
                 if let Some(worker) = self.workers.get_mut(&worker) {
@@ -314,8 +320,14 @@ impl Work {
         }
     }
 
-    fn process_ended(&mut self, pid: u32, how: String) {
+    /// Its end and its last words come on two ways: both must have come.
+    fn process_ended(&mut self, pid: u32) {
+        let is_over = |mold: &Mold| mold.ended.is_some() && (mold.is_silent || mold.control.is_none());
+        if !self.molds.get(&pid).is_some_and(is_over) {
+            return;
+        }
         let Some(mold) = self.molds.remove(&pid) else { return };
+        let how = mold.ended.unwrap_or_default();
         if let Some(worker) = mold.worker {
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
             self.worker_ended(worker, None);

@@ -22,6 +22,9 @@ const CUT_TIME: Duration = Duration::from_millis(200);
 /// Workers have so long to end after the last request: for the application's hooks and `at_exit` blocks.
 const WORKERS_TIME: Duration = Duration::from_secs(10);
 
+/// And so long when requests were cut off: whoever runs one still is not waited for any more.
+const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
+
 /// What is to be served, and by what.
 #[derive(Debug)]
 pub struct App {
@@ -49,7 +52,7 @@ pub fn serve(app: App, settings: &Settings) -> Result<(), String> {
     let running = Running::start(&app, settings, lanes.handles())?;
     let front_settings = Arc::new(front_settings(settings));
     let ended = runtime.block_on(run(&app, settings, &lanes, &running, front_settings.clone()))?;
-    running.stop(WORKERS_TIME);
+    running.stop(if ended.cut == 0 { WORKERS_TIME } else { WORKERS_CUT_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
@@ -115,7 +118,8 @@ fn announce(app: &App, settings: &Settings, running: &Running, listeners: &[List
         warn!(target: "server", "{notice}");
     }
     let (environment, pid) = (settings.environment.as_str(), process::id());
-    info!(target: "server", "foolsgold {VERSION}, {}, environment {environment}, pid {pid}", running.in_words(settings));
+    let engine = running.in_words(settings);
+    info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }

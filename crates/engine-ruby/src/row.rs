@@ -1,0 +1,110 @@
+//! The requests that a slot was sent and that have no answer yet.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::{Fault, Sink};
+use http::HeaderMap;
+
+use crate::frames::WireError;
+use crate::job::Job;
+
+/// In the order in which they were sent: the first one runs.
+#[derive(Default)]
+pub struct Row(pub VecDeque<Running>);
+
+/// A request that was sent.
+pub struct Running {
+    /// Its number.
+    pub seq: u32,
+    /// Empty when it was withdrawn: its answer is of no interest.
+    pub job: Option<Box<Job>>,
+    /// Since when it runs, or waits behind the one that does.
+    pub since: Instant,
+    /// Where its body goes, once its answer has begun.
+    pub sink: Option<Sink>,
+    /// Its deadline has passed, and its client has been answered.
+    pub is_expired: bool,
+    /// It could not be interrupted.
+    pub is_stuck: bool,
+}
+
+/// What came of a frame.
+pub enum Step {
+    /// Nothing that anybody else must know.
+    Nothing,
+    /// A request is over, after so long; whether it had been interrupted.
+    Done(Duration, bool),
+    /// A part of a body, to be sent on before the next frame is read.
+    Chunk(Sink, Bytes),
+}
+
+impl Row {
+    /// One more.
+    pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
+        let job = Some(job);
+        self.0.push_back(Running { seq, job, since, sink: None, is_expired: false, is_stuck: false });
+    }
+
+    /// The one that runs, for a frame of this name.
+    pub fn first(&mut self, frame: &str) -> Result<&mut Running, WireError> {
+        self.0.front_mut().ok_or_else(|| WireError(format!("{frame} while no request runs")))
+    }
+
+    /// Withdrawn requests that the worker did not run have no answer.
+    pub fn skip_to(&mut self, seq: u32) -> Result<(), WireError> {
+        let now = Instant::now();
+        while let Some(first) = self.0.front_mut() {
+            if first.seq == seq {
+                return Ok(());
+            }
+            if first.job.is_some() {
+                let waited_for = first.seq;
+                return Err(WireError(format!(
+                    "an answer to request {seq}; request {waited_for} is the one that runs"
+                )));
+            }
+            self.0.pop_front();
+            if let Some(next) = self.0.front_mut() {
+                next.since = now;
+            }
+        }
+        Err(WireError(format!("an answer to request {seq}, which does not run")))
+    }
+
+    /// The first is over.
+    pub fn done(&mut self) -> Step {
+        let now = Instant::now();
+        let Some(over) = self.0.pop_front() else { return Step::Nothing };
+        if let Some(next) = self.0.front_mut() {
+            next.since = now;
+        }
+        // A withdrawn one is no longer counted as this slot's.
+        match over.job {
+            None => Step::Nothing,
+            Some(_) => Step::Done(now.saturating_duration_since(over.since), over.is_expired),
+        }
+    }
+
+    /// A request ends with a fault.
+    pub fn fail(&mut self, seq: u32, fault: &Fault) -> Result<Step, WireError> {
+        self.skip_to(seq)?;
+        let running = self.first("FAULT")?;
+        if let Some(sink) = running.sink.take() {
+            sink.fail(fault.clone());
+        }
+        if let Some(job) = &mut running.job {
+            job.answer(Err(fault.clone()));
+        }
+        Ok(self.done())
+    }
+
+    /// Early hints of a request.
+    pub fn hint(&mut self, seq: u32, headers: HeaderMap) {
+        let running = self.0.iter().find(|running| running.seq == seq);
+        if let Some(hints) = running.and_then(|running| running.job.as_ref()?.request.hints.as_ref()) {
+            hints.send(headers);
+        }
+    }
+}
