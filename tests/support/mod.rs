@@ -4,6 +4,8 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 pub mod client;
+pub mod postgres;
+pub mod ruby;
 pub mod server;
 
 pub use client::{Client, Reply};

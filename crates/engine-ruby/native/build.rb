@@ -33,6 +33,11 @@ class Build
     File.file?(path)
   end
 
+  # Somebody may have spoiled it.
+  def good?
+    there? && system(ENVIRONMENT, RbConfig.ruby, "-e", CHECK, path, %i[out err] => File::NULL)
+  end
+
   # Under another name first: whoever looks meanwhile finds nothing, or all.
   def make
     check_tools
@@ -80,9 +85,10 @@ class Build
     ready = Dir.mktmpdir("ready-", @cache)
     FileUtils.cp(File.join(work, File.basename(path)), ready)
     FileUtils.chmod(0o755, ready)
+    FileUtils.rm_rf(@folder) unless good?
     File.rename(ready, @folder)
   rescue Errno::ENOTEMPTY, Errno::EEXIST
-    raise unless there?
+    raise unless good?
   ensure
     FileUtils.rm_rf(ready) if ready
   end
@@ -93,7 +99,7 @@ abort "usage: ruby build.rb [--find] FOLDER" unless ARGV.size == 1
 build = Build.new(ARGV[0])
 exit 2 if find && !build.there?
 begin
-  build.make unless build.there?
+  build.make unless find || build.good?
 rescue Build::Failed, SystemCallError => error
   abort error.message
 end

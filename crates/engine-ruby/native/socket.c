@@ -1,5 +1,5 @@
-/* The system calls of a slot. A call that need not wait is made with the interpreter's lock held: giving the lock up and
- * taking it again costs more than such a call, and no other thread of a small worker wants it. */
+/* The system calls of a slot. A call that need not wait is made with the interpreter's lock held: giving the lock up
+ * and taking it again costs more than such a call, and no other thread of a small worker wants it. */
 
 #include "socket.h"
 

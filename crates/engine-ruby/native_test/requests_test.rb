@@ -86,6 +86,21 @@ Harness.check("a withdrawn request is not run") do
   Harness.same(answers[0][1].byteslice(4, 60), answers[1][1].byteslice(4, 60))
 end
 
+Harness.check("recorded requests") do
+  text = File.readlines(File.join(__dir__, "../wire/requests.hex")).reject { |line| line.start_with?("#") }.join
+  plain, native = Pair.each do |pair|
+    pair.front.write([text.delete("\n")].pack("H*"))
+    pair.close
+    all = []
+    while (env = pair.slot.next_request)
+      all << comparable(env)
+    end
+    all
+  end
+  Harness.same(plain, native)
+  Harness.same(true, native.size > 1)
+end
+
 Harness.check("the end of the connection") do
   pair = Pair.new
   pair.request(1, 0, "A\0b")
@@ -97,9 +112,11 @@ end
 Harness.check("other frames are refused") do
   frame = Pair::F.method(:frame)
   { frame.call(21, "") => /too short/, frame.call(21, [1, 9, 0, 0].pack("NnCN")) => /not defined/,
-    frame.call(21, [1, 0, 0, 9].pack("NnCN")) => /longer than it/, frame.call(21, [1, 0, 3, 0].pack("NnCN")) => /kind 3/,
+    frame.call(21, [1, 0, 0, 9].pack("NnCN")) => /longer than it/,
+    frame.call(21, [1, 0, 3, 0].pack("NnCN")) => /kind 3/,
     frame.call(1, "") => /kind 1 on a slot/, "\0\0\0\0\0" => /0 bytes/, "\xFF\xFF\xFF\xFF\0".b => /4294967295 bytes/,
-    frame.call(20, "") => /no number/, frame.call(20, "\0\0") => /shape 0/, frame.call(20, "\0\1A") => /within a string/,
+    frame.call(20, "") => /no number/, frame.call(20, "\0\0") => /shape 0/,
+    frame.call(20, "\0\1A") => /within a string/,
     frame.call(20, "\0\1\0v\0") => /not of A-Z/, frame.call(20, "\0\1A B\0v\0") => /not of A-Z/,
     frame.call(20, "\0\1A\0x\0") => /neither v nor c/, frame.call(20, "\0\1rack.input\0v\0") => /rack.input/,
     frame.call(20, "\0\1A\0v\0") + Pair.frame(1, 1, "a\0b") => /1 values/,

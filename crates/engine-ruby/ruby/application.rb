@@ -14,6 +14,8 @@ module FoolsGold
     # Bundler first, then Rack, then the application: the order in which the user's versions win.
     def load
       began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      # By this Rails makes its pool of database connections as large as there are threads.
+      ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
       set_up_bundler unless @setup["gemfile"].empty?
       require "socket"
       require "stringio"

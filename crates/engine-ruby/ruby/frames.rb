@@ -84,7 +84,7 @@ module FoolsGold
       list([error.class.name || error.class.inspect, error.message, *backtrace(error)])
     rescue StandardError
       # An exception whose message raises must not hide that there was one.
-      list([error.class.name, "(its message cannot be had)", *backtrace(error)])
+      list([error.class.inspect, "(its message cannot be had)", *backtrace(error)])
     end
 
     # Lines of our own files help nobody to find a mistake of the application; one that begins there is ours.

@@ -42,12 +42,19 @@ module FoolsGold
       Worker.title("mold", @setup)
       @application = Application.new(@setup)
       @application.load
-      require @setup["native"] unless @setup["native"].empty?
+      load_native unless @setup["native"].empty?
       @application.warm_up
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
     rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
       Log.frame(Frames::FAILED, Frames.error(error))
       false
+    end
+
+    # Without it everything works, and takes longer.
+    def load_native
+      require @setup["native"]
+    rescue LoadError => error
+      Log.warn("worker: plain Ruby, because the native one cannot be used: #{error.message}")
     end
 
     # A pipe and not the handler itself: a handler may interrupt anything, for instance the writing of a frame.

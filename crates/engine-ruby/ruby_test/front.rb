@@ -27,7 +27,8 @@ class Front
     @folder = Dir.mktmpdir("foolsgold")
     @server = UNIXServer.new(File.join(@folder, "wire"))
     @waiting = []
-    @setup = { rackup: file("config.ru", rackup), environment: "test", threads: "1", gemfile: "", native: ENV.fetch("TEST_NATIVE", ""),
+    @setup = { rackup: file("config.ru", rackup), environment: "test", threads: "1", gemfile: "",
+               native: ENV.fetch("TEST_NATIVE", ""),
                hooks: hooks ? file("hooks.rb", hooks) : "", software: "FoolsGold/0", tag: "test" }.merge(setup)
     start(ruby)
   end

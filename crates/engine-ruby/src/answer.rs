@@ -1,17 +1,14 @@
 //! What a worker answers, from its frame to a response.
 
 use std::path::Path;
-use std::time::Instant;
 
 use bytes::Bytes;
-use engine::body::{duplex, stream};
-use engine::{AppError, Body, Duplex, Fault, ResponseHead, Sink, regular};
+use engine::body::duplex;
+use engine::{AppError, Body, Duplex, Fault, ResponseHead, regular};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::frames::{Reader, WireError, flag};
 
-/// How far a worker may be ahead of the front, which itself buffers for the client.
-const STREAM_BYTES: usize = 256 << 10;
 /// Bytes on the way in each direction of an upgraded connection.
 const UPGRADE_BYTES: usize = 64 << 10;
 /// A smaller body is copied, so that it does not keep the whole read buffer alive.
@@ -36,8 +33,8 @@ pub struct Made {
     pub head: ResponseHead,
     /// The body.
     pub body: Body,
-    /// Where the rest of the body goes.
-    pub sink: Option<Sink>,
+    /// The first piece of a body of which more follows.
+    pub first: Option<Bytes>,
     /// The application's end of the connection.
     pub duplex: Option<Duplex>,
 }
@@ -62,26 +59,21 @@ impl Answer {
     pub fn response(self) -> Result<Made, Fault> {
         let mut head = ResponseHead::default();
         if self.flags & flag::TAKEN != 0 {
-            return Ok(Made { head, body: Body::Taken, sink: None, duplex: None });
+            return Ok(Made { head, body: Body::Taken, first: None, duplex: None });
         }
         let bad = |error: engine::response::HeadError| Fault::BadAnswer(error.0);
         head.set_status(i64::from(self.status)).map_err(bad)?;
         for (name, value) in split(&self.headers, self.pairs).map_err(Fault::BadAnswer)? {
             head.add(name, value).map_err(bad)?;
         }
-        let mut made = Made { head, body: Body::Empty, sink: None, duplex: None };
+        let mut made = Made { head, body: Body::Empty, first: None, duplex: None };
         if self.flags & flag::UPGRADE != 0 {
             let (theirs, ours) = duplex(UPGRADE_BYTES);
             (made.body, made.duplex) = (Body::Upgrade(theirs), Some(ours));
         } else if self.flags & flag::FILE != 0 {
             made.body = file(&self.body)?;
         } else if self.flags & flag::MORE != 0 {
-            let (sink, source) = stream(STREAM_BYTES);
-            if !self.body.is_empty() {
-                // There is room in an empty stream: a chunk goes in whole, without waiting.
-                let _ = sink.send_blocking(self.body, Instant::now());
-            }
-            (made.body, made.sink) = (Body::Stream(source), Some(sink));
+            made.first = Some(self.body);
         } else if !self.body.is_empty() {
             let is_small = self.body.len() < COPIED_BYTES;
             made.body = Body::Full(if is_small { Bytes::copy_from_slice(&self.body) } else { self.body });

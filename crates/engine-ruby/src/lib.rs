@@ -16,7 +16,9 @@ pub mod frames;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod held;
 mod job;
+pub mod native;
 mod orders;
 mod pace;
 mod pool;

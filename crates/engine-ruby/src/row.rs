@@ -8,6 +8,7 @@ use engine::{Fault, Sink};
 use http::HeaderMap;
 
 use crate::frames::WireError;
+use crate::held::Held;
 use crate::job::Job;
 
 /// In the order in which they were sent: the first one runs.
@@ -22,7 +23,9 @@ pub struct Running {
     pub job: Option<Box<Job>>,
     /// Since when it runs, or waits behind the one that does.
     pub since: Instant,
-    /// Where its body goes, once its answer has begun.
+    /// Its answer, of which nothing has gone out yet.
+    pub held: Option<Held>,
+    /// Where its body goes, once its answer has gone out.
     pub sink: Option<Sink>,
     /// Its deadline has passed, and its client has been answered.
     pub is_expired: bool,
@@ -40,11 +43,43 @@ pub enum Step {
     Chunk(Sink, Bytes),
 }
 
+impl Running {
+    /// Lets go of the answer: its body will come in pieces.
+    pub fn release(&mut self) {
+        let (Some(held), Some(job)) = (self.held.take(), &mut self.job) else { return };
+        let (response, sink) = held.stream();
+        job.answer(Ok(response));
+        self.sink = Some(sink);
+    }
+
+    /// A piece of the body.
+    pub fn chunk(&mut self, piece: Bytes) -> Step {
+        if let Some(held) = &mut self.held {
+            if held.has_room(&piece) {
+                held.push(piece);
+                return Step::Nothing;
+            }
+            self.release();
+        }
+        self.sink.take().map_or(Step::Nothing, |sink| Step::Chunk(sink, piece))
+    }
+
+    /// The end of the body.
+    pub fn end(&mut self) {
+        if let (Some(held), Some(job)) = (self.held.take(), &mut self.job) {
+            job.answer(Ok(held.whole()));
+        }
+        if let Some(sink) = self.sink.take() {
+            sink.finish();
+        }
+    }
+}
+
 impl Row {
     /// One more.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
         let job = Some(job);
-        self.0.push_back(Running { seq, job, since, sink: None, is_expired: false, is_stuck: false });
+        self.0.push_back(Running { seq, job, since, held: None, sink: None, is_expired: false, is_stuck: false });
     }
 
     /// The one that runs, for a frame of this name.

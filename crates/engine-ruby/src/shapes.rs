@@ -104,6 +104,7 @@ impl Shapes {
         next
     }
 
+    /// A list, so with a NUL after the last string too.
     fn spell_out(&mut self, request: &Request) {
         let values = &mut self.values;
         values.clear();
@@ -114,7 +115,6 @@ impl Shapes {
             }
             put_value(values, value);
         });
-        values.pop();
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use crate::answer;
 use crate::control::Control;
 use crate::frames::{Frame, Reader, WireError, kind};
+use crate::held::Held;
 use crate::job::Job;
 use crate::row::{Row, Step};
 use crate::shapes::Shapes;
@@ -175,14 +176,9 @@ impl Slot {
         let mut state = self.lock();
         match frame.kind {
             kind::ANSWER => self.answer(&mut state, frame),
-            kind::CHUNK => Ok(match state.row.first("CHUNK")?.sink.take() {
-                Some(sink) => Step::Chunk(sink, frame.payload),
-                None => Step::Nothing,
-            }),
+            kind::CHUNK => Ok(state.row.first("CHUNK")?.chunk(frame.payload)),
             kind::END => {
-                if let Some(sink) = state.row.first("END")?.sink.take() {
-                    sink.finish();
-                }
+                state.row.first("END")?.end();
                 Ok(state.row.done())
             }
             kind::FAULT => {
@@ -217,8 +213,10 @@ impl Slot {
         let seq = answer.seq;
         match answer.response() {
             Ok(made) => {
-                running.sink = made.sink;
-                job.answer(Ok(Response { head: made.head, body: made.body }));
+                match made.first {
+                    Some(first) => running.held = Some(Held::new(made.head, first)),
+                    None => job.answer(Ok(Response { head: made.head, body: made.body })),
+                }
                 if let Some(duplex) = made.duplex {
                     state.upgrades.truncate(UPGRADES_MAX);
                     state.upgrades.push_front((seq, duplex));
@@ -272,6 +270,9 @@ impl Slot {
         let ahead = state.row.0.iter().skip(1).filter(|running| running.job.is_some()).count();
         let Some(running) = state.row.0.front_mut() else { return Look::default() };
         let mut look = Look { age: now.saturating_duration_since(running.since), ahead, ..Look::default() };
+        if running.held.as_ref().is_some_and(|held| held.is_due(now)) {
+            running.release();
+        }
         let Some(job) = &mut running.job else { return look };
         if job.is_answered() && !running.is_expired {
             return look;

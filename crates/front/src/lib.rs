@@ -7,6 +7,7 @@ mod alarm;
 mod chunks;
 mod connection;
 mod drain;
+mod fault_log;
 mod forwarded;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

@@ -15,6 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::task::JoinHandle;
 
 use crate::access_log::Record;
+use crate::fault_log;
 use crate::link::Link;
 use crate::spool::Spool;
 
@@ -104,6 +105,7 @@ impl Body for Out {
             return Poll::Ready(match next {
                 None => this.finish(),
                 Some(Err(fault)) => {
+                    fault_log::write(&fault, this.record.as_ref().map_or("-", |record| record.id.as_str()));
                     let error = this.fault(&fault);
                     Some(Err(error))
                 }

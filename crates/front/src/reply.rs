@@ -8,6 +8,7 @@ use engine::{Body, Fault, Response, Source};
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use crate::fault_log;
 use crate::intake::IntakeError;
 use crate::link::Handover;
 use crate::out::{FileReader, Kind, Out};
@@ -39,27 +40,9 @@ fn status(fault: &Fault) -> (StatusCode, bool) {
     }
 }
 
-/// Says in the log what the client is not told.
-fn log(fault: &Fault, id: &str) {
-    match fault {
-        Fault::App(error) => {
-            let backtrace = error.backtrace.join("\n  ");
-            tracing::error!(target: "app", "request {id}: {fault}\n  {backtrace}");
-        }
-        Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => {
-            tracing::error!(target: "app", "request {id}: {fault}");
-        }
-        Fault::WorkerDied(_) | Fault::Broken(_) => tracing::error!(target: "engine", "request {id}: {fault}"),
-        // One line for each would make an overload worse; the access log has them.
-        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping | Fault::ClientGone => {
-            tracing::debug!(target: "front", "request {id}: {fault}");
-        }
-    }
-}
-
 /// The answer for a request that failed.
 pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
-    log(fault, visit.id());
+    fault_log::write(fault, visit.id());
     let (status, is_worth_retrying) = status(fault);
     let settings = visit.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);

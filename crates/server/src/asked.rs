@@ -42,6 +42,8 @@ pub enum Command {
     Version,
     /// `options --markdown`: print docs/options.md.
     OptionsPage,
+    /// `native`: build the native worker for a Ruby.
+    Native,
 }
 
 /// Everything that was asked.
@@ -84,7 +86,7 @@ impl fmt::Display for Problem {
 }
 
 /// Reads the arguments after the program's name, and the environment.
-pub fn read(arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Asked {
+pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Asked {
     let mut asked = Asked::default();
     if arguments.first().is_some_and(|first| first == "options") {
         asked.command = Command::OptionsPage;
@@ -93,8 +95,15 @@ pub fn read(arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> A
         }
         return asked;
     }
+    if arguments.first().is_some_and(|first| first == "native") {
+        asked.command = Command::Native;
+        arguments.remove(0);
+    }
     asked.read_flags(lexopt::Parser::from_args(arguments));
     asked.read_variables(environment);
+    if let Some(rackup) = asked.rackup.take_if(|_| asked.command == Command::Native) {
+        asked.refuse(format!("{}: say `foolsgold native`, perhaps with --ruby PATH", rackup.display()));
+    }
     asked
 }
 
@@ -303,6 +312,8 @@ mod tests {
         assert_eq!(ask(&["-h"], &[]).command, Command::Help);
         assert_eq!(ask(&["--version"], &[]).command, Command::Version);
         assert_eq!(ask(&["options", "--markdown"], &[]).command, Command::OptionsPage);
+        assert_eq!(ask(&["native", "--ruby", "ruby3.1"], &[]).command, Command::Native);
+        assert_eq!(problems(&["native", "a.ru"]), ["a.ru: say `foolsgold native`, perhaps with --ruby PATH"]);
         assert_eq!(ask(&["./options"], &[]).command, Command::Serve);
     }
 

@@ -1,6 +1,5 @@
 //! The engines, and the one that runs. The only place that names them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,12 +7,12 @@ use engine::Engine;
 use engine_mruby::MrubyEngine;
 use engine_ruby::RubyEngine;
 use tokio::runtime::Handle;
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::boot::App;
 use crate::choice::EngineKind;
-use crate::rackup;
 use crate::settings::{RubyWorker, Settings};
+use crate::{native, rackup};
 
 /// The engine that runs the application.
 pub enum Running {
@@ -83,13 +82,14 @@ fn start_mruby(app: &App, settings: &Settings) -> Result<Arc<MrubyEngine>, Strin
 
 fn start_ruby(app: &App, settings: &Settings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
+    let native = native::choose(ruby.worker, &ruby.program)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
             rackup: app.rackup.clone(),
             gemfile: app.gemfile.clone(),
             hooks: rackup::hooks(&app.rackup, ruby.hooks.as_deref())?,
-            native: native(ruby.worker)?,
+            native,
             environment: settings.environment.clone(),
             tag: settings.tag.clone().unwrap_or_else(|| rackup::tag(&app.rackup)),
             workers: ruby.workers,
@@ -100,15 +100,16 @@ fn start_ruby(app: &App, settings: &Settings, lanes: Vec<Handle>) -> Result<Arc<
         },
         lanes,
     );
-    engine.map_err(|error| error.to_string())
-}
-
-/// The accelerator of the workers, if it is wanted and there.
-fn native(wanted: RubyWorker) -> Result<Option<PathBuf>, String> {
-    match wanted {
-        RubyWorker::Auto | RubyWorker::Plain => Ok(None),
-        RubyWorker::Native => Err("there is no native worker for this Ruby: say --ruby-worker plain".to_owned()),
+    let engine = engine.map_err(|error| error.to_string())?;
+    let is_native = engine.fact("native") == Some("yes");
+    if ruby.worker == RubyWorker::Native && !is_native {
+        engine.stop(Duration::ZERO);
+        return Err("the native worker was built, and Ruby cannot load it; its log says why".to_owned());
     }
+    if let Some(advice) = native::advice(ruby.worker, is_native, engine.fact("ruby").unwrap_or("")) {
+        info!(target: "server", "{advice}");
+    }
+    Ok(engine)
 }
 
 /// `1 worker`, `2 workers`.

@@ -34,6 +34,7 @@ pub fn help() -> String {
     out.push_str("\nOthers:\n");
     let _ = writeln!(out, "{:INDENT$}this text", "  -h, --help");
     let _ = writeln!(out, "{:INDENT$}the versions of the program and of its engine", "  -V, --version");
+    let _ = writeln!(out, "{:INDENT$}build the native worker for this Ruby", "      native [--ruby PATH]");
     let _ = writeln!(out, "{:INDENT$}these options as a page of Markdown", "      options --markdown");
     out.push('\n');
     out.push_str(FORMS);

@@ -9,6 +9,7 @@ mod help;
 mod log;
 mod logfilter;
 mod misfits;
+mod native;
 mod near;
 mod openfiles;
 mod options;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Help => show(&help::help()),
         Command::Version => show(&format!("{}\n", boot::versions())),
         Command::OptionsPage => show(&help::markdown()),
+        Command::Native => build_native(asked),
         Command::Serve => serve(asked, &environment),
     }
 }
@@ -74,6 +76,20 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
     let outcome = boot::serve(boot::App { engine, rackup, gemfile }, &settings);
     log.finish();
     outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
+}
+
+fn build_native(asked: Asked) -> ExitCode {
+    let ruby = match settings::settle(asked, 1) {
+        Ok(settings) => settings.ruby.program,
+        Err(problems) => return refuse(&problems),
+    };
+    match native::build(&ruby) {
+        Ok(path) => show(&format!("{}\n", path.display())),
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "foolsgold: the native worker cannot be built: {why}");
+            ExitCode::from(CANNOT_START)
+        }
+    }
 }
 
 // Writing fails when the reader has gone; then there is nobody to tell, and the exit code says the rest.

@@ -55,6 +55,7 @@ CASES = {
   "/304" => ->(_) { [304, { "etag" => '"x"' }, []] },
   "/head" => ->(env) { [200, plain("content-length" => "4"), env["REQUEST_METHOD"] == "HEAD" ? [] : ["gold"]] },
   "/cookies" => ->(_) { [200, plain("set-cookie" => RACK3 ? %w[a=1 b=2 c=3] : "a=1\nb=2\nc=3"), []] },
+  "/rack" => ->(_) { text(Rack.release.to_i) },
   "/one-cookie" => ->(_) { [200, plain("set-cookie" => RACK3 ? ["a=1"] : "a=1"), []] },
   "/called" => ->(_) { [200, plain, lambda { |s| s.write("st"); s << "re" << "am"; s.flush; s.close }] },
   "/called-open" => ->(_) { [200, plain, ->(s) { s.write("open") }] },
@@ -85,7 +86,14 @@ CASES = {
   end,
   "/raise" => ->(_) { raise ArgumentError, "raised on purpose" },
   "/exit" => ->(_) { exit },
-  "/raise-late" => ->(_) { [200, plain, Body.new("late") { |out| out.call("part"); raise "late on purpose" }] },
+  "/raise-late" => lambda do |_|
+    body = Body.new("late") do |out|
+      out.call("part")
+      wait_for("go1")
+      raise "late on purpose"
+    end
+    [200, plain, body]
+  end,
   "/none" => ->(_) {},
   "/nil-body" => ->(_) { [200, plain, nil] },
   "/bad-part" => ->(_) { [200, plain, [1]] },

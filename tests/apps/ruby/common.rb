@@ -9,7 +9,7 @@ require "rack/lint"
 RACK3 = Rack.release.to_i >= 3
 
 # The Lint of the Rack that is installed. Paths below /raw go past it: Rack 2's hides `to_path` and refuses bodies that
-# are called.
+# are called. It knows nothing of `OPTIONS *` either.
 class Linted
   def initialize(app)
     @app = app
@@ -17,7 +17,8 @@ class Linted
   end
 
   def call(env)
-    (env["PATH_INFO"].start_with?("/raw/") ? @app : @lint).call(env)
+    path = env["PATH_INFO"]
+    (path.start_with?("/raw/") || (path == "*" && !RACK3) ? @app : @lint).call(env)
   rescue Rack::Lint::LintError => error
     note("lint: #{error.message}")
     raise

@@ -39,7 +39,7 @@ run paths(
   end,
   "/partial-echo" => lambda do |_|
     hijack = lambda do |io|
-      io.write(io.gets.upcase)
+      io.write(io.read(6).upcase)
       io.close
     end
     headers = { "content-type" => "text/plain", "rack.hijack" => hijack }

@@ -23,8 +23,9 @@ run paths(
     text(pairs.join)
   end,
   "/encodings" => lambda do |env|
-    odd = env.select { |key, value| value.is_a?(String) && key.start_with?("HTTP_") && value.encoding != Encoding::BINARY }
-    text([odd.keys, env["rack.input"].read.encoding].inspect)
+    headers = env.select { |key, _| key.start_with?("HTTP_") }
+    odd = headers.reject { |_, value| value.encoding == Encoding::BINARY }
+    text([odd.keys, env["rack.input"].read.encoding == Encoding::BINARY].inspect)
   end,
   "/read" => ->(env) { input(env) { |io| text(Digest::SHA256.hexdigest(io.read)) } },
   "/length" => ->(env) { input(env) { |io| text(io.read.bytesize) } },

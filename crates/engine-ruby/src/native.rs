@@ -1,0 +1,47 @@
+//! The native worker: its sources are part of this binary, and the user's Ruby builds it, or says where it is.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Each file with its text.
+const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/native.rs"));
+
+/// By which build.rb says that there is none.
+const NONE_THERE: i32 = 2;
+
+/// The one in this folder that fits this Ruby, if there is one. Takes as long as a Ruby needs to start.
+pub fn find(ruby: &Path, cache: &Path) -> Result<Option<PathBuf>, String> {
+    let output = run(ruby, &["--find"], cache)?;
+    if output.status.code() == Some(NONE_THERE) { Ok(None) } else { printed(&output).map(Some) }
+}
+
+/// Builds it into this folder, unless it is there already; says where it is.
+pub fn build(ruby: &Path, cache: &Path) -> Result<PathBuf, String> {
+    printed(&run(ruby, &[], cache)?)
+}
+
+fn run(ruby: &Path, arguments: &[&str], cache: &Path) -> Result<Output, String> {
+    let folder = sources().map_err(|error| format!("the sources of the native worker cannot be written: {error}"))?;
+    // RubyGems and what Bundler puts into RUBYOPT are not needed, and take longer than all the rest.
+    let mut command = Command::new(ruby);
+    command.arg("--disable-gems").arg(folder.path().join("build.rb")).args(arguments).arg(cache);
+    let output = command.env_remove("RUBYOPT").stdin(Stdio::null()).output();
+    output.map_err(|error| format!("{} cannot be started: {error}", ruby.display()))
+}
+
+fn sources() -> io::Result<tempfile::TempDir> {
+    let folder = tempfile::Builder::new().prefix("foolsgold-native-").tempdir()?;
+    SOURCES.iter().try_for_each(|(name, text)| fs::write(folder.path().join(name), text))?;
+    Ok(folder)
+}
+
+/// The path, which is the last line.
+fn printed(output: &Output) -> Result<PathBuf, String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.lines().last() {
+        Some(path) if output.status.success() => Ok(path.into()),
+        _ => Err(String::from_utf8_lossy(&output.stderr).trim_end().to_owned()),
+    }
+}

@@ -1,0 +1,21 @@
+//! What the log says of a request that failed, before its answer or in the middle of it.
+
+use engine::Fault;
+
+/// Says in the log what the client is not told.
+pub(crate) fn write(fault: &Fault, id: &str) {
+    match fault {
+        Fault::App(error) => {
+            let backtrace = error.backtrace.join("\n  ");
+            tracing::error!(target: "app", "request {id}: {fault}\n  {backtrace}");
+        }
+        Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => {
+            tracing::error!(target: "app", "request {id}: {fault}");
+        }
+        Fault::WorkerDied(_) | Fault::Broken(_) => tracing::error!(target: "engine", "request {id}: {fault}"),
+        // One line for each would make an overload worse; the access log has them.
+        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping | Fault::ClientGone => {
+            tracing::debug!(target: "front", "request {id}: {fault}");
+        }
+    }
+}

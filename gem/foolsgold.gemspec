@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+# The gem: handlers for rackup, Rails and Sinatra, the hooks API, and an executable that finds the program.
+
+# The version is the program's. In a gem that was built it stands in the specification; only here is it looked up.
+manifest = File.read(File.join(__dir__, "..", "Cargo.toml"))
+version = manifest[/^\[workspace\.package\][^\[]*?^version = "([^"]+)"/m, 1]
+
+Gem::Specification.new do |spec|
+  spec.name = "foolsgold"
+  spec.version = version
+  spec.authors = ["The FoolsGold developers"]
+  spec.summary = "FoolsGold for rackup, Rails and Sinatra"
+  spec.description = "Starts FoolsGold, an application server for Rack, from rackup, from rails server and from " \
+    "Sinatra's own run!, and lets applications say what must happen around forks."
+  spec.licenses = ["MIT", "Apache-2.0"]
+  spec.required_ruby_version = ">= 2.7"
+  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "exe/*", "libexec/*", "README.md"] }
+  spec.bindir = "exe"
+  spec.executables = ["foolsgold"]
+  spec.require_paths = ["lib"]
+end

@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+# What rackup, Rails and Sinatra call their options, as arguments of the program.
+
+require "rbconfig"
+
+module FoolsGold
+  class Flags
+    def initialize(app, options)
+      @app = app
+      @options = options
+    end
+
+    def to_a
+      ruby + address + environment + size + log
+    end
+
+    private
+
+    # The Ruby that runs this is the one that the application wants; unless somebody said another.
+    def ruby
+      flags = []
+      flags += ["--engine", "ruby"] unless said?("FOOLS_GOLD_ENGINE")
+      flags += ["--ruby", RbConfig.ruby] unless said?("FOOLS_GOLD_RUBY") || said?("FOOLS_GOLD_ENGINE")
+      flags
+    end
+
+    def address
+      host, port = @options.values_at(:Host, :Port).map(&:to_s)
+      return [] if address_is_default? && said?("FOOLS_GOLD_BIND")
+      return ["--bind", host] if host.include?("://")
+      return ["--bind", "unix://#{File.expand_path(host)}"] if host.start_with?("/", ".")
+
+      flag("--host", host) + flag("--port", port)
+    end
+
+    # Rails tells which options the user gave; rackup does not.
+    def address_is_default?
+      supplied = @options[:user_supplied_options]
+      supplied && (supplied & %i[Host Port]).empty?
+    end
+
+    # The application has been loaded here, in an environment that others than rackup may have chosen.
+    def environment
+      name = ::Rails.env if defined?(::Rails) && ::Rails.respond_to?(:env)
+      name ||= @app.environment if @app.respond_to?(:environment)
+      name ||= ENV["APP_ENV"] if said?("APP_ENV")
+      flag("--environment", name || @options[:environment])
+    end
+
+    def size
+      flag("--threads", option(:Threads)) + flag("--workers", option(:Workers))
+    end
+
+    def log
+      return ["--log", "warn", "--access-log", "off"] if on?(:Silent)
+      return ["--access-log", "off"] if on?(:quiet)
+
+      on?(:Verbose) ? ["--log", "debug"] : []
+    end
+
+    def option(name)
+      @options[name] || @options[name.to_s.downcase.to_sym]
+    end
+
+    def flag(name, value)
+      value = value.to_s.strip
+      value.empty? ? [] : [name, value]
+    end
+
+    def on?(name)
+      value = @options[name]
+      value && !%w[false no 0].include?(value.to_s)
+    end
+
+    def said?(name)
+      !ENV[name].to_s.empty?
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+# What rackup, Rails and Sinatra call a handler: it starts the server with the file that the application came from.
+
+require_relative "binary"
+require_relative "flags"
+require_relative "program"
+require_relative "rackfile"
+require_relative "script"
+
+module FoolsGold
+  # The same for Rack 2 and Rack 3, which look for it in different places.
+  module Handler
+    # Serves until the server ends, and then ends as it did.
+    def run(app, **options)
+      Script.take(app)
+      status = Rackfile.new(app, options).use do |files|
+        command = [Binary.path, *Flags.new(app, options).to_a, *files]
+        program = Program.new(Handler.environment(options), command)
+        yield program if block_given?
+        program.run
+      end
+      exit(status.exitstatus || (128 + status.termsig)) unless status.success?
+    rescue Unable => error
+      abort "foolsgold: #{error.message}"
+    end
+
+    def valid_options
+      {
+        "Host=HOST" => "Address to listen on, or a path for a Unix socket (default: localhost)",
+        "Port=PORT" => "Port to listen on (default: 9292)",
+        "Threads=N" => "Threads of each worker; of MIN:MAX, MAX counts (default: 5)",
+        "Workers=N" => "Worker processes (default: auto, one per core)",
+        "Silent" => "Write warnings and errors only",
+        "Verbose" => "Write debugging lines, too"
+      }
+    end
+
+    # rackup's -I and -r have to reach the process that loads the application.
+    def self.environment(options)
+      folders = Array(options[:include]).map { |folder| File.expand_path(folder) }
+      libraries = Array(options[:require]).map { |name| File.file?(name) ? File.expand_path(name) : name }
+      changed = { Binary::VARIABLE => nil }
+      changed["RUBYLIB"] = [*folders, *ENV["RUBYLIB"]].join(File::PATH_SEPARATOR) unless folders.empty?
+      changed["RUBYOPT"] = [*ENV["RUBYOPT"], *libraries.map { |name| "-r#{name}" }].join(" ") unless libraries.empty?
+      changed
+    end
+  end
+end

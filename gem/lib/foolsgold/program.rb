@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+# The server, as a child of this process.
+
+module FoolsGold
+  # Signals go on to it, and this process ends with it.
+  class Program
+    # What is sent for what comes. A terminal that closes means the end, too.
+    SIGNALS = { "INT" => "INT", "TERM" => "TERM", "HUP" => "TERM" }.freeze
+
+    def initialize(environment, command)
+      @environment = environment
+      @command = command
+    end
+
+    # Runs it to its end; gives its status.
+    def run
+      handlers = take_signals
+      # A group of its own: the terminal's interrupt would otherwise come twice, and the second means "at once".
+      @pid = Process.spawn(@environment, *@command, pgroup: true, in: File::NULL)
+      signal(@asked) if @asked
+      _, status = Process.wait2(@pid)
+      @pid = nil
+      status
+    ensure
+      finish
+      handlers&.each { |name, handler| trap(name, handler || "DEFAULT") }
+    end
+
+    # Asks it to end, when it has finished what runs. Sinatra calls it.
+    def stop
+      signal("TERM")
+    end
+
+    private
+
+    def take_signals
+      SIGNALS.map do |name, sent|
+        handler = trap(name) { signal(sent) }
+        # `nohup` is a wish, too.
+        trap(name, handler) if handler == "IGNORE"
+        [name, handler]
+      end
+    end
+
+    # In a signal handler, too. One that comes before there is a process waits for it.
+    def signal(name)
+      @asked = name
+      Process.kill(name, @pid) if @pid
+    rescue Errno::ESRCH
+      nil
+    end
+
+    # This thread was ended by something else than the end of the server.
+    def finish
+      return unless @pid
+
+      stop
+      Process.wait(@pid)
+    rescue SystemCallError
+      nil
+    end
+  end
+end

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+# Which config.ru the server is to load, or one that is made for it; and the hooks file that Rails's log needs.
+
+require "fileutils"
+require "tmpdir"
+require_relative "unable"
+
+module FoolsGold
+  # The server loads the application itself, in processes of its own, so it needs a file and not an object.
+  class Rackfile
+    LIB = File.expand_path("..", __dir__)
+
+    def initialize(app, options, script = $PROGRAM_NAME)
+      @app = app
+      @options = options
+      @script = File.expand_path(script)
+    end
+
+    # Gives arguments for the program to a block, and takes away afterwards what was made for them.
+    def use
+      folder = Dir.mktmpdir("foolsgold-")
+      yield application(folder) + console(folder)
+    ensure
+      FileUtils.remove_entry(folder) if folder
+    end
+
+    private
+
+    def application(folder)
+      text = made
+      return [named] unless text
+
+      ["--tag", File.basename(@script, ".rb"), write(folder, "config.ru", text)]
+    end
+
+    # `rails server` shows Rails's log on the console, in development. Rails has set that up in this process, where no
+    # request will run.
+    def console(folder)
+      return [] unless @options[:log_stdout]
+
+      hooks = ENV.fetch("FOOLS_GOLD_HOOKS", "")
+      hooks = File.join(File.dirname(named || "."), "config", "foolsgold.rb") if hooks.empty?
+      ["--hooks", write(folder, "hooks.rb", <<~RUBY)]
+        # Made by FoolsGold, for the log of `rails server`; the hooks of the application follow.
+        on_worker_boot do
+          require #{File.join(LIB, "foolsgold", "railslog.rb").dump}
+          FoolsGold::RailsLog.to_console
+        end
+        hooks = #{File.expand_path(hooks).dump}
+        instance_eval(File.read(hooks), hooks, 1) if File.file?(hooks)
+      RUBY
+    end
+
+    def write(folder, name, text)
+      File.join(folder, name).tap { |path| File.write(path, text) }
+    end
+
+    # The text of a file that has to be made, or nil.
+    def made
+      # `rackup --builder`: a file is never looked at.
+      return @options[:builder] if @options[:builder]
+      return if named && !object?
+      return from_script if File.file?(@script)
+
+      raise Unable, "there is no file that the server could load the application from: write a config.ru"
+    end
+
+    def named
+      path = File.expand_path(@options[:config] || "config.ru")
+      path if File.file?(path)
+    end
+
+    # An application that no file was named for: `ruby app.rb` with Sinatra, or a script that starts a server itself.
+    def object?
+      @options[:app] || (@options[:config].nil? && @app.respond_to?(:app_file))
+    end
+
+    def from_script
+      name = @app.name if @app.is_a?(Module)
+      <<~RUBY
+        # Made by FoolsGold, to load an application from the script that starts it.
+        $LOAD_PATH.unshift(#{LIB.dump})
+        require "foolsgold/script"
+        run FoolsGold::Script.new(#{@script.dump}, #{ARGV.inspect}, #{name.inspect}).application
+      RUBY
+    end
+  end
+end

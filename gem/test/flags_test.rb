@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+# Options of rackup, Rails and Sinatra, as arguments of the program.
+
+require "foolsgold/flags"
+
+class FlagsTest < Minitest::Test
+  RUBY = ["--engine", "ruby", "--ruby", RbConfig.ruby].freeze
+
+  def flags(options, variables = {}, app = nil)
+    names = %w[FOOLS_GOLD_ENGINE FOOLS_GOLD_RUBY FOOLS_GOLD_BIND APP_ENV]
+    kept = names.map { |name| [name, ENV[name]] }.to_h
+    names.each { |name| ENV[name] = variables[name] }
+    FoolsGold::Flags.new(app, options).to_a
+  ensure
+    kept.each { |name, value| ENV[name] = value }
+  end
+
+  def test_what_rackup_says
+    options = { environment: "production", Port: "9292", Host: "localhost", AccessLog: [], config: "/a/config.ru" }
+    wanted = RUBY + %w[--host localhost --port 9292 --environment production]
+    assert_equal wanted, flags(options)
+  end
+
+  def test_sizes_as_other_servers_write_them
+    assert_equal RUBY + %w[--threads 0:5 --workers 2], flags({ Threads: " 0:5", workers: 2 })
+  end
+
+  def test_sockets_and_whole_addresses
+    assert_equal RUBY + ["--bind", "unix:///run/a.sock"], flags({ Host: "/run/a.sock", Port: 9292 })
+    assert_equal RUBY + ["--bind", "tcp://[::1]:80"], flags({ Host: "tcp://[::1]:80", Port: 9292 })
+  end
+
+  def test_a_default_address_gives_way_to_the_variable
+    variables = { "FOOLS_GOLD_BIND" => "tcp://127.0.0.1:1" }
+    options = { Host: "localhost", Port: 3000, user_supplied_options: [:environment] }
+    assert_equal RUBY, flags(options, variables)
+    wanted = RUBY + %w[--host localhost --port 3000]
+    assert_equal wanted, flags(options.merge(user_supplied_options: [:Port]), variables)
+  end
+
+  def test_another_engine_or_ruby
+    assert_equal %w[--engine ruby], flags({}, { "FOOLS_GOLD_RUBY" => "jruby" })
+    assert_empty flags({}, { "FOOLS_GOLD_ENGINE" => "mruby" })
+  end
+
+  def test_the_environment_that_the_application_has_chosen
+    app = Struct.new(:environment).new(:staging)
+    assert_equal RUBY + %w[--environment staging], flags({ environment: "development" }, {}, app)
+    variables = { "APP_ENV" => "test" }
+    assert_equal RUBY + %w[--environment test], flags({ environment: "development" }, variables)
+  end
+
+  def test_how_much_is_logged
+    assert_equal RUBY + %w[--log warn --access-log off], flags({ Silent: true })
+    assert_equal RUBY + %w[--access-log off], flags({ quiet: true })
+    assert_equal RUBY + %w[--log debug], flags({ Verbose: "true", Silent: "false" })
+  end
+end

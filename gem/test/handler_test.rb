@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+# The server, started as users start it: by rackup, by Rails, by Sinatra, by a script.
+
+require_relative "command"
+
+class HandlerTest < Minitest::Test
+  include StartsServer
+
+  APPS = File.expand_path("../../apps", __dir__)
+  APP = 'run lambda { |_| [200, { "content-type" => "text/plain" }, ["gold in #{ENV["RACK_ENV"]}"]] }'
+
+  def rackup(*arguments)
+    [RUBY, "-S", "rackup", "-o", "127.0.0.1", "-p", @port.to_s, *arguments]
+  end
+
+  def test_rackup
+    write("config.ru", APP)
+    assert_equal "gold in development", serve(*rackup("-s", "foolsgold"))
+    assert_match(/\b5 threads/, log)
+  end
+
+  def test_rackup_with_the_other_name_and_options
+    write("config.ru", APP)
+    assert_equal "gold in staging", serve(*rackup("-s", "FoolsGold", "-E", "staging", "-O", "Threads=3", "-q"))
+    assert_match(/\b3 threads/, log)
+  end
+
+  def test_rackup_with_a_line_of_ruby
+    assert_equal "gold in development", serve(*rackup("-s", "foolsgold", "-b", APP))
+  end
+
+  def test_rackup_with_folders_and_libraries
+    write("nugget.rb", "NUGGET = 'found'")
+    write("config.ru", "nugget = NUGGET\nrun lambda { |_| [200, {}, [nugget]] }")
+    assert_equal "found", serve(*rackup("-s", "foolsgold", "-I", ".", "-r", "nugget"))
+  end
+
+  def test_sinatra
+    write("app.rb", "require 'sinatra'\nset :server, :foolsgold\nget('/') { \"\#{settings.environment} \#{$0}\" }\n")
+    body = serve(RUBY, "app.rb", "-o", "127.0.0.1", "-p", @port.to_s, "-e", "production")
+    assert_match(/\Aproduction .*mold.rb\z/, body)
+    assert_includes log, "with backup from FoolsGold"
+  end
+
+  def test_sinatra_in_a_class
+    write("app.rb", <<~RUBY)
+      require "sinatra/base"
+      class App < Sinatra::Base
+        set :server, "foolsgold"
+        get("/") { "a class" }
+        run!(bind: "127.0.0.1", port: #{@port}) if app_file == $0
+      end
+    RUBY
+    assert_equal "a class", serve(RUBY, "app.rb")
+  end
+
+  def test_a_script_that_starts_a_server_itself
+    write("app.rb", <<~RUBY)
+      require "rack"
+      app = lambda { |_| [200, { "content-type" => "text/plain" }, ["a script"]] }
+      begin
+        require "rackup"
+      rescue LoadError
+        Rackup = Rack
+      end
+      Rackup::Server.start(app: app, server: "foolsgold", Host: "127.0.0.1", Port: #{@port})
+    RUBY
+    assert_equal "a script", serve(RUBY, "app.rb")
+  end
+
+  def test_rails
+    FileUtils.cp_r(File.join(APPS, "rails-small"), @folder)
+    app = File.join(@folder, "rails-small")
+    command = [RUBY, "bin/rails", "server", "-u", "foolsgold", "-b", "127.0.0.1", "-p", @port.to_s, "-P", "rails.pid"]
+    assert_includes serve(*command, path: "/?name=gem", folder: app), "Hello, gem!"
+    assert_includes log, "=> Booting FoolsGold"
+    assert_includes log, "Started GET \"/?name=gem\"", "the log of Rails is not on the console"
+    refute File.exist?(File.join(app, "rails.pid"))
+  end
+
+  def test_without_a_file_it_says_what_to_write
+    code = "require 'rack'; #{HANDLER}.run(->(_) {}, Port: #{@port})"
+    said, status = Open3.capture2e({ "RUBYLIB" => LIB }, RUBY, "-e", code, chdir: @folder)
+    assert_equal 1, status.exitstatus
+    assert_match(/\Afoolsgold: there is no file .*: write a config.ru\Z/, said)
+  end
+
+  def test_the_status_of_the_server_is_that_of_the_command
+    write("config.ru", APP)
+    said, status = Open3.capture2e({ "RUBYLIB" => LIB }, *rackup("-s", "foolsgold", "-O", "Port=x"), chdir: @folder)
+    assert_equal 2, status.exitstatus, said
+  end
+
+  # What loads the handler, for either Rack.
+  HANDLER = "(begin; require 'rackup/handler'; Rackup; rescue LoadError; require 'rack/handler'; Rack; end)" \
+            "::Handler.get('foolsgold')"
+end

@@ -1,0 +1,233 @@
+//! What a client gets of an application on the Ruby engine: bodies of every kind, headers, files, hints, and what is
+//! called after the answer.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use support::{Client, PATIENCE, Reply, Server, ruby, within};
+
+const APP: &str = include_str!("apps/ruby/answers.ru");
+const PAGE: &str = "a page of gold\n";
+
+fn serve(options: &[&str]) -> Server {
+    let page = PAGE.repeat(50_000);
+    ruby::serve_files(&[("config.ru", APP), ("page", &page)], &[], options)
+}
+
+fn ask(server: &Server, method: &str, path: &str) -> Client {
+    let mut client = server.client();
+    client.send(format!("{method} {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+    client
+}
+
+/// Path, status, body.
+const ANSWERS: &[(&str, u16, &str)] = &[
+    ("/array", 200, "ab"),
+    ("/empty", 200, ""),
+    ("/tea", 418, "tea"),
+    ("/each", 200, "xy"),
+    ("/each-length", 200, "xy"),
+    ("/enumerator", 200, "012"),
+    ("/lazy", 200, "12345"),
+    ("/utf8", 200, "\u{fc}ber"),
+    ("/204", 204, ""),
+    ("/304", 304, ""),
+    ("/head", 200, "gold"),
+    ("/raw/array", 200, "ab"),
+    ("/raw/called", 200, "stream"),
+    ("/raw/called-open", 200, "open"),
+    ("/raw/called-echo", 200, ""),
+];
+
+#[test]
+fn answers_arrive_as_the_application_meant_them() {
+    let server = serve(&["-w", "1", "-t", "2"]);
+    let mut client = server.client();
+    for round in 0..2 {
+        for (path, status, body) in ANSWERS {
+            let reply = ruby::expect(&server, client.get(path), *status);
+            assert_eq!(reply.text(), *body, "{path} in round {round}");
+            let bare = reply.header("content-length").is_none() && reply.header("transfer-encoding").is_none();
+            assert_eq!(bare, *status == 204 || *status == 304, "{path}: {:?}", reply.headers);
+        }
+    }
+    assert_eq!(client.get("/large").text(), "gold".repeat(1_000_000));
+    assert_eq!(client.get("/large-parts").text(), "gold".repeat(1_000_000));
+    assert_eq!(client.post("/raw/called-echo", "loud").text(), "LOUD", "the stream reads the body of the request");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn a_body_that_is_called_passes_the_lint_of_rack_3() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    if server.text("/rack") == "2" {
+        return;
+    }
+    assert_eq!(server.text("/called"), "stream");
+    assert_eq!(server.text("/called-open"), "open");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn head_has_the_head_and_no_body() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    for (path, length) in [("/head", Some("4")), ("/raw/array", Some("2")), ("/raw/file", Some("750000"))] {
+        let mut client = ask(&server, "HEAD", path);
+        let reply = client.head().unwrap();
+        assert_eq!((reply.status, reply.header("content-length")), (200, length), "{path}\n{}", server.log());
+        assert_eq!(client.get("/array").text(), "ab", "nothing is left over of {path}");
+    }
+    let mut client = ask(&server, "HEAD", "/raw/each");
+    assert_eq!(client.head().unwrap().status, 200);
+    assert_eq!(client.get("/array").text(), "ab");
+    ruby::wait_for_note(&server, "closed each");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn several_cookies_are_several_headers() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    assert_eq!(server.get("/cookies").all("set-cookie"), ["a=1", "b=2", "c=3"]);
+    assert_eq!(server.get("/one-cookie").all("set-cookie"), ["a=1"]);
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn headers_for_the_server_are_not_sent() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    let reply = server.get("/raw/server");
+    assert_eq!((reply.header("rack.secret"), reply.header("x-a")), (None, Some("2")), "{}", reply.text());
+}
+
+#[test]
+fn files_are_sent_by_their_path() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    for path in ["/file", "/raw/file", "/raw/file-bare"] {
+        let reply = ruby::expect(&server, server.get(path), 200);
+        assert_eq!(reply.header("content-length"), Some("750000"), "{path}");
+        assert!(reply.text() == PAGE.repeat(50_000), "{path}: {} bytes", reply.body.len());
+    }
+    // Rack 2's Lint hides the path, so the length is known to nobody.
+    assert_eq!(server.get("/file-bare").body.len(), 750_000);
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn early_hints_come_before_the_answer_is_made() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    let mut client = ask(&server, "GET", "/hints");
+    let hints = client.head().unwrap();
+    assert_eq!((hints.status, hints.header("link")), (103, Some("</a.css>; rel=preload")));
+    ruby::let_go(&server, "go1");
+    assert_eq!(client.reply().unwrap().text(), "hinted");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn events_arrive_as_they_are_made() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    let mut client = ask(&server, "GET", "/events");
+    let head = client.head().unwrap();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!(client.chunk().unwrap().unwrap(), b"one");
+    ruby::let_go(&server, "go1");
+    assert_eq!(client.chunk().unwrap().unwrap(), b"two");
+    ruby::let_go(&server, "go2");
+    assert_eq!(client.chunk().unwrap().unwrap(), b"three");
+    assert_eq!(client.chunk().unwrap(), None);
+    ruby::wait_for_note(&server, "closed events");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn callbacks_run_after_the_answer() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    // The answers are here although the callbacks wait for the file that is made below.
+    assert_eq!(server.text("/after"), "after");
+    ruby::let_go(&server, "go1");
+    ruby::wait_for_note(&server, "after_reply");
+    std::fs::remove_file(server.folder.join("go1")).unwrap();
+    assert_eq!(ruby::expect(&server, server.get("/finished"), 201).text(), "finished");
+    assert_eq!(ruby::notes(&server), ["after_reply"]);
+    ruby::let_go(&server, "go1");
+    ruby::wait_for_note(&server, "first 201 Hash nil");
+    assert_eq!(ruby::notes(&server)[1..], ["second true", "first 201 Hash nil"], "the last registered comes first");
+    assert_eq!(server.get("/finished-raise").status, 500);
+    ruby::wait_for_note(&server, "raised nil on purpose");
+    ruby::assert_clean(&server);
+}
+
+fn closed(server: &Server, name: &str) -> usize {
+    let line = format!("closed {name}");
+    ruby::notes(server).iter().filter(|note| **note == line).count()
+}
+
+#[test]
+fn a_body_is_closed_exactly_once() {
+    let server = serve(&["-w", "1", "-t", "1", "--spool-bytes", "1MiB"]);
+    for name in ["each", "each-length", "large-parts"] {
+        server.text(&format!("/{name}"));
+        server.text(&format!("/raw/{name}"));
+        assert!(within(PATIENCE, || closed(&server, name) >= 2), "{:?}", ruby::notes(&server));
+    }
+    let mut late = ask(&server, "GET", "/raise-late");
+    late.head().unwrap();
+    assert_eq!(late.chunk().unwrap().unwrap(), b"part");
+    ruby::let_go(&server, "go1");
+    let rest = late.chunk();
+    assert!(rest.is_err(), "an answer that broke off looks whole: {rest:?}\n{}", server.log());
+    assert!(server.logs("late on purpose"), "the log has the exception\n{}", server.log());
+    // Clients that go in the middle of an answer, which fills all buffers or trickles.
+    for (round, path) in ["/endless", "/raw/endless", "/endless"].iter().enumerate() {
+        let mut client = ask(&server, "GET", path);
+        assert_eq!(client.head().unwrap().status, 200);
+        drop(client);
+        assert!(within(PATIENCE, || closed(&server, "endless") == round + 1), "{path}\n{}", server.log());
+    }
+    let mut client = ask(&server, "GET", "/slow");
+    assert_eq!(client.head().unwrap().status, 200);
+    client.chunk().unwrap();
+    drop(client);
+    assert!(within(PATIENCE, || closed(&server, "slow") > 0), "{}", server.log());
+    // One more request on the same and only thread: whatever would close once too often has done so before it.
+    assert_eq!(server.text("/array"), "ab");
+    let counts = ["each", "each-length", "large-parts", "late", "endless", "slow"].map(|name| closed(&server, name));
+    assert_eq!(counts, [2, 2, 2, 1, 3, 1]);
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn what_is_not_an_answer_is_500_and_the_log_says_why() {
+    let server = serve(&["-w", "1", "-t", "1", "-e", "production"]);
+    let pid = ruby::workers(&server);
+    let bad = ["/raw/none", "/raw/nil-body", "/raw/bad-part", "/raw/symbol", "/none"];
+    for path in bad {
+        assert_eq!(server.get(path).status, 500, "{path}\n{}", server.log());
+    }
+    assert!(server.logs("the body must be made of Strings"), "{}", server.log());
+    for (path, words) in [("/raise", "raised on purpose"), ("/exit", "SystemExit")] {
+        let reply = ruby::expect(&server, server.get(path), 500);
+        assert!(!reply.text().contains(words), "production keeps it to itself: {}", reply.text());
+        assert!(server.logs(words), "{}", server.log());
+    }
+    assert!(server.log().contains("config.ru:"), "the log has the backtrace\n{}", server.log());
+    assert_eq!(server.text("/array"), "ab");
+    assert_eq!(ruby::workers(&server), pid, "it is still the same worker");
+}
+
+#[test]
+fn development_shows_the_exception() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    let reply: Reply = ruby::expect(&server, server.get("/raise"), 500);
+    for words in ["ArgumentError", "raised on purpose", "config.ru"] {
+        assert!(reply.text().contains(words), "{words} is not in {}", reply.text());
+    }
+}
+
+#[test]
+fn what_the_application_prints_is_in_the_output() {
+    let server = serve(&["-w", "1", "-t", "1"]);
+    assert_eq!(server.text("/print"), "printed");
+    assert!(server.logs("printed to stdout") && server.logs("said to rack.errors"), "{}", server.log());
+}

@@ -1,0 +1,124 @@
+//! The applications of apps/, each on the Ruby of this machine, with the checks that come with them. Nobody names the
+//! engine: the applications choose it by what they require.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use support::postgres::Postgres;
+use support::{Server, ruby, server};
+
+/// What is written where an application's library is missing.
+fn require(library: &str) {
+    let found = Command::new(ruby::program()).args(["-e", "require ARGV[0]", library]).output().unwrap();
+    let why = String::from_utf8_lossy(&found.stderr);
+    assert!(found.status.success(), "the Ruby of the tests has no {library}: bin/setup brings it\n{why}");
+}
+
+/// Serves an application of apps/, in production, with two workers.
+fn serve(app: &str, env: &[(&str, &str)]) -> Server {
+    let config = server::repository().join("apps").join(app).join("config.ru");
+    let (program, config) = (ruby::program(), config.to_str().unwrap().to_owned());
+    let mut options = vec!["-b", "tcp://127.0.0.1:0", "-w", "2", "-t", "5", "-e", "production"];
+    if program != "ruby" {
+        options.extend(["--ruby", &program]);
+    }
+    options.push(&config);
+    Server::spawn(server::folder(), env, &options)
+}
+
+/// Lets apps/check.rb ask all it knows, and returns its report.
+fn check(app: &str, server: &Server, options: &[&str]) -> String {
+    let script = server::repository().join("apps/check.rb");
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let output = Command::new(ruby::program()).arg(script).args([app, &url]).args(options).output().unwrap();
+    let report = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{report}\n{}", server.log());
+    let log = server.log();
+    assert!(log.contains("engine: ruby, because"), "{log}");
+    assert!(!log.contains("ERROR"), "{log}");
+    report
+}
+
+/// What the arena's /feed reads; ended with the test.
+struct Upstream(Child);
+
+impl Upstream {
+    fn start() -> (Upstream, String) {
+        let script = server::repository().join("apps/arena/upstream.rb");
+        let mut command = Command::new(ruby::program());
+        let mut child = command.arg(script).arg("0").stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("upstream: ").unwrap_or_else(|| panic!("{line:?} names no address"));
+        (Upstream(child), url.to_owned())
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Its half on Roda answers 501 where there is no Roda, which is not wrong.
+#[test]
+fn prime_sums() {
+    require("sinatra/base");
+    check("prime-sums", &serve("prime-sums", &[]), &["--clients", "8"]);
+}
+
+#[test]
+fn arena() {
+    require("sinatra/base");
+    let (_upstream, url) = Upstream::start();
+    check("arena", &serve("arena", &[("FEED_URL", &url)]), &["--clients", "8", "--strict"]);
+}
+
+#[test]
+fn rails_small() {
+    require("rails");
+    let env = [("RAILS_LOG_TO_STDOUT", "1"), ("RAILS_LOG_LEVEL", "warn")];
+    check("rails-small", &serve("rails-small", &env), &["--clients", "32", "--rounds", "3"]);
+}
+
+#[test]
+fn rails_with_posts_in_a_real_database_under_32_clients() {
+    require("rails");
+    require("pg");
+    let postgres = Postgres::start();
+    let url = postgres.url("rails_posts");
+    let env = [("DATABASE_URL", &*url), ("RAILS_LOG_TO_STDOUT", "1"), ("RAILS_LOG_LEVEL", "warn")];
+    let script = server::repository().join("apps/rails-posts/bin/prepare");
+    let prepare = Command::new(ruby::program()).arg(script).envs(env).env("RAILS_ENV", "production").output().unwrap();
+    assert!(prepare.status.success(), "{}", String::from_utf8_lossy(&prepare.stderr));
+    let server = serve("rails-posts", &env);
+    let report = check("rails-posts", &server, &["--clients", "32", "--rounds", "3"]);
+    assert!(report.contains("by 32 client(s)"), "{report}");
+}
+
+#[test]
+fn a_rails_pool_is_as_large_as_there_are_threads_unless_somebody_said_so() {
+    let app = "run lambda { |_| [200, { \"content-type\" => \"text/plain\" }, [ENV[\"RAILS_MAX_THREADS\"]]] }\n";
+    assert_eq!(ruby::serve(app, &["-w", "1", "-t", "3"]).text("/"), "3");
+    let env = [("RAILS_MAX_THREADS", "7")];
+    let server = ruby::serve_files(&[("config.ru", app)], &env, &["-w", "1", "-t", "3"]);
+    assert_eq!(server.text("/"), "7");
+}
+
+/// `rackup -s foolsgold`, `rails server -u foolsgold` and their like have tests of their own, in Ruby.
+#[test]
+fn the_gem_starts_the_program_from_where_ruby_people_start_servers() {
+    for library in ["rack", "sinatra/base", "rails", "minitest"] {
+        require(library);
+    }
+    let mut command = Command::new(ruby::program());
+    command.arg(server::repository().join("gem/test/all.rb"));
+    let output = command.env("FOOLS_GOLD_BINARY", env!("CARGO_BIN_EXE_foolsgold")).output().unwrap();
+    let report = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{report}");
+}

@@ -1,0 +1,187 @@
+//! Ruby processes that die: what is lost, what is not, and what takes their place.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::{Dice, PATIENCE, Server, ruby, within};
+
+const APP: &str = include_str!("apps/ruby/work.ru");
+const CLIENTS: usize = 8;
+
+fn kill(pid: u32) {
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+}
+
+/// Kills a worker now and then for so long; how many.
+fn kill_workers(server: &Server, time: Duration) -> usize {
+    let (end, mut dice, mut killed) = (Instant::now() + time, Dice::new(7), 0);
+    while Instant::now() < end {
+        let workers = ruby::workers(server);
+        if workers.len() == 2 {
+            kill(workers[dice.below(2)]);
+            killed += 1;
+        }
+        thread::park_timeout(Duration::from_millis(100));
+    }
+    killed
+}
+
+/// Statuses of all answers to this request, from several clients, while workers are killed.
+fn under_fire(server: &Server, request: &str) -> (usize, Vec<u16>) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (mut client, mut statuses) = (server.client(), Vec::new());
+                    while !is_over.load(Ordering::Relaxed) {
+                        client.send(request).unwrap();
+                        statuses.push(client.reply().unwrap().status);
+                    }
+                    statuses
+                })
+            })
+            .collect();
+        let killed = kill_workers(server, Duration::from_millis(2500));
+        is_over.store(true, Ordering::Relaxed);
+        (killed, clients.into_iter().flat_map(|client| client.join().unwrap()).collect())
+    })
+}
+
+#[test]
+fn get_requests_survive_the_death_of_their_worker() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
+    for path in ["/", "/short"] {
+        let (killed, statuses) = under_fire(&server, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        let bad: Vec<u16> = statuses.iter().copied().filter(|status| *status != 200).collect();
+        assert!(killed >= 5 && statuses.len() > 200, "{killed} killed, {} answers", statuses.len());
+        assert!(bad.is_empty(), "{bad:?} of {} after {killed} deaths\n{}", statuses.len(), server.log());
+    }
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+}
+
+#[test]
+fn post_requests_fail_only_in_the_worker_that_died() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
+    let (killed, statuses) = under_fire(&server, "POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx");
+    let lost = statuses.iter().filter(|status| **status == 502).count();
+    assert!(statuses.iter().all(|status| matches!(status, 200 | 502)), "{}", server.log());
+    // A worker has two threads, and POST is never handed ahead.
+    assert!(lost <= 2 * killed, "{lost} lost in {killed} deaths of {} requests", statuses.len());
+    assert_eq!(server.log().matches(" 502 ").count(), lost, "each is in the log");
+}
+
+#[test]
+fn a_post_is_answered_at_once_when_its_worker_dies_and_others_are_unharmed() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "1"]);
+    let mut post = server.client();
+    post.send("POST /wait?never HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
+    ruby::wait_for_note(&server, "runs never");
+    let free: u32 = server.text("/pid").parse().unwrap();
+    let mut get = server.client();
+    get.send("GET /wait?go HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    ruby::wait_for_note(&server, "runs go");
+    let busy = ruby::workers(&server).into_iter().find(|pid| *pid != free).unwrap();
+    let began = Instant::now();
+    kill(busy);
+    let reply = ruby::expect(&server, post.reply().unwrap(), 502);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?} {}", began.elapsed(), reply.text());
+    ruby::let_go(&server, "go");
+    assert_eq!(get.reply().unwrap().text(), "waited");
+    assert_eq!(ruby::notes(&server), ["runs never", "runs go"], "neither ran twice");
+    assert!(server.logs("worker_died"), "{}", server.log());
+}
+
+#[test]
+fn a_process_of_the_application_does_not_hide_the_death_of_its_worker() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "2"]);
+    let child: u32 = server.text("/fork").parse().unwrap();
+    let mut post = server.client();
+    post.send("POST /wait?never HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
+    ruby::wait_for_note(&server, "runs never");
+    let began = Instant::now();
+    kill(server.text("/pid").parse().unwrap());
+    ruby::expect(&server, post.reply().unwrap(), 502);
+    let took = began.elapsed();
+    let lived = ruby::is_alive(child);
+    kill(child);
+    assert!(lived && took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn a_get_that_had_begun_to_answer_is_not_run_again() {
+    let app = "require_relative \"common\"\nuse Linted\nrun paths(\"/\" => ->(_) { [200, { \"content-type\" => \
+               \"text/plain\" }, Body.new(\"x\") { |out| note(\"run\"); out.call(\"part\"); wait_for(\"go\"); \
+               Process.kill(:KILL, $$); sleep }] })\n";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(client.head().unwrap().status, 200);
+    assert_eq!(client.chunk().unwrap().unwrap(), b"part");
+    ruby::let_go(&server, "go");
+    assert!(client.chunk().is_err(), "half an answer must not look whole");
+    assert_eq!(ruby::notes(&server), ["run"]);
+}
+
+#[test]
+fn a_poison_request_ends_after_its_replays_and_the_server_goes_on() {
+    let mut server = ruby::serve(APP, &["-w", "2", "-t", "1"]);
+    for round in 1..=2 {
+        let reply = ruby::expect(&server, server.get("/poison"), 502);
+        assert!(!reply.body.is_empty());
+        assert_eq!(ruby::notes(&server).len(), 3 * round, "once, and twice more");
+        assert_eq!(server.text("/"), "gold");
+    }
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    assert!(server.is_alive());
+}
+
+#[test]
+fn a_boot_that_fails_later_does_not_spin() {
+    let hooks = "on_worker_boot do |_|\n  File.write(\"notes\", \"boot\\n\", mode: \"a\")\n  \
+                 raise \"no database\" if File.exist?(\"broken\")\nend\n";
+    let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
+    let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
+    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2));
+    ruby::let_go(&server, "broken");
+    kill(ruby::workers(&server)[0]);
+    assert!(server.logs("no database"), "{}", server.log());
+    // For a while it is tried less and less often, and the other worker serves.
+    let end = Instant::now() + Duration::from_millis(1500);
+    while Instant::now() < end {
+        assert_eq!(server.text("/"), "gold");
+        thread::park_timeout(Duration::from_millis(20));
+    }
+    let tried = ruby::notes(&server).len() - 2;
+    assert!((2..=7).contains(&tried), "{tried} boots in a second and a half\n{}", server.log());
+    std::fs::remove_file(server.folder.join("broken")).unwrap();
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2 && ruby::notes(&server).len() > 2 + tried));
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn workers_outlive_their_mold_and_a_new_one_is_started_when_one_is_needed() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "1"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    let (mold, workers) = (ruby::mold(&server), ruby::workers(&server));
+    kill(mold);
+    assert!(within(PATIENCE, || !ruby::is_alive(mold)));
+    for _ in 0..50 {
+        assert_eq!(server.text("/"), "gold");
+    }
+    assert!(workers.iter().all(|pid| ruby::is_alive(*pid)), "workers go on");
+    kill(workers[0]);
+    // Old workers are not below the server any more: their parent is gone.
+    let below = |count: usize| within(PATIENCE, || ruby::workers(&server).len() == count);
+    assert!(below(1), "a new mold forks the new worker\n{}", server.log());
+    kill(workers[1]);
+    assert!(below(2), "the new mold goes on\n{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+}

@@ -1,0 +1,196 @@
+//! The beginning and the end of Ruby processes: hooks, conventions, titles, and that none outlives the server.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::{Client, PATIENCE, Server, ruby, within};
+
+const APP: &str = include_str!("apps/ruby/work.ru");
+
+fn send(server: &Server, path: &str) -> Client {
+    let mut client = server.client();
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+    client
+}
+
+#[track_caller]
+fn assert_gone(pids: &[u32], limit: Duration, log: &str) {
+    let alive = || -> Vec<u32> { pids.iter().copied().filter(|pid| ruby::is_alive(*pid)).collect() };
+    assert!(within(limit, || alive().is_empty()), "{:?} of {pids:?} go on\n{log}", alive());
+}
+
+#[test]
+fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
+    let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    let pids = ruby::processes(server.id());
+    let is_ending = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                let mut client = server.client();
+                loop {
+                    let was_ending = is_ending.load(Ordering::SeqCst);
+                    let sent = client.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n");
+                    match sent.and_then(|()| client.reply()) {
+                        Ok(reply) => {
+                            assert_eq!(reply.status, 200, "{}", server.log());
+                            if reply.header("connection") == Some("close") {
+                                return;
+                            }
+                        }
+                        // An idle connection may be closed while the next request is on its way.
+                        Err(error) => {
+                            let now = is_ending.load(Ordering::SeqCst);
+                            assert!(was_ending || now, "{error}\n{}", server.log());
+                            return;
+                        }
+                    }
+                }
+            });
+        }
+        let mut held = send(&server, "/wait?go");
+        ruby::wait_for_note(&server, "runs go");
+        is_ending.store(true, Ordering::SeqCst);
+        server.signal(Signal::TERM);
+        assert!(server.logs("ending"), "{}", server.log());
+        ruby::let_go(&server, "go");
+        assert_eq!(held.reply().unwrap().text(), "waited", "what runs is finished\n{}", server.log());
+    });
+    let status = server.ended(PATIENCE).expect("it ends by itself");
+    assert!(status.success(), "{status}\n{}", server.log());
+    assert_gone(&pids, Duration::ZERO, &server.log());
+    let log = server.log();
+    assert!(!log.contains(" 502 ") && !log.contains(" 500 ") && !log.contains("SIGKILL"), "{log}");
+}
+
+#[test]
+fn a_request_that_outlives_the_drain_is_cut_and_its_worker_ended() {
+    let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--drain-time", "300ms"]);
+    let pids = ruby::processes(server.id());
+    let mut held = send(&server, "/stubborn");
+    ruby::wait_for_note(&server, "stubborn");
+    server.signal(Signal::TERM);
+    server.signal(Signal::INT);
+    let _ = held.reply();
+    assert!(server.ended(Duration::from_secs(5)).is_some(), "{}", server.log());
+    assert_gone(&pids, Duration::from_secs(1), &server.log());
+}
+
+#[test]
+fn no_ruby_process_outlives_a_front_that_was_killed() {
+    let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    let pids = ruby::processes(server.id());
+    // One worker is idle, one is busy and will not be interrupted.
+    let _held = send(&server, "/stubborn");
+    ruby::wait_for_note(&server, "stubborn");
+    server.signal(Signal::KILL);
+    server.ended(PATIENCE).unwrap();
+    assert_gone(&pids, Duration::from_secs(5), &server.log());
+}
+
+#[test]
+fn a_front_killed_while_the_application_loads_leaves_nobody() {
+    let folder = ruby::folder(&[("config.ru", "File.write(\"notes\", \"loads\\n\")\nsleep 3\nrun ->(_) {}\n")]);
+    let (program, log) = (ruby::program(), fs::File::create(folder.join("log")).unwrap());
+    let mut command = support::server::command();
+    command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
+    let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    assert!(within(PATIENCE, || folder.join("notes").exists()));
+    let pids = ruby::processes(child.id());
+    assert_eq!(pids.len(), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_gone(&pids, Duration::from_secs(8), "");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn hooks_run_in_order_with_their_arguments() {
+    let hooks = "
+def line(words)
+  File.write(\"notes\", \"#{words}\\n\", mode: \"a\")
+end
+before_fork { line \"before_fork\" }
+after_fork { |worker| line \"after_fork #{worker} first\" }
+after_fork { |worker| line \"after_fork #{worker} second\" }
+on_worker_boot { |worker| line \"on_worker_boot #{worker}\" }
+on_worker_shutdown { |worker| line \"on_worker_shutdown #{worker}\" }
+";
+    let app =
+        APP.replace("use Linted", "FoolsGold.on_worker_boot { |worker| note(\"application #{worker}\") }\nuse Linted");
+    let files = [("config.ru", app.as_str()), ("hooks.rb", hooks)];
+    let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "--hooks", "hooks.rb"]);
+    assert_eq!(server.text("/"), "gold");
+    let boot = ["before_fork", "after_fork 1 first", "after_fork 1 second", "on_worker_boot 1", "application 1"];
+    assert_eq!(ruby::notes(&server), boot, "{}", server.log());
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).unwrap().success());
+    assert_eq!(ruby::notes(&server)[boot.len()..], ["on_worker_shutdown 1"]);
+}
+
+#[test]
+fn a_hook_that_fails_harms_nobody() {
+    let hooks = "before_fork { raise \"before\" }\non_worker_shutdown { raise \"shutdown\" }\n\
+                 on_request_timeout { raise \"timeout\" }\n";
+    let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
+    let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "--request-time", "300ms"]);
+    assert!(server.logs("the hook before_fork failed: before"), "{}", server.log());
+    ruby::expect(&server, server.get("/ensure"), 504);
+    ruby::wait_for_note(&server, "ensured");
+    assert!(server.logs("the hook on_request_timeout failed: timeout"), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(server.logs("the hook on_worker_shutdown failed: shutdown"), "{}", server.log());
+}
+
+#[test]
+fn at_exit_blocks_run_in_workers() {
+    let app = format!("at_exit {{ File.write(\"notes\", \"exit #{{$PROGRAM_NAME}}\\n\", mode: \"a\") }}\n{APP}");
+    let mut server = ruby::serve(&app, &["-w", "1", "-t", "2", "--tag", "shop"]);
+    assert_eq!(server.text("/"), "gold");
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(ruby::notes(&server).iter().any(|note| note.starts_with("exit")), "{}", server.log());
+}
+
+#[test]
+fn the_variables_of_ruby_people_mean_what_they_expect() {
+    let program = ruby::program();
+    // A port that is free now; nobody else on this machine takes ports of the same range at once.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let env = [("PORT", &*port), ("WEB_CONCURRENCY", "2"), ("RAILS_MAX_THREADS", "3"), ("RACK_ENV", "staging")];
+    let folder = ruby::folder(&[("config.ru", APP)]);
+    let server = Server::spawn(folder, &env, &["-o", "127.0.0.1", "--engine", "ruby", "--ruby", &program]);
+    assert_eq!(server.port.to_string(), port);
+    assert!(server.log().contains("3 threads"), "{}", server.log());
+    assert_eq!(server.text("/environment"), "\"staging\" \"staging\" \"staging\" nil nil");
+    assert_eq!(server.text("/threads"), "true");
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    for name in ["APP_ENV", "RAILS_ENV"] {
+        let server = ruby::serve_files(&[("config.ru", APP)], &[(name, "production")], &["-w", "1", "-t", "1"]);
+        assert!(server.text("/environment").starts_with("\"production\" \"production\""), "{name}");
+        assert_eq!(server.text("/threads"), "false");
+    }
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    assert!(server.text("/environment").starts_with("\"development\""));
+}
+
+#[test]
+fn process_titles_say_who_is_who() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "1", "--tag", "shop"]);
+    let titles = || -> Vec<String> { ruby::processes(server.id()).into_iter().map(ruby::title).collect() };
+    let expected = ["foolsgold: mold [shop]", "foolsgold: worker 1 [shop]", "foolsgold: worker 2 [shop]"];
+    assert!(within(PATIENCE, || titles() == expected), "{:?}", titles());
+    let folder = fs::canonicalize(&server.folder).unwrap();
+    assert!(server.text("/title").contains(folder.to_str().unwrap()), "it runs where it was started");
+}

@@ -1,0 +1,151 @@
+//! Connections in the hands of an application on the Ruby engine: after its headers, altogether, and as a WebSocket.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::time::Duration;
+
+use support::{Client, Server, ruby};
+
+const APP: &str = include_str!("apps/ruby/hijack.ru");
+
+fn get(server: &Server, path: &str, headers: &str) -> Client {
+    let mut client = server.client();
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{headers}\r\n")).unwrap();
+    client
+}
+
+#[test]
+fn a_partial_hijack_writes_as_it_likes_and_frees_its_thread() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let mut client = get(&server, "/partial", "");
+    let head = client.head().unwrap();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/plain")), "{}", server.log());
+    assert_eq!(head.header("rack.hijack"), None);
+    let is_chunked = head.header("transfer-encoding") == Some("chunked");
+    assert_eq!(server.text("/plain"), "plain", "the only thread serves others meanwhile");
+    ruby::let_go(&server, "go1");
+    let rest = if is_chunked {
+        std::iter::from_fn(|| client.chunk().unwrap()).flatten().collect()
+    } else {
+        client.rest().unwrap()
+    };
+    assert_eq!(String::from_utf8_lossy(&rest), "first second");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn a_partial_hijack_reads_what_the_client_sends() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let mut client = get(&server, "/partial-echo", "");
+    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    client.send("hello\n").unwrap();
+    let rest = client.rest().unwrap();
+    assert_eq!(String::from_utf8_lossy(&rest), "HELLO\n");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn a_full_hijack_is_the_applications_own() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let mut client = get(&server, "/full", "");
+    let reply = client.reply().unwrap();
+    assert_eq!((reply.status, reply.text().as_str()), (200, "by hand"), "{}", server.log());
+    assert!(client.is_closed());
+    let mut client = get(&server, "/full-thread", "");
+    assert_eq!(server.text("/plain"), "plain", "the only thread serves others meanwhile");
+    ruby::let_go(&server, "go1");
+    assert_eq!(client.reply().unwrap().text(), "later");
+    assert!(client.is_closed());
+    ruby::assert_clean(&server);
+}
+
+/// The example of RFC 6455, section 1.3.
+const HANDSHAKE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+
+/// A masked text frame, as section 5.7 has it.
+fn masked(text: &[u8]) -> Vec<u8> {
+    let mask = [0x37, 0xfa, 0x21, 0x3d];
+    let mut frame = vec![0x81, 0x80 | text.len() as u8];
+    frame.extend(mask);
+    frame.extend(text.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    frame
+}
+
+#[test]
+fn a_websocket_echoes_through_either_hijack() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    for path in ["/websocket", "/websocket-full"] {
+        let mut client = get(&server, path, HANDSHAKE);
+        let head = client.head().unwrap();
+        assert_eq!((head.status, head.header("sec-websocket-accept")), (101, Some(ACCEPT)), "{path}\n{}", server.log());
+        assert!(head.header("upgrade").is_some_and(|value| value.eq_ignore_ascii_case("websocket")));
+        assert!(head.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("upgrade")));
+        assert_eq!(server.text("/plain"), "plain", "an open WebSocket does not hold the thread");
+        client.send(masked(b"Hello")).unwrap();
+        assert_eq!(client.rest().unwrap(), b"\x81\x05Hello", "{path}");
+    }
+    ruby::wait_for_note(&server, "websocket closed");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn the_first_frame_may_come_with_the_handshake() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    for path in ["/websocket", "/websocket-full"] {
+        let mut client = server.client();
+        let mut bytes = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{HANDSHAKE}\r\n").into_bytes();
+        bytes.extend(masked(b"early"));
+        client.send(bytes).unwrap();
+        assert_eq!(client.head().unwrap().status, 101, "{path}\n{}", server.log());
+        assert_eq!(client.rest().unwrap(), b"\x81\x05early", "{path}");
+    }
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn connections_that_were_taken_have_no_deadline() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", "400ms"]);
+    let mut clients = [
+        get(&server, "/websocket", HANDSHAKE),
+        get(&server, "/websocket-full", HANDSHAKE),
+        get(&server, "/partial", ""),
+    ];
+    for client in &mut clients {
+        assert!(matches!(client.head().unwrap().status, 101 | 200), "{}", server.log());
+    }
+    assert!(!support::within(Duration::from_millis(900), || false));
+    ruby::let_go(&server, "go1");
+    let [upgraded, full, partial] = &mut clients;
+    for client in [upgraded, full] {
+        client.send(masked(b"late")).unwrap();
+        assert_eq!(client.rest().unwrap(), b"\x81\x04late", "{}", server.log());
+    }
+    assert!(String::from_utf8_lossy(&partial.rest().unwrap()).contains("second"));
+    assert!(!server.log().contains("over its time"), "{}", server.log());
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn many_hijacks_leave_nothing_open() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let files = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
+    get(&server, "/full", "").reply().unwrap();
+    // Without fork there is one Ruby process only, and it is the worker.
+    let pids = [server.id(), *ruby::processes(server.id()).last().unwrap()];
+    let before = pids.map(files);
+    for _ in 0..50 {
+        assert_eq!(get(&server, "/full", "").reply().unwrap().text(), "by hand");
+        let mut client = get(&server, "/websocket", HANDSHAKE);
+        assert_eq!(client.head().unwrap().status, 101);
+        client.send(masked(b"x")).unwrap();
+        client.rest().unwrap();
+    }
+    let kept = || pids.map(files).iter().zip(before).map(|(now, before)| now.saturating_sub(before)).max().unwrap();
+    let is_closed = support::within(support::PATIENCE, || kept() <= 3);
+    assert!(is_closed, "{} files more than before", kept());
+    ruby::assert_clean(&server);
+}

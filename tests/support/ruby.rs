@@ -1,0 +1,138 @@
+//! What tests of the Ruby engine need beside: which Ruby, the shared part of the test applications, the processes of a
+//! server, and what its application has noted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use super::{PATIENCE, Reply, Server, server, within};
+
+const COMMON: &str = include_str!("../apps/ruby/common.rb");
+
+/// The Ruby that runs the applications: `FOOLS_GOLD_TEST_RUBY`, or the one on PATH.
+pub fn program() -> String {
+    std::env::var("FOOLS_GOLD_TEST_RUBY").unwrap_or_else(|_| "ruby".to_owned())
+}
+
+/// How its workers read requests: `FOOLS_GOLD_TEST_RUBY_WORKER`, or as the program decides.
+fn worker() -> String {
+    std::env::var("FOOLS_GOLD_TEST_RUBY_WORKER").unwrap_or_else(|_| "auto".to_owned())
+}
+
+/// A folder with these files and the shared part of the applications.
+pub fn folder(files: &[(&str, &str)]) -> PathBuf {
+    let folder = server::folder();
+    for (name, text) in files.iter().chain(&[("common.rb", COMMON)]) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+/// Serves an application on its own Ruby.
+pub fn serve(app: &str, options: &[&str]) -> Server {
+    serve_files(&[("config.ru", app)], &[], options)
+}
+
+/// The same with more files and with variables.
+pub fn serve_files(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str]) -> Server {
+    let (program, worker) = (program(), worker());
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "--ruby-worker", &worker];
+    all.extend_from_slice(options);
+    Server::spawn(folder(files), env, &all)
+}
+
+/// Runs the program where it is to end by itself.
+pub fn run(folder: &Path, options: &[&str]) -> Output {
+    let mut command = server::command();
+    command.current_dir(folder).args(["-b", "tcp://127.0.0.1:0"]).args(options).output().unwrap()
+}
+
+/// What the application has noted, line by line.
+pub fn notes(server: &Server) -> Vec<String> {
+    let text = fs::read_to_string(server.folder.join("notes")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Waits until this is among the notes.
+#[track_caller]
+pub fn wait_for_note(server: &Server, note: &str) {
+    let found = within(PATIENCE, || notes(server).iter().any(|line| line == note));
+    assert!(found, "{note:?} is not in {:?}\n{}", notes(server), server.log());
+}
+
+/// Makes the file that an application waits for.
+pub fn let_go(server: &Server, name: &str) {
+    fs::write(server.folder.join(name), "").unwrap();
+}
+
+/// Lint had nothing to say, and nobody broke the protocol.
+#[track_caller]
+pub fn assert_clean(server: &Server) {
+    let (log, notes) = (server.log(), notes(server));
+    let is_clean = !notes.iter().any(|note| note.starts_with("lint")) && !log.contains("LintError");
+    assert!(is_clean && !log.contains("protocol"), "{notes:?}\n{log}");
+}
+
+/// A response with this status.
+#[track_caller]
+pub fn expect(server: &Server, reply: Reply, status: u16) -> Reply {
+    assert_eq!(reply.status, status, "{}\n{}", reply.text(), server.log());
+    reply
+}
+
+/// All processes below this one: the mold first, then workers. The dead that nobody has reaped are none.
+pub fn processes(of: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut level = vec![of];
+    let all: Vec<(u32, u32)> = fs::read_dir("/proc").unwrap().filter_map(|entry| parent(&entry.ok()?.path())).collect();
+    while !level.is_empty() {
+        level = all.iter().filter(|(_, parent)| level.contains(parent)).map(|(pid, _)| *pid).collect();
+        found.extend(&level);
+    }
+    found
+}
+
+/// Whether this process still runs.
+pub fn is_alive(pid: u32) -> bool {
+    parent(Path::new(&format!("/proc/{pid}"))).is_some()
+}
+
+/// A process and its parent.
+fn parent(proc: &Path) -> Option<(u32, u32)> {
+    let pid = proc.file_name()?.to_str()?.parse().ok()?;
+    let stat = fs::read_to_string(proc.join("stat")).ok()?;
+    // The name, in parentheses, may have spaces in it.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut words = rest.split(' ');
+    let state = words.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    Some((pid, words.next()?.parse().ok()?))
+}
+
+/// The mold.
+#[track_caller]
+pub fn mold(server: &Server) -> u32 {
+    processes(server.id())[0]
+}
+
+/// The workers that run now.
+pub fn workers(server: &Server) -> Vec<u32> {
+    processes(server.id()).into_iter().skip(1).collect()
+}
+
+/// The title of a process, as `ps` shows it.
+pub fn title(pid: u32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).replace('\0', " ").trim().to_owned()
+}
+
+/// The proportional share of memory of a process, in KiB.
+pub fn pss_kib(pid: u32) -> u64 {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = rollup.lines().find(|line| line.starts_with("Pss:")).unwrap_or_default();
+    line.split_whitespace().nth(1).map_or(0, |kib| kib.parse().unwrap())
+}
