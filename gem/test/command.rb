@@ -41,13 +41,21 @@ module StartsServer
     variables = { "RUBYLIB" => LIB, "FOOLS_GOLD_WORKERS" => "1", "RACK_ENV" => nil, "APP_ENV" => nil }.merge(variables)
     output = File.join(@folder, "log")
     @pid = Process.spawn(variables, *command, chdir: folder, %i[out err] => output)
-    answer = within { Net::HTTP.get_response(URI("http://127.0.0.1:#{@port}#{path}")) }
+    answer = within do
+      fail_ended if Process.wait(@pid, Process::WNOHANG)
+      Net::HTTP.get_response(URI("http://127.0.0.1:#{@port}#{path}"))
+    end
     assert_equal "200", answer.code, log
     Process.kill("INT", @pid)
     _, status = within { Process.wait2(@pid, Process::WNOHANG) }
     @pid = nil
     assert status.success?, log
     answer.body
+  end
+
+  def fail_ended
+    @pid = nil
+    flunk "the command ended by itself:\n#{log}"
   end
 
   # Asks until there is an answer.

@@ -42,7 +42,7 @@ module FoolsGold
     TAKEN = 8
 
     NUL = "\0"
-    LARGEST = 1_048_576 + 65_536
+    LARGEST = 67_108_864
 
     # Kept in Ruby's own numbers, so that no gem (fcntl, io-nonblock) is activated before Bundler is set up.
     F_GETFL = 3

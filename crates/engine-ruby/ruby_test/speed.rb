@@ -56,7 +56,8 @@ end
 
 workers = { "plain" => "", "native" => native }.compact
 results = Hash.new { |hash, name| hash[name] = [] }
-(ENV["ROUNDS"] || (native ? 5 : 1)).to_i.times { workers.each { |name, path| results[name] << measure(path, requests, ahead) } }
+rounds = ENV.fetch("ROUNDS", native ? 5 : 1).to_i
+rounds.times { workers.each { |name, path| results[name] << measure(path, requests, ahead) } }
 results.each do |name, all|
   cpu, rate = all.sort[all.size / 2]
   puts format("%<name>-6s %<ahead>d ahead: %<cpu>.2f us of the worker's processor per request, %<rate>d requests/s",
