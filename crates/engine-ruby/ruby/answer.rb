@@ -24,7 +24,9 @@ module FoolsGold
       @ended == @slot.seq
     end
 
-    def give(status, headers, body)
+    # `later`: the slot has more to do when this is sent, and says FREE then.
+    def give(status, headers, body, later = false)
+      @later = later
       upgraded = false
       return taken if @slot.taken
 
@@ -37,8 +39,14 @@ module FoolsGold
       close(body) unless upgraded == :upgraded
     end
 
+    # Whether the front waits for FREE.
+    def later?
+      @later && ended?
+    end
+
     # The client's connection is the application's: nothing is to be sent.
-    def taken
+    def taken(later = @later)
+      @later = later
       @slot.taken = nil
       head(0, nil, Frames::TAKEN)
     end
@@ -105,7 +113,7 @@ module FoolsGold
       end
       yield
       Thread.handle_interrupt(RequestTimeout => :never) do
-        @slot.send_now(Frames::END_OF_BODY, "")
+        @slot.send_now(Frames::END_OF_BODY, @later ? "\x01" : "")
         @ended = @slot.seq
       end
     end
@@ -114,6 +122,7 @@ module FoolsGold
       block = headers ? headers.block : ""
       raise BadAnswer, "the headers have more than #{Channel::WHOLE} bytes" if block.bytesize > Slot::WHOLE
 
+      flags |= Frames::LATER if @later && flags != Frames::MORE
       numbers = [@slot.seq, status, flags, headers ? headers.pairs : 0, block.bytesize]
       @slot.add(Frames::ANSWER, [*numbers, block, body].pack("NnCnNa*a*"))
       @ended = @slot.seq unless flags == Frames::MORE

@@ -35,11 +35,13 @@ module FoolsGold
     FAULT = 33
     HINTS = 34
     BAD = 35
+    FREE = 36
 
     MORE = 1
     FILE = 2
     UPGRADE = 4
     TAKEN = 8
+    LATER = 16
 
     NUL = "\0"
     LARGEST = 67_108_864
@@ -92,6 +94,8 @@ module FoolsGold
       lines = Array(error.backtrace)
       others = lines.reject { |line| line.start_with?(__dir__) }
       lines.first&.start_with?(__dir__) && !error.is_a?(LoadFailed) ? lines : others
+    rescue StandardError
+      [] # An exception can be made to raise here, too.
     end
   end
 

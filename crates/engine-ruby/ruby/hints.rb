@@ -5,12 +5,15 @@
 module FoolsGold
   # One for each slot.
   class Hints
+    MOST = 1000
+
     def initialize(slot)
       @slot = slot
     end
 
     def call(headers)
       checked = Headers.new(headers)
+      raise ArgumentError, "early hints are a few headers, not #{checked.pairs}" if checked.pairs > MOST
       @slot.send_now(Frames::HINTS, [@slot.seq, checked.pairs, checked.block].pack("Nna*"))
       nil
     end

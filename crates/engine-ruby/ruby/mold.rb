@@ -26,7 +26,7 @@ module FoolsGold
 
     def run
       $stdout.sync = $stderr.sync = true
-      trap("INT", "IGNORE")
+      %w[INT HUP].each { |name| trap(name, "IGNORE") }
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       load ? serve : exit!(1)

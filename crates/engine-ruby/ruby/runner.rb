@@ -40,7 +40,8 @@ module FoolsGold
       @running = @slot.seq
       begin
         status, headers, body = @app.call(env)
-        @slot.answer(status, headers, body) || @answer.give(status, headers, body)
+        later = @slot.finished.any? || @slot.after_reply.any?
+        (!later && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
         leave
       rescue Exception => error # Even `exit` ends only the request.
         leave_failed
@@ -51,6 +52,7 @@ module FoolsGold
 
       @slot.flush
       after(env, status, headers, error)
+      @slot.send_now(Frames::FREE, "") if @answer.later?
     end
 
     # From here on there is no interruption. One that is on its way comes now, and is too late.
@@ -72,7 +74,7 @@ module FoolsGold
         Log.exception(error, "after its answer, #{name} failed") unless error.is_a?(RequestTimeout)
       elsif @slot.taken
         Log.exception(error, "after the application took the connection, #{name} failed")
-        @answer.taken
+        @answer.taken(false)
       elsif error.is_a?(BadAnswer) && !@answer.begun?
         @slot.add(Frames::BAD, [@slot.seq, error.message].pack("Na*"))
       else
@@ -92,7 +94,7 @@ module FoolsGold
 
     def guard
       yield
-    rescue StandardError, ScriptError => error
+    rescue Exception => error # Also `exit`: other requests have nothing to do with it.
       Log.exception(error, "after its answer, #{name} failed")
     end
   end

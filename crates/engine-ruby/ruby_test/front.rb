@@ -140,7 +140,8 @@ class Front
     end
 
     def answer(slot = 0)
-      Answer.read(Timeout.timeout(DEADLINE) { F.read(slots[slot]) })
+      frame = Timeout.timeout(DEADLINE) { F.read(slots[slot]) } while frame.nil? || frame[0] == F::FREE
+      Answer.read(frame)
     end
   end
 

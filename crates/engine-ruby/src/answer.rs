@@ -55,6 +55,11 @@ impl Answer {
         self.flags & flag::MORE != 0
     }
 
+    /// Whether the slot is still busy when the answer is complete.
+    pub fn is_free_later(&self) -> bool {
+        self.flags & flag::LATER != 0
+    }
+
     /// The response, or why it is none.
     pub fn response(self) -> Result<Made, Fault> {
         let mut head = ResponseHead::default();

@@ -32,6 +32,7 @@ pub mod kind {
     pub const FAULT: u8 = 33;
     pub const HINTS: u8 = 34;
     pub const BAD: u8 = 35;
+    pub const FREE: u8 = 36;
 }
 
 /// Flags of an ANSWER.
@@ -41,6 +42,7 @@ pub mod flag {
     pub const FILE: u8 = 2;
     pub const UPGRADE: u8 = 4;
     pub const TAKEN: u8 = 8;
+    pub const LATER: u8 = 16;
 }
 
 /// What a connection is for, as its HELLO says.

@@ -18,6 +18,7 @@ pub mod frames;
 pub mod fuzzing;
 mod held;
 mod job;
+mod late;
 pub mod native;
 mod orders;
 mod pace;

@@ -1,13 +1,22 @@
 //! The native worker: its sources are part of this binary, and the user's Ruby builds it, or says where it is.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// Each file with its text.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/native.rs"));
 
+/// A Ruby that only looks for a file needs less, and a compiler less than the other.
+const FIND_TIME: Duration = Duration::from_secs(5);
+const BUILD_TIME: Duration = Duration::from_secs(300);
 /// By which build.rb says that there is none.
 const NONE_THERE: i32 = 2;
 
@@ -27,8 +36,26 @@ fn run(ruby: &Path, arguments: &[&str], cache: &Path) -> Result<Output, String> 
     // RubyGems and what Bundler puts into RUBYOPT are not needed, and take longer than all the rest.
     let mut command = Command::new(ruby);
     command.arg("--disable-gems").arg(folder.path().join("build.rb")).args(arguments).arg(cache);
-    let output = command.env_remove("RUBYOPT").stdin(Stdio::null()).output();
-    output.map_err(|error| format!("{} cannot be started: {error}", ruby.display()))
+    command.env_remove("RUBYOPT").stdin(Stdio::null());
+    let time = if arguments.is_empty() { BUILD_TIME } else { FIND_TIME };
+    let told = |error: io::Error| format!("{} cannot be run: {error}", ruby.display());
+    output_within(&mut command, folder.path(), time).map_err(told)
+}
+
+/// What a program prints, in files: a pipe could be held open by a child of it.
+fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Result<Output> {
+    let (out, err) = (folder.join("out"), folder.join("err"));
+    let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let (told, telling) = mpsc::channel();
+    drop(thread::spawn(move || told.send(child.wait())));
+    match telling.recv_timeout(time) {
+        Ok(status) => Ok(Output { status: status?, stdout: fs::read(&out)?, stderr: fs::read(&err)? }),
+        Err(_) => {
+            let _ = kill(pid, Signal::SIGKILL);
+            Err(io::Error::other(format!("it did not answer within {time:?}: is it a Ruby?")))
+        }
+    }
 }
 
 fn sources() -> io::Result<tempfile::TempDir> {

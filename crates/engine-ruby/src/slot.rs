@@ -179,6 +179,11 @@ impl Slot {
             kind::CHUNK => Ok(state.row.first("CHUNK")?.chunk(frame.payload)),
             kind::END => {
                 state.row.first("END")?.end();
+                // With a byte in it, the end of the slot's work is told by FREE.
+                Ok(if frame.payload.is_empty() { state.row.done() } else { Step::Nothing })
+            }
+            kind::FREE => {
+                state.row.first("FREE")?;
                 Ok(state.row.done())
             }
             kind::FAULT => {
@@ -204,7 +209,7 @@ impl Slot {
 
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         let answer = answer::read(frame.payload)?;
-        let is_open = answer.is_open();
+        let (is_more, is_open) = (answer.is_open(), answer.is_open() || answer.is_free_later());
         state.row.skip_to(answer.seq)?;
         let running = state.row.first("ANSWER")?;
         let Some(job) = &mut running.job else {
@@ -224,7 +229,7 @@ impl Slot {
             }
             Err(fault) => {
                 job.answer(Err(fault));
-                if is_open {
+                if is_more {
                     self.control.cancel(self.number, seq);
                 }
             }

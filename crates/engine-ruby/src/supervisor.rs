@@ -17,7 +17,6 @@ use tokio::time::timeout;
 
 use crate::backoff::Backoff;
 use crate::boot::Facts;
-use crate::control::Control;
 use crate::frames::Frame;
 use crate::pool::Pool;
 use crate::process::{self, Booting, Mold, Way};
@@ -26,7 +25,7 @@ use crate::worker::Worker;
 use crate::{Settings, StartError, orders};
 
 /// How often it looks for what is late.
-const LOOK: Duration = Duration::from_millis(100);
+pub const LOOK: Duration = Duration::from_millis(100);
 
 /// What happens to processes.
 pub enum Event {
@@ -321,66 +320,28 @@ impl Work {
     }
 
     /// Its end and its last words come on two ways: both must have come.
-    fn process_ended(&mut self, pid: u32) {
+    pub(crate) fn process_ended(&mut self, pid: u32) {
         let is_over = |mold: &Mold| mold.ended.is_some() && (mold.is_silent || mold.control.is_none());
         if !self.molds.get(&pid).is_some_and(is_over) {
             return;
         }
         let Some(mold) = self.molds.remove(&pid) else { return };
         let how = mold.ended.unwrap_or_default();
+        let orders = if mold.ready == Some(true) { self.drop_orders() } else { 0 };
         if let Some(worker) = mold.worker {
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
             self.worker_ended(worker, None);
         } else if mold.ready.is_none() && !mold.has_failed {
             self.cannot_start(StartError::Ended(how));
+        } else if orders > 0 && !self.is_stopping {
+            self.cannot_start(StartError::Ended(format!("{how}, while it was to fork a worker")));
         } else if !self.is_stopping && !mold.has_failed {
             tracing::warn!(target: "engine", "the mold (pid {pid}) has ended: {how}; workers go on");
         }
     }
-
-    fn look_for_late(&mut self) {
-        let (now, limit) = (Instant::now(), self.settings.boot_time);
-        let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
-        let molds = self.molds.iter().filter(|(_, mold)| mold.ready.is_none() && is_late(mold.since));
-        let workers = self.workers.values().filter(|worker| !worker.is_ready && is_late(worker.since));
-        let late: Vec<u32> = molds.map(|(pid, _)| *pid).chain(workers.filter_map(|worker| worker.pid)).collect();
-        for pid in late {
-            kill_now(pid);
-            if self.told.is_some() {
-                self.cannot_start(StartError::Late(limit));
-            } else {
-                tracing::error!(target: "engine", "pid {pid} was not ready within {limit:?} and is killed");
-            }
-        }
-    }
-
-    /// Lets all finish, and kills what does not in time.
-    async fn end(&mut self, inbox: &mut UnboundedReceiver<Event>, time: Duration) {
-        self.is_stopping = true;
-        let until = Instant::now() + time;
-        // One that is still loading has nothing to finish, and does not listen.
-        let loading = self.molds.iter().filter(|(_, mold)| mold.ready.is_none());
-        loading.for_each(|(pid, _)| kill_now(*pid));
-        self.workers.values().filter_map(|worker| worker.control.as_ref()).for_each(|control| control.stop());
-        while !self.workers.is_empty() {
-            match timeout(until.saturating_duration_since(Instant::now()), inbox.recv()).await {
-                Ok(Some(event)) => self.take(event),
-                _ => break,
-            }
-        }
-        self.workers.values().filter_map(|worker| worker.pid).for_each(kill_now);
-        self.molds.values().filter_map(|mold| mold.control.as_ref()).for_each(Control::stop);
-        let until = until.max(Instant::now() + Duration::from_millis(500));
-        while !self.molds.is_empty() {
-            match timeout(until.saturating_duration_since(Instant::now()), inbox.recv()).await {
-                Ok(Some(event)) => self.take(event),
-                _ => break,
-            }
-        }
-        self.molds.keys().copied().for_each(kill_now);
-    }
 }
 
-fn kill_now(pid: u32) {
+/// Without a chance to refuse.
+pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }

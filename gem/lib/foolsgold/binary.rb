@@ -5,11 +5,13 @@
 require_relative "unable"
 
 module FoolsGold
-  # Three places: where the environment says, in this gem, on PATH.
+  # Where the environment says, in this gem, on PATH, in the repository that the gem is part of.
   module Binary
     VARIABLE = "FOOLS_GOLD_BINARY"
     NAME = "foolsgold"
     IN_GEM = File.expand_path("../../libexec/#{NAME}", __dir__)
+    # Where `bin/serve` of the repository builds it, for who uses the gem from there.
+    BUILT = File.expand_path("../../../target/release/#{NAME}", __dir__)
 
     module_function
 
@@ -19,7 +21,7 @@ module FoolsGold
       return check(File.expand_path(named)) unless named.empty?
 
       places = environment["PATH"].to_s.split(File::PATH_SEPARATOR).reject(&:empty?)
-      candidates = [in_gem, *places.map { |folder| File.expand_path(NAME, folder) }]
+      candidates = [in_gem, *places.map { |folder| File.expand_path(NAME, folder) }, BUILT]
       candidates.find { |candidate| program?(candidate) } || raise(Unable, <<~WORDS.tr("\n", " ").strip)
         the program foolsgold is neither in the gem (#{in_gem}) nor on PATH: build it with `bin/serve` of the
         FoolsGold repository, or say where it is with #{VARIABLE}

@@ -1,0 +1,79 @@
+//! What does not come in time: boots that hang, forks that do not happen, ends that nobody hears of. The end of all, too.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::timeout;
+
+use crate::StartError;
+use crate::control::Control;
+use crate::supervisor::{Event, LOOK, Work, kill_now};
+
+impl Work {
+    /// Ends what is over its time.
+    pub(crate) fn look_for_late(&mut self) {
+        self.hear_the_dead();
+        let (now, limit) = (Instant::now(), self.settings.boot_time);
+        let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
+        let booting = self.workers.values().filter(|worker| !worker.is_ready && is_late(worker.since));
+        let (ordered, booting): (Vec<_>, Vec<_>) = booting.map(|worker| worker.pid).partition(Option::is_none);
+        let hangs =
+            |ready: Option<bool>| if ready.is_none() { true } else { ready == Some(true) && !ordered.is_empty() };
+        let molds = self.molds.iter().filter(|(_, mold)| hangs(mold.ready) && is_late(mold.since));
+        let late: Vec<u32> = molds.map(|(pid, _)| *pid).chain(booting.into_iter().flatten()).collect();
+        for pid in late {
+            if self.told.is_some() {
+                return self.cannot_start(StartError::Late(limit));
+            }
+            tracing::error!(target: "engine", "pid {pid} did not load, or fork, within {limit:?} and is killed");
+            kill_now(pid);
+        }
+    }
+
+    /// A process that has ended may have left its connection to a child of its own: then no end of it is ever read.
+    fn hear_the_dead(&mut self) {
+        let ended = self.molds.iter().filter(|(_, mold)| mold.ended.is_some()).map(|(pid, _)| *pid);
+        for pid in ended.collect::<Vec<_>>() {
+            self.molds.entry(pid).and_modify(|mold| mold.is_silent = true);
+            self.process_ended(pid);
+        }
+    }
+
+    /// Forgets workers that were ordered and never forked; how many there were.
+    pub(crate) fn drop_orders(&mut self) -> usize {
+        let before = self.workers.len();
+        self.workers.retain(|_, worker| worker.is_ready || worker.pid.is_some());
+        before - self.workers.len()
+    }
+
+    /// Lets all finish, and kills what does not in time.
+    pub(crate) async fn end(&mut self, inbox: &mut UnboundedReceiver<Event>, time: Duration) {
+        self.is_stopping = true;
+        self.drop_orders();
+        let until = Instant::now() + time;
+        // One that is still loading has nothing to finish, and does not listen.
+        let loading = self.molds.iter().filter(|(_, mold)| mold.ready.is_none());
+        loading.for_each(|(pid, _)| kill_now(*pid));
+        self.workers.values().filter_map(|worker| worker.control.as_ref()).for_each(|control| control.stop());
+        self.wait(inbox, until, |work| work.workers.is_empty()).await;
+        self.workers.values().filter_map(|worker| worker.pid).for_each(kill_now);
+        self.molds.values().filter_map(|mold| mold.control.as_ref()).for_each(Control::stop);
+        let until = until.max(Instant::now() + Duration::from_millis(500));
+        self.wait(inbox, until, |work| work.molds.is_empty()).await;
+        self.molds.keys().copied().for_each(kill_now);
+    }
+
+    async fn wait(&mut self, inbox: &mut UnboundedReceiver<Event>, until: Instant, is_over: fn(&Work) -> bool) {
+        while !is_over(self) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            match timeout(left.min(LOOK), inbox.recv()).await {
+                Ok(Some(event)) => self.take(event),
+                Ok(None) => return,
+                Err(_) => self.hear_the_dead(),
+            }
+        }
+    }
+}
