@@ -146,6 +146,5 @@ class Front
   end
 
   Worker::F = Answer::F = F
-  Worker::Answer = Answer
-  Worker::DEADLINE = DEADLINE
+  Worker::Answer, Worker::DEADLINE = Answer, DEADLINE
 end

@@ -1,4 +1,4 @@
-//! What does not come in time: boots that hang, forks that do not happen, ends that nobody hears of. The end of all, too.
+//! What does not come in time: boots that hang, forks that do not happen, ends that nobody hears of. And the end.
 
 use std::time::{Duration, Instant};
 
