@@ -25,7 +25,7 @@ class BinaryTest < Minitest::Test
   end
 
   def find(variables = {}, in_gem = File.join(@folder, "libexec", "foolsgold"))
-    FoolsGold::Binary.path(variables, in_gem)
+    FoolsGold::Binary.path(variables, in_gem, File.join(@folder, "target", "release", "foolsgold"))
   end
 
   def test_the_variable_comes_first_and_must_be_right
@@ -34,6 +34,13 @@ class BinaryTest < Minitest::Test
     assert_equal program, find({ "FOOLS_GOLD_BINARY" => program })
     error = assert_raises(FoolsGold::Unable) { find({ "FOOLS_GOLD_BINARY" => "/nowhere" }) }
     assert_includes error.message, "FOOLS_GOLD_BINARY is /nowhere"
+  end
+
+  def test_the_repository_comes_last
+    built = put("target/release/foolsgold", "\x7FELF")
+    assert_equal built, find("PATH" => "")
+    in_gem = put("libexec/foolsgold", "\x7FELF")
+    assert_equal in_gem, find("PATH" => "")
   end
 
   def test_then_the_gem_then_path_but_no_script

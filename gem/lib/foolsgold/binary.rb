@@ -16,12 +16,12 @@ module FoolsGold
     module_function
 
     # Its path.
-    def path(environment = ENV, in_gem = IN_GEM)
+    def path(environment = ENV, in_gem = IN_GEM, built = BUILT)
       named = environment[VARIABLE].to_s
       return check(File.expand_path(named)) unless named.empty?
 
       places = environment["PATH"].to_s.split(File::PATH_SEPARATOR).reject(&:empty?)
-      candidates = [in_gem, *places.map { |folder| File.expand_path(NAME, folder) }, BUILT]
+      candidates = [in_gem, *places.map { |folder| File.expand_path(NAME, folder) }, built]
       candidates.find { |candidate| program?(candidate) } || raise(Unable, <<~WORDS.tr("\n", " ").strip)
         the program foolsgold is neither in the gem (#{in_gem}) nor on PATH: build it with `bin/serve` of the
         FoolsGold repository, or say where it is with #{VARIABLE}
