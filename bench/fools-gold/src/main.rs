@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use bench_kit::options::record_folder;
 use bench_kit::stats::Dice;
 use bench_kit::wrk::Sample;
 use contender::Running;
@@ -44,7 +45,7 @@ fn failed(error: &str) -> ExitCode {
 /// The whole of it: start and check everybody, warm up, measure in rounds of random order, check again, report.
 fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
     let machine = machine::describe(options);
-    let folder = options.record_folder(&machine.started)?;
+    let folder = record_folder(&options.runs, &machine.started)?;
     let modes = Mode::all(options);
     let mut record = Record::new(machine, &modes);
     let (mut running, missing) = contender::start_all(options, &folder)?;

@@ -1,7 +1,11 @@
 //! What the command line says, checked.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use bench_kit::options::number;
+
+/// More of anything is a slip of the keyboard.
+const MOST: u32 = 1_000_000;
 
 /// The help.
 pub const HELP: &str = "\
@@ -65,10 +69,10 @@ impl Options {
         match word {
             "-h" | "--help" => self.help = true,
             "--quick" => (self.rounds, self.seconds, self.requests, self.warm_up) = (2, 1, 1_000, 1_000),
-            "--rounds" => self.rounds = number(word, &value()?)?,
-            "--seconds" => self.seconds = number(word, &value()?)?,
-            "--requests" => self.requests = number(word, &value()?)?,
-            "--warm-up" => self.warm_up = number(word, &value()?)?,
+            "--rounds" => self.rounds = number(word, &value()?, MOST)?,
+            "--seconds" => self.seconds = number(word, &value()?, MOST)?,
+            "--requests" => self.requests = number(word, &value()?, MOST)?,
+            "--warm-up" => self.warm_up = number(word, &value()?, MOST)?,
             "--only" => self.only.push(value()?),
             "--foolsgold" => self.foolsgold = PathBuf::from(value()?),
             "--runs" => self.runs = PathBuf::from(value()?),
@@ -76,16 +80,4 @@ impl Options {
         }
         Ok(())
     }
-
-    /// A fresh folder for the record of the run begun at `started`.
-    pub fn record_folder(&self, started: &str) -> Result<PathBuf, String> {
-        let folder = self.runs.join(started.replace(':', ""));
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(folder)
-    }
-}
-
-fn number(option: &str, word: &str) -> Result<u32, String> {
-    let number = word.parse().ok().filter(|number| (1..=1_000_000).contains(number));
-    number.ok_or_else(|| format!("{option} takes a number from 1 to 1000000, not {word}"))
 }

@@ -1,7 +1,8 @@
-//! What the programs of bench/ share, and nothing that knows what is measured: servers as processes of their own, wrk,
+//! What the programs of bench/ share, and nothing that knows what is measured: options, servers as processes, wrk,
 //! statistics, and what machine this is.
 
 pub mod machine;
+pub mod options;
 pub mod process;
 pub mod stats;
 pub mod wrk;

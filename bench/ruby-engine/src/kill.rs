@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bench_kit::options::record_folder;
 use bench_kit::stats::Dice;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ struct Outcome {
 /// Everything.
 pub fn run(options: &Options, place: &Place, out: &mut dyn Write) -> Result<(), String> {
     let mut record = Record::new(options, place);
-    let folder = options.record_folder(&record.machine.started)?;
+    let folder = record_folder(&options.runs, &record.machine.started)?;
     let (mut contenders, missing) = contender::present(&folder, options, place)?;
     record.notes.extend(missing.iter().map(|(who, how)| format!("MISSING: {who} (to get it: {how})")));
     // Puma promises nothing here; it is measured when it is asked for by name.

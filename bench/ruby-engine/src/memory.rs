@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use bench_kit::options::record_folder;
+
 use crate::client::{Answer, Request};
 use crate::closed;
 use crate::contender::{self, Contender, Shape};
@@ -31,7 +33,7 @@ struct Taken {
 /// Everything.
 pub fn run(options: &Options, place: &Place, out: &mut dyn Write) -> Result<(), String> {
     let mut record = Record::new(options, place);
-    let folder = options.record_folder(&record.machine.started)?;
+    let folder = record_folder(&options.runs, &record.machine.started)?;
     let (contenders, missing) = contender::present(&folder, options, place)?;
     record.notes.extend(missing.iter().map(|(who, how)| format!("MISSING: {who} (to get it: {how})")));
     let mut taken = Vec::new();

@@ -1,7 +1,11 @@
 //! What the command line says, checked.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use bench_kit::options::number;
+
+/// More of anything is a slip of the keyboard.
+const MOST: u32 = 10_000_000;
 
 /// The help.
 pub const HELP: &str = "\
@@ -101,16 +105,16 @@ impl Options {
             "--memory" => self.part = Part::Memory,
             "--kill" => self.part = Part::Kill,
             "--quick" => (self.rounds, self.seconds, self.uneven_seconds, self.warm_up) = (2, 1, 5, 500),
-            "--rounds" => self.rounds = number(word, &value()?)?,
-            "--seconds" => self.seconds = number(word, &value()?)?,
-            "--uneven-seconds" => self.uneven_seconds = number(word, &value()?)?,
-            "--warm-up" => self.warm_up = number(word, &value()?)?,
+            "--rounds" => self.rounds = number(word, &value()?, MOST)?,
+            "--seconds" => self.seconds = number(word, &value()?, MOST)?,
+            "--uneven-seconds" => self.uneven_seconds = number(word, &value()?, MOST)?,
+            "--warm-up" => self.warm_up = number(word, &value()?, MOST)?,
             "--only" => self.only.push(value()?),
             "--load" => self.loads.push(value()?),
             "--app" => self.app = PathBuf::from(value()?),
             "--path" => self.path = value()?,
-            "--requests" => self.requests = number(word, &value()?)?,
-            "--kill-requests" => self.kill_requests = number(word, &value()?)?,
+            "--requests" => self.requests = number(word, &value()?, MOST)?,
+            "--kill-requests" => self.kill_requests = number(word, &value()?, MOST)?,
             "--ring" => self.ring = Some(PathBuf::from(value()?)),
             "--foolsgold" => self.foolsgold = PathBuf::from(value()?),
             "--with" => self.with.push(value()?),
@@ -120,16 +124,4 @@ impl Options {
         }
         Ok(())
     }
-
-    /// A fresh folder for the record of the run begun at `started`.
-    pub fn record_folder(&self, started: &str) -> Result<PathBuf, String> {
-        let folder = self.runs.join(started.replace(':', ""));
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(folder)
-    }
-}
-
-fn number(option: &str, word: &str) -> Result<u32, String> {
-    let number = word.parse().ok().filter(|number| (1..=10_000_000).contains(number));
-    number.ok_or_else(|| format!("{option} takes a number from 1 to 10000000, not {word}"))
 }

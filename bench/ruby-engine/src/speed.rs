@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use bench_kit::options::record_folder;
 use bench_kit::stats::Dice;
 
 use crate::client::Request;
@@ -26,7 +27,7 @@ struct Placed {
 /// Everything.
 pub fn run(options: &Options, place: &Place, out: &mut dyn Write) -> Result<(), String> {
     let mut record = Record::new(options, place);
-    let folder = options.record_folder(&record.machine.started)?;
+    let folder = record_folder(&options.runs, &record.machine.started)?;
     let mut loads = Load::chosen(options)?;
     let (contenders, missing) = contender::present(&folder, options, place)?;
     record.notes.extend(missing.iter().map(|(who, how)| format!("MISSING: {who} (to get it: {how})")));

@@ -205,13 +205,6 @@ impl Exchange {
         responder.send(body.map(|body| Response { head, body }), self.queued);
     }
 
-    /// How long the request may have taken in all, for the message of a time-out.
-    pub fn time_allowed(&self) -> Duration {
-        let allowed = self.request.deadline.saturating_duration_since(self.request.received);
-        // Rounded, since the two times were not taken at one instant.
-        Duration::from_millis((allowed.as_secs_f64() * 1e3).round() as u64)
-    }
-
     /// When it must be answered.
     pub fn deadline(&self) -> Instant {
         self.request.deadline

@@ -226,11 +226,11 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
             // What was raised because an answer was refused is not news.
             sys::RAISED if exchange.bad.is_some() => exchange.finish(),
             sys::NO_MEMORY => exchange.fail(engine::Fault::OutOfMemory(limit)),
-            sys::STOPPED => exchange.fail(engine::Fault::OutOfTime(exchange.time_allowed())),
+            sys::STOPPED => exchange.fail(engine::Fault::OutOfTime(exchange.request.time_allowed())),
             _ => {
                 let fault = match error.as_ref().map(|error| error.class.as_str()) {
                     Some("FoolsGold::ClientGone") => engine::Fault::ClientGone,
-                    Some("FoolsGold::RequestTimeout") => engine::Fault::OutOfTime(exchange.time_allowed()),
+                    Some("FoolsGold::RequestTimeout") => engine::Fault::OutOfTime(exchange.request.time_allowed()),
                     _ => app_fault(error),
                 };
                 exchange.fail(fault);

@@ -9,7 +9,7 @@ use engine::body::stream;
 use engine::{Body, Response, ResponseHead, Sink};
 
 /// Longer than this nothing is held: whoever sends events wants them to arrive.
-pub const TIME: Duration = Duration::from_millis(1);
+const TIME: Duration = Duration::from_millis(1);
 /// More than this is not held either.
 const BYTES: usize = 64 << 10;
 /// How far a worker may be ahead of the front, which itself buffers for the client.

@@ -7,7 +7,8 @@ use tokio::time::timeout;
 
 use crate::StartError;
 use crate::control::Control;
-use crate::supervisor::{Event, LOOK, Work, kill_now};
+use crate::process::kill_now;
+use crate::supervisor::{Event, LOOK, Work};
 
 impl Work {
     /// Ends what is over its time.

@@ -8,8 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use crate::process::kill_now;
 
 /// Each file with its text.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/native.rs"));
@@ -46,13 +45,13 @@ fn run(ruby: &Path, arguments: &[&str], cache: &Path) -> Result<Output, String> 
 fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Result<Output> {
     let (out, err) = (folder.join("out"), folder.join("err"));
     let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
-    let pid = Pid::from_raw(child.id().cast_signed());
+    let pid = child.id();
     let (told, telling) = mpsc::channel();
     drop(thread::spawn(move || told.send(child.wait())));
     match telling.recv_timeout(time) {
         Ok(status) => Ok(Output { status: status?, stdout: fs::read(&out)?, stderr: fs::read(&err)? }),
         Err(_) => {
-            let _ = kill(pid, Signal::SIGKILL);
+            kill_now(pid);
             Err(io::Error::other(format!("it did not answer within {time:?}: is it a Ruby?")))
         }
     }

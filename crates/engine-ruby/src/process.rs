@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::Settings;
@@ -85,6 +87,11 @@ fn wait(mut child: Child, events: &UnboundedSender<Event>) {
     let _ = events.send(Event::Ended(pid, ended));
 }
 
+/// Ends one without a chance to refuse. That it has ended already is no error.
+pub fn kill_now(pid: u32) {
+    let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+}
+
 /// How a process ended, in words.
 fn ending(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
@@ -101,7 +108,7 @@ pub fn ending_of(code: i32) -> String {
 }
 
 fn by_signal(number: i32) -> String {
-    match nix::sys::signal::Signal::try_from(number) {
+    match Signal::try_from(number) {
         Ok(signal) => format!("it was ended by {}", signal.as_str()),
         Err(_) => format!("it was ended by signal {number}"),
     }

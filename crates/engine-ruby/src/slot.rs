@@ -286,8 +286,8 @@ impl Slot {
         look.is_stuck = overdue > patience && !std::mem::replace(&mut running.is_stuck, overdue > patience);
         if !overdue.is_zero() && !running.is_expired {
             running.is_expired = true;
-            let allowed = job.request.deadline.saturating_duration_since(job.request.received);
-            job.answer(Err(Fault::OutOfTime(Duration::from_secs_f64((allowed.as_secs_f64() * 1e3).round() / 1e3))));
+            let allowed = job.request.time_allowed();
+            job.answer(Err(Fault::OutOfTime(allowed)));
             look.expired = Some(running.seq);
         }
         look

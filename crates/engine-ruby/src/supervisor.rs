@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use tempfile::TempDir;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -19,7 +17,7 @@ use crate::backoff::Backoff;
 use crate::boot::Facts;
 use crate::frames::Frame;
 use crate::pool::Pool;
-use crate::process::{self, Booting, Mold, Way};
+use crate::process::{self, Booting, Mold, Way, kill_now};
 use crate::slot::Slot;
 use crate::worker::Worker;
 use crate::{Settings, StartError, orders};
@@ -339,9 +337,4 @@ impl Work {
             tracing::warn!(target: "engine", "the mold (pid {pid}) has ended: {how}; workers go on");
         }
     }
-}
-
-/// Without a chance to refuse.
-pub fn kill_now(pid: u32) {
-    let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }

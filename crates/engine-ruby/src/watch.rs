@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::Fault;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 use crate::control::Control;
 use crate::job::Job;
 use crate::pace::LONG;
 use crate::pool::Pool;
+use crate::process::kill_now;
 use crate::slot::{Look, Slot};
 
 const TICK: Duration = Duration::from_millis(1);
@@ -33,9 +32,7 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
 
 fn look(pool: &Pool, kill_time: Duration) -> bool {
     let now = Instant::now();
-    let mut late: Vec<Box<Job>> = Vec::new();
-    let mut is_active = false;
-    {
+    let (late, is_active): (Vec<Box<Job>>, bool) = {
         let mut dispatch = pool.dispatch();
         let mut back = Vec::new();
         let mut is_long = false;
@@ -60,11 +57,8 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
             dispatch.pace.note_long();
         }
         dispatch.put_back(back);
-        if !dispatch.line.is_empty() {
-            late = dispatch.line.overdue(now);
-        }
-        is_active |= dispatch.is_active();
-    }
+        (dispatch.line.overdue(now), dispatch.is_active())
+    };
     for job in late {
         let waited = now.saturating_duration_since(job.offered);
         job.refuse(Fault::QueueWait(waited));
@@ -84,6 +78,6 @@ fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look) {
     } else if look.is_stuck {
         let (worker, title) = (slot.worker, slot.title());
         tracing::error!(target: "engine", "worker {worker} (pid {pid}) is killed: {title} could not be interrupted");
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        kill_now(pid.cast_unsigned());
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Version};
@@ -132,4 +132,13 @@ pub struct Request {
     pub hints: Option<Arc<dyn Hints>>,
     /// For a full hijack, where the connection can be given away.
     pub takeover: Option<Box<dyn Takeover>>,
+}
+
+impl Request {
+    /// How long it may have taken in all, for the message of a time-out.
+    pub fn time_allowed(&self) -> Duration {
+        let allowed = self.deadline.saturating_duration_since(self.received);
+        // Rounded, since the two times were not taken at one instant.
+        Duration::from_millis((allowed.as_secs_f64() * 1e3).round() as u64)
+    }
 }
