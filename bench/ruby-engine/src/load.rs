@@ -11,6 +11,7 @@ use crate::closed::expect;
 use crate::contender::{Contender, Running, Shape};
 use crate::open::Plan;
 use crate::options::Options;
+use crate::processor::{self, Binding};
 use crate::tree;
 
 /// Names of numbers.
@@ -39,6 +40,8 @@ pub struct Setup {
 pub enum Mode {
     /// wrk with this many connections that stay, from this many threads.
     Wrk { threads: u32, clients: u32 },
+    /// wrk with one connection that stays, it and the server bound to one processor.
+    OneProcessor,
     /// The open loop: 200 requests a second, of which 5 % are long.
     Uneven { fresh: bool },
 }
@@ -99,10 +102,11 @@ const SLEEPERS: [Goal; 2] = both(RATE, true, 0.98, 0.98);
 const UNEVEN: [Goal; 2] = both(SHORT_P99, false, 0.55, 0.55);
 
 /// All loads.
-pub const LOADS: [Load; 11] = [
+pub const LOADS: [Load; 12] = [
     wrk_load("hello-16", 0, 2, 16, &HELLO),
     wrk_load("hello-64", 0, 2, 64, &HELLO),
     wrk_load("hello-alone", 0, 1, 1, &ALONE),
+    Load { name: "hello-alone-bound", setup: 0, mode: Mode::OneProcessor, goals: &ALONE },
     wrk_load("sinatra-t1-16", 1, 2, 16, &SINATRA_1),
     wrk_load("sinatra-t1-64", 1, 2, 64, &SINATRA_1),
     wrk_load("sinatra-t5-16", 2, 2, 16, &SINATRA_5),
@@ -145,6 +149,7 @@ impl Load {
         let Shape { workers, threads } = SETUPS[self.setup].shape;
         let how = match self.mode {
             Mode::Wrk { threads, clients } => format!("wrk -t {threads} -c {clients} -d {}s", options.seconds),
+            Mode::OneProcessor => format!("wrk -t 1 -c 1 -d {}s, all on one processor", options.seconds),
             Mode::Uneven { fresh } => {
                 let connections = if fresh { "a new connection each" } else { "connections kept" };
                 let seconds = options.uneven_seconds;
@@ -157,7 +162,7 @@ impl Load {
     /// The numbers it gives, in the order of the report.
     pub fn columns(&self) -> &'static [&'static str] {
         match self.mode {
-            Mode::Wrk { .. } => &[RATE, P50, P99, CPU],
+            Mode::Wrk { .. } | Mode::OneProcessor => &[RATE, P50, P99, CPU],
             Mode::Uneven { .. } => &[SHORT_P50, SHORT_P99, LONG_P50, LONG_P99, CPU],
         }
     }
@@ -168,7 +173,13 @@ impl Load {
         setup.check(server.port).map_err(|error| format!("{}, {}: {error}", server.contender, self.name))?;
         let before = tree::cpu_us(server.process.id());
         let (mut sample, requests) = match self.mode {
-            Mode::Wrk { threads, clients } => wrk_run(server.port, setup.path, threads, clients, options.seconds)?,
+            Mode::Wrk { threads, clients } => {
+                wrk_run(Command::new("wrk"), server.port, setup.path, (threads, clients), options.seconds)?
+            }
+            Mode::OneProcessor => {
+                let _binding = Binding::of(server.process.id())?;
+                wrk_run(processor::bound("wrk"), server.port, setup.path, (1, 1), options.seconds)?
+            }
             Mode::Uneven { fresh } => uneven_run(server.port, fresh, u64::from(round), options.uneven_seconds),
         };
         let used = tree::cpu_us(server.process.id()).saturating_sub(before);
@@ -181,8 +192,13 @@ impl Load {
     }
 }
 
-fn wrk_run(port: u16, path: &str, threads: u32, clients: u32, seconds: u32) -> Result<(Sample, f64), String> {
-    let mut command = Command::new("wrk");
+fn wrk_run(
+    mut command: Command,
+    port: u16,
+    path: &str,
+    (threads, clients): (u32, u32),
+    seconds: u32,
+) -> Result<(Sample, f64), String> {
     command.args(["-t", &threads.to_string(), "-c", &clients.to_string(), "-d", &format!("{seconds}s"), "--latency"]);
     command.arg(format!("http://127.0.0.1:{port}{path}")).stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("wrk: {error} (apt install wrk)"))?;

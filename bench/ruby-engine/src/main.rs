@@ -5,12 +5,14 @@
 mod client;
 mod closed;
 mod contender;
+mod floor;
 mod kill;
 mod load;
 mod memory;
 mod open;
 mod options;
 mod place;
+mod processor;
 mod report;
 mod speed;
 mod tree;

@@ -11,6 +11,7 @@ use bench_kit::stats::{median, range};
 use serde_json::{Value, json};
 
 use crate::contender::Contender;
+use crate::floor;
 use crate::load::{CPU, Goal, Load, P99, RATE, Sample};
 use crate::options::Options;
 use crate::place::Place;
@@ -45,6 +46,7 @@ impl Record {
             ("puma", place.said("puma", &["--version"])),
             ("foolsgold", said(Command::new(&options.foolsgold).arg("--version"))),
             ("wrk", said(Command::new("wrk").arg("--version"))),
+            ("floor", floor::in_words()),
         ]);
         let mut notes = Vec::new();
         if options.stand_in {

@@ -3,7 +3,8 @@
 use crate::tree::Tree;
 
 /// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
+    ("arena", &[]),
     ("engine", &[]),
     ("engine-mruby", &["engine"]),
     ("engine-ruby", &["engine"]),

@@ -1,0 +1,1 @@
+//! A user's own application: workload, learned answers, settings, advice.

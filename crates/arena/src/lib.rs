@@ -1,0 +1,15 @@
+//! The arena: application servers compared on real work. It starts them as a user would, checks their answers, loads
+//! them in turns, and writes down what it saw. It knows nothing of how any of them works inside.
+
+pub mod command;
+pub mod contender;
+pub mod duel;
+pub mod load;
+pub mod metric;
+pub mod place;
+pub mod process;
+pub mod record;
+pub mod report;
+pub mod scenario;
+pub mod stats;
+pub mod study;

@@ -1,0 +1,1 @@
+//! Load: what is asked, how answers are judged, tools driven and loops of our own.

@@ -1,0 +1,3 @@
+//! The program `arena`.
+
+fn main() {}

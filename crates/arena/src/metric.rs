@@ -1,0 +1,87 @@
+//! What is measured: the names under which numbers stand in records, with unit and sense. One table for all tools,
+//! studies, tables and plots.
+
+/// One kind of number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name in records; ends with the unit.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The unit for people, empty for a count.
+    pub unit: &'static str,
+    /// Digits after the point that mean something.
+    pub digits: usize,
+    /// Which end is good.
+    pub sense: Sense,
+}
+
+/// Which of two numbers is the better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sense {
+    /// A higher one.
+    Higher,
+    /// A lower one.
+    Lower,
+    /// Neither: it only describes.
+    Plain,
+}
+
+/// Answers per second that were right.
+pub const RATE: &str = "requests_per_s";
+/// Half of the requests took no longer.
+pub const P50: &str = "p50_ms";
+/// 99 of 100 requests took no longer.
+pub const P99: &str = "p99_ms";
+/// Requests that got no right answer.
+pub const FAILED: &str = "failed";
+/// Processor time of the server's whole tree of processes for one request.
+pub const CPU: &str = "cpu_us_per_request";
+/// The most memory that the tree of processes shared out (PSS) at one time.
+pub const PSS_PEAK: &str = "pss_peak_mib";
+/// From the start of the first process to the first right answer.
+pub const FIRST_ANSWER: &str = "first_answer_ms";
+
+/// All of them, in the order in which they are shown.
+pub const METRICS: [Metric; 29] = [
+    metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
+    metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
+    metric("requests", "Requests", "", 0, Sense::Plain),
+    metric(FAILED, "Failed", "", 0, Sense::Lower),
+    metric("availability_pct", "Availability", "%", 2, Sense::Higher),
+    metric("elapsed_s", "Elapsed", "s", 2, Sense::Lower),
+    metric("concurrency", "In flight", "", 1, Sense::Plain),
+    metric("mean_ms", "Mean", "ms", 2, Sense::Lower),
+    metric(P50, "p50", "ms", 2, Sense::Lower),
+    metric("p90_ms", "p90", "ms", 2, Sense::Lower),
+    metric("p95_ms", "p95", "ms", 2, Sense::Lower),
+    metric(P99, "p99", "ms", 2, Sense::Lower),
+    metric("p999_ms", "p99.9", "ms", 2, Sense::Lower),
+    metric("shortest_ms", "Shortest", "ms", 2, Sense::Lower),
+    metric("max_ms", "Longest", "ms", 1, Sense::Lower),
+    metric("p99_over_p50", "p99 over p50", "", 2, Sense::Lower),
+    metric(CPU, "CPU per request", "us", 0, Sense::Lower),
+    metric("pss_mean_mib", "Memory, mean", "MiB", 0, Sense::Lower),
+    metric(PSS_PEAK, "Memory, peak", "MiB", 0, Sense::Lower),
+    metric("rss_mib", "Resident", "MiB", 0, Sense::Lower),
+    metric("swap_mib", "Swapped", "MiB", 0, Sense::Lower),
+    metric(FIRST_ANSWER, "First answer", "ms", 0, Sense::Lower),
+    metric("cold_ms", "First request, cold", "ms", 0, Sense::Lower),
+    metric("after_idle_ms", "First request after idling", "ms", 0, Sense::Lower),
+    metric("offered_per_s", "Offered", "requests/s", 0, Sense::Plain),
+    metric("recovery_s", "Recovery", "s", 2, Sense::Lower),
+    metric("load_pct", "Load", "% of capacity", 0, Sense::Plain),
+    metric("users", "Users", "", 0, Sense::Plain),
+    metric("bytes_per_answer", "Answer", "bytes", 0, Sense::Plain),
+];
+
+const fn metric(name: &'static str, title: &'static str, unit: &'static str, digits: usize, sense: Sense) -> Metric {
+    Metric { name, title, unit, digits, sense }
+}
+
+impl Metric {
+    /// The one with this name.
+    pub fn of(name: &str) -> Option<&'static Metric> {
+        METRICS.iter().find(|metric| metric.name == name)
+    }
+}

@@ -1,0 +1,1 @@
+//! Processes that belong to a run, and what the kernel says of them.

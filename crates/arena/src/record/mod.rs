@@ -1,0 +1,44 @@
+//! What a run leaves behind: a folder with every sample as a line of JSON, one summary, the logs of the servers, and the
+//! report made of the summary.
+
+pub mod summary;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One measured turn: a contender under one case in one round. A line of `raw.jsonl`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The name of the case in its study.
+    pub case: String,
+    /// The name of the contender's recipe.
+    pub contender: String,
+    /// From 1.
+    pub round: u32,
+    /// The command line of the tool, or what our own load generator did.
+    pub command: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// How long it took, with checks and warm-up, in seconds.
+    pub took_s: f64,
+    /// By the names of `metric.rs`.
+    pub numbers: BTreeMap<String, f64>,
+    /// How often which kind of error happened: "connect", "read", "write", "timeout", "status 500", "wrong answer", …
+    pub errors: BTreeMap<String, u64>,
+    /// Why it does not count, for a person.
+    pub disqualified: Option<String>,
+}
+
+/// What a load generator saw.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// The command line of the tool, or what our own load generator did.
+    pub command: String,
+    /// By the names of `metric.rs`.
+    pub numbers: BTreeMap<String, f64>,
+    /// By kind, as in [`Sample::errors`].
+    pub errors: BTreeMap<String, u64>,
+    /// The first wrong answer, described: it disqualifies.
+    pub wrong: Option<String>,
+}

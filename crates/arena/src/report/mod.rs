@@ -1,0 +1,1 @@
+//! What a summary looks like: tables, pictures, the page, comparisons, the README's tables.

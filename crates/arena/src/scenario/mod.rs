@@ -1,0 +1,1 @@
+//! What speed hides: slow clients, stuck endpoints, deaths, reloads, overload.

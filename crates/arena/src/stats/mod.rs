@@ -1,0 +1,1 @@
+//! Medians, spreads, and when two are level. Pure.

@@ -1,0 +1,1 @@
+//! A study: its recipe, its plan, and a run of it.
