@@ -1,1 +1,110 @@
 //! The commands of the program, a file each.
+
+mod compare;
+
+mod list;
+mod progress;
+mod report;
+mod ring;
+mod run;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::contender::Catalogue;
+use crate::place::{Place, PlaceOptions};
+use crate::study::Recipes;
+
+/// Compares Ruby application servers on real work.
+#[derive(Debug, Parser)]
+#[command(name = "arena", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Arena {
+    #[command(subcommand)]
+    command: Command,
+    /// The folder that has apps/ and arena/ in it. By default found from where the program is.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    home: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Says which contenders and studies there are, and what is missing.
+    List(list::List),
+    /// Runs a study, several, or all of them.
+    Run(run::Run),
+    /// Sets two runs of the same study side by side.
+    Compare(compare::Compare),
+    /// Makes the page of a run again, an index of several, or the tables of a README.
+    Report(report::Report),
+    /// Builds a root folder with today's Ruby servers, entered by chroot (Debian, as root).
+    Ring(ring::Ring),
+}
+
+/// Where contenders come from.
+#[derive(Debug, Clone, Args)]
+pub struct Source {
+    /// Take Ruby and the servers from this root folder (see `arena ring`).
+    #[arg(long, value_name = "FOLDER", conflicts_with = "gemfile")]
+    ring: Option<PathBuf>,
+    /// Take the servers from this bundle.
+    #[arg(long, value_name = "GEMFILE")]
+    gemfile: Option<PathBuf>,
+    /// The foolsgold to take part; by default the one beside this program, or that of PATH.
+    #[arg(long, value_name = "PROGRAM")]
+    foolsgold: Option<PathBuf>,
+}
+
+impl Source {
+    fn open(&self) -> Result<Place, String> {
+        let Source { ring, gemfile, foolsgold } = self.clone();
+        Place::open(&PlaceOptions { ring, gemfile, foolsgold })
+    }
+}
+
+/// The folders that come with the program.
+struct Home(PathBuf);
+
+impl Home {
+    fn find(given: Option<PathBuf>) -> Result<Home, String> {
+        let Some(folder) = given else { return crate::study::home().map(Home) };
+        let is_home = folder.join("arena/contenders").is_dir() && folder.join("apps").is_dir();
+        if is_home {
+            Ok(Home(folder))
+        } else {
+            Err(format!("--home {}: it has no arena/contenders and apps", folder.display()))
+        }
+    }
+
+    fn catalogue(&self) -> Result<Catalogue, String> {
+        Catalogue::read(&self.0.join("arena/contenders")).map_err(|complaints| complaints.join("\n"))
+    }
+
+    fn studies(&self) -> Result<Recipes, String> {
+        Recipes::read(&self.0.join("arena/studies")).map_err(|complaints| complaints.join("\n"))
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.0.join("arena/runs")
+    }
+}
+
+impl Arena {
+    /// Does what the command line says. Ends with whether it went well.
+    pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
+        let home = Home::find(self.home)?;
+        match self.command {
+            Command::List(list) => list.obey(&home, out),
+            Command::Run(run) => run.obey(&home, out),
+            Command::Compare(compare) => compare.obey(out),
+            Command::Report(report) => report.obey(out),
+            Command::Ring(ring) => ring.obey(out),
+        }
+    }
+}
+
+/// A line for whoever reads.
+fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
+    writeln!(out, "{words}").map_err(|error| error.to_string())
+}

@@ -98,7 +98,8 @@ impl Server {
     }
 
     pub(super) fn processes_in_words(&self) -> String {
-        let titles: Vec<String> = self.members().iter().map(|one| format!("{} {}", one.id, short(&one.title))).collect();
+        let titles: Vec<String> =
+            self.members().iter().map(|one| format!("{} {}", one.id, short(&one.title))).collect();
         format!("Its processes: {}", titles.join("; "))
     }
 

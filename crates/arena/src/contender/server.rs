@@ -131,7 +131,8 @@ impl Server {
         }
         let members = self.members();
         let worker = members.iter().rev().find(|member| self.is_worker(member));
-        let worker = worker.ok_or_else(|| format!("{} has no worker. {}", self.recipe.name, self.processes_in_words()))?;
+        let worker =
+            worker.ok_or_else(|| format!("{} has no worker. {}", self.recipe.name, self.processes_in_words()))?;
         process::signal_one(worker.id, Signal::KILL).map(|()| worker.id)
     }
 
@@ -199,7 +200,10 @@ impl Server {
         if !until(patience, || tree.is_gone()) {
             let left = self.processes_in_words();
             let seconds = self.recipe.stop.patience_s;
-            complaints.push(format!("did not end within {seconds} s of SIG{} and was killed. {left}", self.recipe.stop.signal));
+            complaints.push(format!(
+                "did not end within {seconds} s of SIG{} and was killed. {left}",
+                self.recipe.stop.signal
+            ));
             tree.signal_all(Signal::KILL);
             until(Duration::from_secs(5), || tree.is_gone());
         }
@@ -258,7 +262,8 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     let mut ports = process::free_ports(2 + words.workers as usize)?;
     words.ports = ports.split_off(2);
     (words.port, words.spare_port) = (ports[0], ports[1]);
-    words.sockets = (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
+    words.sockets =
+        (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
     let mut lines = Vec::new();
     for part in &recipe.processes {
         lines.extend(words.lines(recipe, part, &wanted.extra)?);
@@ -270,7 +275,9 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     let (recipe, place) = (wanted.recipe, wanted.place);
     let Prepared { words, lines, folder } = prepared;
     let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
-    let group = wanted.memory_limit.map(|bytes| MemoryGroup::new(&format!("arena-{}-{}", std::process::id(), words.port), bytes));
+    let group = wanted
+        .memory_limit
+        .map(|bytes| MemoryGroup::new(&format!("arena-{}-{}", std::process::id(), words.port), bytes));
     let mut server = Server {
         worker_pattern: words.pattern(&recipe.count.worker)?,
         thread_pattern: recipe.count.thread.as_ref().map(|thread| words.pattern(thread)).transpose()?,

@@ -36,8 +36,12 @@ const RING_ENVIRONMENT: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/roo
 const RING_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// All servers are told the environment; Rails asks for a secret in production.
-const FOR_ALL: [(&str, &str); 4] =
-    [("RACK_ENV", "production"), ("APP_ENV", "production"), ("RAILS_ENV", "production"), ("SECRET_KEY_BASE_DUMMY", "1")];
+const FOR_ALL: [(&str, &str); 4] = [
+    ("RACK_ENV", "production"),
+    ("APP_ENV", "production"),
+    ("RAILS_ENV", "production"),
+    ("SECRET_KEY_BASE_DUMMY", "1"),
+];
 
 /// Our own server, which is brought to wherever the others are.
 const OURS: &str = "foolsgold";

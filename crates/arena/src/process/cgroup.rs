@@ -44,7 +44,9 @@ impl MemoryGroup {
 
     /// Its bounds, for the record.
     pub fn in_words(&self) -> String {
-        let read = |name| fs::read_to_string(self.folder.join(name)).map_or_else(|_| "?".into(), |text| text.trim().to_owned());
+        let read = |name| {
+            fs::read_to_string(self.folder.join(name)).map_or_else(|_| "?".into(), |text| text.trim().to_owned())
+        };
         format!("memory.max {} and memory.swap.max {}", read("memory.max"), read("memory.swap.max"))
     }
 }

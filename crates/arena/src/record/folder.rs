@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::summary::{FORMAT, Summary};
+use super::summary::{FORMAT, Summary, Who};
 use super::{Sample, date};
 
 const PLAN: &str = "run.json";
 const RAW: &str = "raw.jsonl";
 const SUMMARY: &str = "summary.json";
 const PAGE: &str = "report.html";
+const WHO: &str = "who.json";
 const LOGS: &str = "logs";
 /// More runs of a study on one day than this are a mistake.
 const MOST_A_DAY: u32 = 1000;
@@ -142,6 +143,21 @@ impl Folder {
     /// Reads it, if it is of the format that this program knows.
     pub fn read_summary(&self) -> Result<Summary, String> {
         read_summary(&self.path.join(SUMMARY))
+    }
+
+    /// Writes what is known of the contenders, in the middle of a run.
+    pub fn write_who(&self, who: &[Who]) -> Result<(), String> {
+        let value = serde_json::to_value(who).map_err(|error| self.complaint(WHO, &error.to_string()))?;
+        self.put(WHO, &pretty(&value)?)
+    }
+
+    /// What an interrupted run knew of them; nothing before its first turn.
+    pub fn read_who(&self) -> Result<Vec<Who>, String> {
+        match fs::read_to_string(self.path.join(WHO)) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| self.complaint(WHO, &error.to_string())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(self.failed(WHO, &error)),
+        }
     }
 
     /// Writes the page, and says where it is.

@@ -1,1 +1,26 @@
 //! A study: its recipe, its plan, and a run of it.
+//!
+//! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `contest` is one
+//! contender's turn; `run` has all turns, in rounds, and can go on where an earlier run was interrupted; `summarize`
+//! makes of the samples what the report shows.
+
+mod bad_day;
+mod case;
+mod contest;
+mod effort;
+mod expect;
+mod plan;
+mod published;
+mod recipe;
+mod run;
+mod service;
+mod services;
+mod summarize;
+mod verdicts;
+
+pub use effort::Effort;
+pub use plan::{Case, Plan};
+pub use published::Figures;
+pub use recipe::Tool;
+pub use recipe::{Recipe, Recipes};
+pub use run::{Asked, Ground, Watcher, home, run};

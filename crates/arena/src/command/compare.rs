@@ -1,0 +1,35 @@
+//! `arena compare`: two runs of the same study.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::say;
+use crate::record::folder::Folder;
+use crate::report;
+
+/// Which two.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The folder of the earlier run.
+    before: PathBuf,
+    /// The folder of the later run.
+    after: PathBuf,
+    /// Also write a page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl Compare {
+    pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
+        let before = Folder::open(&self.before)?.read_summary()?;
+        let after = Folder::open(&self.after)?.read_summary()?;
+        say(out, &report::compare::words(&before, &after)?)?;
+        if let Some(file) = &self.html {
+            let page = report::compare::html(&before, &after)?;
+            std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+        Ok(())
+    }
+}

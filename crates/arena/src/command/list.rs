@@ -1,0 +1,38 @@
+//! `arena list`: contenders, here or missing, and studies.
+
+use std::io::Write;
+
+use clap::Args;
+
+use super::{Home, Source, say};
+use crate::contender::{self, Presence};
+
+/// What there is.
+#[derive(Debug, Args)]
+pub struct List {
+    #[command(flatten)]
+    source: Source,
+}
+
+impl List {
+    pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
+        let place = self.source.open()?;
+        // What is wrong with a recipe is said before anything else.
+        let (contenders, studies) = (home.catalogue()?, home.studies()?);
+        say(out, &format!("Contenders on {}:", place.in_words()))?;
+        for recipe in contenders.all() {
+            match contender::look(recipe, &place) {
+                Presence::Here { version, ruby } => say(out, &format!("  {:<18} {version}, {ruby}", recipe.name))?,
+                Presence::Missing { lacks, get } => {
+                    say(out, &format!("  {:<18} missing: {}", recipe.name, lacks.join("; ")))?;
+                    get.iter().try_for_each(|way| say(out, &format!("  {:<18}   {way}", "")))?;
+                }
+            }
+        }
+        say(out, "\nStudies (arena run NAME):")?;
+        for study in studies.0 {
+            say(out, &format!("  {:<18} {}", study.name, study.question))?;
+        }
+        Ok(())
+    }
+}

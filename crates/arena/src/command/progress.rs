@@ -1,0 +1,83 @@
+//! What a person sees while a run goes on: a bar with the time left on a terminal, lines elsewhere.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::study::Watcher;
+
+/// On the terminal that reads errors, so that a report on standard output stays clean.
+pub struct Progress {
+    bar: ProgressBar,
+    is_terminal: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    since: Instant,
+    all_s: f64,
+    passed_s: f64,
+}
+
+impl Progress {
+    /// Nothing is shown yet.
+    pub fn new() -> Progress {
+        let is_terminal = stderr().is_terminal();
+        let bar = if is_terminal { ProgressBar::new(1) } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {prefix}  {wide_msg}") {
+            bar.set_style(style);
+        }
+        Progress { bar, is_terminal, state: Mutex::new(State { since: Instant::now(), all_s: 1.0, passed_s: 0.0 }) }
+    }
+
+    /// The bar goes; what was printed stays.
+    pub fn ends(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// By what was done so far and how long that took: "about 12 min left".
+    fn left(&self) -> String {
+        let Ok(state) = self.state.lock() else { return String::new() };
+        let spent = state.since.elapsed().as_secs_f64();
+        // What the plan says, until enough has happened to know better.
+        let pace = if state.passed_s > 20.0 { spent / state.passed_s } else { 1.0 };
+        let left = (state.all_s - state.passed_s).max(0.0) * pace;
+        match left {
+            left if left >= 90.0 => format!("about {:.0} min left", left / 60.0),
+            left => format!("about {left:.0} s left"),
+        }
+    }
+}
+
+impl Watcher for Progress {
+    fn begins(&self, seconds: f64, passed: f64) {
+        if let Ok(mut state) = self.state.lock() {
+            *state = State { since: Instant::now(), all_s: seconds, passed_s: passed };
+        }
+        self.bar.set_length(seconds.max(1.0) as u64);
+        self.bar.enable_steady_tick(Duration::from_secs(1));
+    }
+
+    fn doing(&self, words: &str) {
+        let left = self.left();
+        if self.is_terminal {
+            self.bar.set_prefix(left);
+            self.bar.set_message(words.to_owned());
+        } else {
+            let _ = writeln!(stderr(), "{words} ({left})");
+        }
+    }
+
+    fn passed(&self, seconds: f64) {
+        if let Ok(mut state) = self.state.lock() {
+            state.passed_s += seconds;
+            self.bar.set_position(state.passed_s as u64);
+        }
+    }
+
+    fn said(&self, line: &str) {
+        if self.is_terminal { self.bar.println(line) } else { drop(writeln!(stderr(), "{line}")) }
+    }
+}

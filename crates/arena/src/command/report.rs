@@ -1,0 +1,79 @@
+//! `arena report`: the page of a run made again, an index of several, the tables of a README.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{run, say};
+use crate::record::folder::Folder;
+use crate::record::summary::Summary;
+use crate::report;
+
+/// Of which runs.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Folders of runs.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// Put each run's table between the marks for its study in this Markdown file.
+    #[arg(long, value_name = "FILE")]
+    splice: Option<PathBuf>,
+    /// With --splice: change nothing, and fail where a table is not that of its run.
+    #[arg(long, requires = "splice")]
+    check: bool,
+    /// Write a page that leads to all of these runs.
+    #[arg(long, value_name = "FILE")]
+    index: Option<PathBuf>,
+}
+
+impl Report {
+    pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
+        let mut all: Vec<(PathBuf, Summary)> = Vec::new();
+        for path in &self.runs {
+            let folder = Folder::open(path)?;
+            let summary = folder.read_summary()?;
+            if !self.check {
+                folder.write_page(&report::page::html(&summary)?)?;
+            }
+            all.push((path.clone(), summary));
+        }
+        if let Some(file) = &self.splice {
+            return self.splice(file, &all, out);
+        }
+        for (_, summary) in &all {
+            run::print(summary, out)?;
+        }
+        let Some(file) = &self.index else { return Ok(()) };
+        let links = all.iter().map(|(path, summary)| (link(file, &path.join("report.html")), summary.clone()));
+        let page = report::index::html(&links.collect::<Vec<_>>())?;
+        std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    fn splice(&self, file: &Path, all: &[(PathBuf, Summary)], out: &mut dyn Write) -> Result<(), String> {
+        let told = |error: std::io::Error| format!("{}: {error}", file.display());
+        let before = std::fs::read_to_string(file).map_err(told)?;
+        let mut text = before.clone();
+        for (path, summary) in all {
+            text = report::splice::splice(&text, &summary.study, summary, &link(file, path))?;
+        }
+        if text == before {
+            return say(out, &format!("{}: its tables are those of the runs", file.display()));
+        }
+        if self.check {
+            return Err(format!(
+                "{}: its tables are not those of the runs; arena report --splice writes them",
+                file.display()
+            ));
+        }
+        std::fs::write(file, text).map_err(told)?;
+        say(out, &format!("{}: its tables are written anew", file.display()))
+    }
+}
+
+/// How a page refers to a file below its own folder; elsewhere, the path as it was given.
+fn link(from: &Path, to: &Path) -> String {
+    let folder = from.parent().unwrap_or(Path::new("")).canonicalize().unwrap_or_default();
+    let target = to.canonicalize().unwrap_or_else(|_| to.to_path_buf());
+    target.strip_prefix(&folder).map_or_else(|_| to.display().to_string(), |inside| inside.display().to_string())
+}

@@ -1,0 +1,22 @@
+//! `arena ring`: a root folder with today's Ruby servers.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::place::ring;
+
+/// Where.
+#[derive(Debug, Args)]
+pub struct Ring {
+    /// The root folder; what is there already is kept.
+    #[arg(default_value = "/opt/ring")]
+    folder: PathBuf,
+}
+
+impl Ring {
+    pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
+        ring::build(&self.folder, out)
+    }
+}

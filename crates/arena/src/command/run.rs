@@ -1,0 +1,165 @@
+//! `arena run`: one study, several, or all of them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+
+use super::progress::Progress;
+use super::{Home, Source, say};
+use crate::record::folder::Folder;
+use crate::record::summary::Summary;
+use crate::report;
+use crate::study::{self, Asked, Effort, Figures, Ground, Recipe};
+
+/// Runs studies.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Names of studies, or all.
+    #[arg(required_unless_present = "resume", value_name = "STUDY")]
+    studies: Vec<String>,
+    /// The form of minutes: shows that everything works; its figures are not to be believed.
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    source: Source,
+    /// Only contenders with this in their name; may be given several times.
+    #[arg(long, value_name = "WORD")]
+    only: Vec<String>,
+    /// Only cases with this in their name; may be given several times.
+    #[arg(long = "case", value_name = "WORD")]
+    cases: Vec<String>,
+    /// Rounds, in each of which every contender has a turn.
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// Seconds of each timed load.
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+    /// Where run folders go [default: arena/runs].
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Go on with an interrupted run, as it was asked for.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "seconds", "out"])]
+    resume: Option<PathBuf>,
+    /// A number that makes the random orders; another in every run if nothing is said.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl Run {
+    pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
+        let place = self.source.open()?;
+        let (catalogue, recipes) = (home.catalogue()?, home.studies()?);
+        let figures = Figures::read(&home.0.join("arena/published.toml"))?;
+        let apps = home.0.join("apps");
+        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        if let Some(path) = &self.resume {
+            let (folder, _, note) = Folder::resume(path)?;
+            note.iter().try_for_each(|note| say(out, note))?;
+            let asked: Asked = serde_json::from_value(folder.plan()?).map_err(|error| no_run(path, &error))?;
+            return one(&asked, recipes.get(&asked.study)?, &ground, &folder, out).map(drop);
+        }
+        let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
+            true => recipes.0.iter().collect(),
+            false => self.studies.iter().map(|name| recipes.get(name)).collect::<Result<_, _>>()?,
+        };
+        let parent = self.out.clone().unwrap_or_else(|| home.runs());
+        let mut failed = Vec::new();
+        for recipe in chosen {
+            let asked = self.asked(recipe)?;
+            let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
+            let folder = Folder::create(&parent, &recipe.name, &plan)?;
+            match one(&asked, recipe, &ground, &folder, out) {
+                Ok(summary) => failed.extend(broken(&summary)),
+                Err(error) => failed.push(format!("{}: {error}", recipe.name)),
+            }
+        }
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+    }
+
+    fn asked(&self, recipe: &Recipe) -> Result<Asked, String> {
+        let mut effort: Effort = if self.quick { recipe.quick.clone() } else { recipe.full.clone() };
+        effort.rounds = self.rounds.unwrap_or(effort.rounds);
+        effort.seconds = self.seconds.unwrap_or(effort.seconds);
+        let complaints = effort.complaints("--rounds, --seconds");
+        if !complaints.is_empty() {
+            return Err(complaints.join("\n"));
+        }
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Asked {
+            study: recipe.name.clone(),
+            is_quick: self.quick,
+            effort,
+            only: self.only.clone(),
+            cases: self.cases.clone(),
+            seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
+            command: self.in_words(recipe),
+        })
+    }
+
+    /// The command line again, without folders of this machine.
+    fn in_words(&self, recipe: &Recipe) -> String {
+        let mut words = format!("arena run {}", recipe.name);
+        let mut add = |word: &str| {
+            words.push(' ');
+            words.push_str(word);
+        };
+        if self.quick {
+            add("--quick");
+        }
+        if self.source.ring.is_some() {
+            add("--ring RING");
+        }
+        if self.source.gemfile.is_some() {
+            add("--gemfile Gemfile");
+        }
+        self.only.iter().for_each(|word| add(&format!("--only {word}")));
+        self.cases.iter().for_each(|word| add(&format!("--case {word}")));
+        self.rounds.iter().for_each(|rounds| add(&format!("--rounds {rounds}")));
+        self.seconds.iter().for_each(|seconds| add(&format!("--seconds {seconds}")));
+        words
+    }
+}
+
+fn no_run(path: &Path, error: &serde_json::Error) -> String {
+    format!("--resume {}: its run.json is not that of a study: {error}", path.display())
+}
+
+fn one(
+    asked: &Asked,
+    recipe: &Recipe,
+    ground: &Ground,
+    folder: &Folder,
+    out: &mut dyn Write,
+) -> Result<Summary, String> {
+    let progress = Progress::new();
+    let path = folder.path().display().to_string();
+    let ran = study::run(asked, recipe, ground, folder, &progress);
+    progress.ends();
+    let summary =
+        ran.map_err(|error| format!("{error}\nwhat was measured is in {path}; arena run --resume goes on there"))?;
+    folder.write_page(&report::page::html(&summary)?)?;
+    print(&summary, out)?;
+    say(out, &format!("\nrun folder: {path} (report.html shows it)"))?;
+    Ok(summary)
+}
+
+/// Contenders that are there and could not be measured at all: a run in which that happens has not passed.
+fn broken(summary: &Summary) -> Vec<String> {
+    let who = summary.contenders.iter().filter(|who| who.missing.is_empty());
+    let never = who.filter_map(|who| {
+        let mut results = summary.cases.iter().flat_map(|case| &case.results).filter(|one| one.contender == who.name);
+        let reason = results.next()?.disqualified.clone()?;
+        results
+            .all(|result| result.disqualified.is_some())
+            .then(|| format!("{}: {}: {reason}", summary.study, who.name))
+    });
+    never.collect()
+}
+
+/// As wide as the terminal says that it is, or a page of text.
+pub(super) fn print(summary: &Summary, out: &mut dyn Write) -> Result<(), String> {
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120);
+    report::table::print(summary, out, width).map_err(|error| error.to_string())
+}

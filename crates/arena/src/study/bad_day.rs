@@ -1,0 +1,92 @@
+//! The scenarios on one server, with the numbers that a case and the contender's own capacity give them.
+
+use super::case::ladder;
+use super::plan::{Case, Family};
+use super::recipe::Tool;
+use crate::contender::Server;
+use crate::load::{self, Ask, BodyRule, Closed, Expect, Open, Until, Workload};
+use crate::metric::RATE;
+use crate::record::Outcome;
+use crate::scenario::{Act, Told, killed, overload, reload, slow_clients, stuck};
+
+/// Those who ask for nothing special ask for this share of what the server can do.
+const OTHERS: f64 = 0.2;
+/// How long that is looked for, in seconds.
+const LOOK_S: f64 = 1.5;
+/// Those that hang, for each thread that serves: so that none would be left.
+const HANGING: u32 = 12;
+/// An answer that comes later is of no use to anybody, in milliseconds.
+const DEADLINE_MS: u64 = 1000;
+
+/// Runs it.
+pub fn run(
+    case: &Case,
+    family: &Family,
+    workload: &Workload,
+    server: &mut Server,
+    capacity: &mut Option<f64>,
+) -> Result<Outcome, String> {
+    let port = server.port();
+    let (clients, seconds) = (case.clients, case.seconds);
+    let told = match case.tool {
+        Tool::SlowClients => {
+            let slow = family.recipe.slow.unwrap_or(1000);
+            let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: others(port, workload, case) };
+            slow_clients::run(port, workload, &plan)?
+        }
+        Tool::Stuck => {
+            let hangs = Ask::get(family.recipe.stuck_path.as_deref().unwrap_or("/"));
+            let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
+            stuck::run(port, workload, &stuck::Stuck { hangs, hanging: HANGING, others: others(port, workload, case) })?
+        }
+        Tool::Killed => {
+            let act: Act = &mut || server.kill_worker();
+            let plan = killed::Killed { clients, seconds, every_s: 1.0, keep: true, seed: 1 };
+            killed::run(port, workload, &plan, act)?
+        }
+        Tool::Reload => {
+            let act: Act = &mut || server.reload().map(|()| 0);
+            let times = (seconds / 3.0).ceil() as u32;
+            reload::run(port, workload, &reload::Reload { clients, seconds, times, keep: true, seed: 1 }, act)?
+        }
+        _ => return over(port, case, workload, capacity),
+    };
+    Ok(with_words(told))
+}
+
+fn others(port: u16, workload: &Workload, case: &Case) -> Open {
+    let plan = Closed { clients: case.clients, until: Until::Seconds(LOOK_S), keep: true, seed: 1 };
+    let rate = load::closed(port, workload, &plan).numbers.get(RATE).copied().unwrap_or(0.0);
+    let per_s = (rate * OTHERS).max(10.0);
+    Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed: 1 }
+}
+
+fn over(port: u16, case: &Case, workload: &Workload, capacity: &mut Option<f64>) -> Result<Outcome, String> {
+    if case.load_pct == 0 {
+        return ladder(port, case, workload, capacity);
+    }
+    let capacity_per_s = capacity.ok_or("its capacity is not known: it gave no right answer")?;
+    let whole = (case.seconds.round() as u32).max(1);
+    let plan = overload::Overload {
+        capacity_per_s,
+        factors: vec![f64::from(case.load_pct) / 100.0],
+        calm_s: (whole / 3).max(2),
+        over_s: whole,
+        after_s: whole.max(4),
+        connections: case.clients * 32,
+        deadline_ms: DEADLINE_MS,
+        patience_s: 10.0,
+        seed: 1,
+    };
+    let told = overload::run(port, workload, &plan)?;
+    told.into_iter().next().map(with_words).ok_or_else(|| "the overload told nothing".into())
+}
+
+/// What the scenario says of it stands behind what was done.
+fn with_words(told: Told) -> Outcome {
+    let mut outcome = told.outcome;
+    if !told.words.is_empty() {
+        outcome.command = format!("{}. {}", outcome.command, told.words.join(". "));
+    }
+    outcome
+}

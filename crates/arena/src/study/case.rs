@@ -1,0 +1,122 @@
+//! One case on one server: the tool that the recipe names, or a loop or scenario of our own.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::bad_day;
+use super::contest::Up;
+use super::plan::{Case, Family};
+use super::recipe::Tool;
+use crate::contender::Allocator;
+use crate::load::{self, AbPlan, AbUntil, Closed, Open, SiegePlan, SiegeUntil, Until, Workload, WrkPlan};
+use crate::metric::{FIRST_ANSWER, RATE};
+use crate::record::Outcome;
+
+/// Longer than any right answer takes; the original studies' siege had the same.
+const TIME_OUT_S: u32 = 30;
+/// How long a server is left alone before its first request after idling.
+const IDLE: Duration = Duration::from_secs(15);
+/// A tool that runs longer has hung.
+const TOOL_LIMIT_S: u32 = 900;
+/// wrk and our own open loop share the processors with the server.
+const LOAD_THREADS: u32 = 2;
+
+/// What came of it.
+pub struct Ran {
+    /// What the load saw.
+    pub outcome: Outcome,
+    /// All requests, for what each of them cost.
+    pub requests: f64,
+}
+
+/// Loads the server. The capacity that a ladder begins with is kept for its other steps.
+pub fn run(
+    case: &Case,
+    family: &Family,
+    workload: &Workload,
+    up: &mut Up,
+    capacity: &mut Option<f64>,
+) -> Result<Ran, String> {
+    let port = up.server.port();
+    let path = &family.recipe.path;
+    let (clients, timeout_s) = (case.clients, TIME_OUT_S);
+    let whole_seconds = case.seconds.ceil() as u32;
+    let outcome = match case.tool {
+        Tool::Wrk => {
+            let threads = LOAD_THREADS.min(clients);
+            load::wrk(port, path, &WrkPlan { threads, connections: clients, seconds: whole_seconds, timeout_s })?
+        }
+        Tool::Ab => {
+            let until = case.requests.map_or(AbUntil::Seconds(whole_seconds), AbUntil::Requests);
+            let plan =
+                AbPlan { clients, until, keep: false, varies: true, length: None, timeout_s, limit_s: TOOL_LIMIT_S };
+            load::ab(port, path, &plan)?
+        }
+        Tool::Siege | Tool::SiegeOnce => {
+            let repeats = |requests: u64| SiegeUntil::Repeats(requests.div_ceil(u64::from(clients)));
+            let until = case.requests.map_or(SiegeUntil::Seconds(whole_seconds), repeats);
+            let delay_s = (case.tool == Tool::SiegeOnce).then_some(1.0);
+            load::siege(port, path, &SiegePlan { clients, until, delay_s, limit_s: TOOL_LIMIT_S })?
+        }
+        Tool::Closed => {
+            let until = case.requests.map_or(Until::Seconds(case.seconds), Until::Requests);
+            load::closed(port, workload, &closed(clients, until))
+        }
+        Tool::Ladder => ladder(port, case, workload, capacity)?,
+        Tool::Start => Outcome {
+            command: "from the start of the server to its first right answer".into(),
+            numbers: [(FIRST_ANSWER.to_owned(), up.first_answer_ms), ("cold_ms".to_owned(), up.first_answer_ms)].into(),
+            ..Outcome::default()
+        },
+        Tool::Idle => after_idle(port, workload),
+        Tool::SlowClients | Tool::Stuck | Tool::Killed | Tool::Reload | Tool::Overload => {
+            bad_day::run(case, family, workload, &mut up.server, capacity)?
+        }
+    };
+    let requests = outcome.numbers.get("requests").copied().unwrap_or(0.0);
+    Ok(Ran { outcome, requests })
+}
+
+fn closed(clients: u32, until: Until) -> Closed {
+    Closed { clients, until, keep: true, seed: 1 }
+}
+
+/// First what it can do; then shares of that, at times drawn beforehand.
+pub(super) fn ladder(
+    port: u16,
+    case: &Case,
+    workload: &Workload,
+    capacity: &mut Option<f64>,
+) -> Result<Outcome, String> {
+    if case.load_pct == 0 {
+        let outcome = load::closed(port, workload, &closed(case.clients, Until::Seconds(case.seconds)));
+        *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
+        return Ok(outcome);
+    }
+    let whole = capacity.ok_or("its capacity is not known: it gave no right answer")?;
+    let per_s = whole * f64::from(case.load_pct) / 100.0;
+    let connections = case.clients * 4;
+    let seed = u64::from(case.load_pct);
+    let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
+    Ok(load::open(port, workload, &plan))
+}
+
+fn after_idle(port: u16, workload: &Workload) -> Outcome {
+    let end = Instant::now() + IDLE;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        thread::park_timeout(left);
+    }
+    let mut outcome = load::closed(port, workload, &closed(1, Until::Requests(1)));
+    outcome.command = format!("one request after {} s without any", IDLE.as_secs());
+    if let Some(took) = outcome.numbers.get("max_ms").copied() {
+        outcome.numbers.insert("after_idle_ms".into(), took);
+    }
+    outcome
+}
+
+/// By its name in a recipe.
+pub fn allocator(name: &str) -> Result<Allocator, String> {
+    let all = [Allocator::Glibc, Allocator::Tcmalloc, Allocator::Jemalloc];
+    let found = all.into_iter().find(|allocator| allocator.name() == name);
+    found.ok_or_else(|| format!("there is no allocator {name:?}; there are glibc, tcmalloc and jemalloc"))
+}

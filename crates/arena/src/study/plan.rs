@@ -1,0 +1,174 @@
+//! What a run does, worked out from a recipe before anything is started: its cases, their order, and how long it may take.
+
+use crate::metric::RATE;
+use crate::record::summary::Published;
+use crate::stats::Dice;
+
+use super::effort::Effort;
+use super::published::Figures;
+use super::recipe::{CaseRecipe, Recipe, Tool};
+use super::run::Asked;
+
+/// What is shown of a step of the ladder.
+const LADDER: [&str; 6] = ["p99_ms", "p50_ms", "p999_ms", "offered_per_s", "requests_per_s", "failed"];
+
+/// One thing that is measured, with all numbers settled.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// In records; of a series with its place: `posts@32`.
+    pub name: String,
+    /// The name of the recipe's case that it belongs to.
+    pub family: String,
+    /// For people.
+    pub title: String,
+    /// How it is measured.
+    pub tool: Tool,
+    /// Clients at a time.
+    pub clients: u32,
+    /// Of a timed load.
+    pub seconds: f64,
+    /// Of a counted load; the seconds do not matter then.
+    pub requests: Option<u64>,
+    /// Share of the contender's own capacity; 0 for finding it.
+    pub load_pct: u32,
+    /// Its place on the axis of a line plot.
+    pub x: Option<f64>,
+    /// What is shown of it.
+    pub metrics: Vec<String>,
+    /// What the original published for it.
+    pub published: Vec<Published>,
+}
+
+/// Cases that are measured one after the other.
+#[derive(Debug, Clone)]
+pub struct Family {
+    /// What the recipe says.
+    pub recipe: CaseRecipe,
+    /// In their order.
+    pub cases: Vec<Case>,
+}
+
+/// All of it.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What may be spent.
+    pub effort: Effort,
+    /// In the order of the recipe.
+    pub families: Vec<Family>,
+    /// Makes the order of turns: the same again when a run is resumed.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Of a recipe: the families that were asked for by words in their names, or all.
+    pub fn of(recipe: &Recipe, asked: &Asked, figures: &Figures) -> Result<Plan, String> {
+        let (only, effort) = (&asked.cases, asked.effort.clone());
+        let chosen = |case: &&CaseRecipe| match only.is_empty() {
+            true => case.in_quick || !asked.is_quick,
+            false => only.iter().any(|word| case.name.contains(word)),
+        };
+        let families: Vec<Family> = recipe
+            .cases
+            .iter()
+            .filter(chosen)
+            .map(|case| Family { recipe: case.clone(), cases: expand(case, recipe, &effort, figures) })
+            .collect();
+        if families.is_empty() {
+            let names: Vec<&str> = recipe.cases.iter().map(|case| case.name.as_str()).collect();
+            return Err(format!("--case: {} has {}", recipe.name, names.join(", ")));
+        }
+        Ok(Plan { effort, families, seed: asked.seed })
+    }
+
+    /// Leaves out the families that need a library which is not there; says which.
+    pub fn leave_out(&mut self, is_here: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let lacking = |family: &Family| family.recipe.needs.iter().find(|name| !is_here(name)).cloned();
+        let told = self.families.iter().filter_map(|family| Some((family.recipe.title.clone(), lacking(family)?)));
+        let told = told.map(|(title, name)| format!("left out: {title}: this Ruby has no {name} (gem install {name})"));
+        let told: Vec<String> = told.collect();
+        self.families.retain(|family| lacking(family).is_none());
+        told
+    }
+
+    /// All cases, in the order of the recipe.
+    pub fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.families.iter().flat_map(|family| &family.cases)
+    }
+
+    /// Who has the first turn in a round, who the next: another order in each round.
+    pub fn order(&self, round: u32, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        Dice::from_seed(self.seed ^ (u64::from(round) << 32)).shuffle(&mut order);
+        order
+    }
+
+    /// In which order a contender has its families of cases.
+    pub fn order_of_families(&self, round: u32, contender: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.families.len()).collect();
+        Dice::from_seed(self.seed ^ (u64::from(round) << 32) ^ (contender as u64 + 1)).shuffle(&mut order);
+        order
+    }
+
+    /// A guess at one turn of one contender, in seconds: for the progress bar.
+    pub fn turn_s(&self) -> f64 {
+        // A counted load is taken to last as long as a timed one; start, checks and end take some seconds more.
+        let loads: f64 = self.cases().map(|case| case.seconds + 0.5).sum();
+        let warm_ups = self.families.len() as f64 * self.effort.warm_up_s * 0.5;
+        loads + warm_ups + 3.0
+    }
+}
+
+fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figures) -> Vec<Case> {
+    let seconds = recipe.seconds.map_or(effort.seconds, |seconds| seconds.min(effort.seconds * 4.0));
+    let requests = recipe.requests.map(|requests| effort.requests.map_or(requests, |most| requests.min(most)));
+    let metrics = if recipe.metrics.is_empty() { &study.metrics } else { &recipe.metrics };
+    let published = |extra: Option<u32>| {
+        let (Some(name), Some(mut keys)) = (study.published.as_deref(), recipe.published.clone()) else {
+            return Vec::new();
+        };
+        if let Some(users) = extra {
+            keys.insert("users".into(), i64::from(users).into());
+        }
+        figures.of(name, &keys)
+    };
+    let one = Case {
+        name: recipe.name.clone(),
+        family: recipe.name.clone(),
+        title: recipe.title.clone(),
+        tool: recipe.tool,
+        clients: recipe.clients.unwrap_or(effort.clients),
+        seconds,
+        requests,
+        load_pct: 0,
+        x: None,
+        metrics: metrics.clone(),
+        published: published(None),
+    };
+    if !recipe.users.is_empty() {
+        let with = |users: &u32| Case {
+            name: format!("{}@{users}", recipe.name),
+            title: format!("{}, {users} {}", recipe.title, if *users == 1 { "user" } else { "users" }),
+            clients: *users,
+            x: Some(f64::from(*users)),
+            published: published(Some(*users)),
+            ..one.clone()
+        };
+        return recipe.users.iter().map(with).collect();
+    }
+    let is_ladder = recipe.tool == Tool::Ladder;
+    // What it can do is a case of its own.
+    let mut cases = vec![one.clone()];
+    if recipe.tool == Tool::Overload {
+        cases[0].metrics = vec![RATE.into()];
+    }
+    cases.extend(recipe.load_pct.iter().map(|percent| Case {
+        name: format!("{}@{percent}", recipe.name),
+        title: format!("{}, {percent} % of its capacity", recipe.title),
+        load_pct: *percent,
+        x: Some(f64::from(*percent)),
+        metrics: if is_ladder { LADDER.map(String::from).into() } else { metrics.clone() },
+        published: Vec::new(),
+        ..one.clone()
+    }));
+    cases
+}

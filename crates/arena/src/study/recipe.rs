@@ -1,0 +1,334 @@
+//! The recipe of a study: a file in arena/studies, as it is written, checked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::effort::Effort;
+use super::expect::Expected;
+use crate::metric::Metric;
+use crate::record::summary::PlotKind;
+
+/// A study.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The name of its file.
+    #[serde(skip)]
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// What it asks.
+    pub question: String,
+    /// Where it comes from, and how it differs from the original: a sentence each.
+    pub about: Vec<String>,
+    /// The folder in apps/.
+    pub app: String,
+    /// What the application needs beside itself.
+    #[serde(default)]
+    pub services: Vec<ServiceName>,
+    /// Which part of published.toml it is, when it is one of those.
+    #[serde(default)]
+    pub published: Option<String>,
+    /// The memory that a server and its workers may have, in MiB; none: all that the machine has.
+    #[serde(default)]
+    pub memory_mib: Option<u64>,
+    /// Who takes part.
+    pub contenders: Vec<Entry>,
+    /// What it takes.
+    pub full: Effort,
+    /// The form that shows in minutes that everything works; its figures are not to be believed.
+    pub quick: Effort,
+    /// What is shown of each case, most important first; the first one ranks.
+    pub metrics: Vec<String>,
+    /// What is measured.
+    #[serde(rename = "case")]
+    pub cases: Vec<CaseRecipe>,
+    /// What is drawn. None: bars of the first metric, and of p99 where it is shown.
+    #[serde(rename = "plot", default)]
+    pub plots: Vec<PlotRecipe>,
+    /// For which uses a winner is named.
+    #[serde(rename = "verdict", default)]
+    pub verdicts: Vec<VerdictRecipe>,
+}
+
+/// What an application may need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceName {
+    /// A PostgreSQL of the run's own, with the application's tables.
+    Postgresql,
+    /// The upstream that the arena application's /feed reads.
+    Upstream,
+}
+
+/// A contender in this study.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The name of its recipe.
+    pub recipe: String,
+    /// Its name here, when it takes part more than once.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Processes.
+    pub workers: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// In whose place memory is allocated: glibc, tcmalloc or jemalloc.
+    #[serde(default)]
+    pub allocator: Option<String>,
+    /// Another file than config.ru.
+    #[serde(default)]
+    pub rackup: Option<String>,
+    /// It may shut down its workers after so many seconds without a request, if it can.
+    #[serde(default)]
+    pub idle_s: Option<u32>,
+    /// Its name among the published figures.
+    #[serde(default)]
+    pub published: Option<String>,
+    /// What a reader should know.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// More environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// One thing to be measured, or a series of them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseRecipe {
+    /// In records.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// How it is measured.
+    pub tool: Tool,
+    /// What is asked.
+    pub path: String,
+    /// The right answer.
+    pub expect: Expected,
+    /// Ruby libraries that it needs; without them it is left out, and the report says so.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// In the quick form as well, which is about minutes.
+    #[serde(default = "yes")]
+    pub in_quick: bool,
+    /// Clients at a time.
+    #[serde(default)]
+    pub clients: Option<u32>,
+    /// Instead: one case for each of these numbers of clients.
+    #[serde(default)]
+    pub users: Vec<u32>,
+    /// Of ladder and overload: one case for each of these shares of the contender's own capacity, in percent.
+    #[serde(default)]
+    pub load_pct: Vec<u32>,
+    /// Of stuck: what hangs.
+    #[serde(default)]
+    pub stuck_path: Option<String>,
+    /// Of slow-clients: how many trickle.
+    #[serde(default)]
+    pub slow: Option<u32>,
+    /// Longer or shorter than the study's.
+    #[serde(default)]
+    pub seconds: Option<f64>,
+    /// So many requests rather than seconds.
+    #[serde(default)]
+    pub requests: Option<u64>,
+    /// Other metrics than the study's.
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// What stands in the original's rows of figures for it: `{ primes = 10 }`; `{ }` when all rows are about it.
+    #[serde(default)]
+    pub published: Option<toml::Table>,
+}
+
+/// How a case is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tool {
+    /// wrk with connections that stay.
+    Wrk,
+    /// ApacheBench, a connection for each request.
+    Ab,
+    /// siege as a benchmark (-b), a connection for each request.
+    Siege,
+    /// siege with its pauses, each client one request.
+    SiegeOnce,
+    /// Our own closed loop, every answer checked.
+    Closed,
+    /// Our own open loop, at shares of the capacity that our closed loop found.
+    Ladder,
+    /// Nothing is loaded: from the start of the server to its first right answer.
+    Start,
+    /// The first request after the server had nothing to do for a while.
+    Idle,
+    /// Clients that trickle, and fast ones beside them.
+    SlowClients,
+    /// An endpoint that hangs, and fast ones beside it.
+    Stuck,
+    /// A worker killed now and then under load.
+    Killed,
+    /// Reloads under load.
+    Reload,
+    /// More than it can do, and afterwards.
+    Overload,
+}
+
+/// A picture.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlotRecipe {
+    /// For people.
+    pub title: String,
+    /// How it is drawn.
+    pub kind: PlotKind,
+    /// What is shown.
+    pub metric: String,
+    /// Names of cases; a series by its recipe's name.
+    pub cases: Vec<String>,
+    /// What the places of lines are.
+    #[serde(default)]
+    pub x_title: String,
+    /// Both axes grow by factors.
+    #[serde(default)]
+    pub is_log: bool,
+}
+
+/// A use, and what decides it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerdictRecipe {
+    /// "waiting on other services".
+    pub use_case: String,
+    /// All of these count alike.
+    pub cases: Vec<String>,
+    /// By which number; the cases' first one if nothing is said.
+    #[serde(default)]
+    pub metric: Option<String>,
+    /// Who won in the original.
+    #[serde(default)]
+    pub published: String,
+}
+
+/// All studies.
+#[derive(Debug, Clone, Default)]
+pub struct Recipes(pub Vec<Recipe>);
+
+impl Recipes {
+    /// Reads a folder of them; all that is wrong with any is told at once.
+    pub fn read(folder: &Path) -> Result<Recipes, Vec<String>> {
+        let entries = fs::read_dir(folder).map_err(|error| vec![format!("{}: {error}", folder.display())])?;
+        let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+        files.sort();
+        let (mut recipes, mut complaints) = (Vec::new(), Vec::new());
+        for file in files {
+            match Recipe::read(&file) {
+                Ok(recipe) => recipes.push(recipe),
+                Err(found) => complaints.extend(found),
+            }
+        }
+        if complaints.is_empty() { Ok(Recipes(recipes)) } else { Err(complaints) }
+    }
+
+    /// The one with this name.
+    pub fn get(&self, name: &str) -> Result<&Recipe, String> {
+        let names = || self.0.iter().map(|recipe| recipe.name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = self.0.iter().find(|recipe| recipe.name == name);
+        found.ok_or_else(|| format!("there is no study {name}; there are {}", names()))
+    }
+}
+
+impl Recipe {
+    /// Reads one file.
+    pub fn read(file: &Path) -> Result<Recipe, Vec<String>> {
+        let told = |words: String| format!("{}: {words}", file.display());
+        let text = fs::read_to_string(file).map_err(|error| vec![told(error.to_string())])?;
+        let mut recipe: Recipe = toml::from_str(&text).map_err(|error| vec![told(error.to_string())])?;
+        recipe.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let complaints = recipe.complaints();
+        if complaints.is_empty() { Ok(recipe) } else { Err(complaints.into_iter().map(told).collect()) }
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        let mut found = self.full.complaints("full");
+        found.extend(self.quick.complaints("quick"));
+        let all_metrics = self.cases.iter().flat_map(|case| &case.metrics).chain(&self.metrics);
+        let of_plots = self.plots.iter().map(|plot| &plot.metric);
+        let of_verdicts = self.verdicts.iter().filter_map(|verdict| verdict.metric.as_ref());
+        for metric in all_metrics.chain(of_plots).chain(of_verdicts) {
+            if Metric::of(metric).is_none() {
+                found.push(format!("there is no metric {metric}; crates/arena/src/metric.rs has them all"));
+            }
+        }
+        if self.metrics.is_empty() {
+            found.push("metrics names at least one: the first one ranks".into());
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for case in &self.cases {
+            if names.contains(&case.name.as_str()) {
+                found.push(format!("two cases are named {}", case.name));
+            }
+            names.push(&case.name);
+            found.extend(case.complaints());
+        }
+        let shown = self.plots.iter().flat_map(|plot| &plot.cases);
+        for name in shown.chain(self.verdicts.iter().flat_map(|verdict| &verdict.cases)) {
+            if !names.contains(&name.as_str()) {
+                found.push(format!("there is no case {name}; there are {}", names.join(", ")));
+            }
+        }
+        let mut contenders: Vec<&str> = self.contenders.iter().map(Entry::name).collect();
+        contenders.sort_unstable();
+        for two in contenders.windows(2).filter(|two| two[0] == two[1]) {
+            found.push(format!("two contenders are named {}: give one of them a name", two[0]));
+        }
+        for entry in self.contenders.iter().filter(|entry| entry.workers == 0 || entry.threads == 0) {
+            found.push(format!("{}: workers and threads are at least 1", entry.name()));
+        }
+        found
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Entry {
+    /// Its name in records.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.recipe)
+    }
+}
+
+impl CaseRecipe {
+    fn complaints(&self) -> Vec<String> {
+        let mut found: Vec<String> = self.expect.complaints().into_iter().collect();
+        if !self.path.starts_with('/') {
+            found.push(format!("path is {:?}: it begins with /", self.path));
+        }
+        if !self.users.is_empty() && self.clients.is_some() {
+            found.push("users and clients exclude each other".into());
+        }
+        if matches!(self.tool, Tool::Ladder | Tool::Overload) == self.load_pct.is_empty() {
+            found.push("load_pct belongs to ladder and overload, which need it: [50, 80, 100, 120]".into());
+        }
+        if (self.tool == Tool::Stuck) == self.stuck_path.is_none() {
+            found.push("stuck_path belongs to stuck, which needs it: the path that hangs".into());
+        }
+        if (self.tool == Tool::SlowClients) == self.slow.is_none() {
+            found.push("slow belongs to slow-clients, which needs it: how many trickle".into());
+        }
+        if self.users.contains(&0) || self.load_pct.contains(&0) || self.clients == Some(0) {
+            found.push("users, clients and load_pct are at least 1".into());
+        }
+        if self.seconds.is_some_and(|seconds| seconds <= 0.0) || self.requests == Some(0) {
+            found.push("seconds and requests are above 0".into());
+        }
+        found.into_iter().map(|words| format!("case {}: {words}", self.name)).collect()
+    }
+}

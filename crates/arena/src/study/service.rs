@@ -1,0 +1,101 @@
+//! A PostgreSQL of a run's own, in a folder that goes with it, on a free port of this machine.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::process::{Process, free_ports, until};
+
+const MISSING: &str =
+    "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Running until it is dropped.
+pub struct Postgres {
+    process: Option<Process>,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Postgres {
+    /// A new one, empty. What it says goes to this file.
+    pub fn start(log: &Path) -> Result<Postgres, String> {
+        let programs = programs()?;
+        let user = user()?;
+        let folder = std::env::temp_dir().join(format!("arena-postgres-{}", std::process::id()));
+        let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+        fs::create_dir_all(&folder).map_err(told)?;
+        let port = free_ports(1)?[0];
+        // From here on it is removed whatever happens.
+        let mut postgres = Postgres { process: None, folder: folder.clone(), port };
+        if let Some((uid, gid)) = user {
+            chown(&folder, Some(uid), Some(gid)).map_err(told)?;
+        }
+        let data = folder.join("data");
+        let command = |name: &str| {
+            let mut command = Command::new(programs.join(name));
+            command.current_dir(&folder).arg("-D").arg(&data);
+            if let Some((uid, gid)) = user {
+                command.uid(uid).gid(gid);
+            }
+            command
+        };
+        let options = ["-U", "arena", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+        let made = command("initdb").args(options).stdin(Stdio::null()).output();
+        let made = made.map_err(|error| format!("initdb: {error}"))?;
+        if !made.status.success() {
+            return Err(format!("initdb: {}", String::from_utf8_lossy(&made.stderr).trim()));
+        }
+        let mut server = command("postgres");
+        // Nothing is kept of it, so it need not reach the disk; clients of all workers and threads must fit.
+        server.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=400"]);
+        server.args(["-p", &port.to_string(), "-k"]).arg(&folder);
+        let mut process = Process::start("postgres", server, log)?;
+        let is_ready = || fs::read_to_string(log).is_ok_and(|text| text.contains("ready to accept connections"));
+        let came = until(PATIENCE, || process.ended().is_some() || is_ready());
+        postgres.process = Some(process);
+        if came && is_ready() { Ok(postgres) } else { Err(format!("PostgreSQL does not start; see {}", log.display())) }
+    }
+
+    /// The `DATABASE_URL` of a database in it.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgresql://arena@127.0.0.1:{}/{database}", self.port)
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // First the server: it writes into the folder.
+        drop(self.process.take());
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Where its programs are: on PATH, or where Debian has them, the newest first.
+fn programs() -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> = versions.map(|entry| entry.path().join("bin")).collect();
+    versions.sort();
+    places.extend(versions.into_iter().rev());
+    // A wrapper on PATH may know another folder than that of all programs.
+    let has_both = |place: &PathBuf| ["initdb", "postgres"].iter().all(|name| place.join(name).is_file());
+    places.into_iter().find(has_both).ok_or_else(|| MISSING.into())
+}
+
+/// It does not run as root; the package makes a user for it.
+fn user() -> Result<Option<(u32, u32)>, String> {
+    if fs::metadata("/proc/self").map_err(|error| error.to_string())?.uid() != 0 {
+        return Ok(None);
+    }
+    let id = |flag| {
+        let output = Command::new("id").args([flag, "postgres"]).output().map_err(|error| format!("id: {error}"))?;
+        let number = String::from_utf8_lossy(&output.stdout).trim().parse();
+        number.map_err(|_| format!("there is no user postgres: {MISSING}"))
+    };
+    Ok(Some((id("-u")?, id("-g")?)))
+}

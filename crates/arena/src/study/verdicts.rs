@@ -1,0 +1,74 @@
+//! Who is best for which use: one case decides, or several alike by the geometric mean of how far each is behind the best.
+
+use super::plan::Plan;
+use super::recipe::{Recipe, VerdictRecipe};
+use crate::metric::{Metric, Sense};
+use crate::record::summary::{Case, Measured, Verdict};
+
+/// Nearer to the best than this is level with it.
+const LEVEL: f64 = 0.97;
+
+/// Of every use that the study names and that was measured.
+pub fn of(study: &Recipe, plan: &Plan, cases: &[Case]) -> Vec<Verdict> {
+    study.verdicts.iter().filter_map(|verdict| one(verdict, plan, cases)).collect()
+}
+
+fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case]) -> Option<Verdict> {
+    let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
+    let names: Vec<&str> = families.flat_map(|family| &family.cases).map(|case| case.name.as_str()).collect();
+    let decisive: Vec<&Case> = cases.iter().filter(|case| names.contains(&case.name.as_str())).collect();
+    let first = decisive.first()?;
+    let metric = Metric::of(recipe.metric.as_ref().or_else(|| first.metrics.first())?)?;
+    let mut scores = scores(&decisive, metric);
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let best = scores.first()?.1;
+    let level = scores.iter().filter(|(_, score)| *score >= best * LEVEL);
+    let winners: Vec<String> = match decisive.as_slice() {
+        // One case has its own ranking, which knows the spreads of its rounds.
+        [case] if case.metrics.first().is_some_and(|name| name == metric.name) => case.ranking.first()?.clone(),
+        _ => level.map(|(name, _)| name.clone()).collect(),
+    };
+    let why = why(&decisive, metric, &winners, &scores);
+    Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
+}
+
+/// 1 is the best in every case. Only those that are ranked in all of them.
+fn scores(cases: &[&Case], metric: &Metric) -> Vec<(String, f64)> {
+    let is_ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
+    let number = |result: &Measured| Some(result.numbers.get(metric.name)?.median.max(1e-9));
+    let Some(first) = cases.first() else { return Vec::new() };
+    let names = first.results.iter().map(|result| result.contender.as_str());
+    let names = names.filter(|name| cases.iter().all(|case| is_ranked(case, name)));
+    let score = |name: &str| -> Option<f64> {
+        let mut sum = 0.0;
+        for case in cases {
+            let ranked = case.results.iter().filter(|result| is_ranked(case, &result.contender));
+            let all: Vec<f64> = ranked.filter_map(number).collect();
+            let own = case.results.iter().find(|result| result.contender == name).and_then(number)?;
+            let best = match metric.sense {
+                Sense::Lower => all.into_iter().min_by(f64::total_cmp)? / own,
+                _ => own / all.into_iter().max_by(f64::total_cmp)?,
+            };
+            sum += best.ln();
+        }
+        Some((sum / cases.len() as f64).exp())
+    };
+    names.filter_map(|name| Some((name.to_owned(), score(name)?))).collect()
+}
+
+fn why(cases: &[&Case], metric: &Metric, winners: &[String], scores: &[(String, f64)]) -> String {
+    let Some(winner) = winners.first() else { return "nobody was ranked".into() };
+    let next = scores.iter().find(|(name, _)| !winners.contains(name));
+    let behind =
+        next.map_or_else(String::new, |(name, score)| format!("; next is {name}, at {:.0} % of it", score * 100.0));
+    if let [case] = cases {
+        let result = case.results.iter().find(|result| result.contender == *winner);
+        let spread = result.and_then(|result| result.numbers.get(metric.name));
+        let figure = spread.map_or_else(String::new, |spread| {
+            let digits = metric.digits;
+            format!("{} {:.digits$} {} in {}", metric.title.to_lowercase(), spread.median, metric.unit, case.title)
+        });
+        return format!("{figure}{behind}");
+    }
+    format!("{} over {} cases, geometric mean{behind}", metric.title.to_lowercase(), cases.len())
+}

@@ -1,0 +1,41 @@
+# A server of one file, good or bad as it is told:  ruby server.rb PORT KIND [WORKERS]
+# good answers rightly; wrong answers something else; later turns wrong after some hundred answers; dies ends then;
+# never does not listen; alone starts one worker whatever it was asked for.
+
+require "socket"
+
+port, kind, workers = ARGV[0].to_i, ARGV[1], ARGV[2].to_i
+RIGHT = "right\n".freeze
+WRONG = "wrong\n".freeze
+LIMIT = 300
+
+sleep if kind == "never"
+listener = TCPServer.new("127.0.0.1", port)
+$answers = 0
+
+def serve(client, kind)
+  while (line = client.gets("\r\n"))
+    line = client.gets("\r\n") until ["\r\n", nil].include?(line)
+    $answers += 1
+    exit! 3 if kind == "dies" && $answers > LIMIT
+    body = kind == "wrong" || (kind == "later" && $answers > LIMIT) ? WRONG : RIGHT
+    client.write "HTTP/1.1 200 OK\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"
+  end
+rescue SystemCallError, IOError
+  nil
+ensure
+  client.close
+end
+
+count = kind == "alone" ? 1 : workers
+pids = Array.new(count) do |number|
+  fork do
+    Process.setproctitle("study worker #{number}")
+    trap("TERM") { exit! 0 }
+    Thread.report_on_exception = false
+    loop { Thread.new(listener.accept) { |client| serve(client, kind) } }
+  end
+end
+trap("TERM") { pids.each { |pid| Process.kill("TERM", pid) } }
+pids.each { |pid| Process.wait(pid) }
+exit 3 if kind == "dies"
