@@ -200,6 +200,8 @@ pub struct Stop {
     /// Seconds until it is killed.
     #[serde(default = "half_a_minute")]
     pub patience_s: u32,
+    /// Titles of helpers that its own end forgets, and that are told as well.
+    pub also: Option<String>,
 }
 
 /// How a server loads its application anew.
@@ -242,7 +244,7 @@ impl Default for Shape {
 
 impl Default for Stop {
     fn default() -> Stop {
-        Stop { signal: term(), patience_s: half_a_minute() }
+        Stop { signal: term(), patience_s: half_a_minute(), also: None }
     }
 }
 

@@ -213,7 +213,9 @@ impl Server {
         self.is_stopped = true;
         let tree = self.tree();
         let polite = signal(&self.recipe.stop.signal)?;
-        for master in self.masters() {
+        let also = self.recipe.stop.also.as_ref().map(|also| self.words.pattern(also)).transpose()?;
+        let helpers = self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
+        for master in helpers.chain(self.masters()) {
             // One that ends in this moment needs no signal.
             let _ = process::signal_one(master.id, polite);
         }
