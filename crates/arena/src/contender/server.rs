@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +12,7 @@ use rustix::process::Signal;
 
 use super::look;
 use super::plan::{Allocator, Line, Words, is_extra};
-use super::recipe::{Recipe, signal};
+use super::recipe::{Door, Recipe, signal};
 use crate::place::Place;
 use crate::process::{self, Launch, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
 
@@ -88,7 +90,8 @@ impl Server {
     pub fn wait_ready(&mut self, check: &dyn Fn(u16) -> Result<(), String>) -> Result<Duration, String> {
         let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
         loop {
-            let Err(error) = check(self.port()) else { return Ok(self.began.elapsed()) };
+            let checked = self.check_doors().and_then(|()| check(self.port()));
+            let Err(error) = checked else { return Ok(self.began.elapsed()) };
             if let Some(how) = self.end_of_one() {
                 return Err(format!("{} ended before it answered: {how}", self.recipe.name));
             }
@@ -177,6 +180,26 @@ impl Server {
         self.processes.iter().any(|one| one.id() == member.id)
     }
 
+    /// A proxy answers as soon as one of the servers behind it does: all of them must be there.
+    fn check_doors(&self) -> Result<(), String> {
+        for door in self.recipe.processes.iter().filter_map(|part| part.each_worker) {
+            match door {
+                Door::Socket => {
+                    for socket in &self.words.sockets {
+                        let path = self.place.outside(Path::new(socket));
+                        UnixStream::connect(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                    }
+                }
+                Door::Port => {
+                    for port in &self.words.ports {
+                        TcpStream::connect(("127.0.0.1", *port)).map_err(|error| format!("port {port}: {error}"))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn end_of_one(&mut self) -> Option<String> {
         self.processes.iter_mut().find_map(|one| {
             let how = one.ended()?;
@@ -191,7 +214,9 @@ impl Server {
         self.is_stopped = true;
         let tree = self.tree();
         let polite = signal(&self.recipe.stop.signal)?;
-        for master in self.masters() {
+        let also = self.recipe.stop.also.as_ref().map(|also| self.words.pattern(also)).transpose()?;
+        let helpers = self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
+        for master in helpers.chain(self.masters()) {
             // One that ends in this moment needs no signal.
             let _ = process::signal_one(master.id, polite);
         }
