@@ -173,12 +173,16 @@ fn aligned(mut table: Table) -> Table {
     table
 }
 
+/// With the space after each column, and the one between two.
 fn natural_width(table: &Table) -> u16 {
-    table.column_max_content_widths().iter().map(|width| width + 2).sum()
+    table.column_max_content_widths().iter().map(|width| width + 2).sum::<u16>().saturating_sub(1)
 }
 
 /// Cells are wrapped when even the least table is too wide.
 pub(super) fn write_table(out: &mut dyn Write, mut table: Table, width: u16) -> io::Result<()> {
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
     if natural_width(&table) > width {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
