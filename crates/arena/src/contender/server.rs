@@ -117,8 +117,11 @@ impl Server {
     /// Its processes.
     pub fn members(&self) -> Vec<Member> {
         let mut members = self.tree().members();
-        // Those that only hold a namespace are not the server's.
-        members.retain(|member| !(self.recipe.namespace && self.is_root(member)));
+        if self.recipe.namespace {
+            // Those that only hold the namespace are not the server's: ours, and its first one.
+            let roots = self.tree().roots;
+            members.retain(|member| !roots.contains(&member.id) && !roots.contains(&member.parent));
+        }
         members
     }
 
@@ -159,25 +162,25 @@ impl Server {
         self.processes.iter().map(|one| one.log.as_path())
     }
 
-    /// The processes that a stop is told to: nobody in the tree has started them. Those started last come first.
+    /// The processes that a stop is told to, those started last first: the ones that were started, or, when a reload has
+    /// replaced them, all that nobody else of the server has started.
     pub(super) fn masters(&self) -> Vec<Member> {
         let members = self.members();
         let is_top = |one: &&Member| !members.iter().any(|other| other.id == one.parent);
-        let mut tops: Vec<Member> = members.iter().filter(is_top).cloned().collect();
-        let order = |member: &Member| {
-            let is_own = |one: &Process| one.id() == member.id || one.id() == member.parent;
-            self.processes.iter().position(is_own)
-        };
-        tops.sort_by_key(|member| std::cmp::Reverse(order(member)));
-        tops
+        let tops = members.iter().filter(is_top).cloned();
+        if self.has_new_master {
+            return tops.collect();
+        }
+        if self.recipe.namespace {
+            // What has left its parent in there has the same one now, but came later.
+            return tops.min_by_key(|one| one.id).into_iter().collect();
+        }
+        let own = self.processes.iter().rev().map(Process::id);
+        own.filter_map(|id| members.iter().find(|member| member.id == id).cloned()).collect()
     }
 
     fn tree(&self) -> Tree {
         Tree { roots: self.processes.iter().map(Process::id).collect() }
-    }
-
-    fn is_root(&self, member: &Member) -> bool {
-        self.processes.iter().any(|one| one.id() == member.id)
     }
 
     /// A proxy answers as soon as one of the servers behind it does: all of them must be there.
