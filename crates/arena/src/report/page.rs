@@ -84,6 +84,8 @@ struct WhoView<'a> {
     who: &'a Who,
     asked: String,
     counted: String,
+    /// Version, Ruby and settings in one line.
+    line: String,
 }
 
 /// The page.
@@ -219,5 +221,6 @@ fn who_view<'a>(who: &'a Who, looks: &Looks) -> WhoView<'a> {
             [workers, threads].into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
     };
-    WhoView { chip: looks.chip(&who.name), who, asked, counted }
+    let line = [&who.version, &who.ruby, &asked].into_iter().filter(|text| !text.is_empty()).cloned();
+    WhoView { chip: looks.chip(&who.name), who, line: line.collect::<Vec<_>>().join(" · "), asked, counted }
 }

@@ -179,8 +179,8 @@ pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
         return vec![text.to_owned()];
     }
     let small = size - 2.0;
-    let ends = text.match_indices(' ').map(|(at, _)| at).filter(|at| text_width(&text[..*at], small) <= most);
-    match ends.last() {
+    let mut ends = text.match_indices(' ').map(|(at, _)| at).filter(|at| text_width(&text[..*at], small) <= most);
+    match ends.next_back() {
         Some(at) => vec![text[..at].to_owned(), fitted(text[at..].trim_start(), small, most)],
         None => vec![fitted(text, size, most)],
     }
