@@ -10,7 +10,7 @@ use super::recipe::{Entry, Recipe, Tool};
 use super::run::Watcher;
 use crate::contender::{self, Counts, Server, Wanted};
 use crate::load::{self, Workload};
-use crate::metric::{CPU, FIRST_ANSWER, P50, P99, PSS_PEAK};
+use crate::metric::{CPU, FIRST_ANSWER, P50, P99, PSS_PEAK, RATE};
 use crate::place::Place;
 use crate::record::Sample;
 use crate::record::date::now;
@@ -160,6 +160,10 @@ impl Turn<'_> {
                 sample.numbers = outcome.numbers;
                 sample.errors = outcome.errors;
                 sample.disqualified = outcome.wrong.map(|wrong| format!("wrong answer: {wrong}"));
+                // Nothing can be said of the times of answers that never came.
+                if sample.numbers.get(RATE) == Some(&0.0) {
+                    sample.disqualified = Some("no right answer in the whole load".into());
+                }
                 if requests > 0.0 {
                     sample.numbers.insert(CPU.into(), used as f64 / requests);
                 }
