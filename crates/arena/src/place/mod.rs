@@ -1,5 +1,6 @@
-//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or in a
-//! ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the end.
+//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or
+//! in a ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the
+//! end.
 
 pub mod ring;
 
@@ -36,8 +37,12 @@ const RING_ENVIRONMENT: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/roo
 const RING_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// All servers are told the environment; Rails asks for a secret in production.
-const FOR_ALL: [(&str, &str); 4] =
-    [("RACK_ENV", "production"), ("APP_ENV", "production"), ("RAILS_ENV", "production"), ("SECRET_KEY_BASE_DUMMY", "1")];
+const FOR_ALL: [(&str, &str); 4] = [
+    ("RACK_ENV", "production"),
+    ("APP_ENV", "production"),
+    ("RAILS_ENV", "production"),
+    ("SECRET_KEY_BASE_DUMMY", "1"),
+];
 
 /// Our own server, which is brought to wherever the others are.
 const OURS: &str = "foolsgold";
@@ -134,8 +139,8 @@ impl Place {
         Ok((folder, inside))
     }
 
-    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id is
-    /// the program's.
+    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id
+    /// is the program's.
     pub fn command(&self, program: &str, folder: &Path) -> Command {
         self.command_behind(&[], program, folder, &BTreeMap::new())
     }
