@@ -35,8 +35,8 @@ impl Server {
         Counts { workers: workers.len() as u32, threads, processes: members.len() as u32 }
     }
 
-    /// The same, and an error where they do not come to be what the server was told. One that may shut down idle processes
-    /// may have fewer of them.
+    /// The same, and an error where they do not come to be what the server was told. One that may shut down idle
+    /// processes may have fewer of them.
     pub fn check_counts(&self) -> Result<Counts, String> {
         let end = Instant::now() + SETTLING;
         loop {
@@ -56,8 +56,8 @@ impl Server {
         let is_right = if may_idle { counts.workers <= workers } else { counts.workers == workers };
         if !is_right {
             return Err(format!(
-                "{name} was told to have {workers} workers and has {}: it ignores the setting, or [count] of its recipe \
-                 does not know them. {}",
+                "{name} was told to have {workers} workers and has {}: it ignores the setting, or [count] of its \
+                 recipe does not know them. {}",
                 counts.workers,
                 self.processes_in_words()
             ));

@@ -162,8 +162,8 @@ impl Server {
         self.processes.iter().map(|one| one.log.as_path())
     }
 
-    /// The processes that a stop is told to, those started last first: the ones that were started, or, when a reload has
-    /// replaced them, all that nobody else of the server has started.
+    /// The processes that a stop is told to, those started last first: the ones that were started, or, when a reload
+    /// has replaced them, all that nobody else of the server has started.
     pub(super) fn masters(&self) -> Vec<Member> {
         let members = self.members();
         let is_top = |one: &&Member| !members.iter().any(|other| other.id == one.parent);
@@ -218,7 +218,8 @@ impl Server {
         let tree = self.tree();
         let polite = signal(&self.recipe.stop.signal)?;
         let also = self.recipe.stop.also.as_ref().map(|also| self.words.pattern(also)).transpose()?;
-        let helpers = self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
+        let helpers =
+            self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
         for master in helpers.chain(self.masters()) {
             // One that ends in this moment needs no signal.
             let _ = process::signal_one(master.id, polite);

@@ -1,5 +1,6 @@
-//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or in a
-//! ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the end.
+//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or
+//! in a ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the
+//! end.
 
 pub mod ring;
 
@@ -138,8 +139,8 @@ impl Place {
         Ok((folder, inside))
     }
 
-    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id is
-    /// the program's.
+    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id
+    /// is the program's.
     pub fn command(&self, program: &str, folder: &Path) -> Command {
         self.command_behind(&[], program, folder, &BTreeMap::new())
     }

@@ -1,4 +1,5 @@
-//! A bound on the memory of a server's whole tree of processes, by a control group of the kernel's second kind (cgroup v2).
+//! A bound on the memory of a server's whole tree of processes, by a control group of the kernel's second kind (cgroup
+//! v2).
 
 use std::fs;
 use std::path::{Path, PathBuf};
