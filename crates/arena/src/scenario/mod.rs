@@ -1,1 +1,120 @@
-//! What speed hides: slow clients, stuck endpoints, deaths, reloads, overload.
+//! What speed hides: slow clients, stuck endpoints, deaths, reloads, overload. Each takes the port of a server that
+//! runs, does what happens on a bad day, and tells what those saw who asked for nothing special.
+
+pub mod big;
+pub mod killed;
+pub mod overload;
+pub mod reload;
+pub mod slow_clients;
+pub mod stuck;
+mod trickle;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::load::{Open, Phase, Second, Seen, Steps, Watch, Workload, check, watch_open};
+use crate::metric;
+use crate::record::Outcome;
+
+/// What a scenario tells.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// Of the requests that count in it.
+    pub outcome: Outcome,
+    /// For a person, a sentence each.
+    pub words: Vec<String>,
+    /// Second by second.
+    pub timeline: Vec<Second>,
+    /// How often the server was killed or reloaded.
+    pub acts: u32,
+}
+
+/// Something that is done to the server: it says to which process.
+pub type Act<'a> = &'a mut dyn FnMut() -> Result<u32, String>;
+
+/// Runs `load` on a thread of its own and acts at these times. Says what each act did.
+pub(crate) fn acting<T: Send>(
+    load: impl FnOnce() -> T + Send,
+    times: impl Iterator<Item = Duration>,
+    act: Act,
+) -> Result<(T, Vec<Result<u32, String>>), String> {
+    thread::scope(|scope| {
+        let loading = scope.spawn(load);
+        let begun = Instant::now();
+        let mut acts = Vec::new();
+        for after in times {
+            let due = begun + after;
+            while !loading.is_finished() && Instant::now() < due {
+                let left = due.saturating_duration_since(Instant::now());
+                thread::park_timeout(left.min(Duration::from_millis(20)));
+            }
+            if loading.is_finished() {
+                break;
+            }
+            acts.push(act());
+        }
+        let seen = loading.join().map_err(|_| "the load generator has crashed".to_owned())?;
+        Ok((seen, acts))
+    })
+}
+
+/// How the acts went: how many did something, and what the first one said that did not. Nothing done is an error.
+pub(crate) fn told_acts(what: &str, acts: &[Result<u32, String>], words: &mut Vec<String>) -> Result<u32, String> {
+    let done = acts.iter().filter(|act| act.is_ok()).count();
+    let failed = acts.iter().find_map(|act| act.as_ref().err());
+    match (done, failed) {
+        (0, None) => return Err(format!("{what}: the load ended before it was its time")),
+        (0, Some(error)) => return Err(format!("{what}: it never worked: {error}")),
+        (_, Some(error)) => words.push(format!("{what}: {done} of {} times; else: {error}", acts.len())),
+        (_, None) => words.push(format!("{what}: {done} times")),
+    }
+    Ok(u32::try_from(done).unwrap_or(u32::MAX))
+}
+
+/// Whether the server answers rightly again, and after how long.
+pub(crate) fn told_after(port: u16, workload: &Workload, limit: Duration, words: &mut Vec<String>) {
+    let begun = Instant::now();
+    loop {
+        match check(port, workload) {
+            Ok(()) if begun.elapsed() < Duration::from_secs(1) => {
+                words.push("afterwards it answers rightly".into());
+            }
+            Ok(()) => {
+                words.push(format!("afterwards it answers rightly, after {:.1} s", begun.elapsed().as_secs_f64()));
+            }
+            Err(_) if begun.elapsed() < limit => {
+                thread::park_timeout(Duration::from_millis(100));
+                continue;
+            }
+            Err(error) => words.push(format!("afterwards it does NOT answer rightly: {error}")),
+        }
+        return;
+    }
+}
+
+/// What went wrong, and the longest wait.
+pub(crate) fn failures_in_words(seen: &Seen) -> String {
+    let kinds: Vec<String> = seen.outcome.errors.iter().map(|(kind, many)| format!("{many} x {kind}")).collect();
+    let of = |name: &str| seen.number(name).unwrap_or(0.0);
+    let failed = match of(metric::FAILED) {
+        0.0 => "no request failed".to_owned(),
+        failed => format!("{failed} requests failed ({})", kinds.join(", ")),
+    };
+    format!("{failed}, {} were right, the longest took {:.0} ms", of("requests"), of("max_ms"))
+}
+
+/// The ones that ask for nothing special, watched.
+pub(crate) fn fast(port: u16, workload: &Workload, plan: &Open) -> Seen {
+    let phases = vec![Phase { per_s: plan.per_s, seconds: plan.seconds }];
+    let steps = Steps { phases, connections: plan.connections, keep: plan.keep, seed: plan.seed };
+    watch_open(port, workload, &steps, &Watch { timeline: true, ..Watch::default() })
+}
+
+/// Before and now, in one sentence.
+pub(crate) fn compared(before: &Seen, now: &Seen) -> String {
+    let p99 =
+        |seen: &Seen| seen.number(metric::P99).map_or_else(|| "no p99".to_owned(), |p99| format!("p99 {p99:.1} ms"));
+    let failed = |seen: &Seen| seen.number(metric::FAILED).unwrap_or(0.0);
+    let (then, there) = (p99(before), p99(now));
+    format!("the others: {there} and {} failed; before: {then} and {} failed", failed(now), failed(before))
+}

@@ -1,0 +1,225 @@
+//! What is asked, and what the right answer is.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderName, HeaderValue, Method, Uri};
+use regex::Regex;
+use serde::Deserialize;
+
+/// One kind of request.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// `GET`.
+    pub method: String,
+    /// With the query: `/posts?page=2`.
+    pub path: String,
+    /// Beside `Host`, which is sent anyway unless it is here.
+    pub headers: Vec<(String, String)>,
+    /// Empty for none.
+    pub body: Vec<u8>,
+    /// The right answer.
+    pub expect: Expect,
+    /// How often it is asked, compared with the others of its workload.
+    pub weight: f64,
+}
+
+/// What the right answer is.
+#[derive(Debug, Clone)]
+pub struct Expect {
+    /// Its status.
+    pub status: u16,
+    /// Its body.
+    pub body: BodyRule,
+}
+
+/// Which bodies are right.
+#[derive(Debug, Clone, Default)]
+pub enum BodyRule {
+    /// Any.
+    #[default]
+    Any,
+    /// These bytes.
+    Exactly(Vec<u8>),
+    /// One with this text in it.
+    Contains(String),
+    /// One in which this is found.
+    Matches(Regex),
+    /// One of so many bytes.
+    Length(usize),
+}
+
+/// What is asked of a server. Its asks are drawn by their weights.
+#[derive(Debug, Clone, Default)]
+pub struct Workload {
+    /// At least one.
+    pub asks: Vec<Ask>,
+}
+
+/// An [`Ask`] as it stands in a recipe.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskParts {
+    /// With the query.
+    pub path: String,
+    /// GET when it is left out.
+    #[serde(default = "get")]
+    pub method: String,
+    /// By name.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// What is sent.
+    #[serde(default)]
+    pub body: String,
+    /// 200 when it is left out.
+    #[serde(default = "ok")]
+    pub status: u16,
+    /// The whole right body.
+    pub exactly: Option<String>,
+    /// A text in the right body.
+    pub contains: Option<String>,
+    /// A regular expression for the right body.
+    pub matches: Option<String>,
+    /// The bytes of the right body.
+    pub length: Option<usize>,
+    /// 1 when it is left out.
+    #[serde(default = "once")]
+    pub weight: f64,
+}
+
+fn get() -> String {
+    "GET".into()
+}
+
+const fn ok() -> u16 {
+    200
+}
+
+const fn once() -> f64 {
+    1.0
+}
+
+impl Ask {
+    /// A GET of this path, with any body as its answer.
+    pub fn get(path: &str) -> Ask {
+        let expect = Expect { status: ok(), body: BodyRule::Any };
+        Ask { method: get(), path: path.into(), headers: Vec::new(), body: Vec::new(), expect, weight: once() }
+    }
+
+    /// Only with this body is the answer right.
+    pub fn with_body(self, rule: BodyRule) -> Ask {
+        Ask { expect: Expect { body: rule, ..self.expect }, ..self }
+    }
+
+    /// For messages.
+    pub fn in_words(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    /// What is wrong with it, if anything.
+    fn complaint(&self) -> Option<String> {
+        let wrong = |what: String| Some(format!("{}: {what}", self.in_words()));
+        if Method::from_bytes(self.method.as_bytes()).is_err() {
+            return wrong("this is no method; GET is one".into());
+        }
+        if !self.path.starts_with('/') || self.path.parse::<Uri>().is_err() {
+            return wrong("a path begins with / and has no spaces; write others as %20 and so on".into());
+        }
+        let is_header = |name: &str, value: &str| {
+            HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_str(value).is_ok()
+        };
+        if let Some((name, value)) = self.headers.iter().find(|(name, value)| !is_header(name, value)) {
+            return wrong(format!("{name:?}: {value:?} is no header field"));
+        }
+        if !(100..=999).contains(&self.expect.status) {
+            return wrong(format!("{} is no status; 200 is one", self.expect.status));
+        }
+        if !self.weight.is_finite() || self.weight <= 0.0 {
+            return wrong(format!("its weight is {}: it is a number above 0", self.weight));
+        }
+        None
+    }
+}
+
+impl TryFrom<AskParts> for Ask {
+    type Error = String;
+
+    fn try_from(parts: AskParts) -> Result<Ask, String> {
+        let path = parts.path.clone();
+        let mut rules = Vec::new();
+        rules.extend(parts.exactly.map(|text| BodyRule::Exactly(text.into_bytes())));
+        rules.extend(parts.contains.map(BodyRule::Contains));
+        if let Some(pattern) = parts.matches {
+            rules.push(BodyRule::Matches(Regex::new(&pattern).map_err(|error| format!("{path}: matches: {error}"))?));
+        }
+        rules.extend(parts.length.map(BodyRule::Length));
+        if rules.len() > 1 {
+            return Err(format!("{path}: give one of exactly, contains, matches and length"));
+        }
+        let ask = Ask {
+            method: parts.method,
+            path: parts.path,
+            headers: parts.headers.into_iter().collect(),
+            body: parts.body.into_bytes(),
+            expect: Expect { status: parts.status, body: rules.pop().unwrap_or_default() },
+            weight: parts.weight,
+        };
+        ask.complaint().map_or(Ok(ask), Err)
+    }
+}
+
+impl Workload {
+    /// These, or what is wrong with one of them.
+    pub fn of(asks: Vec<Ask>) -> Result<Workload, String> {
+        let workload = Workload { asks };
+        workload.complaint().map_or(Ok(workload), Err)
+    }
+
+    /// As a recipe has them.
+    pub fn from_parts(parts: Vec<AskParts>) -> Result<Workload, String> {
+        Workload::of(parts.into_iter().map(Ask::try_from).collect::<Result<_, _>>()?)
+    }
+
+    /// What is wrong with it, if anything.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        if self.asks.is_empty() {
+            return Some("this workload asks nothing: give it a path".into());
+        }
+        self.asks.iter().find_map(Ask::complaint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Ask, String> {
+        Ask::try_from(toml::from_str::<AskParts>(text).map_err(|error| error.to_string())?)
+    }
+
+    #[test]
+    fn an_ask_of_a_recipe_has_defaults() {
+        let ask = parsed("path = '/x?y=1'\ncontains = 'hello'").unwrap();
+        assert_eq!((ask.in_words().as_str(), ask.expect.status, ask.weight), ("GET /x?y=1", 200, 1.0));
+        assert!(matches!(ask.expect.body, BodyRule::Contains(text) if text == "hello"));
+    }
+
+    #[test]
+    fn bad_asks_say_what_would_be_right() {
+        for (text, says) in [
+            ("path = 'x'", "begins with /"),
+            ("path = '/a b'", "%20"),
+            ("path = '/'\nmethod = 'G T'", "no method"),
+            ("path = '/'\nstatus = 20", "no status"),
+            ("path = '/'\nweight = 0.0", "above 0"),
+            ("path = '/'\nweight = nan", "above 0"),
+            ("path = '/'\nmatches = '('", "matches"),
+            ("path = '/'\nlength = 1\nexactly = 'x'", "one of"),
+            ("path = '/'\nheaders = { 'a b' = 'x' }", "header field"),
+            ("path = '/'\nheader = 'x'", "unknown field"),
+        ] {
+            let error = parsed(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        assert!(Workload::of(Vec::new()).unwrap_err().contains("asks nothing"));
+    }
+}

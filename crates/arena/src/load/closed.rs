@@ -1,0 +1,111 @@
+//! The closed loop: some clients, each of which asks, waits for its answer, and asks again. It finds what a server can
+//! do at most. It says little of how long people wait, because it asks a slow server less.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::ask::Workload;
+use super::on_this_thread;
+use super::tally::{Seen, Tally, Watch};
+use super::work::Work;
+use crate::record::Outcome;
+
+/// What a client waits before it asks for a connection again when it got none: a server that is gone shall not cost
+/// the machine a whole processor.
+const NO_CONNECTION_PAUSE: Duration = Duration::from_millis(5);
+
+/// How a closed loop runs.
+#[derive(Debug, Clone)]
+pub struct Closed {
+    /// How many there are.
+    pub clients: u32,
+    /// When it ends.
+    pub until: Until,
+    /// Whether a client keeps its connection, or opens one for each request.
+    pub keep: bool,
+    /// Of the draws.
+    pub seed: u64,
+}
+
+/// When a loop ends. What was asked before is waited for.
+#[derive(Debug, Clone, Copy)]
+pub enum Until {
+    /// By the clock.
+    Seconds(f64),
+    /// When so many were made by all clients together.
+    Requests(u64),
+}
+
+/// Loads the server on this port.
+pub fn closed(port: u16, workload: &Workload, plan: &Closed) -> Outcome {
+    watch_closed(port, workload, plan, &Watch::default()).outcome
+}
+
+/// The same, with more to see.
+pub fn watch_closed(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Seen {
+    let made = on_this_thread(run(port, workload, plan, watch));
+    made.and_then(|seen| seen).unwrap_or_else(|error| Seen::nothing(plan.in_words(), error))
+}
+
+impl Closed {
+    /// For the record.
+    fn in_words(&self) -> String {
+        let until = match self.until {
+            Until::Seconds(seconds) => format!("{seconds} s"),
+            Until::Requests(requests) => format!("{requests} requests"),
+        };
+        let connections = if self.keep { "connections kept" } else { "a new connection each" };
+        format!("closed loop: {} clients, {connections}, {until}, seed {}", self.clients, self.seed)
+    }
+
+    fn span(&self) -> Result<Option<Duration>, String> {
+        match self.until {
+            Until::Seconds(seconds) => Duration::try_from_secs_f64(seconds)
+                .map(Some)
+                .map_err(|_| format!("a loop of {seconds} s: give a number of seconds above 0")),
+            Until::Requests(_) => Ok(None),
+        }
+    }
+}
+
+async fn run(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<Seen, String> {
+    let span = plan.span()?;
+    let begun = Instant::now();
+    let end = span.map(|span| begun + span);
+    let tally = Tally::new(begun, end, watch);
+    let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
+    let left = Rc::new(Cell::new(match plan.until {
+        Until::Requests(requests) => requests,
+        Until::Seconds(_) => u64::MAX,
+    }));
+    let mut clients = start(&work, plan.clients, end, &left);
+    while clients.join_next().await.is_some() {}
+    let seen = work.tally.borrow_mut().seen(plan.in_words());
+    Ok(seen)
+}
+
+/// The clients, running.
+pub(crate) fn start(work: &Rc<Work>, clients: u32, end: Option<Instant>, left: &Rc<Cell<u64>>) -> JoinSet<()> {
+    let mut running = JoinSet::new();
+    for _ in 0..clients {
+        running.spawn_local(client(Rc::clone(work), end, Rc::clone(left)));
+    }
+    running
+}
+
+async fn client(work: Rc<Work>, end: Option<Instant>, left: Rc<Cell<u64>>) {
+    let mut line = work.line();
+    loop {
+        let now = Instant::now();
+        if work.stopped.get() || left.get() == 0 || end.is_some_and(|end| now >= end) {
+            return;
+        }
+        left.set(left.get() - 1);
+        if work.one(&mut line, now, work.draw()).await {
+            tokio::time::sleep(NO_CONNECTION_PAUSE).await;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! One connection to a server, and one exchange on it at a time. It repeats nothing that a server may have seen.
+
+use std::time::Instant;
+
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::ask::{Ask, BodyRule, Workload};
+use super::fault::Fault;
+use super::judge::judge_parts;
+
+/// What is looked at of a long body, at least.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// An ask with all that does not change from one request to the next.
+pub(crate) struct Prepared {
+    ask: Ask,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+    /// How much of the answer's body must be kept to judge it.
+    keep_bytes: usize,
+}
+
+/// A connection that may not be there yet.
+pub(crate) struct Line {
+    port: u16,
+    keep: bool,
+    sender: Option<SendRequest<Full<Bytes>>>,
+    body: Vec<u8>,
+}
+
+/// An answer that came, right or not.
+pub(crate) struct Arrived {
+    /// When it was whole.
+    pub at: Instant,
+    /// Bytes of its body, or what is wrong with it.
+    pub verdict: Result<u64, Fault>,
+}
+
+impl Prepared {
+    /// All of a workload, and their weights added up.
+    pub fn all(port: u16, workload: &Workload, keep: bool) -> Result<(Vec<Prepared>, Vec<f64>), String> {
+        if let Some(complaint) = workload.complaint() {
+            return Err(complaint);
+        }
+        let mut sum = 0.0;
+        let mut sums = Vec::new();
+        let mut all = Vec::new();
+        for ask in &workload.asks {
+            sum += ask.weight;
+            sums.push(sum);
+            all.push(Prepared::of(port, ask, keep).map_err(|error| format!("{}: {error}", ask.in_words()))?);
+        }
+        Ok((all, sums))
+    }
+
+    fn of(port: u16, ask: &Ask, keep: bool) -> Result<Prepared, http::Error> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::try_from(format!("127.0.0.1:{port}"))?);
+        if !keep {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        for (name, value) in &ask.headers {
+            headers.insert(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
+        }
+        if !ask.body.is_empty() {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(ask.body.len()));
+        }
+        let keep_bytes = match &ask.expect.body {
+            BodyRule::Any | BodyRule::Length(_) => 1_024,
+            BodyRule::Exactly(right) => right.len().max(1_024),
+            BodyRule::Contains(_) | BodyRule::Matches(_) => KEPT_BYTES,
+        };
+        let method = Method::try_from(ask.method.as_str())?;
+        let (uri, body) = (Uri::try_from(&ask.path)?, Bytes::from(ask.body.clone()));
+        Ok(Prepared { ask: ask.clone(), method, uri, headers, body, keep_bytes })
+    }
+
+    fn request(&self) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(self.body.clone()));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+}
+
+impl Line {
+    /// Not yet connected. With `keep` the connection is used again as long as the server keeps it.
+    pub fn new(port: u16, keep: bool) -> Line {
+        Line { port, keep, sender: None, body: Vec::new() }
+    }
+
+    /// One request and its answer.
+    pub async fn call(&mut self, prepared: &Prepared) -> Result<Arrived, Fault> {
+        let mut request = prepared.request();
+        if let Some(mut sender) = self.sender.take()
+            && sender.ready().await.is_ok()
+        {
+            match sender.try_send_request(request).await {
+                Ok(response) => return self.read(sender, response, prepared).await,
+                // The server had closed the idle connection and has seen nothing of the request, as with any client
+                // that keeps connections.
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(Fault::of_exchange(error.error())),
+                },
+            }
+        }
+        let mut sender = self.connect().await?;
+        let response = sender.send_request(request).await.map_err(|error| Fault::of_exchange(&error))?;
+        self.read(sender, response, prepared).await
+    }
+
+    /// Ends the connection: nobody knows what else will come on it.
+    pub fn hang_up(&mut self) {
+        self.sender = None;
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Fault> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await;
+        let stream = stream.map_err(|error| Fault::of_connect(&error))?;
+        stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
+        let both = http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = both.map_err(|error| Fault::of_exchange(&error))?;
+        // Its errors reach whoever waits for an answer.
+        drop(tokio::task::spawn_local(connection));
+        Ok(sender)
+    }
+
+    async fn read(
+        &mut self,
+        sender: SendRequest<Full<Bytes>>,
+        response: Response<Incoming>,
+        prepared: &Prepared,
+    ) -> Result<Arrived, Fault> {
+        let status = response.status().as_u16();
+        let mut incoming = response.into_body();
+        let mut length = 0;
+        self.body.clear();
+        while let Some(frame) = incoming.frame().await {
+            let frame = frame.map_err(|error| Fault::of_exchange(&error))?;
+            if let Some(data) = frame.data_ref() {
+                length += data.len() as u64;
+                let room = prepared.keep_bytes.saturating_sub(self.body.len());
+                self.body.extend_from_slice(&data[..data.len().min(room)]);
+            }
+        }
+        let at = Instant::now();
+        if self.keep {
+            self.sender = Some(sender);
+        }
+        let verdict = judge_parts(&prepared.ask, status, length, &self.body).map(|()| length);
+        Ok(Arrived { at, verdict })
+    }
+}

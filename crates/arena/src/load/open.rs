@@ -1,0 +1,204 @@
+//! The open loop: requests come when they come, as from many people who do not know of each other, and not when the
+//! server has time for them. Their times are drawn (Poisson). Each is sent at its time on the connection that has been
+//! idle longest, or on a new one; when there may be no more connections it waits, and its latency counts from its time
+//! all the same.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::ask::Workload;
+use super::draw::Draw;
+use super::on_this_thread;
+use super::queue::{Job, Queue};
+use super::tally::{Seen, Tally, Watch};
+use super::timer::Timer;
+use super::work::Work;
+use crate::record::Outcome;
+
+/// How an open loop runs.
+#[derive(Debug, Clone)]
+pub struct Open {
+    /// Requests, in the mean.
+    pub per_s: f64,
+    /// For how long.
+    pub seconds: f64,
+    /// At most.
+    pub connections: u32,
+    /// Whether connections are used again.
+    pub keep: bool,
+    /// Of the times and of the draws.
+    pub seed: u64,
+}
+
+/// A part of a loop with a rate of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Phase {
+    /// Requests, in the mean.
+    pub per_s: f64,
+    /// For how long.
+    pub seconds: f64,
+}
+
+/// An open loop whose rate changes.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    /// One after the other.
+    pub phases: Vec<Phase>,
+    /// At most.
+    pub connections: u32,
+    /// Whether connections are used again.
+    pub keep: bool,
+    /// Of the times and of the draws.
+    pub seed: u64,
+}
+
+/// Loads the server on this port.
+pub fn open(port: u16, workload: &Workload, plan: &Open) -> Outcome {
+    let phases = vec![Phase { per_s: plan.per_s, seconds: plan.seconds }];
+    let steps = Steps { phases, connections: plan.connections, keep: plan.keep, seed: plan.seed };
+    watch_open(port, workload, &steps, &Watch::default()).outcome
+}
+
+/// The same with changing rates, and with more to see.
+pub fn watch_open(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Seen {
+    let made = on_this_thread(run(port, workload, plan, watch));
+    made.and_then(|seen| seen).unwrap_or_else(|error| Seen::nothing(plan.in_words(), error))
+}
+
+impl Steps {
+    /// For the record.
+    fn in_words(&self) -> String {
+        let phase = |phase: &Phase| format!("{:.1}/s for {} s", phase.per_s, phase.seconds);
+        let phases: Vec<String> = self.phases.iter().map(phase).collect();
+        let connections = if self.keep { "connections, kept" } else { "connections, a new one each" };
+        format!("open loop: {}, at most {} {connections}, seed {}", phases.join(", "), self.connections, self.seed)
+    }
+
+    fn complaint(&self) -> Option<String> {
+        let is_good = |number: f64| number.is_finite() && number > 0.0;
+        match self.phases.iter().find(|phase| !is_good(phase.per_s) || !is_good(phase.seconds)) {
+            Some(Phase { per_s, seconds }) => {
+                Some(format!("{per_s} requests per second for {seconds} s: both are numbers above 0"))
+            }
+            None if self.phases.is_empty() || self.connections == 0 => {
+                Some("an open loop needs a phase and a connection".into())
+            }
+            None => None,
+        }
+    }
+}
+
+async fn run(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<Seen, String> {
+    if let Some(complaint) = plan.complaint() {
+        return Err(complaint);
+    }
+    let seconds: f64 = plan.phases.iter().map(|phase| phase.seconds).sum();
+    let span = Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"))?;
+    let timer = Timer::new()?;
+    let begun = Instant::now();
+    let tally = Tally::new(begun, Some(begun + span), watch);
+    let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
+    let queue = Rc::new(Queue::default());
+    let mut lines = JoinSet::new();
+    let mut times = Times::new(plan);
+    let (mut offered, mut latest) = (0_u64, Duration::ZERO);
+    while let Some(after) = times.next() {
+        let due = begun + after;
+        timer.wait_until(due).await?;
+        latest = latest.max(due.elapsed());
+        offered += 1;
+        let is_free = queue.push(Job { due, place: work.draw() });
+        if !is_free && lines.len() < plan.connections as usize {
+            lines.spawn_local(line(Rc::clone(&work), Rc::clone(&queue)));
+        }
+        if offered % 64 == 0 {
+            // When all is late, nothing above waits, and the answers would have to.
+            tokio::task::yield_now().await;
+        }
+    }
+    queue.close();
+    while lines.join_next().await.is_some() {}
+    // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
+    let words = format!("{}; sent at most {:.1} ms late", plan.in_words(), latest.as_secs_f64() * 1_000.0);
+    let mut seen = work.tally.borrow_mut().seen(words);
+    seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
+    Ok(seen)
+}
+
+async fn line(work: Rc<Work>, queue: Rc<Queue>) {
+    let mut line = work.line();
+    while let Some(job) = queue.next().await {
+        work.one(&mut line, job.due, job.place).await;
+    }
+}
+
+/// The times of requests, from the start.
+struct Times<'a> {
+    phases: std::slice::Iter<'a, Phase>,
+    now: Option<Phase>,
+    draw: Draw,
+    at: f64,
+    /// When this phase ends.
+    end: f64,
+}
+
+impl<'a> Times<'a> {
+    fn new(plan: &'a Steps) -> Times<'a> {
+        // Another seed than that of what is asked, so that a rare ask is not always one that comes soon.
+        let draw = Draw::from_seed(plan.seed ^ 0x5bd1_e995);
+        Times { phases: plan.phases.iter(), now: None, draw, at: 0.0, end: 0.0 }
+    }
+}
+
+impl Iterator for Times<'_> {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        loop {
+            if let Some(phase) = self.now {
+                self.at += self.draw.gap_s(phase.per_s);
+                if self.at < self.end {
+                    return Duration::try_from_secs_f64(self.at).ok();
+                }
+            }
+            // Gaps know nothing of the past: a phase may begin with a fresh one.
+            self.at = self.end;
+            let phase = self.phases.next()?;
+            self.end += phase.seconds;
+            self.now = Some(*phase);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(phases: &[(f64, f64)], seed: u64) -> Steps {
+        let phases = phases.iter().map(|&(per_s, seconds)| Phase { per_s, seconds }).collect();
+        Steps { phases, connections: 1, keep: true, seed }
+    }
+
+    #[test]
+    fn times_have_the_rates_they_were_drawn_for() {
+        let plan = steps(&[(200.0, 100.0), (1_000.0, 10.0)], 1);
+        let times: Vec<Duration> = Times::new(&plan).collect();
+        let early = times.iter().filter(|at| at.as_secs_f64() < 100.0).count();
+        assert!((19_400..20_600).contains(&early), "{early}");
+        assert!((9_500..10_500).contains(&(times.len() - early)), "{}", times.len());
+        assert!(times.is_sorted() && times.iter().all(|at| at.as_secs_f64() < 110.0));
+        assert!(Times::new(&plan).eq(times.iter().copied()));
+        assert!(!Times::new(&steps(&[(200.0, 100.0)], 2)).eq(Times::new(&steps(&[(200.0, 100.0)], 1))));
+    }
+
+    #[test]
+    fn bad_plans_ask_nothing_and_say_why() {
+        let workload = Workload { asks: vec![super::super::Ask::get("/")] };
+        for phases in [&[(0.0, 1.0)][..], &[(1.0, f64::NAN)], &[(f64::INFINITY, 1.0)], &[(1.0, 1e300)], &[]] {
+            let seen = watch_open(1, &workload, &steps(phases, 1), &Watch::default());
+            assert!(seen.outcome.wrong.is_some(), "{phases:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! siege: a closed loop with a thread for each client. It looks at no answer but its status, and its times have two
+//! digits after the second: nothing below 10 ms can be read from them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::scratch::Scratch;
+use super::tool::{Said, Tool};
+use crate::metric;
+use crate::record::Outcome;
+
+const SIEGE: Tool = Tool { name: "siege", package: "siege" };
+/// All that could be otherwise in the user's own file. As in the original study: a new connection for each request,
+/// 30 s for each, and the end after 1024 failures.
+const SETTINGS: &str = "\
+verbose = false
+quiet = true
+color = off
+json_output = true
+show-logfile = false
+logging = false
+protocol = HTTP/1.1
+chunked = true
+cache = false
+connection = close
+internet = false
+benchmark = false
+timeout = 30
+failures = 1024
+accept-encoding = identity
+url-escaping = false
+cookies = false
+parser = false
+follow-location = false
+spinner = false
+limit = 10000
+";
+
+/// How siege runs.
+#[derive(Debug, Clone)]
+pub struct SiegePlan {
+    /// `-c`.
+    pub clients: u32,
+    /// `-r` or `-t`.
+    pub until: SiegeUntil,
+    /// Nothing: `-b`, no pause between requests. Otherwise `-d`: up to so many seconds, at random.
+    pub delay_s: Option<f64>,
+    /// When it is ended and called hung.
+    pub limit_s: u32,
+}
+
+/// When siege ends.
+#[derive(Debug, Clone, Copy)]
+pub enum SiegeUntil {
+    /// `-r`: so many requests of each client.
+    Repeats(u64),
+    /// `-t`.
+    Seconds(u32),
+}
+
+/// Loads this path of the server on this port.
+pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String> {
+    let scratch = Scratch::new()?;
+    let settings = scratch.write("siegerc", SETTINGS)?;
+    let mut words = vec![format!("--rc={}", settings.display()), format!("-c{}", plan.clients)];
+    words.push(match plan.until {
+        SiegeUntil::Repeats(repeats) => format!("-r{repeats}"),
+        SiegeUntil::Seconds(seconds) => format!("-t{seconds}S"),
+    });
+    words.push(plan.delay_s.map_or_else(|| "-b".to_owned(), |delay| format!("-d{delay}")));
+    words.extend(["-q".to_owned(), "-j".to_owned(), format!("http://127.0.0.1:{port}{path}")]);
+    let mut said = SIEGE.run(&words, &scratch, Duration::from_secs(u64::from(plan.limit_s)))?;
+    said.command = said.command.replace(&format!("--rc={} ", settings.display()), "");
+    read(&said).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &said))
+}
+
+/// Nothing when this is not what siege prints.
+fn read(said: &Said) -> Option<Outcome> {
+    let from = said.out.find('{')?;
+    let until = said.out.rfind('}')?;
+    let json: Value = serde_json::from_str(said.out.get(from..=until)?).ok()?;
+    let of = |name: &str| json.get(name).and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0);
+    let failed = of("failed_transactions")?;
+    let numbers = BTreeMap::from([
+        ("requests".to_owned(), of("transactions")?),
+        ("availability_pct".into(), of("availability")?),
+        ("elapsed_s".into(), of("elapsed_time")?),
+        ("mean_ms".into(), of("response_time")? * 1_000.0),
+        (metric::RATE.into(), of("transaction_rate")?),
+        ("concurrency".into(), of("concurrency")?),
+        (metric::FAILED.into(), failed),
+        ("max_ms".into(), of("longest_transaction")? * 1_000.0),
+        ("shortest_ms".into(), of("shortest_transaction")? * 1_000.0),
+    ]);
+    let errors = errors(&said.err, failed as u64);
+    Some(Outcome { command: said.command.clone(), numbers, errors, wrong: None })
+}
+
+fn errors(_text: &str, failed: u64) -> BTreeMap<String, u64> {
+    if failed > 0 { BTreeMap::from([("failed".to_owned(), failed)]) } else { BTreeMap::new() }
+}

@@ -1,0 +1,244 @@
+//! What a loop of ours counts, and the numbers made of it.
+
+use std::collections::BTreeMap;
+use std::mem::take;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use super::fault::Fault;
+use crate::metric;
+use crate::record::Outcome;
+
+/// What is looked at beside the numbers, and how long one waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch {
+    /// How long a request may take, from the time at which it should have been sent.
+    pub timeout: Duration,
+    /// Whether each second is written down by itself.
+    pub timeline: bool,
+}
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch { timeout: Duration::from_secs(30), timeline: false }
+    }
+}
+
+/// What was seen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// The numbers.
+    pub outcome: Outcome,
+    /// Second by second, by the time at which a request should have been sent. Empty unless it was asked for.
+    pub timeline: Vec<Second>,
+}
+
+/// The requests that should have been sent in one second.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Second {
+    /// How long each right answer took, in microseconds.
+    pub times_us: Vec<u32>,
+    /// How many got none.
+    pub failed: u64,
+}
+
+impl Second {
+    /// All requests.
+    pub fn requests(&self) -> u64 {
+        self.times_us.len() as u64 + self.failed
+    }
+
+    /// Right answers that took no longer.
+    pub fn within(&self, limit: Duration) -> u64 {
+        self.times_us.iter().filter(|us| u128::from(**us) <= limit.as_micros()).count() as u64
+    }
+
+    /// 99 of 100 requests took no longer; a failed one took for ever. Nothing when there was no request, or when too
+    /// many failed.
+    pub fn p99_ms(&self) -> Option<f64> {
+        let rank = (self.requests() as f64 * 0.99).ceil() as usize;
+        let mut sorted = self.times_us.clone();
+        sorted.sort_unstable();
+        sorted.get(rank.checked_sub(1)?).map(|us| f64::from(*us) / 1_000.0)
+    }
+}
+
+/// A running count.
+pub(crate) struct Tally {
+    begun: Instant,
+    /// Answers that come later do not count for the rate.
+    end: Option<Instant>,
+    last: Instant,
+    times: Option<Histogram<u64>>,
+    sum_us: u64,
+    longest_us: u64,
+    shortest_us: Option<u64>,
+    timed: u64,
+    pub right: u64,
+    right_by_end: u64,
+    bytes: u64,
+    pub failed: u64,
+    errors: BTreeMap<String, u64>,
+    wrong: Option<String>,
+    timeline: Option<Vec<Second>>,
+}
+
+impl Tally {
+    /// From now on.
+    pub fn new(begun: Instant, end: Option<Instant>, watch: &Watch) -> Tally {
+        Tally {
+            begun,
+            end,
+            last: begun,
+            // An hour at most, three digits. It cannot fail with these bounds.
+            times: Histogram::new_with_bounds(1, 3_600_000_000, 3).ok(),
+            sum_us: 0,
+            longest_us: 0,
+            shortest_us: None,
+            timed: 0,
+            right: 0,
+            right_by_end: 0,
+            bytes: 0,
+            failed: 0,
+            errors: BTreeMap::new(),
+            wrong: None,
+            timeline: watch.timeline.then(Vec::new),
+        }
+    }
+
+    /// A request that should have been sent at `from` has ended.
+    pub fn note(&mut self, from: Instant, at: Instant, verdict: Result<u64, Fault>) {
+        self.last = self.last.max(at);
+        let us = at.saturating_duration_since(from).as_micros() as u64;
+        let is_right = verdict.is_ok();
+        match verdict {
+            Ok(bytes) => {
+                self.right += 1;
+                self.right_by_end += u64::from(self.end.is_none_or(|end| at <= end));
+                self.bytes += bytes;
+                self.time(us);
+            }
+            Err(fault) => {
+                self.failed += 1;
+                if fault == Fault::Timeout {
+                    self.time(us);
+                }
+                if matches!(fault, Fault::Wrong(_)) && self.wrong.is_none() {
+                    self.wrong = Some(fault.in_words());
+                }
+                *self.errors.entry(fault.kind().into_owned()).or_default() += 1;
+            }
+        }
+        if let Some(timeline) = &mut self.timeline {
+            let place = from.saturating_duration_since(self.begun).as_secs() as usize;
+            if timeline.len() <= place {
+                timeline.resize_with(place + 1, Second::default);
+            }
+            let second = &mut timeline[place];
+            if is_right {
+                second.times_us.push(u32::try_from(us).unwrap_or(u32::MAX));
+            } else {
+                second.failed += 1;
+            }
+        }
+    }
+
+    fn time(&mut self, us: u64) {
+        self.timed += 1;
+        self.sum_us += us;
+        self.longest_us = self.longest_us.max(us);
+        self.shortest_us = Some(self.shortest_us.map_or(us, |before| before.min(us)));
+        if let Some(times) = &mut self.times {
+            times.saturating_record(us.max(1));
+        }
+    }
+
+    /// The numbers. What cannot be copied cheaply moves there: this is the last that is asked of it.
+    pub fn seen(&mut self, command: String) -> Seen {
+        let elapsed = self.last.saturating_duration_since(self.begun).as_secs_f64();
+        // A loop that ends by the clock has its rate from the time it was given, whatever came after.
+        let span = self.end.map_or(elapsed, |end| end.saturating_duration_since(self.begun).as_secs_f64());
+        let mut numbers = BTreeMap::new();
+        let mut put = |name: &str, value: f64| {
+            if value.is_finite() {
+                numbers.insert(name.to_owned(), value);
+            }
+        };
+        put("requests", self.right as f64);
+        put(metric::FAILED, self.failed as f64);
+        put(metric::RATE, if span > 0.0 { self.right_by_end as f64 / span } else { 0.0 });
+        put("elapsed_s", elapsed);
+        put("availability_pct", self.right as f64 * 100.0 / (self.right + self.failed) as f64);
+        put("bytes_per_answer", self.bytes as f64 / self.right as f64);
+        put("concurrency", self.sum_us as f64 / 1e6 / elapsed);
+        put("mean_ms", self.sum_us as f64 / 1_000.0 / self.timed as f64);
+        if let (Some(times), Some(shortest)) = (&self.times, self.shortest_us) {
+            let of = |percent: f64| {
+                // The histogram rounds up; nothing took longer than the longest.
+                times.value_at_percentile(percent).clamp(shortest, self.longest_us) as f64 / 1_000.0
+            };
+            put(metric::P50, of(50.0));
+            put("p90_ms", of(90.0));
+            put("p95_ms", of(95.0));
+            put(metric::P99, of(99.0));
+            put("p999_ms", of(99.9));
+            put("p99_over_p50", of(99.0) / of(50.0));
+            put("max_ms", self.longest_us as f64 / 1_000.0);
+            put("shortest_ms", shortest as f64 / 1_000.0);
+        }
+        let outcome = Outcome { command, numbers, errors: take(&mut self.errors), wrong: self.wrong.take() };
+        Seen { outcome, timeline: self.timeline.take().unwrap_or_default() }
+    }
+}
+
+impl Seen {
+    /// Nothing could be asked, and this is why.
+    pub(crate) fn nothing(command: String, why: String) -> Seen {
+        let numbers = BTreeMap::from([("requests".into(), 0.0), (metric::RATE.into(), 0.0)]);
+        let outcome = Outcome { command, numbers, errors: BTreeMap::new(), wrong: Some(why) };
+        Seen { outcome, timeline: Vec::new() }
+    }
+
+    /// One of its numbers.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.outcome.numbers.get(name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_right_answers_and_time_outs() {
+        let begun = Instant::now();
+        let ms = |ms: u64| begun + Duration::from_millis(ms);
+        let watch = Watch { timeline: true, ..Watch::default() };
+        let mut tally = Tally::new(begun, Some(ms(1_000)), &watch);
+        for at in 0..99 {
+            tally.note(ms(at * 10), ms(at * 10 + 1), Ok(10));
+        }
+        tally.note(ms(990), ms(1_190), Ok(10));
+        tally.note(ms(1_000), ms(2_000), Err(Fault::Timeout));
+        tally.note(ms(0), ms(1), Err(Fault::Wrong("no".into())));
+        let seen = tally.seen("x".into());
+        let of = |name| seen.number(name).unwrap();
+        assert_eq!((of("requests"), of("failed"), of("requests_per_s")), (100.0, 2.0, 99.0));
+        assert_eq!((of("elapsed_s"), of("bytes_per_answer"), of("p50_ms")), (2.0, 10.0, 1.0));
+        assert_eq!((of("max_ms"), of("shortest_ms")), (1_000.0, 1.0));
+        assert!((199.0..201.0).contains(&of("p99_ms")), "{}", of("p99_ms"));
+        assert_eq!(seen.outcome.wrong.as_deref(), Some("no"));
+        assert_eq!((seen.timeline.len(), seen.timeline[0].requests(), seen.timeline[1].failed), (2, 101, 1));
+        assert_eq!(seen.timeline[0].within(Duration::from_millis(100)), 99);
+        assert_eq!((seen.timeline[0].p99_ms(), seen.timeline[1].p99_ms()), (Some(200.0), None));
+    }
+
+    #[test]
+    fn nothing_asked_gives_no_latency() {
+        let seen = Tally::new(Instant::now(), None, &Watch::default()).seen(String::new());
+        assert_eq!(seen.number("p99_ms"), None);
+        assert_eq!(seen.number("requests_per_s"), Some(0.0));
+        assert!(seen.outcome.numbers.values().all(|number| number.is_finite()));
+    }
+}

@@ -1,0 +1,141 @@
+//! Runs somebody else's load generator, and helps to read what it prints.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::scratch::Scratch;
+
+/// A tool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    /// Its program.
+    pub name: &'static str,
+    /// The package of Debian that has it.
+    pub package: &'static str,
+}
+
+/// What it said.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Said {
+    /// Its command line.
+    pub command: String,
+    pub out: String,
+    pub err: String,
+}
+
+impl Tool {
+    /// Runs it to its end, which must be a good one and come within `limit`.
+    pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<Said, String> {
+        let (out, err) = (scratch.file("out.txt"), scratch.file("err.txt"));
+        let mut command = Command::new(self.name);
+        // Its numbers in our spelling, and its own files nowhere but here.
+        command.args(words).env("LC_ALL", "C").env("HOME", scratch.folder()).current_dir(scratch.folder());
+        command.stdin(Stdio::null()).stdout(created(&out)?).stderr(created(&err)?);
+        let mut child = command.spawn().map_err(|error| self.missing(&error))?;
+        let ended = wait(&mut child, limit).map_err(|error| format!("{}: {error}", self.name))?;
+        let said = Said { command: format!("{} {}", self.name, words.join(" ")), out: text(&out)?, err: text(&err)? };
+        match ended {
+            Some(status) if status.success() => Ok(said),
+            Some(status) => Err(self.failed(&said, &status.to_string())),
+            None => Err(self.failed(&said, &format!("it did not end within {} s", limit.as_secs()))),
+        }
+    }
+
+    /// It printed what we do not understand.
+    pub fn not_understood(&self, lacks: &str, said: &Said) -> String {
+        self.failed(said, &format!("its output has no {lacks}; is it another version?"))
+    }
+
+    fn failed(&self, said: &Said, why: &str) -> String {
+        let all = format!("{}\n{}", said.out, said.err);
+        let words: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = words[words.len().saturating_sub(3)..].join(" | ");
+        let last: String = last.chars().take(300).collect();
+        format!("{}: {why}: {last} ({})", self.name, said.command)
+    }
+
+    fn missing(&self, error: &io::Error) -> String {
+        match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!("{} is not here; on Debian: apt install {}", self.name, self.package)
+            }
+            _ => format!("{} cannot be started: {error}", self.name),
+        }
+    }
+}
+
+fn created(file: &Path) -> Result<File, String> {
+    File::create(file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn text(file: &Path) -> Result<String, String> {
+    let bytes = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Nothing when it took too long, and had to be ended.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= end {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// A number that can stand in a record.
+pub(crate) fn number(word: &str) -> Option<f64> {
+    word.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+/// The first word after this mark, which begins a line.
+pub(crate) fn word_after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.trim().strip_prefix(mark))?.split_whitespace().next()
+}
+
+/// The same as a number.
+pub(crate) fn number_after(text: &str, mark: &str) -> Option<f64> {
+    number(word_after(text, mark)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<Said, String> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        Tool { name, package: "some-package" }.run(&words, &Scratch::new().unwrap(), limit)
+    }
+
+    #[test]
+    fn a_tool_says_something_or_why_not() {
+        let patience = Duration::from_secs(20);
+        let said = run("sh", &["-c", "echo out; echo err >&2"], patience).unwrap();
+        assert_eq!((said.out.as_str(), said.err.as_str()), ("out\n", "err\n"));
+        let error = run("sh", &["-c", "echo no luck >&2; exit 3"], patience).unwrap_err();
+        assert!(error.contains("no luck") && error.contains("exit status: 3"), "{error}");
+        let error = run("no-such-tool-here", &[], patience).unwrap_err();
+        assert!(error.contains("apt install some-package"), "{error}");
+        let error = run("sleep", &["60"], Duration::from_millis(50)).unwrap_err();
+        assert!(error.contains("did not end within"), "{error}");
+    }
+
+    #[test]
+    fn numbers_are_finite() {
+        assert_eq!(number(" 12.5 "), Some(12.5));
+        for word in ["nan", "inf", "-1", "", "x", "1e999"] {
+            assert_eq!(number(word), None, "{word}");
+        }
+        assert_eq!(number_after("a\n  Rate:  3 x\n", "Rate:"), Some(3.0));
+    }
+}

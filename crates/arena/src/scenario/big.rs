@@ -1,0 +1,48 @@
+//! Large uploads and downloads, from clients that keep their connection and from clients that open a new one each time.
+
+use std::thread;
+
+use super::{Told, failures_in_words};
+use crate::load::{Closed, Seen, Until, Watch, Workload, watch_closed};
+use crate::metric;
+
+/// How it goes.
+#[derive(Debug, Clone)]
+pub struct Big {
+    /// How many keep their connection; as many again do not.
+    pub clients: u32,
+    /// For how long.
+    pub seconds: f64,
+    /// Of the draws.
+    pub seed: u64,
+}
+
+/// Runs it on a workload of large requests or answers. The outcome is that of those who keep their connection, with
+/// the failures of both.
+pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
+    let closed =
+        |keep: bool, seed: u64| Closed { clients: plan.clients, until: Until::Seconds(plan.seconds), keep, seed };
+    let (keeping, opening) = (closed(true, plan.seed), closed(false, plan.seed.wrapping_add(1)));
+    let watch = Watch { timeline: true, ..Watch::default() };
+    let (mut kept, fresh) = thread::scope(|scope| {
+        let fresh = scope.spawn(|| watch_closed(port, workload, &opening, &watch));
+        (watch_closed(port, workload, &keeping, &watch), fresh.join())
+    });
+    let fresh = fresh.map_err(|_| "the load generator has crashed".to_owned())?;
+    let words =
+        vec![format!("connections kept: {}", sentence(&kept)), format!("a new connection each: {}", sentence(&fresh))];
+    let failed = kept.number(metric::FAILED).unwrap_or(0.0) + fresh.number(metric::FAILED).unwrap_or(0.0);
+    kept.outcome.numbers.insert(metric::FAILED.into(), failed);
+    for (kind, many) in fresh.outcome.errors {
+        *kept.outcome.errors.entry(kind).or_default() += many;
+    }
+    kept.outcome.wrong = kept.outcome.wrong.or(fresh.outcome.wrong);
+    kept.outcome.command = format!("{}; as many again with a new connection each", kept.outcome.command);
+    Ok(Told { outcome: kept.outcome, words, timeline: kept.timeline, acts: 0 })
+}
+
+fn sentence(seen: &Seen) -> String {
+    let rate = seen.number(metric::RATE).unwrap_or(0.0);
+    let mib = rate * seen.number("bytes_per_answer").unwrap_or(0.0) / f64::from(1 << 20);
+    format!("{rate:.1}/s, {mib:.1} MiB/s of answers; {}", failures_in_words(seen))
+}

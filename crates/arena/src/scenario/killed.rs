@@ -1,0 +1,41 @@
+//! A worker is killed outright now and then, while clients ask in a closed loop.
+
+use std::time::Duration;
+
+use super::{Act, Told, acting, failures_in_words, told_acts, told_after};
+use crate::load::{Closed, Until, Watch, Workload, watch_closed};
+
+/// What a server may take until it is whole again.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How it goes.
+#[derive(Debug, Clone)]
+pub struct Killed {
+    /// How many ask at a time.
+    pub clients: u32,
+    /// For how long.
+    pub seconds: f64,
+    /// One is killed each time so many seconds have passed.
+    pub every_s: f64,
+    /// Whether connections are kept.
+    pub keep: bool,
+    /// Of the draws.
+    pub seed: u64,
+}
+
+/// Runs it. `kill` kills a worker and says which.
+pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<Told, String> {
+    let every = Duration::try_from_secs_f64(plan.every_s).ok().filter(|every| !every.is_zero());
+    let every = every.ok_or_else(|| format!("a kill each {} s: give a number above 0", plan.every_s))?;
+    let seconds = plan.seconds;
+    let closed = Closed { clients: plan.clients, until: Until::Seconds(seconds), keep: plan.keep, seed: plan.seed };
+    let watch = Watch { timeline: true, ..Watch::default() };
+    let times = (1..).map(|time| every * time).take_while(|after| after.as_secs_f64() < seconds);
+    let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times, kill)?;
+    let mut words = Vec::new();
+    let acts = told_acts("a worker was killed", &acts, &mut words)?;
+    words.push(failures_in_words(&seen));
+    told_after(port, workload, PATIENCE, &mut words);
+    seen.outcome.command = format!("{}; a worker killed each {} s", seen.outcome.command, plan.every_s);
+    Ok(Told { outcome: seen.outcome, words, timeline: seen.timeline, acts })
+}

@@ -1,0 +1,114 @@
+//! More requests come than the server can answer, for some seconds. How much of its capacity is left for answers that
+//! come in time, and how long does it take until all is as before?
+
+use std::time::Duration;
+
+use super::{Told, failures_in_words};
+use crate::load::{Phase, Second, Steps, Watch, Workload, watch_open};
+
+/// What is asked before and after, as a part of the capacity.
+const CALM: f64 = 0.5;
+/// So many good seconds in a row are a recovery and no luck.
+const IN_A_ROW: usize = 2;
+
+/// How it goes.
+#[derive(Debug, Clone)]
+pub struct Overload {
+    /// Requests that the server can answer in a second.
+    pub capacity_per_s: f64,
+    /// How many times that is asked: 1, 2, 5. One after the other, each with its calm before and after.
+    pub factors: Vec<f64>,
+    /// Seconds before.
+    pub calm_s: u32,
+    /// Seconds of overload.
+    pub over_s: u32,
+    /// Seconds after it, in which it should recover.
+    pub after_s: u32,
+    /// Connections at most, as if there were a proxy in front.
+    pub connections: u32,
+    /// An answer that takes longer is no use.
+    pub deadline_ms: u64,
+    /// When a client gives up.
+    pub patience_s: f64,
+    /// Of the times.
+    pub seed: u64,
+}
+
+/// Runs it, and tells of each factor.
+pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<Told>, String> {
+    if plan.calm_s < 2 || plan.over_s == 0 || plan.after_s == 0 {
+        return Err("an overload needs 2 s before it, 1 s of its own and 1 s after it, at least".into());
+    }
+    let patience = Duration::try_from_secs_f64(plan.patience_s);
+    let patience = patience.map_err(|_| format!("a patience of {} s: give seconds", plan.patience_s))?;
+    Ok(plan.factors.iter().map(|factor| one(port, workload, plan, *factor, patience)).collect())
+}
+
+fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: Duration) -> Told {
+    let phase = |share: f64, seconds: u32| Phase { per_s: plan.capacity_per_s * share, seconds: f64::from(seconds) };
+    let phases = vec![phase(CALM, plan.calm_s), phase(factor, plan.over_s), phase(CALM, plan.after_s)];
+    let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed };
+    let seen = watch_open(port, workload, &steps, &Watch { timeout: patience, timeline: true });
+    let deadline = Duration::from_millis(plan.deadline_ms);
+    let mut outcome = seen.outcome.clone();
+    let over = part(&seen.timeline, plan.calm_s, plan.over_s);
+    let in_time: u64 = over.iter().map(|second| second.within(deadline)).sum();
+    let goodput = in_time as f64 / f64::from(plan.over_s);
+    let share = goodput * 100.0 / plan.capacity_per_s.min(plan.capacity_per_s * factor);
+    outcome.numbers.insert("goodput_per_s".into(), goodput);
+    outcome.numbers.insert("load_pct".into(), factor * 100.0);
+    let mut words = vec![format!(
+        "{factor} times the capacity of {:.0}/s for {} s: {goodput:.0}/s were right within {} ms, {share:.0} % of what it could",
+        plan.capacity_per_s, plan.over_s, plan.deadline_ms
+    )];
+    let before = part(&seen.timeline, 0, plan.calm_s);
+    let after = part(&seen.timeline, plan.calm_s + plan.over_s, plan.after_s);
+    words.push(match recovery(before, after) {
+        Ok((seconds, limit)) => {
+            outcome.numbers.insert("recovery_s".into(), seconds as f64);
+            format!("{seconds} s later p99 was back at what it was before, {limit:.1} ms or less")
+        }
+        Err(why) => why,
+    });
+    words.push(failures_in_words(&seen));
+    Told { outcome, words, timeline: seen.timeline, acts: 0 }
+}
+
+fn part(timeline: &[Second], from: u32, seconds: u32) -> &[Second] {
+    let from = (from as usize).min(timeline.len());
+    &timeline[from..(from + seconds as usize).min(timeline.len())]
+}
+
+/// Seconds until p99 is no higher than in the worst second before, and that p99; or why this cannot be said.
+fn recovery(before: &[Second], after: &[Second]) -> Result<(usize, f64), String> {
+    // The first second opens the connections.
+    let calm: Option<Vec<f64>> = before.iter().skip(1).map(Second::p99_ms).collect();
+    let limit = calm.and_then(|calm| calm.into_iter().max_by(f64::total_cmp));
+    let limit = limit.ok_or("requests failed already before: nothing can be said of a recovery")?;
+    let is_good = |second: &Second| second.p99_ms().is_some_and(|p99| p99 <= limit);
+    let first = after.windows(IN_A_ROW.min(after.len()).max(1)).position(|seconds| seconds.iter().all(is_good));
+    let length = after.len();
+    first
+        .map(|seconds| (seconds, limit))
+        .ok_or_else(|| format!("within {length} s p99 did not come back to what it was before, {limit:.1} ms or less"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(all_ms: &[u32]) -> Vec<Second> {
+        all_ms.iter().map(|ms| Second { times_us: vec![ms * 1_000; 10], failed: 0 }).collect()
+    }
+
+    #[test]
+    fn recovery_needs_two_good_seconds_in_a_row() {
+        let before = seconds(&[900, 5, 8, 6]);
+        assert_eq!(recovery(&before, &seconds(&[100, 7, 50, 8, 8, 9])), Ok((3, 8.0)));
+        assert_eq!(recovery(&before, &seconds(&[8, 8])), Ok((0, 8.0)));
+        assert!(recovery(&before, &seconds(&[8, 9, 8, 9])).unwrap_err().contains("within 4 s"));
+        assert!(recovery(&before, &[]).is_err());
+        let failing = [Second::default(), Second { times_us: vec![1; 10], failed: 1 }];
+        assert!(recovery(&failing, &before).unwrap_err().contains("already before"));
+    }
+}

@@ -1,0 +1,40 @@
+//! The server is told to reload, as after a deployment, while clients ask in a closed loop.
+
+use std::time::Duration;
+
+use super::{Act, Told, acting, failures_in_words, told_acts, told_after};
+use crate::load::{Closed, Until, Watch, Workload, watch_closed};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How it goes.
+#[derive(Debug, Clone)]
+pub struct Reload {
+    /// How many ask at a time.
+    pub clients: u32,
+    /// For how long.
+    pub seconds: f64,
+    /// How often it is reloaded, evenly spread over that time.
+    pub times: u32,
+    /// Whether connections are kept.
+    pub keep: bool,
+    /// Of the draws.
+    pub seed: u64,
+}
+
+/// Runs it. `reload` tells the server to reload; it need not wait until that is done.
+pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result<Told, String> {
+    let gap = Duration::try_from_secs_f64(plan.seconds / f64::from(plan.times + 1));
+    let gap = gap.map_err(|_| format!("{} s: give a number of seconds above 0", plan.seconds))?;
+    let until = Until::Seconds(plan.seconds);
+    let closed = Closed { clients: plan.clients, until, keep: plan.keep, seed: plan.seed };
+    let watch = Watch { timeline: true, ..Watch::default() };
+    let times = (1..=plan.times).map(|time| gap * time);
+    let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times, reload)?;
+    let mut words = Vec::new();
+    let acts = told_acts("it was reloaded", &acts, &mut words)?;
+    words.push(failures_in_words(&seen));
+    told_after(port, workload, PATIENCE, &mut words);
+    seen.outcome.command = format!("{}; reloaded {} times", seen.outcome.command, plan.times);
+    Ok(Told { outcome: seen.outcome, words, timeline: seen.timeline, acts })
+}

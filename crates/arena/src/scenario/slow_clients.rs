@@ -1,0 +1,82 @@
+//! Thousands of clients on bad lines: they send their request, or read their answer, a few bytes at a time. Others with
+//! good lines ask meanwhile. Who gives a thread to each slow one has none left for the others.
+
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, getrlimit};
+use tokio::task::JoinSet;
+
+use super::trickle::{Counts, Style, trickle};
+use super::{Told, compared, fast};
+use crate::load::{Open, Workload, on_this_thread};
+
+/// What this program needs beside them.
+const FILES_KEPT: u64 = 200;
+/// In which the slow ones come.
+const ARRIVAL: Duration = Duration::from_secs(2);
+
+/// How it goes.
+#[derive(Debug, Clone)]
+pub struct SlowClients {
+    /// How many; fewer if this process may not have so many files open.
+    pub slow: u32,
+    /// What a slow one lets pass between two pieces, in milliseconds.
+    pub pace_ms: u64,
+    /// The others. They run as long alone before, for comparison.
+    pub others: Open,
+}
+
+/// Runs it. The outcome is that of the others.
+pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Told, String> {
+    let Some(ask) = workload.asks.first() else { return Err("this workload asks nothing".into()) };
+    let mut words = Vec::new();
+    let slow = allowed(plan.slow, plan.others.connections);
+    if slow < plan.slow {
+        words.push(format!("{slow} slow clients, not {}: more files may not be open here (ulimit -n)", plan.slow));
+    }
+    let before = fast(port, workload, &plan.others);
+    let seconds = Duration::try_from_secs_f64(plan.others.seconds).map_err(|error| error.to_string())?;
+    let end = Instant::now() + ARRIVAL + seconds;
+    let pace = Duration::from_millis(plan.pace_ms.max(1));
+    let path = ask.path.as_str();
+    let (mut now, crowd) = thread::scope(|scope| {
+        let crowd = scope.spawn(move || on_this_thread(crowd(port, path, slow, pace, end)));
+        let ready = end - seconds;
+        while Instant::now() < ready {
+            thread::park_timeout(ready.saturating_duration_since(Instant::now()));
+        }
+        (fast(port, workload, &plan.others), crowd.join())
+    });
+    let counts = crowd.map_err(|_| "the slow clients have crashed".to_owned())??;
+    words.insert(0, compared(&before, &now));
+    words.push(counts);
+    now.outcome.command =
+        format!("{}; beside it {slow} slow clients, a piece each {} ms", now.outcome.command, plan.pace_ms);
+    Ok(Told { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
+}
+
+fn allowed(wanted: u32, others: u32) -> u32 {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = limit.saturating_sub(FILES_KEPT + u64::from(others));
+    wanted.min(u32::try_from(most).unwrap_or(u32::MAX))
+}
+
+/// All of them, until it is over; tells how they fared.
+async fn crowd(port: u16, path: &str, slow: u32, pace: Duration, end: Instant) -> String {
+    let counts = Rc::new(Counts::default());
+    let mut clients = JoinSet::new();
+    let styles = [Style::Head, Style::Body, Style::Reader];
+    for (number, style) in (0..slow).zip(styles.into_iter().cycle()) {
+        let (path, counts) = (path.to_owned(), Rc::clone(&counts));
+        // Not all at once: what a server does with a flood of connections is another question.
+        let after = ARRIVAL.mul_f64(f64::from(number) / f64::from(slow));
+        clients.spawn_local(async move {
+            tokio::time::sleep(after).await;
+            trickle(port, style, &path, pace, end, &counts).await;
+        });
+    }
+    while clients.join_next().await.is_some() {}
+    counts.in_words(slow)
+}

@@ -1,0 +1,142 @@
+//! A client on a bad line.
+
+use std::cell::Cell;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::{sleep, timeout};
+
+/// The bytes that are sent slowly, one at a time.
+const TRICKLED: usize = 1_000;
+/// What is read at a time.
+const SIP: usize = 16;
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// What is slow about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// It sends the head of its request slowly.
+    Head,
+    /// It sends the body slowly.
+    Body,
+    /// It reads the answer slowly.
+    Reader,
+}
+
+/// How all of them fared. On one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    open: Cell<u64>,
+    most: Cell<u64>,
+    refused: Cell<u64>,
+    closed: Cell<u64>,
+    done: Cell<u64>,
+}
+
+/// How one exchange ended.
+enum End {
+    /// All was sent, and all was read.
+    Done,
+    /// The server closed the connection, with a word or without one.
+    Closed,
+    /// It is over for all.
+    Over,
+}
+
+/// Asks again and again, slowly, until `end`.
+pub(crate) async fn trickle(port: u16, style: Style, path: &str, pace: Duration, end: Instant, counts: &Counts) {
+    while Instant::now() < end {
+        match timeout(CONNECT_LIMIT, connect(port, style)).await {
+            Ok(Ok(stream)) => {
+                add(&counts.open, 1);
+                counts.most.set(counts.most.get().max(counts.open.get()));
+                let ended = exchange(stream, style, path, pace, end).await;
+                counts.open.set(counts.open.get().saturating_sub(1));
+                match ended {
+                    End::Done => add(&counts.done, 1),
+                    End::Closed => add(&counts.closed, 1),
+                    End::Over => return,
+                }
+            }
+            _ => add(&counts.refused, 1),
+        }
+        // Who is sent away does not come back at once: the crowd shall be slow, and not a flood.
+        sleep(pace).await;
+    }
+}
+
+fn add(cell: &Cell<u64>, many: u64) {
+    cell.set(cell.get() + many);
+}
+
+async fn connect(port: u16, style: Style) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    if style == Style::Reader {
+        // Otherwise the kernel would read for it.
+        socket.set_recv_buffer_size(2_048)?;
+    }
+    let stream = socket.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+async fn exchange(mut stream: TcpStream, style: Style, path: &str, pace: Duration, end: Instant) -> End {
+    let (at_once, slowly) = request(style, path);
+    if stream.write_all(at_once.as_bytes()).await.is_err() {
+        return End::Closed;
+    }
+    let mut bytes = [0; SIP];
+    for byte in slowly.as_bytes() {
+        if Instant::now() >= end {
+            return End::Over;
+        }
+        // An early answer is a refusal: its connection will not be used any more.
+        if timeout(pace, stream.peek(&mut bytes)).await.is_ok() {
+            return End::Closed;
+        }
+        if stream.write_all(&[*byte]).await.is_err() {
+            return End::Closed;
+        }
+    }
+    loop {
+        if Instant::now() >= end {
+            return End::Over;
+        }
+        sleep(pace).await;
+        match timeout(pace, stream.read(&mut bytes)).await {
+            Ok(Ok(0)) => return End::Done,
+            Ok(Err(_)) => return End::Closed,
+            // Some, or nothing yet.
+            Ok(Ok(_)) | Err(_) => {}
+        }
+    }
+}
+
+/// What is sent at once, and what is sent slowly.
+fn request(style: Style, path: &str) -> (String, String) {
+    let head = format!("{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n");
+    let rest = "x".repeat(TRICKLED);
+    match style {
+        Style::Head => (format!("GET {head}X-Slow: "), format!("{rest}\r\n\r\n")),
+        Style::Body => {
+            let about = format!("Content-Type: text/plain\r\nContent-Length: {TRICKLED}\r\n");
+            (format!("POST {head}{about}\r\n"), rest)
+        }
+        Style::Reader => (format!("GET {head}\r\n"), String::new()),
+    }
+}
+
+impl Counts {
+    /// For a person.
+    pub fn in_words(&self, wanted: u32) -> String {
+        let (most, closed, refused) = (self.most.get(), self.closed.get(), self.refused.get());
+        let done = self.done.get();
+        format!(
+            "{wanted} slow clients (a third each sends its head, sends its body, reads its answer slowly): {most} at most \
+             were connected at a time, {done} came to their end, the server closed {closed}, and {refused} got no connection"
+        )
+    }
+}

@@ -1,0 +1,164 @@
+//! The loops of our own against servers that answer rightly, wrongly, late or not at all: each is caught and named.
+
+mod small;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use arena::load::{
+    Ask, BodyRule, Closed, Open, Phase, Steps, Until, Watch, Workload, check, closed, open, warm_up, watch_closed,
+    watch_open,
+};
+use arena::record::Outcome;
+use small::Small;
+
+fn ask(path: &str) -> Ask {
+    Ask::get(path).with_body(BodyRule::Exactly(b"hello\n".to_vec()))
+}
+
+fn workload(path: &str) -> Workload {
+    Workload { asks: vec![ask(path)] }
+}
+
+fn requests(clients: u32, requests: u64, keep: bool) -> Closed {
+    Closed { clients, until: Until::Requests(requests), keep, seed: 1 }
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    *outcome.numbers.get(name).unwrap_or_else(|| panic!("no {name} in {outcome:?}"))
+}
+
+#[test]
+fn right_answers_are_counted_and_connections_kept() {
+    let server = Small::start();
+    let outcome = closed(server.port, &workload("/right"), &requests(4, 400, true));
+    assert_eq!((number(&outcome, "requests"), number(&outcome, "failed")), (400.0, 0.0), "{outcome:?}");
+    assert_eq!((server.asked("/right"), server.connections()), (400, 4));
+    assert_eq!(number(&outcome, "bytes_per_answer"), 6.0);
+    for (low, high) in [("shortest_ms", "p50_ms"), ("p50_ms", "p99_ms"), ("p99_ms", "p999_ms"), ("p999_ms", "max_ms")] {
+        assert!(number(&outcome, low) <= number(&outcome, high), "{low} {high} {outcome:?}");
+    }
+}
+
+#[test]
+fn a_new_connection_for_each_is_one() {
+    let server = Small::start();
+    let outcome = closed(server.port, &workload("/right"), &requests(4, 100, false));
+    assert_eq!((number(&outcome, "requests"), number(&outcome, "failed")), (100.0, 0.0), "{outcome:?}");
+    assert_eq!(server.connections(), 100);
+}
+
+#[test]
+fn each_kind_of_failure_is_named() {
+    let server = Small::start();
+    let watch = Watch { timeout: Duration::from_millis(200), timeline: false };
+    for (path, kind) in [
+        ("/wrong", "wrong answer"),
+        ("/status", "status 500"),
+        ("/garbage", "wrong answer"),
+        ("/cut", "closed early"),
+        ("/close", "closed early"),
+        ("/hang", "timeout"),
+    ] {
+        let outcome = watch_closed(server.port, &workload(path), &requests(2, 6, true), &watch).outcome;
+        assert_eq!(outcome.errors.get(kind), Some(&6), "{path}: {outcome:?}");
+        assert_eq!((number(&outcome, "requests"), number(&outcome, "failed")), (0.0, 6.0), "{path}");
+        assert_eq!(outcome.wrong.is_some(), kind == "wrong answer", "{path}: {outcome:?}");
+        assert_eq!(number(&outcome, "requests_per_s"), 0.0, "{path}");
+    }
+    let error = check(server.port, &workload("/wrong")).unwrap_err();
+    assert!(error.contains("GET /wrong") && error.contains("differs from byte 1"), "{error}");
+    let error = check(server.port, &workload("/status")).unwrap_err();
+    assert!(error.contains("status 500, not 200"), "{error}");
+    assert_eq!(check(server.port, &workload("/right")), Ok(()));
+}
+
+#[test]
+fn nobody_there_is_a_failure_and_costs_little() {
+    let port = Small::start().port;
+    let plan = Closed { clients: 2, until: Until::Seconds(0.2), keep: true, seed: 1 };
+    let outcome = closed(port, &workload("/right"), &plan);
+    let failed = outcome.errors.get("connect").copied().unwrap_or(0);
+    assert!((2..500).contains(&failed), "{outcome:?}");
+    assert!(check(port, &workload("/right")).unwrap_err().contains("no connection"));
+}
+
+#[test]
+fn a_server_that_dies_in_mid_run_is_seen() {
+    let server = Small::start();
+    server.control.last.store(100, Ordering::SeqCst);
+    let outcome = closed(server.port, &workload("/right"), &requests(4, 200, true));
+    assert!(number(&outcome, "requests") < 100.0 && number(&outcome, "failed") > 100.0, "{outcome:?}");
+    assert!(outcome.errors.contains_key("connect"), "{outcome:?}");
+}
+
+#[test]
+fn asks_are_drawn_by_weight() {
+    let server = Small::start();
+    let rare = Ask { weight: 0.25, ..ask("/rare") };
+    let outcome = closed(server.port, &Workload { asks: vec![ask("/right"), rare] }, &requests(2, 1_000, true));
+    assert_eq!(number(&outcome, "requests"), 1_000.0);
+    assert!((150..250).contains(&server.asked("/rare")), "{}", server.asked("/rare"));
+}
+
+#[test]
+fn a_pause_of_the_server_shows_in_the_open_loop_and_hides_in_the_closed_one() {
+    let server = Small::start();
+    let freeze_soon = || {
+        std::thread::park_timeout(Duration::from_millis(500));
+        server.freeze_for(Duration::from_millis(500));
+    };
+    let plan = Open { per_s: 200.0, seconds: 2.0, connections: 8, keep: true, seed: 1 };
+    let seen = std::thread::scope(|scope| {
+        scope.spawn(freeze_soon);
+        open(server.port, &workload("/right"), &plan)
+    });
+    assert_eq!(number(&seen, "failed"), 0.0, "{seen:?}");
+    assert!(number(&seen, "p99_ms") > 400.0 && number(&seen, "p50_ms") < 100.0, "{seen:?}");
+    assert!((150.0..250.0).contains(&number(&seen, "offered_per_s")), "{seen:?}");
+    assert!(server.connections() <= 8);
+    let plan = Closed { clients: 1, until: Until::Seconds(2.0), keep: true, seed: 1 };
+    let seen = std::thread::scope(|scope| {
+        scope.spawn(freeze_soon);
+        closed(server.port, &workload("/right"), &plan)
+    });
+    assert!(number(&seen, "p99_ms") < 100.0 && number(&seen, "max_ms") > 300.0, "{seen:?}");
+}
+
+#[test]
+fn to_wait_for_a_connection_is_to_wait() {
+    let server = Small::start();
+    // Two connections answer 40 in a second; 80 come.
+    let plan = Open { per_s: 80.0, seconds: 1.0, connections: 2, keep: true, seed: 2 };
+    let outcome = open(server.port, &workload("/slow"), &plan);
+    assert_eq!(server.connections(), 2);
+    assert!(number(&outcome, "max_ms") > 500.0 && number(&outcome, "failed") == 0.0, "{outcome:?}");
+    let (rate, offered) = (number(&outcome, "requests_per_s"), number(&outcome, "offered_per_s"));
+    assert!((25.0..41.0).contains(&rate) && offered > 60.0, "{outcome:?}");
+    // Who has no patience gets nothing; what was not sent in time is not sent at all.
+    let steps = Steps { phases: vec![Phase { per_s: 80.0, seconds: 1.0 }], connections: 2, keep: true, seed: 2 };
+    let watch = Watch { timeout: Duration::from_millis(300), timeline: true };
+    let seen = watch_open(server.port, &workload("/slow"), &steps, &watch);
+    assert!(seen.outcome.errors.contains_key("timeout"), "{seen:?}");
+    assert_eq!(seen.timeline.iter().map(|second| second.requests()).sum::<u64>() as f64, {
+        number(&seen.outcome, "requests") + number(&seen.outcome, "failed")
+    });
+}
+
+#[test]
+fn warming_up_ends_when_the_rate_has_settled_or_not_at_all() {
+    let server = Small::start();
+    let warmth = warm_up(server.port, &workload("/slow"), 20, 20.0);
+    assert!(warmth.stable && warmth.seconds < 15.0 && warmth.requests > 0 && warmth.failed == 0, "{warmth:?}");
+    let warmth = warm_up(server.port, &workload("/wrong"), 2, 0.5);
+    assert!(!warmth.stable && warmth.failed > 0 && warmth.wrong.is_some(), "{warmth:?}");
+}
+
+#[test]
+fn what_cannot_be_asked_is_said() {
+    let empty = Workload::default();
+    assert!(closed(1, &empty, &requests(1, 1, true)).wrong.unwrap().contains("asks nothing"));
+    assert!(check(1, &workload("no-slash")).unwrap_err().contains("begins with /"));
+    let plan = Closed { clients: 1, until: Until::Seconds(-1.0), keep: true, seed: 1 };
+    assert!(closed(1, &workload("/"), &plan).wrong.unwrap().contains("above 0"));
+}
