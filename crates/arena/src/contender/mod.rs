@@ -1,1 +1,17 @@
-//! What a contender is: its recipe, whether it is there, and a running server made of it.
+//! Who is compared: recipes that say how each server is found, started, counted and ended, and servers that run by them.
+
+mod catalogue;
+mod check;
+mod count;
+mod look;
+mod plan;
+mod recipe;
+mod reload;
+mod server;
+
+pub use catalogue::Catalogue;
+pub use count::Counts;
+pub use look::{Presence, look};
+pub use plan::Allocator;
+pub use recipe::{Count, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop};
+pub use server::{Server, Wanted};

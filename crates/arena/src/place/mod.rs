@@ -1,1 +1,265 @@
-//! Where contenders come from: this machine, a user's bundle, or a ring.
+//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or in a
+//! ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the end.
+
+pub mod ring;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Tells the folders of several places of one process apart.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// Settings of whoever calls this program must not reach the servers.
+const NOT_PASSED_ON: [&str; 14] = [
+    "PORT",
+    "WEB_CONCURRENCY",
+    "RAILS_MAX_THREADS",
+    "RAILS_MIN_THREADS",
+    "MIN_THREADS",
+    "MAX_THREADS",
+    "RUBYOPT",
+    "RUBYLIB",
+    "BUNDLE_GEMFILE",
+    "JRUBY_OPTS",
+    "JAVA_OPTS",
+    "PUMA_PERSISTENT_TIMEOUT",
+    "PASSENGER_MAX_POOL_SIZE",
+    "MALLOC_ARENA_MAX",
+];
+
+/// What a ring's programs get.
+const RING_ENVIRONMENT: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/root"), ("LANG", "C.UTF-8")];
+const RING_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// All servers are told the environment; Rails asks for a secret in production.
+const FOR_ALL: [(&str, &str); 4] =
+    [("RACK_ENV", "production"), ("APP_ENV", "production"), ("RAILS_ENV", "production"), ("SECRET_KEY_BASE_DUMMY", "1")];
+
+/// Our own server, which is brought to wherever the others are.
+const OURS: &str = "foolsgold";
+
+/// Which place is wanted. None of them: the system.
+#[derive(Debug, Clone, Default)]
+pub struct PlaceOptions {
+    /// A root folder with its own Ruby and servers.
+    pub ring: Option<PathBuf>,
+    /// A user's Gemfile.
+    pub gemfile: Option<PathBuf>,
+    /// The program foolsgold, as $FOOLSGOLD says it. Else the one beside this program, or on PATH.
+    pub foolsgold: Option<PathBuf>,
+}
+
+/// The machine, a Bundler on it, or a ring on it. Copies are the same place; its folder goes with the last of them.
+#[derive(Debug, Clone)]
+pub struct Place {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    ring: Option<PathBuf>,
+    gemfile: Option<PathBuf>,
+    foolsgold: Option<PathBuf>,
+    /// What was brought there and what is written there, seen from outside.
+    own: PathBuf,
+    /// PATH there.
+    path: String,
+}
+
+impl Place {
+    /// Checks that there is such a place, and makes a folder of ours there.
+    pub fn open(options: &PlaceOptions) -> Result<Place, String> {
+        if options.ring.is_some() && options.gemfile.is_some() {
+            return Err("a ring and a Gemfile exclude each other: name one of them".into());
+        }
+        let absolute = |path: &PathBuf| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
+        let ring = options.ring.as_ref().map(absolute).transpose()?;
+        let gemfile = options.gemfile.as_ref().map(absolute).transpose()?;
+        if let Some(gemfile) = gemfile.as_ref().filter(|gemfile| !gemfile.is_file()) {
+            return Err(format!("{} is no Gemfile: name the file itself", gemfile.display()));
+        }
+        if let Some(ring) = ring.as_ref().filter(|ring| !ring.join("proc/self").exists()) {
+            return Err(format!("ring {}: its /proc is not mounted (arena ring {0} does it)", ring.display()));
+        }
+        let name = format!("arena-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
+        let own = parent.join(name);
+        fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
+        let path = if ring.is_some() { RING_PATH.to_owned() } else { path_here() };
+        let foolsgold = find_foolsgold(options.foolsgold.as_deref());
+        Ok(Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, path }) })
+    }
+
+    /// For the record.
+    pub fn in_words(&self) -> String {
+        match (&self.inner.ring, &self.inner.gemfile) {
+            (Some(ring), _) => format!("a ring, {}", ring.display()),
+            (_, Some(gemfile)) => format!("this machine with the gems of {}", gemfile.display()),
+            _ => "this machine".into(),
+        }
+    }
+
+    /// Makes a file or folder of this machine reachable, and says what it is called there.
+    pub fn bring(&self, from: &Path) -> Result<PathBuf, String> {
+        let from = from.canonicalize().map_err(|error| format!("{}: {error}", from.display()))?;
+        if self.inner.ring.is_none() {
+            return Ok(from);
+        }
+        let name = from.file_name().ok_or_else(|| format!("{} has no name", from.display()))?;
+        // Two applications may have the same name; their paths tell them apart.
+        let folder = self.inner.own.join(format!("{:016x}", fingerprint(&from)));
+        let to = folder.join(name);
+        if !to.exists() {
+            fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            let status = Command::new("cp").arg("-a").arg(&from).arg(&to).status();
+            if !status.is_ok_and(|status| status.success()) {
+                return Err(format!("cannot copy {} to {}", from.display(), to.display()));
+            }
+        }
+        Ok(self.inside(&to))
+    }
+
+    /// A folder there for the files of one server: its path from here, and its path there.
+    pub fn scratch(&self, name: &str) -> Result<(PathBuf, PathBuf), String> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        // Sockets' paths are limited to about a hundred bytes.
+        let short: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(20).collect();
+        let folder = self.inner.own.join(format!("{short}-{number}"));
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let inside = self.inside(&folder);
+        Ok((folder, inside))
+    }
+
+    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id is
+    /// the program's.
+    pub fn command(&self, program: &str, folder: &Path) -> Command {
+        self.command_behind(&[], program, folder, &BTreeMap::new())
+    }
+
+    /// The same, behind words that run on this machine, and with settings that only the program itself gets.
+    pub fn command_behind(
+        &self,
+        before: &[String],
+        program: &str,
+        folder: &Path,
+        environment: &BTreeMap<String, String>,
+    ) -> Command {
+        let mut words: Vec<String> = before.to_vec();
+        if let Some(ring) = &self.inner.ring {
+            words.extend(["chroot".into(), ring.display().to_string()]);
+        }
+        words.extend(["env".into(), "-C".into(), folder.display().to_string()]);
+        words.extend(environment.iter().map(|(name, value)| format!("{name}={value}")));
+        words.push(program.to_owned());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        if self.inner.ring.is_some() {
+            command.env_clear().envs(RING_ENVIRONMENT);
+        } else {
+            for name in NOT_PASSED_ON {
+                command.env_remove(name);
+            }
+            command.env("PATH", &self.inner.path);
+        }
+        if let Some(gemfile) = &self.inner.gemfile {
+            command.env("BUNDLE_GEMFILE", gemfile);
+        }
+        command.envs(FOR_ALL);
+        command
+    }
+
+    /// The words before a program that comes with a gem.
+    pub fn bundler(&self) -> &'static [&'static str] {
+        if self.inner.gemfile.is_some() { &["bundle", "exec"] } else { &[] }
+    }
+
+    /// The first line of what a program there says, if it succeeds.
+    pub fn said(&self, words: &[&str]) -> Option<String> {
+        self.said_with(words, &BTreeMap::new())
+    }
+
+    /// The same with settings of the environment. Some programs say their version on the wrong channel.
+    pub fn said_with(&self, words: &[&str], environment: &BTreeMap<String, String>) -> Option<String> {
+        let (program, rest) = words.split_first()?;
+        let program = self.program(program).ok()?;
+        let mut command = self.command_behind(&[], &program, Path::new("/"), environment);
+        let output = command.args(rest).stdin(Stdio::null()).output().ok()?;
+        let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
+        let text = String::from_utf8_lossy(&text).trim().to_owned();
+        (output.status.success() && !text.is_empty()).then_some(text)
+    }
+
+    /// What this program is called there: our own server is brought, all others are looked for on the PATH there.
+    pub fn program(&self, name: &str) -> Result<String, String> {
+        if name != OURS {
+            return Ok(name.to_owned());
+        }
+        let here = self.inner.foolsgold.as_ref().ok_or("foolsgold is neither beside this program nor on PATH")?;
+        Ok(self.bring(here)?.display().to_string())
+    }
+
+    /// Whether there is such a program.
+    pub fn has(&self, name: &str) -> bool {
+        if name == OURS {
+            return self.inner.foolsgold.is_some();
+        }
+        self.said(&["sh", "-c", "command -v \"$1\"", "sh", name]).is_some()
+    }
+
+    /// Where its /proc is, seen from here.
+    pub fn proc(&self) -> PathBuf {
+        self.inner.ring.as_ref().map_or_else(|| PathBuf::from("/proc"), |ring| ring.join("proc"))
+    }
+
+    /// The root folder of a ring.
+    pub fn ring(&self) -> Option<&Path> {
+        self.inner.ring.as_deref()
+    }
+
+    /// A path there, seen from here.
+    pub fn outside(&self, path: &Path) -> PathBuf {
+        match &self.inner.ring {
+            Some(ring) => ring.join(path.strip_prefix("/").unwrap_or(path)),
+            None => path.to_path_buf(),
+        }
+    }
+
+    fn inside(&self, path: &Path) -> PathBuf {
+        let below = self.inner.ring.as_ref().and_then(|ring| path.strip_prefix(ring).ok());
+        below.map_or_else(|| path.to_path_buf(), |below| Path::new("/").join(below))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.own);
+    }
+}
+
+/// PATH of this process, with the folders where Debian keeps servers.
+fn path_here() -> String {
+    let said = Command::new("sh").args(["-c", "printf %s \"$PATH\""]).output().map(|output| output.stdout);
+    format!("{}:/usr/local/sbin:/usr/sbin:/sbin", String::from_utf8_lossy(&said.unwrap_or_default()))
+}
+
+fn find_foolsgold(named: Option<&Path>) -> Option<PathBuf> {
+    if let Some(named) = named {
+        return named.is_file().then(|| named.to_path_buf());
+    }
+    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join(OURS)));
+    beside.filter(|path| path.is_file()).or_else(|| {
+        let output = Command::new("sh").args(["-c", "command -v foolsgold"]).output().ok()?;
+        let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        path.is_file().then_some(path)
+    })
+}
+
+/// FNV-1a: the same path has the same one, and nobody attacks it.
+fn fingerprint(path: &Path) -> u64 {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

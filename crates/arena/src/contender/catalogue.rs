@@ -1,0 +1,52 @@
+//! All recipes of a folder. All mistakes of all files are told at once.
+
+use std::fs;
+use std::path::Path;
+
+use super::check;
+use super::recipe::Recipe;
+
+/// The recipes that there are, in the order of their names.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    recipes: Vec<Recipe>,
+}
+
+impl Catalogue {
+    /// Reads each NAME.toml of this folder.
+    pub fn read(folder: &Path) -> Result<Catalogue, Vec<String>> {
+        let entries = fs::read_dir(folder).map_err(|error| vec![format!("{}: {error}", folder.display())])?;
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        let (mut recipes, mut complaints) = (Vec::new(), Vec::new());
+        for path in &paths {
+            match read(path) {
+                Ok(recipe) => recipes.push(recipe),
+                Err(found) => complaints.extend(found.into_iter().map(|one| format!("{}: {one}", path.display()))),
+            }
+        }
+        if paths.is_empty() {
+            complaints.push(format!("{}: there is no recipe (NAME.toml) in it", folder.display()));
+        }
+        if complaints.is_empty() { Ok(Catalogue { recipes }) } else { Err(complaints) }
+    }
+
+    /// The one with this name.
+    pub fn get(&self, name: &str) -> Option<&Recipe> {
+        self.recipes.iter().find(|recipe| recipe.name == name)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Recipe] {
+        &self.recipes
+    }
+}
+
+fn read(path: &Path) -> Result<Recipe, Vec<String>> {
+    let text = fs::read_to_string(path).map_err(|error| vec![error.to_string()])?;
+    let mut recipe: Recipe = toml::from_str(&text).map_err(|error| vec![error.to_string().trim().to_owned()])?;
+    recipe.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let complaints = check::recipe(&recipe);
+    if complaints.is_empty() { Ok(recipe) } else { Err(complaints) }
+}

@@ -1,0 +1,145 @@
+//! What is wrong with a recipe that could be read: templates, patterns, signals and names that would fail only later.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use regex::Regex;
+
+use super::plan::Words;
+use super::recipe::{Recipe, signal};
+
+/// What a recipe may say that it cannot.
+const CANNOT: [&str; 7] = ["allocator", "extra", "idle", "kill", "reload", "threads", "workers"];
+
+/// All mistakes, each with what would be right.
+pub(crate) fn recipe(recipe: &Recipe) -> Vec<String> {
+    let mut found = Found(Vec::new());
+    for (key, text) in [("title", &recipe.title), ("about", &recipe.about), ("home", &recipe.home)] {
+        found.unless(!text.trim().is_empty(), || format!("{key} is empty: say it"));
+    }
+    found.unless(!recipe.needs.programs.is_empty(), || "needs.programs is empty: name the commands it takes".into());
+    let ways = &recipe.get;
+    let has_way = !(ways.apt.is_empty() && ways.gem.is_empty() && ways.how.is_empty());
+    found.unless(has_way, || "get says nothing: name packages (apt), gems (gem) or a sentence (how)".into());
+    for what in recipe.cannot.keys().filter(|what| !CANNOT.contains(&what.as_str())) {
+        found.0.push(format!("cannot.{what} is unknown: it may say {}", CANNOT.join(", ")));
+    }
+    let has_reload = recipe.reload.is_some() || recipe.cannot.contains_key("reload");
+    found.unless(has_reload, || "there is neither [reload] nor cannot.reload: say which".into());
+    question(recipe, &mut found);
+    signals(recipe, &mut found);
+    templates(recipe, &mut found);
+    found.0
+}
+
+struct Found(Vec<String>);
+
+impl Found {
+    fn unless(&mut self, is_right: bool, complaint: impl FnOnce() -> String) {
+        if !is_right {
+            self.0.push(complaint());
+        }
+    }
+
+    fn take<T>(&mut self, what: &str, result: Result<T, String>) -> Option<T> {
+        result.map_err(|error| self.0.push(format!("{what}: {error}"))).ok()
+    }
+}
+
+fn question(recipe: &Recipe, found: &mut Found) {
+    found.unless(!recipe.version.command.is_empty(), || "version.command is empty: who says the version?".into());
+    match Regex::new(&recipe.version.pattern) {
+        Err(error) => found.0.push(format!("version.pattern: {error}")),
+        Ok(regex) => found.unless(regex.captures_len() == 2, || {
+            format!("version.pattern has {} groups: give it one, around the version", regex.captures_len() - 1)
+        }),
+    }
+}
+
+fn signals(recipe: &Recipe, found: &mut Found) {
+    found.take("stop.signal", signal(&recipe.stop.signal));
+    if let Some(dump) = &recipe.count.dump {
+        found.take("count.dump", signal(dump));
+        found.unless(recipe.count.thread.is_some(), || "count.dump needs count.thread, which lines are threads".into());
+    }
+    let Some(reload) = &recipe.reload else { return };
+    found.unless(!reload.steps.is_empty(), || "reload has no [[reload.step]]: what is done?".into());
+    for step in &reload.steps {
+        if let Some(name) = &step.signal {
+            found.take("reload.step.signal", signal(name));
+        }
+        let is_one = step.signal.is_some() != !step.command.is_empty();
+        found.unless(is_one, || "reload.step takes either a signal or a command".into());
+        let is_whole = step.when.is_some() == step.to_see.is_some();
+        found.unless(is_whole, || "reload.step: when (how many) and to_see (which titles) go together".into());
+    }
+}
+
+/// Everything is filled in with made-up values; what fails now would fail at a start.
+fn templates(recipe: &Recipe, found: &mut Found) {
+    for (workers, threads, idle_s) in [(2, 3, 0), (1, 1, 60)] {
+        let before = found.0.len();
+        let mut words = sample(recipe, workers, threads, idle_s);
+        let settled = words.settle(recipe);
+        found.take("shape", settled);
+        found.unless(!recipe.processes.is_empty(), || "there is no [[process]]: what is started?".into());
+        for part in &recipe.processes {
+            let what = format!("process {}", part.name);
+            if let Some(lines) = found.take(&what, words.lines(recipe, part, &[])) {
+                let is_empty = lines.iter().any(|line| line.words.is_empty());
+                found.unless(!is_empty, || format!("{what}: its command has no words"));
+            }
+        }
+        for file in &recipe.files {
+            found.take(&format!("file {}", file.name), words.fill(&file.text));
+            let is_plain = !file.name.is_empty() && !file.name.contains("..") && !file.name.starts_with('/');
+            found.unless(is_plain, || format!("file {}: its name is one in the server's own folder", file.name));
+        }
+        for file in &recipe.needs.files {
+            found.take("needs.files", words.fill(file));
+        }
+        found.take("count.worker", words.pattern(&recipe.count.worker));
+        if let Some(thread) = &recipe.count.thread {
+            found.take("count.thread", words.pattern(thread));
+        }
+        if let Some(reload) = &recipe.reload {
+            found.take("reload.new_workers", words.yes(&reload.new_workers));
+        }
+        for step in recipe.reload.iter().flat_map(|reload| &reload.steps) {
+            for pattern in [&step.to, &step.to_see].into_iter().flatten() {
+                found.take("reload.step", words.pattern(pattern));
+            }
+            if let Some(number) = &step.when {
+                found.take("reload.step.when", words.number(number));
+            }
+            for word in &step.command {
+                found.take("reload.step.command", words.fill(word));
+            }
+        }
+        if found.0.len() > before {
+            // The same again with other numbers would only be said twice.
+            return;
+        }
+    }
+}
+
+fn sample(recipe: &Recipe, workers: u32, threads: u32, idle_s: u32) -> Words {
+    let found: BTreeMap<String, String> = recipe.find.keys().map(|name| (name.clone(), "/found".into())).collect();
+    Words {
+        port: 1,
+        spare_port: 2,
+        workers,
+        threads,
+        asked_workers: workers,
+        asked_threads: threads,
+        rackup: PathBuf::from("/app/config.ru"),
+        folder: PathBuf::from("/app"),
+        file: "config.ru".into(),
+        tmp: PathBuf::from("/tmp/x"),
+        sockets: (0..workers * threads).map(|index| format!("/tmp/x/{index}.sock")).collect(),
+        ports: (0..workers * threads).map(|index| 3 + index as u16).collect(),
+        idle_s,
+        found,
+        ..Words::default()
+    }
+}

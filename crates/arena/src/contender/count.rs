@@ -1,0 +1,115 @@
+//! How many workers and threads a server really has, as the kernel or the server itself shows them: settings that are
+//! ignored are found here.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use super::recipe::signal;
+use super::server::Server;
+use crate::process::{self, Member};
+
+/// How long a worker may take to list its threads.
+const LISTING: Duration = Duration::from_secs(5);
+/// No more comes when nothing came for so long.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Processes that serve.
+    pub workers: u32,
+    /// Threads that serve, of all workers together.
+    pub threads: u32,
+    /// Processes of all kinds.
+    pub processes: u32,
+}
+
+impl Server {
+    /// Its workers and threads at this moment. Some servers start threads with the first requests only.
+    pub fn counts(&self) -> Counts {
+        let members = self.members();
+        let workers: Vec<&Member> = members.iter().filter(|member| self.is_worker(member)).collect();
+        let threads = workers.iter().map(|worker| self.threads_of(worker)).sum();
+        Counts { workers: workers.len() as u32, threads, processes: members.len() as u32 }
+    }
+
+    /// The same, and an error where they are not what the server was told.
+    pub fn check_counts(&self) -> Result<Counts, String> {
+        let counts = self.counts();
+        let (workers, threads) = self.shape();
+        let name = &self.recipe.name;
+        if counts.workers != workers {
+            return Err(format!(
+                "{name} was told to have {workers} workers and has {}: it ignores the setting, or [count] of its recipe \
+                 does not know them. {}",
+                counts.workers,
+                self.processes_in_words()
+            ));
+        }
+        if counts.threads != workers * threads {
+            return Err(format!(
+                "{name} was told to have {workers} x {threads} threads and has {} in all: it ignores the setting, or \
+                 [count] of its recipe does not know them. {}",
+                counts.threads,
+                self.threads_in_words()
+            ));
+        }
+        Ok(counts)
+    }
+
+    pub(super) fn is_worker(&self, member: &Member) -> bool {
+        self.worker_pattern.is_match(&member.title)
+    }
+
+    fn threads_of(&self, worker: &Member) -> u32 {
+        let Some(pattern) = &self.thread_pattern else { return 1 };
+        let count = match &self.recipe.count.dump {
+            None => process::threads(worker.id).iter().filter(|name| pattern.is_match(name)).count(),
+            Some(dump) => {
+                let listed = signal(dump).map(|signal| self.listing(worker.id, signal)).unwrap_or_default();
+                listed.lines().filter(|line| pattern.is_match(line)).count()
+            }
+        };
+        count as u32
+    }
+
+    /// What comes into the logs after a worker was asked for its threads.
+    fn listing(&self, worker: u32, ask: rustix::process::Signal) -> String {
+        let before: Vec<u64> = self.logs().map(|log| fs::metadata(log).map_or(0, |data| data.len())).collect();
+        if process::signal_one(worker, ask).is_err() {
+            return String::new();
+        }
+        let (begin, mut last) = (Instant::now(), (Instant::now(), 0));
+        loop {
+            let texts = self.logs().zip(&before).map(|(log, from)| {
+                let bytes = fs::read(log).unwrap_or_default();
+                String::from_utf8_lossy(bytes.get(*from as usize..).unwrap_or_default()).into_owned()
+            });
+            let text: String = texts.collect();
+            if text.len() != last.1 {
+                last = (Instant::now(), text.len());
+            }
+            let is_whole = !text.is_empty() && last.0.elapsed() > QUIET;
+            if is_whole || begin.elapsed() > LISTING {
+                return text;
+            }
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    pub(super) fn processes_in_words(&self) -> String {
+        let titles: Vec<String> = self.members().iter().map(|one| format!("{} {}", one.id, short(&one.title))).collect();
+        format!("Its processes: {}", titles.join("; "))
+    }
+
+    fn threads_in_words(&self) -> String {
+        let members = self.members();
+        let workers = members.iter().filter(|member| self.is_worker(member));
+        let names: Vec<String> = workers.map(|worker| process::threads(worker.id).join(", ")).collect();
+        format!("Names of their threads: {}", names.join("; "))
+    }
+}
+
+fn short(title: &str) -> String {
+    title.chars().take(80).collect()
+}

@@ -1,0 +1,176 @@
+//! Whether a contender is here, in which version and on which Ruby; if not, what lacks and how to get it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use super::plan::Words;
+use super::recipe::{Get, Recipe, Runtime};
+use crate::place::Place;
+
+/// Requires each name, and prints those that cannot be.
+const REQUIRE: &str = "ARGV.each { |name| begin; require name; rescue LoadError; puts name; end }; puts :done";
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    /// It can take part.
+    Here {
+        /// As the program itself says.
+        version: String,
+        /// The Ruby it runs on, or that one is inside.
+        ruby: String,
+    },
+    /// It cannot.
+    Missing {
+        /// What it would take.
+        lacks: Vec<String>,
+        /// Ways to get it.
+        get: Vec<String>,
+    },
+}
+
+/// Asks the place.
+pub fn look(recipe: &Recipe, place: &Place) -> Presence {
+    let programs = recipe.needs.programs.iter().filter(|name| !place.has(name));
+    let mut lacks: Vec<String> = programs.map(|name| format!("the program {name}")).collect();
+    let mut version = String::new();
+    if lacks.is_empty() {
+        match environment(recipe, place) {
+            Err(found) => lacks.extend(found),
+            Ok((words, env)) => {
+                lacks.extend(libraries(recipe, place, &env));
+                lacks.extend(files(recipe, place, &words));
+                if lacks.is_empty() {
+                    match ask_version(recipe, place, &env) {
+                        Ok(said) => version = said,
+                        Err(error) => lacks.push(error),
+                    }
+                }
+            }
+        }
+    }
+    if lacks.is_empty() {
+        return Presence::Here { version, ruby: ruby(recipe.runtime, place) };
+    }
+    Presence::Missing { lacks, get: ways(&recipe.get) }
+}
+
+/// What the recipe's own questions find out about the place; what they lack otherwise.
+pub(super) fn find(recipe: &Recipe, place: &Place) -> Result<BTreeMap<String, String>, Vec<String>> {
+    let (mut found, mut lacks) = (BTreeMap::new(), Vec::new());
+    for (name, find) in &recipe.find {
+        let words: Vec<&str> = find.command.iter().map(String::as_str).collect();
+        match place.said(&words).and_then(|text| text.lines().next().map(str::to_owned)) {
+            Some(line) => drop(found.insert(name.clone(), line)),
+            None => lacks.push(find.lacks.clone()),
+        }
+    }
+    if lacks.is_empty() { Ok(found) } else { Err(lacks) }
+}
+
+/// The paths there that a pattern with `*` describes.
+pub(super) fn matching(place: &Place, pattern: &str) -> Vec<PathBuf> {
+    let mut paths = vec![PathBuf::from("/")];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let rule = part.split('*').map(regex::escape).collect::<Vec<_>>().join(".*");
+        let Ok(rule) = Regex::new(&format!("^{rule}$")) else { return Vec::new() };
+        let below = |path: &PathBuf| -> Vec<PathBuf> {
+            if !part.contains('*') {
+                let next = path.join(part);
+                // A link in a ring leads to a place in the ring, which is not looked after here.
+                let is_there = place.outside(&next).symlink_metadata().is_ok();
+                return is_there.then_some(next).into_iter().collect();
+            }
+            let entries = std::fs::read_dir(place.outside(path));
+            let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+            names.filter(|name| rule.is_match(&name.to_string_lossy())).map(|name| path.join(name)).collect()
+        };
+        paths = paths.iter().flat_map(below).collect();
+    }
+    paths
+}
+
+type Environment = BTreeMap<String, String>;
+
+fn environment(recipe: &Recipe, place: &Place) -> Result<(Words, Environment), Vec<String>> {
+    let words = Words { found: find(recipe, place)?, ..Words::default() };
+    let env = words.fill_all(&recipe.env).map_err(|error| vec![error])?;
+    Ok((words, env))
+}
+
+fn libraries(recipe: &Recipe, place: &Place, env: &Environment) -> Vec<String> {
+    if recipe.needs.libraries.is_empty() {
+        return Vec::new();
+    }
+    let mut words = place.bundler().to_vec();
+    words.extend([command(recipe.runtime), "-e", REQUIRE]);
+    words.extend(recipe.needs.libraries.iter().map(String::as_str));
+    match place.said_with(&words, env) {
+        Some(text) if text.lines().last() == Some("done") => {
+            let lines: Vec<&str> = text.lines().collect();
+            let lacking = lines[..lines.len() - 1].iter().filter(|line| recipe.needs.libraries.iter().any(|n| n == *line));
+            lacking.map(|name| format!("the library {name}")).collect()
+        }
+        _ => vec![format!("a {} that can require {}", command(recipe.runtime), recipe.needs.libraries.join(", "))],
+    }
+}
+
+fn files(recipe: &Recipe, place: &Place, words: &Words) -> Vec<String> {
+    let filled = recipe.needs.files.iter().map(|file| words.fill(file));
+    let lacking = filled.filter_map(|file| match file {
+        Ok(file) if matching(place, &file).is_empty() => Some(format!("the file {file}")),
+        Ok(_) => None,
+        Err(error) => Some(error),
+    });
+    lacking.collect()
+}
+
+fn ask_version(recipe: &Recipe, place: &Place, env: &Environment) -> Result<String, String> {
+    let is_gem = recipe.processes.first().is_some_and(|part| part.gem);
+    let mut words = if is_gem { place.bundler().to_vec() } else { Vec::new() };
+    words.extend(recipe.version.command.iter().map(String::as_str));
+    let line = words.join(" ");
+    let said = place.said_with(&words, env).ok_or_else(|| format!("a {} whose `{line}` works", recipe.title))?;
+    let pattern = Regex::new(&recipe.version.pattern).map_err(|error| error.to_string())?;
+    let found = pattern.captures(&said).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
+    found.ok_or_else(|| format!("a version in the answer of `{line}` (version.pattern does not fit)"))
+}
+
+/// What a runtime's command is called.
+pub(super) fn command(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Jruby => "jruby",
+        Runtime::Cruby | Runtime::Mruby => "ruby",
+    }
+}
+
+fn ruby(runtime: Runtime, place: &Place) -> String {
+    if runtime == Runtime::Mruby {
+        return "mruby inside".into();
+    }
+    let said = place.said(&[command(runtime), "-e", "puts RUBY_DESCRIPTION"]);
+    said.and_then(|text| text.lines().last().map(str::to_owned)).unwrap_or_else(|| "unknown".into())
+}
+
+fn ways(get: &Get) -> Vec<String> {
+    let mut ways = Vec::new();
+    if !get.apt.is_empty() {
+        ways.push(format!("apt-get install {}", get.apt.join(" ")));
+    }
+    if !get.gem.is_empty() {
+        ways.push(format!("gem install {}", get.gem.join(" ")));
+    }
+    if !get.how.is_empty() {
+        ways.push(get.how.clone());
+    }
+    ways
+}
+
+/// The library of an allocator in a place.
+pub(super) fn allocator(place: &Place, pattern: &str, package: &str) -> Result<String, String> {
+    let first = matching(place, pattern).into_iter().next();
+    let path: Option<&Path> = first.as_deref();
+    path.map(|path| path.display().to_string()).ok_or_else(|| format!("there is no {pattern}: apt-get install {package}"))
+}

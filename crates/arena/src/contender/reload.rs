@@ -1,0 +1,93 @@
+//! Loads a server's application anew, as its own documentation says, and waits until that is done where it can be seen.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::time::Duration;
+
+use regex::Regex;
+
+use super::recipe::{Step, signal};
+use super::server::Server;
+use crate::process::{self, until};
+
+impl Server {
+    /// Does what its recipe says.
+    pub fn reload(&mut self) -> Result<(), String> {
+        let name = self.recipe.name.clone();
+        let Some(reload) = self.recipe.reload.clone() else {
+            let why = self.recipe.cannot.get("reload").cloned().unwrap_or_else(|| "it cannot reload".into());
+            return Err(format!("{name}: {why}"));
+        };
+        let before = self.workers();
+        self.has_new_master |= !reload.keeps_master;
+        for step in &reload.steps {
+            self.step(step).map_err(|error| format!("{name}, {}: {error}", reload.about))?;
+        }
+        if !self.words.yes(&reload.new_workers)? {
+            return Ok(());
+        }
+        let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
+        let is_new = || {
+            let now = self.workers();
+            now.len() == before.len() && now.is_disjoint(&before)
+        };
+        if until(limit, is_new) {
+            return Ok(());
+        }
+        let seconds = limit.as_secs();
+        Err(format!("{name}, {}: its workers were not replaced within {seconds} s. {}", reload.about, self.processes_in_words()))
+    }
+
+    fn workers(&self) -> BTreeSet<u32> {
+        self.members().iter().filter(|member| self.is_worker(member)).map(|member| member.id).collect()
+    }
+
+    fn step(&self, step: &Step) -> Result<(), String> {
+        self.wait_for(step)?;
+        if !step.command.is_empty() {
+            return self.run(&step.command);
+        }
+        let signal = signal(step.signal.as_deref().unwrap_or_default())?;
+        let masters = self.masters();
+        let to = match &step.to {
+            None => masters.first().cloned(),
+            Some(pattern) => {
+                let pattern = self.words.pattern(pattern)?;
+                self.members().into_iter().find(|member| pattern.is_match(&member.title))
+            }
+        };
+        let to = to.ok_or_else(|| format!("there is no process to tell. {}", self.processes_in_words()))?;
+        process::signal_one(to.id, signal)
+    }
+
+    fn wait_for(&self, step: &Step) -> Result<(), String> {
+        let (Some(number), Some(pattern)) = (&step.when, &step.to_see) else { return Ok(()) };
+        let number = self.words.number(number)? as usize;
+        let pattern: Regex = self.words.pattern(pattern)?;
+        let seen = || self.members().iter().filter(|member| pattern.is_match(&member.title)).count() >= number;
+        if until(Duration::from_secs(u64::from(self.recipe.ready_s)), seen) {
+            return Ok(());
+        }
+        Err(format!("there never were {number} processes like {pattern}. {}", self.processes_in_words()))
+    }
+
+    /// Runs words where the server is, in its namespace too if it has one.
+    fn run(&self, words: &[String]) -> Result<(), String> {
+        let filled: Result<Vec<String>, String> = words.iter().map(|word| self.words.fill(word)).collect();
+        let words: Vec<String> = filled?.into_iter().filter(|word| !word.is_empty()).collect();
+        let line = words.join(" ");
+        let (program, rest) = words.split_first().ok_or("its command has no words")?;
+        let before = match self.masters().first().filter(|_| self.recipe.namespace) {
+            None => Vec::new(),
+            Some(master) => vec!["nsenter".into(), "--pid".into(), "--mount".into(), format!("--target={}", master.id)],
+        };
+        let env = self.words.fill_all(&self.recipe.env)?;
+        let mut command = self.place.command_behind(&before, &self.place.program(program)?, &self.words.folder, &env);
+        let output = command.args(rest).stdin(Stdio::null()).output().map_err(|error| format!("`{line}`: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr }).into_owned();
+        Err(format!("`{line}` ended with {}: {}", output.status, said.trim()))
+    }
+}

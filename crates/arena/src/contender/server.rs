@@ -1,0 +1,339 @@
+//! A server that runs by its recipe: started, ready, looked at, hurt, and ended with all that it started.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use regex::Regex;
+use rustix::process::Signal;
+
+use super::look;
+use super::plan::{Allocator, Line, Words, is_extra};
+use super::recipe::{Recipe, signal};
+use crate::place::Place;
+use crate::process::{self, Launch, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
+
+/// The setting by which processes are found that have left their session.
+const MARK: &str = "ARENA_SERVER";
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Wanted<'a> {
+    /// Who.
+    pub recipe: &'a Recipe,
+    /// Where.
+    pub place: &'a Place,
+    /// The application's config.ru, on this machine.
+    pub rackup: &'a Path,
+    /// Worker processes.
+    pub workers: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Settings for the application.
+    pub env: BTreeMap<String, String>,
+    /// The folder for its output.
+    pub logs: &'a Path,
+    /// Tells its logs from others.
+    pub label: String,
+    /// Bytes for the whole tree of its processes.
+    pub memory_limit: Option<u64>,
+    /// Who hands out memory.
+    pub allocator: Option<Allocator>,
+    /// Seconds after which it may shut down processes that nobody asks, if it can.
+    pub idle_s: Option<u32>,
+    /// More words for its command line.
+    pub extra: Vec<String>,
+}
+
+/// A server of ours. It ends with this value; and with the thread that started it, so that an interrupted run leaves
+/// nothing behind.
+#[derive(Debug)]
+pub struct Server {
+    pub(super) recipe: Recipe,
+    pub(super) place: Place,
+    pub(super) words: Words,
+    pub(super) worker_pattern: Regex,
+    pub(super) thread_pattern: Option<Regex>,
+    processes: Vec<Process>,
+    mark: String,
+    commands: Vec<String>,
+    began: Instant,
+    /// Whether the first processes may be gone because a reload replaced them.
+    pub(super) has_new_master: bool,
+    is_stopped: bool,
+    /// After the processes: a group can be removed only when it is empty.
+    group: Option<MemoryGroup>,
+}
+
+impl Server {
+    /// Starts its processes. Whether it answers is another question: [`Server::wait_ready`].
+    pub fn start(wanted: Wanted<'_>) -> Result<Server, String> {
+        let name = &wanted.recipe.name;
+        let server = prepare(&wanted).and_then(|prepared| launch(&wanted, prepared));
+        server.map_err(|error| format!("{name}: {error}"))
+    }
+
+    /// Where clients go, on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.words.port
+    }
+
+    /// Workers and threads of each that it was told to have: what was asked for, put as its recipe says.
+    pub fn shape(&self) -> (u32, u32) {
+        (self.words.workers, self.words.threads)
+    }
+
+    /// Waits until `check` is content. How long that took, from the start of the first process.
+    pub fn wait_ready(&mut self, check: &dyn Fn(u16) -> Result<(), String>) -> Result<Duration, String> {
+        let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
+        loop {
+            let Err(error) = check(self.port()) else { return Ok(self.began.elapsed()) };
+            if let Some(how) = self.end_of_one() {
+                return Err(format!("{} ended before it answered: {how}", self.recipe.name));
+            }
+            let name = &self.recipe.name;
+            if self.began.elapsed() > limit {
+                let seconds = self.recipe.ready_s;
+                return Err(format!("{name} gave no right answer within {seconds} s: {error}\n{}", self.log_tail()));
+            }
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
+    /// What its processes use now.
+    pub fn usage(&self) -> Usage {
+        self.tree().usage()
+    }
+
+    /// Looks at its memory until told to stop.
+    pub fn sampler(&self) -> Sampler {
+        Sampler::start(self.tree())
+    }
+
+    /// Its processes.
+    pub fn members(&self) -> Vec<Member> {
+        let mut members = self.tree().members();
+        // Those that only hold a namespace are not the server's.
+        members.retain(|member| !(self.recipe.namespace && self.is_root(member)));
+        members
+    }
+
+    /// Whether one of its processes has ended that should run as long as it.
+    pub fn has_ended(&mut self) -> bool {
+        if self.has_new_master { self.tree().is_gone() } else { self.end_of_one().is_some() }
+    }
+
+    /// Ends one real worker at once, as the kernel does when memory runs out. Its process id.
+    pub fn kill_worker(&mut self) -> Result<u32, String> {
+        if let Some(why) = self.recipe.cannot.get("kill") {
+            return Err(format!("{}: {why}", self.recipe.name));
+        }
+        let members = self.members();
+        let worker = members.iter().rev().find(|member| self.is_worker(member));
+        let worker = worker.ok_or_else(|| format!("{} has no worker. {}", self.recipe.name, self.processes_in_words()))?;
+        process::signal_one(worker.id, Signal::KILL).map(|()| worker.id)
+    }
+
+    /// Its command lines and the files that were written for it.
+    pub fn commands(&self) -> Vec<String> {
+        self.commands.clone()
+    }
+
+    /// The end of its output.
+    pub fn log_tail(&self) -> String {
+        let tails = self.processes.iter().map(|one| format!("[{}]\n{}", one.log.display(), one.tail()));
+        tails.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Ends it, politely first. An error when it had to be killed, or when something was left behind.
+    pub fn stop(mut self) -> Result<(), String> {
+        self.end()
+    }
+
+    pub(super) fn logs(&self) -> impl Iterator<Item = &Path> {
+        self.processes.iter().map(|one| one.log.as_path())
+    }
+
+    /// The processes that a stop is told to: nobody in the tree has started them. Those started last come first.
+    pub(super) fn masters(&self) -> Vec<Member> {
+        let members = self.members();
+        let is_top = |one: &&Member| !members.iter().any(|other| other.id == one.parent);
+        let mut tops: Vec<Member> = members.iter().filter(is_top).cloned().collect();
+        let order = |member: &Member| {
+            let is_own = |one: &Process| one.id() == member.id || one.id() == member.parent;
+            self.processes.iter().position(is_own)
+        };
+        tops.sort_by_key(|member| std::cmp::Reverse(order(member)));
+        tops
+    }
+
+    fn tree(&self) -> Tree {
+        Tree { roots: self.processes.iter().map(Process::id).collect() }
+    }
+
+    fn is_root(&self, member: &Member) -> bool {
+        self.processes.iter().any(|one| one.id() == member.id)
+    }
+
+    fn end_of_one(&mut self) -> Option<String> {
+        self.processes.iter_mut().find_map(|one| {
+            let how = one.ended()?;
+            Some(format!("{} ended with {how}; its log ({}) says:\n{}", one.name, one.log.display(), one.tail()))
+        })
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        if self.is_stopped {
+            return Ok(());
+        }
+        self.is_stopped = true;
+        let tree = self.tree();
+        let polite = signal(&self.recipe.stop.signal)?;
+        for master in self.masters() {
+            // One that ends in this moment needs no signal.
+            let _ = process::signal_one(master.id, polite);
+        }
+        let patience = Duration::from_secs(u64::from(self.recipe.stop.patience_s));
+        let mut complaints = Vec::new();
+        if !until(patience, || tree.is_gone()) {
+            let left = self.processes_in_words();
+            let seconds = self.recipe.stop.patience_s;
+            complaints.push(format!("did not end within {seconds} s of SIG{} and was killed. {left}", self.recipe.stop.signal));
+            tree.signal_all(Signal::KILL);
+            until(Duration::from_secs(5), || tree.is_gone());
+        }
+        for process in &mut self.processes {
+            process.ended();
+        }
+        let setting = format!("{MARK}={}", self.mark);
+        let left = process::with_environment(&setting);
+        for one in &left {
+            complaints.push(format!("left process {} behind ({}); it was killed", one.id, one.title));
+            let _ = process::signal_one(one.id, Signal::KILL);
+        }
+        until(Duration::from_secs(5), || process::with_environment(&setting).is_empty());
+        if complaints.is_empty() { Ok(()) } else { Err(format!("{} {}", self.recipe.name, complaints.join("; "))) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+struct Prepared {
+    words: Words,
+    lines: Vec<Line>,
+    /// The server's own folder, seen from here.
+    folder: PathBuf,
+}
+
+fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
+    let (recipe, place) = (wanted.recipe, wanted.place);
+    let app = wanted.rackup.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = wanted.rackup.file_name().ok_or_else(|| format!("{} is no file", wanted.rackup.display()))?;
+    if !wanted.rackup.is_file() {
+        return Err(format!("there is no {}", wanted.rackup.display()));
+    }
+    let takes_extra = recipe.processes.iter().any(|part| part.command.iter().any(|word| is_extra(word)));
+    if !wanted.extra.is_empty() && !takes_extra {
+        return Err(format!("it takes no further words ({})", wanted.extra.join(" ")));
+    }
+    let folder = place.bring(app)?;
+    let (outside, tmp) = place.scratch(&recipe.name)?;
+    let mut words = Words {
+        asked_workers: wanted.workers,
+        asked_threads: wanted.threads,
+        rackup: folder.join(file),
+        file: file.to_string_lossy().into_owned(),
+        folder,
+        tmp,
+        idle_s: wanted.idle_s.unwrap_or(0),
+        found: look::find(recipe, place).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
+        ..Words::default()
+    };
+    words.settle(recipe)?;
+    let mut ports = process::free_ports(2 + words.workers as usize)?;
+    words.ports = ports.split_off(2);
+    (words.port, words.spare_port) = (ports[0], ports[1]);
+    words.sockets = (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
+    let mut lines = Vec::new();
+    for part in &recipe.processes {
+        lines.extend(words.lines(recipe, part, &wanted.extra)?);
+    }
+    Ok(Prepared { words, lines, folder: outside })
+}
+
+fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
+    let (recipe, place) = (wanted.recipe, wanted.place);
+    let Prepared { words, lines, folder } = prepared;
+    let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
+    let group = wanted.memory_limit.map(|bytes| MemoryGroup::new(&format!("arena-{}-{}", std::process::id(), words.port), bytes));
+    let mut server = Server {
+        worker_pattern: words.pattern(&recipe.count.worker)?,
+        thread_pattern: recipe.count.thread.as_ref().map(|thread| words.pattern(thread)).transpose()?,
+        recipe: recipe.clone(),
+        place: place.clone(),
+        processes: Vec::new(),
+        commands: Vec::new(),
+        began: Instant::now(),
+        has_new_master: false,
+        is_stopped: false,
+        group: group.transpose()?,
+        mark,
+        words,
+    };
+    for file in &recipe.files {
+        let text = server.words.fill(&file.text)?;
+        let path = folder.join(&file.name);
+        fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
+        server.commands.push(format!("# {}\n{text}", file.name));
+    }
+    server.commands.extend(server.group.as_ref().map(|group| format!("# {}", group.in_words())));
+    let mut settings = wanted.env.clone();
+    if let Some((pattern, package)) = wanted.allocator.and_then(Allocator::library) {
+        if let Some(why) = recipe.cannot.get("allocator") {
+            return Err(format!("it takes no other allocator: {why}"));
+        }
+        settings.insert("LD_PRELOAD".into(), look::allocator(place, pattern, package)?);
+    }
+    server.began = Instant::now();
+    let is_alone = lines.len() == 1;
+    for line in lines {
+        let name = if is_alone { wanted.label.clone() } else { format!("{}-{}", wanted.label, line.name) };
+        server.begin(line, &settings, &wanted.logs.join(format!("{name}.log")))?;
+    }
+    Ok(server)
+}
+
+impl Server {
+    fn begin(&mut self, line: Line, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
+        let proc = self.place.proc();
+        let namespace = self.recipe.namespace.then_some(proc.as_path());
+        let before = Launch { namespace, group: self.group.as_ref() }.words();
+        let mut env = settings.clone();
+        env.extend(line.env);
+        let bundler = if line.is_gem { self.place.bundler() } else { &[] };
+        let mut words: Vec<String> = bundler.iter().map(|word| (*word).to_owned()).chain(line.words).collect();
+        self.commands.push(shown(&env, &words));
+        env.insert(MARK.into(), self.mark.clone());
+        let program = self.place.program(&words.remove(0))?;
+        let mut command = self.place.command_behind(&before, &program, &self.words.folder, &env);
+        command.args(&words);
+        self.processes.push(Process::start(&line.name, command, log)?);
+        Ok(())
+    }
+}
+
+/// As it would be typed in a shell.
+fn shown(env: &BTreeMap<String, String>, words: &[String]) -> String {
+    let settings = env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    settings.chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,29 @@
+//! Builds a ring, by the script that people can also run themselves.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const SCRIPT: &str = include_str!("../../../../bin/ring");
+
+/// Builds one at `path`, or completes it; what it does is told in `out`.
+pub fn build(path: &Path, out: &mut dyn Write) -> Result<(), String> {
+    if !path.is_absolute() {
+        return Err(format!("{}: a ring takes a path from the root", path.display()));
+    }
+    let mut command = Command::new("bash");
+    command.args(["-s", "--"]).arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("cannot start bash: {error}"))?;
+    let mut input = child.stdin.take().ok_or("bash has no input")?;
+    let output = child.stdout.take().ok_or("bash has no output")?;
+    // A group makes bash read all of it before it runs any: what it starts could read the rest otherwise.
+    let script = format!("{{\n{SCRIPT}\nexit\n}} </dev/null\n");
+    input.write_all(script.as_bytes()).map_err(|error| format!("bash: {error}"))?;
+    drop(input);
+    for line in BufReader::new(output).lines() {
+        let line = line.map_err(|error| error.to_string())?;
+        writeln!(out, "{line}").map_err(|error| error.to_string())?;
+    }
+    let status = child.wait().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("the ring at {} could not be built", path.display())) }
+}

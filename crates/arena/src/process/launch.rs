@@ -1,0 +1,115 @@
+//! How a server's processes are started: in a session of their own, so that all of them are found again; told to end when
+//! this program dies; with a bound on memory and in a PID namespace where that is wanted. And one such process.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::MemoryGroup;
+
+/// How many lines of a log are shown with an error.
+const TAIL_LINES: usize = 12;
+
+/// What stands before a program's own words on the command line.
+#[derive(Debug, Default)]
+pub struct Launch<'a> {
+    /// Makes its /proc show nothing but its own processes, and ends all of them with the first.
+    pub namespace: Option<&'a Path>,
+    /// Bounds its memory.
+    pub group: Option<&'a MemoryGroup>,
+}
+
+impl Launch<'_> {
+    /// Words of programs that each become the next one: the process keeps its id.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = vec!["setsid".into()];
+        // unshare does not listen to SIGTERM, and takes its processes with it when it is killed.
+        let farewell = if self.namespace.is_some() { "KILL" } else { "TERM" };
+        words.extend(["setpriv", "--pdeathsig", farewell].map(str::to_owned));
+        if let Some(group) = self.group {
+            let enter = "echo $$ > \"$0\" && exec \"$@\"";
+            words.extend(["sh".into(), "-c".into(), enter.into(), group.entrance().display().to_string()]);
+        }
+        if let Some(proc) = self.namespace {
+            words.extend(["unshare", "--mount", "--pid", "--fork", "--kill-child"].map(str::to_owned));
+            words.push(format!("--mount-proc={}", proc.display()));
+        }
+        words
+    }
+}
+
+/// One process of ours. It is told to end when the thread that started it ends.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    /// What it was called.
+    pub name: String,
+    /// Its output.
+    pub log: PathBuf,
+}
+
+impl Process {
+    /// Starts it with its output in `log`.
+    pub fn start(name: &str, mut command: Command, log: &Path) -> Result<Process, String> {
+        let file = File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let copy = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
+        command.stdin(Stdio::null()).stdout(copy).stderr(file);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
+        Ok(Process { child, name: name.to_owned(), log: log.to_path_buf() })
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended; how, if it has.
+    pub fn ended(&mut self) -> Option<String> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(status.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// The end of its output.
+    pub fn tail(&self) -> String {
+        let text = fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Whoever owns it has ended it politely before; what is left here must not outlive us.
+        if self.ended().is_none() {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_each_other() {
+        assert_eq!(Launch::default().words().join(" "), "setsid setpriv --pdeathsig TERM");
+        let words = Launch { namespace: Some(Path::new("/r/proc")), group: None }.words().join(" ");
+        assert!(words.contains("--pdeathsig KILL unshare") && words.ends_with("--mount-proc=/r/proc"), "{words}");
+    }
+
+    #[test]
+    fn an_end_is_seen_and_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo so; exit 3"]);
+        let mut process = Process::start("sh", command, &folder.path().join("log")).expect("started");
+        assert!(super::super::until(std::time::Duration::from_secs(10), || process.ended().is_some()));
+        assert!(process.ended().is_some_and(|how| how.contains('3')));
+        assert_eq!(process.tail(), "so");
+    }
+}
