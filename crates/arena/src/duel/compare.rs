@@ -78,6 +78,13 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
         let memory = memory.max_by(|a, b| a.median.total_cmp(&b.median));
         rivals.push(Rival { who, rate, p99: from(P99), memory });
     }
+    // Those that came to nothing before the rounds, by their last reason.
+    let tried = cases::case(summary, cases::SETTINGS).map_or(&[][..], |case| &case.results);
+    for result in
+        tried.iter().filter(|one| !results.iter().any(|other| server(&other.contender) == server(&one.contender)))
+    {
+        out.extend(result.disqualified.as_ref().map(|why| format!("{} does not count: {why}", result.contender)));
+    }
     rivals.sort_by(|a, b| b.rate.median.total_cmp(&a.rate.median));
     (rivals, out)
 }

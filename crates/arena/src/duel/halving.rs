@@ -24,9 +24,8 @@ pub fn best(shown: &[Shown], most: usize, now: Option<Setting>) -> Vec<Setting> 
     while chosen.len() < most && !left.is_empty() {
         let fastest = left.iter().map(|one| one.rate).fold(0.0, f64::max);
         let level = left.iter().filter(|one| one.rate >= fastest * NEAR);
-        let order = |a: &&Shown, b: &&Shown| {
-            a.p99_ms.total_cmp(&b.p99_ms).then(a.setting.at_once().cmp(&b.setting.at_once()))
-        };
+        let order =
+            |a: &&Shown, b: &&Shown| a.p99_ms.total_cmp(&b.p99_ms).then(a.setting.at_once().cmp(&b.setting.at_once()));
         let Some(first) = level.min_by(order).map(|one| one.setting) else { break };
         chosen.push(first);
         left.retain(|one| one.setting != first);
@@ -47,7 +46,8 @@ mod tests {
 
     #[test]
     fn the_fastest_go_on_and_near_ones_by_their_p99() {
-        let heat = [shown(2, 1, 990.0, 20.0), shown(2, 5, 1000.0, 40.0), shown(4, 1, 700.0, 9.0), shown(8, 1, 0.0, 1.0)];
+        let heat =
+            [shown(2, 1, 990.0, 20.0), shown(2, 5, 1000.0, 40.0), shown(4, 1, 700.0, 9.0), shown(8, 1, 0.0, 1.0)];
         let first = Setting { workers: 2, threads: 1 };
         let second = Setting { workers: 2, threads: 5 };
         assert_eq!(best(&heat, 1, None), [first]);

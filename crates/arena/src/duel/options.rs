@@ -81,7 +81,8 @@ impl Now {
     pub fn parse(text: &str) -> Result<Now, String> {
         let wrong = || format!("`{text}` is no server with its settings: write puma, or \"puma -w 2 -t 5\"");
         let words: Vec<&str> = text.split_whitespace().collect();
-        let number = |word: &str| word.parse::<u32>().ok().filter(|number| (1..=1024).contains(number)).ok_or_else(wrong);
+        let number =
+            |word: &str| word.parse::<u32>().ok().filter(|number| (1..=1024).contains(number)).ok_or_else(wrong);
         match words[..] {
             [server] if !server.starts_with('-') => Ok(Now { server: server.to_owned(), setting: None }),
             [server, "-w", workers, "-t", threads] | [server, "-t", threads, "-w", workers] => {

@@ -50,6 +50,8 @@ pub struct Account {
     pub changed: Vec<String>,
     /// Why it does not count.
     pub disqualified: Option<String>,
+    /// What else a reader should know.
+    pub notes: Vec<String>,
 }
 
 /// A server that answers.
@@ -85,9 +87,16 @@ impl Stage<'_> {
         Ok(Running { server, first_answer })
     }
 
-    /// A turn of a heat: full load for so long.
-    pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &Plan, load_s: f64) -> Account {
-        let shape = Shape { case: cases::SETTINGS, round: 1, warm_s: plan.heat_warm_s(), capacity_s: load_s, open_s: 0.0, loads: &[] };
+    /// A turn of a heat: its number, and full load for so long.
+    pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &Plan, (round, load_s): (u32, f64)) -> Account {
+        let shape = Shape {
+            case: cases::SETTINGS,
+            round,
+            warm_s: plan.heat_warm_s(),
+            capacity_s: load_s,
+            open_s: 0.0,
+            loads: &[],
+        };
         self.repeated(one, setting, &shape)
     }
 
@@ -174,11 +183,19 @@ impl Stage<'_> {
             self.right(wrong, &mut server, one, account)?;
         }
         self.check(&server, one, account)?;
-        server.stop()
+        // It has answered well; that it is hard to end is told.
+        account.notes.extend(server.stop().err());
+        Ok(())
     }
 
     /// An open loop at a share of a rate.
-    fn share(&self, server: &Server, workload: &Workload, (rate, percent, seconds): (f64, u32, f64), seed: u64) -> Outcome {
+    fn share(
+        &self,
+        server: &Server,
+        workload: &Workload,
+        (rate, percent, seconds): (f64, u32, f64),
+        seed: u64,
+    ) -> Outcome {
         let phases = vec![Phase { per_s: rate * f64::from(percent) / 100.0, seconds }];
         let steps = Steps { phases, connections: CONNECTIONS, keep: true, seed: seed ^ u64::from(percent) };
         let watch = Watch { timeout: self.timeout, ..Watch::default() };
