@@ -1,6 +1,7 @@
 //! ab: a closed loop on one thread that speaks HTTP/1.0. It compares the length of each answer with that of the first
-//! one, unless it is told not to, and looks at its status. An answer that breaks off at another length it counts as
-//! failed then, and as good otherwise.
+//! one, unless it is told not to, and looks at the status. Content-Length it does not read: an answer that breaks off,
+//! and even none at all, is a complete one to it when the first one was no better. So the length of the right answer is
+//! compared here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +27,9 @@ pub struct AbPlan {
     pub keep: bool,
     /// `-l`: answers have different lengths, and that is right.
     pub varies: bool,
-    /// `-s`.
+    /// The bytes of the right body, if they are always the same.
+    pub length: Option<u64>,
+    /// `-s`: after so long without any answer ab gives up.
     pub timeout_s: u32,
     /// When it is ended and called hung.
     pub limit_s: u32,
@@ -61,19 +64,32 @@ pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     said.command = said.command.replace(&format!("-e{} ", table.display()), "");
     // Without one good answer there is no table.
     let table = fs::read_to_string(&table).unwrap_or_default();
-    read(&said, &table).ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &said))
+    read(&said, &table, plan.length).ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &said))
 }
 
 /// Nothing when this is not what ab prints.
-fn read(said: &Said, table: &str) -> Option<Outcome> {
+fn read(said: &Said, table: &str, length: Option<u64>) -> Option<Outcome> {
     let text = said.out.as_str();
     let made = number_after(text, "Complete requests:")?;
     let elapsed_s = number_after(text, "Time taken for tests:")?;
     let failed = number_after(text, "Failed requests:")?;
-    let errors = errors(text, failed)?;
-    let bad_status = errors.get(BAD_STATUS).copied().unwrap_or(0) as f64;
-    // An answer with a bad status is complete, and no failure to ab unless its length differs, too.
-    let failed = (failed + bad_status).min(made.max(failed));
+    let mut errors = errors(text, failed)?;
+    let first = number_after(text, "Document Length:");
+    let nothing_came = number_after(text, "Total transferred:")? == 0.0;
+    if nothing_came && errors.is_empty() && made > 0.0 {
+        errors.insert("closed early".into(), made as u64);
+    }
+    let wrong = match (first, length) {
+        _ if nothing_came => None,
+        (Some(first), Some(right)) if first != right as f64 => {
+            Some(format!("ab was given a body of {first} bytes first, not of {right}"))
+        }
+        _ => None,
+    };
+    // ab counts one request that broke under several kinds, and bad status and bad length apart. What is not surely
+    // right is not called right: the sum, but no more than there were.
+    let failed = errors.values().sum::<u64>() as f64;
+    let failed = if wrong.is_some() { made } else { failed.min(made) };
     let right = (made - failed).max(0.0);
     let mut numbers = BTreeMap::from([
         ("requests".to_owned(), right),
@@ -84,19 +100,15 @@ fn read(said: &Said, table: &str) -> Option<Outcome> {
     if right + failed > 0.0 {
         numbers.insert("availability_pct".into(), right * 100.0 / (right + failed));
     }
-    if let Some(bytes) = number_after(text, "Document Length:") {
+    if let Some(bytes) = first {
         numbers.insert("bytes_per_answer".into(), bytes);
     }
     if right > 0.0 {
         let mean = text.lines().find(|line| line.starts_with("Time per request:") && line.ends_with("(mean)"))?;
         numbers.insert("mean_ms".into(), number_after(mean, "Time per request:")?);
-        let longest = text.lines().find_map(|line| line.trim().strip_prefix("100%"));
-        if let Some(longest) = longest.and_then(|rest| rest.split_whitespace().next()).and_then(number) {
-            numbers.insert("max_ms".into(), longest);
-        }
         percentiles(table, &mut numbers)?;
     }
-    Some(Outcome { command: said.command.clone(), numbers, errors, wrong: None })
+    Some(Outcome { command: said.command.clone(), numbers, errors, wrong })
 }
 
 const BAD_STATUS: &str = "status not 2xx";
@@ -111,7 +123,8 @@ fn errors(text: &str, failed: f64) -> Option<BTreeMap<String, u64>> {
                 "Connect" => "connect",
                 "Receive" => "read",
                 "Length" => "another length",
-                _ => "closed early",
+                // A socket that was ready for nothing.
+                _ => "exception",
             };
             *errors.entry(kind.to_owned()).or_insert(0) += many.trim().parse::<u64>().ok()?;
         }
@@ -125,15 +138,14 @@ fn errors(text: &str, failed: f64) -> Option<BTreeMap<String, u64>> {
     Some(errors)
 }
 
-/// The table has a line for each percentage from 0 to 99.
+/// The table has a line for each percentage from 0 to 100.
 fn percentiles(table: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
     let of = |percent: &str| {
         let line = table.lines().find_map(|line| line.split_once(',').filter(|(at, _)| *at == percent));
         line.and_then(|(_, ms)| number(ms))
     };
-    for (name, percent) in
-        [("shortest_ms", "0"), (metric::P50, "50"), ("p90_ms", "90"), ("p95_ms", "95"), (metric::P99, "99")]
-    {
+    let wanted = [("shortest_ms", "0"), (metric::P50, "50"), ("p90_ms", "90"), ("p95_ms", "95"), (metric::P99, "99")];
+    for (name, percent) in wanted.into_iter().chain([("max_ms", "100")]) {
         numbers.insert(name.to_owned(), of(percent)?);
     }
     if let (Some(p50), Some(p99)) = (of("50"), of("99"))
@@ -142,4 +154,62 @@ fn percentiles(table: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
         numbers.insert("p99_over_p50".into(), p99 / p50);
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tool::tests::damaged;
+    use super::*;
+
+    const RIGHT: &str = include_str!("recorded/ab-right.txt");
+    const TABLE: &str = include_str!("recorded/ab-right.csv");
+    const SOME: &str = include_str!("recorded/ab-some.txt");
+    const BAD: &str = include_str!("recorded/ab-500.txt");
+    const VARIES: &str = include_str!("recorded/ab-varies.txt");
+    const CLOSED: &str = include_str!("recorded/ab-closed.txt");
+    const REFUSED: &str = include_str!("recorded/ab-refused.txt");
+
+    fn outcome(text: &str, length: Option<u64>) -> Option<Outcome> {
+        read(&Said { out: text.into(), ..Said::default() }, TABLE, length)
+    }
+
+    #[test]
+    fn what_ab_prints_is_read() {
+        let seen = outcome(RIGHT, Some(6)).unwrap();
+        let of = |name: &str| seen.numbers[name];
+        assert_eq!((of("requests"), of("failed"), of("elapsed_s")), (30.0, 0.0, 0.025));
+        assert_eq!((of("requests_per_s"), of("mean_ms"), of("bytes_per_answer")), (1_200.0, 3.348, 6.0));
+        assert_eq!((of("shortest_ms"), of("p50_ms"), of("p90_ms")), (0.304, 0.674, 9.237));
+        assert_eq!((of("p95_ms"), of("p99_ms"), of("max_ms")), (9.539, 0.257, 9.539));
+        assert_eq!((seen.errors.len(), seen.wrong), (0, None));
+        assert!(outcome(VARIES, None).is_some_and(|seen| seen.numbers["requests"] == 30.0 && seen.errors.is_empty()));
+    }
+
+    #[test]
+    fn failures_are_found_also_those_that_ab_calls_complete() {
+        let seen = outcome(SOME, Some(6)).unwrap();
+        assert_eq!(seen.errors, BTreeMap::from([("another length".into(), 4), (BAD_STATUS.into(), 8)]));
+        assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (18.0, 12.0));
+        let seen = outcome(BAD, Some(6)).unwrap();
+        assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (0.0, 30.0));
+        let seen = outcome(CLOSED, Some(6)).unwrap();
+        assert_eq!((seen.errors["closed early"], seen.numbers["requests_per_s"]), (30, 0.0));
+        let seen = outcome(REFUSED, Some(6)).unwrap();
+        assert_eq!((seen.errors["read"], seen.numbers["failed"]), (30, 30.0));
+        let seen = outcome(RIGHT, Some(100)).unwrap();
+        assert!(seen.wrong.unwrap().contains("6 bytes first, not of 100") && seen.numbers["requests"] == 0.0);
+    }
+
+    #[test]
+    fn what_is_cut_or_spoilt_is_refused_or_read_but_never_worse() {
+        for text in [RIGHT, SOME, BAD, VARIES, CLOSED, REFUSED].into_iter().flat_map(damaged) {
+            if let Some(seen) = outcome(&text, Some(6)) {
+                assert!(seen.numbers.values().all(|number| number.is_finite() && *number >= 0.0), "{text}: {seen:?}");
+            }
+        }
+        for table in damaged(TABLE) {
+            let _ = read(&Said { out: RIGHT.into(), ..Said::default() }, &table, None);
+        }
+        assert!(outcome("", None).is_none());
+    }
 }

@@ -1,5 +1,6 @@
-//! siege: a closed loop with a thread for each client. It looks at no answer but its status, and its times have two
-//! digits after the second: nothing below 10 ms can be read from them.
+//! siege: a closed loop with a thread for each client. It looks at the status of an answer, not at the rest: one that
+//! breaks off is a good one to it. Its times have two digits after the second: nothing below 10 ms can be read from
+//! them. Version 4.0 waits without end for an answer that does not come; then the whole run is ended at its limit.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -98,6 +99,57 @@ fn read(said: &Said) -> Option<Outcome> {
     Some(Outcome { command: said.command.clone(), numbers, errors, wrong: None })
 }
 
-fn errors(_text: &str, failed: u64) -> BTreeMap<String, u64> {
-    if failed > 0 { BTreeMap::from([("failed".to_owned(), failed)]) } else { BTreeMap::new() }
+/// siege counts all failures as one number, and writes a line for some of them, if color is off or not.
+fn errors(lines: &str, failed: u64) -> BTreeMap<String, u64> {
+    let of = |mark: &str| lines.lines().filter(|line| line.contains(mark)).count() as u64;
+    let connect = of("unable to connect").min(failed);
+    let timeout = of("timed out").min(failed - connect);
+    let kinds = [("connect", connect), ("timeout", timeout), (UNTOLD, failed - connect - timeout)];
+    kinds.into_iter().filter(|(_, many)| *many > 0).map(|(kind, many)| (kind.to_owned(), many)).collect()
+}
+
+const UNTOLD: &str = "status 400 or more, or closed early";
+
+#[cfg(test)]
+mod tests {
+    use super::super::tool::tests::damaged;
+    use super::*;
+
+    const RIGHT: &str = include_str!("recorded/siege-right.txt");
+    const SLOW: &str = include_str!("recorded/siege-slow.txt");
+    const SOME: &str = include_str!("recorded/siege-some.txt");
+    const REFUSED: &str = include_str!("recorded/siege-refused.txt");
+    const REFUSALS: &str = include_str!("recorded/siege-refused-errors.txt");
+
+    fn outcome(out: &str, err: &str) -> Option<Outcome> {
+        read(&Said { out: out.into(), err: err.into(), ..Said::default() })
+    }
+
+    #[test]
+    fn what_siege_prints_is_read() {
+        let seen = outcome(SLOW, "").unwrap();
+        let of = |name: &str| seen.numbers[name];
+        assert_eq!((of("requests"), of("failed"), of("availability_pct")), (40.0, 0.0, 100.0));
+        assert_eq!((of("elapsed_s"), of("mean_ms"), of("requests_per_s")), (3.04, 300.0, 13.16));
+        assert_eq!((of("concurrency"), of("max_ms"), of("shortest_ms")), (3.99, 320.0, 300.0));
+        assert!(outcome(RIGHT, "").is_some_and(|seen| seen.errors.is_empty()));
+    }
+
+    #[test]
+    fn failures_are_counted_by_what_it_says_of_them() {
+        let seen = outcome(SOME, "").unwrap();
+        assert_eq!((seen.numbers["requests"], seen.errors[UNTOLD]), (22.0, 18));
+        let seen = outcome(REFUSED, REFUSALS).unwrap();
+        assert_eq!((seen.numbers["requests"], &seen.errors), (0.0, &BTreeMap::from([("connect".into(), 65)])));
+    }
+
+    #[test]
+    fn what_is_cut_or_spoilt_is_refused_or_read_but_never_worse() {
+        for text in [RIGHT, SLOW, SOME, REFUSED].into_iter().flat_map(damaged) {
+            if let Some(seen) = outcome(&text, REFUSALS) {
+                assert!(seen.numbers.values().all(|number| number.is_finite() && *number >= 0.0), "{text}: {seen:?}");
+            }
+        }
+        assert!(outcome("", "").is_none() && outcome("}{", "").is_none() && outcome("{}", "").is_none());
+    }
 }

@@ -15,10 +15,13 @@ pub(crate) struct Timer {
 
 impl Timer {
     /// Inside a runtime.
+    // `new` is deprecated because the descriptor of a stranger's type may change under it; that of an `OwnedFd` cannot.
+    // What replaces it is unsafe to call.
+    #[allow(deprecated)]
     pub fn new() -> Result<Timer, String> {
-        let said = |error: std::io::Error| format!("no timer: {error}");
         let file = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC);
-        Ok(Timer { file: AsyncFd::register(file.map_err(|error| said(error.into()))?).map_err(said)? })
+        let file = file.map_err(|error| format!("no timer: {error}"))?;
+        Ok(Timer { file: AsyncFd::new(file).map_err(|error| format!("no timer: {error}"))? })
     }
 
     /// Returns at this time, or at once when it has passed.

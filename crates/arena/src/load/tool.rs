@@ -109,8 +109,26 @@ pub(crate) fn number_after(text: &str, mark: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A text cut short at many places, without each line, with each line doubled, and with each number made another
+    /// thing.
+    pub fn damaged(text: &str) -> Vec<String> {
+        let mut all: Vec<String> = (0..text.len()).step_by(5).filter_map(|end| text.get(..end)).map(str::to_owned).collect();
+        let lines: Vec<&str> = text.lines().collect();
+        for at in 0..lines.len() {
+            let changed = |new: &[&str]| [&lines[..at], new, &lines[at + 1..]].concat().join("\n");
+            all.push(changed(&[]));
+            all.push(changed(&[lines[at], lines[at]]));
+            for other in ["-1", "nan", "99999999999999999999999", "é", "", "1.2.3", ":", ","] {
+                let digits = |c: char| c.is_ascii_digit() || c == '.';
+                let spoilt: Vec<&str> = lines[at].split(digits).collect();
+                all.push(changed(&[&spoilt.join(other)]));
+            }
+        }
+        all
+    }
 
     fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<Said, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

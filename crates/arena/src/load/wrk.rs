@@ -1,5 +1,6 @@
-//! wrk: a closed loop in C. It looks at no answer but its status, and counts as failed what is 400 or more. A request
-//! beyond its time-out it answers late, but counts.
+//! wrk: a closed loop in C. It looks at the status of an answer, not at the rest, and calls wrong what is 400 or more. It
+//! waits for an answer after its time-out as before it, and only counts it as late; what was never answered it does not
+//! count at all.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,18 +53,22 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     let mut said = WRK.run(&words, &scratch, limit)?;
     // The script is ours and gone after the run: who repeats it needs it not.
     said.command = said.command.replace(&format!("--script={} ", script.display()), "");
-    read(&said).ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &said))
+    read(&said, plan.connections).ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &said))
 }
 
 /// Nothing when this is not what wrk prints.
-fn read(said: &Said) -> Option<Outcome> {
+fn read(said: &Said, connections: u32) -> Option<Outcome> {
     let text = said.out.as_str();
     let made = text.lines().find_map(|line| line.trim().split_once(" requests in ")).and_then(|(many, rest)| {
         let elapsed = rest.split(',').next().and_then(milliseconds)?;
         Some((number(many)?, elapsed / 1_000.0))
     });
     let ((made, elapsed_s), per_s) = (made?, number_after(text, "Requests/sec:")?);
-    let errors = errors(text)?;
+    let mut errors = errors(text)?;
+    if made == 0.0 && errors.is_empty() {
+        // Nothing came and nothing broke: each connection was still waiting in the end.
+        errors.insert("timeout".into(), u64::from(connections));
+    }
     let of = |kind: &str| errors.get(kind).copied().unwrap_or(0) as f64;
     // Late ones and those with a bad status are among the requests that wrk says were made, the others are not.
     let right = (made - of("timeout") - of(BAD_STATUS)).max(0.0);
@@ -127,6 +132,58 @@ fn latencies(text: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
 
 /// wrk writes `812.00us`, `1.23ms`, `1.20s`, `1.02m` or `1.00h`.
 fn milliseconds(word: &str) -> Option<f64> {
-    let units = [("us", 0.001), ("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
-    units.into_iter().find_map(|(unit, factor)| number(word.trim().strip_suffix(unit)?).map(|number| number * factor))
+    let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("m", 6e7), ("h", 3.6e9)];
+    let us = units.into_iter().find_map(|(unit, us)| number(word.trim().strip_suffix(unit)?).map(|many| many * us));
+    us.map(|us| us / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tool::tests::damaged;
+    use super::*;
+
+    const RIGHT: &str = include_str!("recorded/wrk-right.txt");
+    const SOME: &str = include_str!("recorded/wrk-some.txt");
+    const SLOW: &str = include_str!("recorded/wrk-slow.txt");
+    const HANG: &str = include_str!("recorded/wrk-hang.txt");
+
+    fn outcome(text: &str) -> Option<Outcome> {
+        read(&Said { out: text.into(), ..Said::default() }, 8)
+    }
+
+    #[test]
+    fn what_wrk_prints_is_read() {
+        let seen = outcome(RIGHT).unwrap();
+        let of = |name: &str| (seen.numbers[name] * 1e4).round() / 1e4;
+        assert_eq!((of("requests"), of("failed"), of("requests_per_s")), (53_184.0, 0.0, 48_239.72));
+        assert_eq!((of("mean_ms"), of("p50_ms"), of("p90_ms"), of("p99_ms")), (0.7183, 0.104, 2.4, 9.3));
+        assert_eq!((of("max_ms"), of("shortest_ms"), of("p95_ms"), of("p999_ms")), (18.48, 0.01, 3.704, 17.109));
+        assert!((of("elapsed_s") - 1.1).abs() < 1e-9 && of("availability_pct") == 100.0);
+    }
+
+    #[test]
+    fn its_errors_are_not_counted_as_answers() {
+        let seen = outcome(SOME).unwrap();
+        assert_eq!(seen.errors, BTreeMap::from([("read".into(), 2_400), (BAD_STATUS.into(), 4_800)]));
+        assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (9_601.0, 7_200.0));
+        assert!((8_729.0..8_731.0).contains(&seen.numbers["requests_per_s"]), "{seen:?}");
+        let late = outcome(
+            &SLOW.replace("Requests/sec", "Socket errors: connect 0, read 0, write 0, timeout 6\nRequests/sec"),
+        );
+        assert_eq!((late.as_ref().unwrap().numbers["requests"], late.unwrap().errors["timeout"]), (18.0, 6));
+        assert_eq!(outcome(SLOW).unwrap().numbers["p99_ms"], 302.29);
+        let hang = outcome(HANG).unwrap();
+        assert_eq!((hang.numbers["requests_per_s"], hang.errors["timeout"]), (0.0, 8));
+        assert!(hang.numbers.values().all(|number| number.is_finite()));
+    }
+
+    #[test]
+    fn what_is_cut_or_spoilt_is_refused_or_read_but_never_worse() {
+        for text in [RIGHT, SOME, SLOW, HANG].into_iter().flat_map(damaged) {
+            if let Some(seen) = outcome(&text) {
+                assert!(seen.numbers.values().all(|number| number.is_finite() && *number >= 0.0), "{text}: {seen:?}");
+            }
+        }
+        assert!(outcome("").is_none());
+    }
 }
