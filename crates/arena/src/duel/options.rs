@@ -7,6 +7,7 @@ use crate::place::PlaceOptions;
 use crate::record::Sample;
 
 use super::asked::Asked;
+use super::plan::Plan;
 use super::settings::Setting;
 
 /// All that a user decides.
@@ -30,7 +31,9 @@ pub struct DuelOptions {
     pub now: Option<Now>,
     /// The p99 at 80 % load that is still good enough.
     pub p99_max_ms: Option<f64>,
-    /// The form of a minute or two.
+    /// The lengths of everything: `Plan::FULL` or `Plan::QUICK`.
+    pub plan: Plan,
+    /// Whether this is the form of a minute or two.
     pub is_quick: bool,
     /// The most that all of it may take.
     pub budget_minutes: Option<f64>,

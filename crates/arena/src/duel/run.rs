@@ -67,7 +67,7 @@ impl<'a> Duel<'a> {
         listener: &'a mut dyn Listener,
         crew: &Crew,
     ) -> Result<Duel<'a>, String> {
-        let wished = if options.is_quick { Plan::QUICK } else { Plan::FULL };
+        let wished = options.plan;
         let contenders = crew.here.len();
         let finalists = contenders.min(FINALISTS_MOST) + usize::from(options.now.is_some());
         let plan = match options.budget_minutes {
@@ -184,7 +184,7 @@ impl<'a> Duel<'a> {
 
     fn probe(&mut self, running: &Running, one: &Contender) -> Result<Probe, String> {
         let workload = lesson::workload(&one.learned)?;
-        let seconds = if self.options.is_quick { 1.5 } else { 4.0 };
+        let seconds = self.plan.capacity_s.min(4.0);
         warm_up(running.server.port(), &workload, 1, seconds);
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: true, seed: self.options.seed };
         let outcome = observed(&running.server, |port| closed(port, &workload, &plan));
