@@ -1,6 +1,9 @@
 //! What a run leaves behind: a folder with every sample as a line of JSON, one summary, the logs of the servers, and the
 //! report made of the summary.
 
+pub mod date;
+pub mod folder;
+pub mod machine;
 pub mod summary;
 
 use std::collections::BTreeMap;

@@ -1,1 +1,13 @@
 //! What a summary looks like: tables, pictures, the page, comparisons, the README's tables.
+
+pub mod compare;
+pub mod index;
+pub mod look;
+pub mod number;
+pub mod page;
+pub mod plot;
+pub mod rows;
+pub mod splice;
+pub mod table;
+mod template;
+pub mod words;

@@ -1,0 +1,254 @@
+//! The folder of a run: `run.json` (what was asked), `raw.jsonl` (every sample), `logs/`, `summary.json`, and the page.
+//! A run that was broken off is resumed in its folder; a folder is never used for another run.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::summary::{FORMAT, Summary};
+use super::{Sample, date};
+
+const PLAN: &str = "run.json";
+const RAW: &str = "raw.jsonl";
+const SUMMARY: &str = "summary.json";
+const PAGE: &str = "report.html";
+const LOGS: &str = "logs";
+/// More runs of a study on one day than this are a mistake.
+const MOST_A_DAY: u32 = 1000;
+
+/// A run's folder that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes `DATE-STUDY` under this folder, or `DATE-STUDY-2` and so on when that is there, and writes down what is
+    /// asked for, so that the run can be resumed.
+    pub fn create(under: &Path, study: &str, plan: &Value) -> Result<Folder, String> {
+        let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+        let study: String = study.chars().map(safe).collect();
+        let today = date::now();
+        let name = format!("{}-{study}", today.get(..10).unwrap_or(&today));
+        fs::create_dir_all(under).map_err(|error| format!("cannot make {}: {error}", under.display()))?;
+        for count in 1..=MOST_A_DAY {
+            let path = under.join(if count == 1 { name.clone() } else { format!("{name}-{count}") });
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(format!("cannot make {}: {error}", path.display())),
+                Ok(()) => return Folder { path }.begin(plan),
+            }
+        }
+        Err(format!("{} holds {MOST_A_DAY} runs of {study} of today: give another folder", under.display()))
+    }
+
+    fn begin(self, plan: &Value) -> Result<Folder, String> {
+        let logs = self.logs();
+        fs::create_dir(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
+        self.put(PLAN, &pretty(plan)?)?;
+        Ok(self)
+    }
+
+    /// One that is there.
+    pub fn open(path: &Path) -> Result<Folder, String> {
+        let holds = |name: &str| path.join(name).is_file();
+        if holds(PLAN) || holds(SUMMARY) {
+            return Ok(Folder { path: path.to_owned() });
+        }
+        Err(format!("{} is no run's folder: it has neither {PLAN} nor {SUMMARY}", path.display()))
+    }
+
+    /// Opens it to go on where it stopped: what was measured, and a note when the last line had to be dropped because
+    /// the run was broken off while it was written.
+    pub fn resume(path: &Path) -> Result<(Folder, Vec<Sample>, Option<String>), String> {
+        let folder = Folder::open(path)?;
+        let (samples, good_bytes, note) = folder.parse_raw()?;
+        if note.is_some() {
+            let raw = folder.path.join(RAW);
+            let cut = OpenOptions::new().write(true).open(&raw).and_then(|file| file.set_len(good_bytes as u64));
+            cut.map_err(|error| format!("cannot mend {}: {error}", raw.display()))?;
+        }
+        Ok((folder, samples, note))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its last name: `2026-11-21-prime-sums`.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// Where the servers' logs go.
+    pub fn logs(&self) -> PathBuf {
+        self.path.join(LOGS)
+    }
+
+    /// What was asked for.
+    pub fn plan(&self) -> Result<Value, String> {
+        let text = self.text(PLAN)?;
+        serde_json::from_str(&text).map_err(|error| self.complaint(PLAN, &error.to_string()))
+    }
+
+    /// Adds a line, which is on the disk when this returns. Numbers that are not finite are left out: JSON has none.
+    pub fn append(&self, sample: &Sample) -> Result<(), String> {
+        let mut sample = sample.clone();
+        sample.numbers.retain(|_, number| number.is_finite());
+        let mut line = serde_json::to_string(&sample).map_err(|error| self.complaint(RAW, &error.to_string()))?;
+        line.push('\n');
+        let path = self.path.join(RAW);
+        let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(|e| self.failed(RAW, &e))?;
+        file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| self.failed(RAW, &error))
+    }
+
+    /// What was measured so far, and the note of [`Folder::resume`]; nothing is changed.
+    pub fn samples(&self) -> Result<(Vec<Sample>, Option<String>), String> {
+        self.parse_raw().map(|(samples, _, note)| (samples, note))
+    }
+
+    fn parse_raw(&self) -> Result<(Vec<Sample>, usize, Option<String>), String> {
+        let bytes = match fs::read(self.path.join(RAW)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), 0, None)),
+            Err(error) => return Err(self.failed(RAW, &error)),
+        };
+        let mut samples = Vec::new();
+        let mut good_bytes = 0;
+        for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let is_torn = !line.ends_with(b"\n");
+            match serde_json::from_slice(line) {
+                Ok(sample) if !is_torn => samples.push(sample),
+                Err(error) if !is_torn => return Err(self.complaint(RAW, &format!("line {}: {error}", at + 1))),
+                _ => {
+                    let note = format!("the run was broken off while line {} of {RAW} was written: dropped", at + 1);
+                    return Ok((samples, good_bytes, Some(note)));
+                }
+            }
+            good_bytes += line.len();
+        }
+        Ok((samples, good_bytes, None))
+    }
+
+    /// Writes the summary, whole or not at all.
+    pub fn write_summary(&self, summary: &Summary) -> Result<(), String> {
+        let value = serde_json::to_value(summary).map_err(|error| self.complaint(SUMMARY, &error.to_string()))?;
+        self.put(SUMMARY, &pretty(&value)?)
+    }
+
+    /// Reads it, if it is of the format that this program knows.
+    pub fn read_summary(&self) -> Result<Summary, String> {
+        read_summary(&self.path.join(SUMMARY))
+    }
+
+    /// Writes the page, and says where it is.
+    pub fn write_page(&self, html: &str) -> Result<PathBuf, String> {
+        self.put(PAGE, html)?;
+        Ok(self.path.join(PAGE))
+    }
+
+    fn text(&self, name: &str) -> Result<String, String> {
+        fs::read_to_string(self.path.join(name)).map_err(|error| self.failed(name, &error))
+    }
+
+    /// A reader, or a run that is broken off, never sees half a file: it is written beside and then given its name.
+    fn put(&self, name: &str, text: &str) -> Result<(), String> {
+        let beside = self.path.join(format!(".{name}.new"));
+        let written = File::create(&beside).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_data()
+        });
+        written.and_then(|()| fs::rename(&beside, self.path.join(name))).map_err(|error| self.failed(name, &error))
+    }
+
+    fn failed(&self, name: &str, error: &std::io::Error) -> String {
+        self.complaint(name, &error.to_string())
+    }
+
+    fn complaint(&self, name: &str, what: &str) -> String {
+        format!("{}: {what}", self.path.join(name).display())
+    }
+}
+
+/// A summary's file. Its format is looked at before anything else, so that another version's file says so.
+pub fn read_summary(path: &Path) -> Result<Summary, String> {
+    let place = path.display();
+    let text = fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| format!("{place}: {error}"))?;
+    match value.get("format").and_then(Value::as_u64) {
+        Some(format) if format == u64::from(FORMAT) => {}
+        Some(format) => return Err(format!("{place}: it has format {format}, this program reads format {FORMAT}")),
+        None => return Err(format!("{place}: it is no summary: it has no number `format`")),
+    }
+    serde_json::from_value(value).map_err(|error| format!("{place}: {error}"))
+}
+
+fn pretty(value: &Value) -> Result<String, String> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sample(round: u32) -> Sample {
+        let numbers = [("requests_per_s".to_owned(), 12.5), ("p99_ms".to_owned(), f64::NAN)].into();
+        Sample { case: "a".into(), contender: "b".into(), round, numbers, ..Sample::default() }
+    }
+
+    #[test]
+    fn a_folder_is_never_used_twice() {
+        let root = tempfile::tempdir().expect("a folder");
+        let first = Folder::create(root.path(), "some/study", &json!({"rounds": 3})).expect("the first");
+        let second = Folder::create(root.path(), "some/study", &json!({})).expect("the second");
+        assert!(first.name().ends_with("-some-study") && second.name().ends_with("-some-study-2"));
+        assert_eq!(Folder::open(first.path()).and_then(|folder| folder.plan()), Ok(json!({"rounds": 3})));
+        assert!(first.logs().is_dir());
+        assert!(Folder::open(root.path()).is_err_and(|text| text.contains("no run's folder")));
+    }
+
+    #[test]
+    fn samples_come_back_and_a_torn_line_is_dropped() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = Folder::create(root.path(), "x", &json!({})).expect("a run");
+        assert_eq!(folder.samples(), Ok((vec![], None)));
+        folder.append(&sample(1)).expect("a line");
+        folder.append(&sample(2)).expect("a line");
+        let raw = folder.path().join(RAW);
+        let whole = fs::read(&raw).expect("lines");
+        for cut in [1, 20, 40] {
+            fs::write(&raw, &whole[..whole.len() - cut]).expect("a torn file");
+            let (_, samples, note) = Folder::resume(folder.path()).expect("a run to go on with");
+            assert_eq!(samples.len(), 1);
+            assert!(note.is_some_and(|note| note.contains("line 2")), "{cut}");
+            folder.append(&sample(3)).expect("a line after the mended ones");
+            let (samples, note) = folder.samples().expect("samples");
+            assert_eq!((samples.len(), samples[1].round, note), (2, 3, None));
+            assert!(!samples[1].numbers.contains_key("p99_ms"), "what is not finite is left out");
+        }
+        fs::write(&raw, b"nonsense\n{}\n").expect("a bad file");
+        assert!(folder.samples().is_err_and(|text| text.contains("raw.jsonl: line 1: ")));
+    }
+
+    #[test]
+    fn a_summary_of_another_format_is_refused() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = Folder::create(root.path(), "x", &json!({})).expect("a run");
+        let summary = Summary { format: FORMAT, title: "T".into(), ..Summary::default() };
+        folder.write_summary(&summary).expect("a summary");
+        assert_eq!(folder.read_summary(), Ok(summary));
+        let refused = |text: &str, says: &str| {
+            fs::write(folder.path().join(SUMMARY), text).expect("a file");
+            let told = folder.read_summary().expect_err("a refusal");
+            assert!(told.contains(says), "{told}");
+        };
+        refused("{\"format\": 99}", "it has format 99, this program reads format 1");
+        refused("{}", "no number `format`");
+        refused("{\"format\": 1}", "missing field");
+        refused("{", "summary.json: ");
+    }
+}

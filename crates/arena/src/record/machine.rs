@@ -1,0 +1,124 @@
+//! What machine this is, and which tools loaded it. A number without these is a rumour. No names of hosts, no paths.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::date;
+
+/// Facts with their names, in the order in which they are shown. What is not known is left out.
+pub fn facts() -> Vec<(String, String)> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let facts = [
+        ("date", Some(date::now())),
+        ("processor", processor(&cpu)),
+        ("memory", memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default())),
+        ("virtualisation", virtualisation(&cpu)),
+        ("governor", one_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        ("kernel", said("uname", &["-sr"])),
+        ("system", distribution(&fs::read_to_string("/etc/os-release").unwrap_or_default())),
+        ("load before", load(&fs::read_to_string("/proc/loadavg").unwrap_or_default())),
+        ("wrk", said("wrk", &["-v"]).and_then(|text| version(&text))),
+        ("siege", said("siege", &["-V"]).and_then(|text| version(&text))),
+        ("ab", said("ab", &["-V"]).and_then(|text| version(&text))),
+        ("commit", commit()),
+    ];
+    facts.into_iter().filter_map(|(name, value)| value.map(|value| (name.to_owned(), value))).collect()
+}
+
+/// How many processors there are for this process, and of what kind.
+fn processor(cpuinfo: &str) -> Option<String> {
+    let count = std::thread::available_parallelism().ok()?;
+    let names = ["model name", "Model", "Hardware", "cpu model"];
+    let named = |line: &str| {
+        let (name, value) = line.split_once(':')?;
+        names.contains(&name.trim()).then(|| value.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let kind = cpuinfo.lines().find_map(named).unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    Some(format!("{count} × {kind}"))
+}
+
+fn memory(meminfo: &str) -> Option<String> {
+    let mib = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib / 1024)
+    };
+    let swap = match mib("SwapTotal") {
+        Some(0) | None => "no swap".to_owned(),
+        Some(swap) => format!("{swap} MiB swap"),
+    };
+    Some(format!("{} MiB, {swap}", mib("MemTotal")?))
+}
+
+/// What kind of machine this pretends to be, as far as it says.
+fn virtualisation(cpuinfo: &str) -> Option<String> {
+    let is_guest = cpuinfo.lines().any(|line| line.starts_with("flags") && line.ends_with(" hypervisor"))
+        || cpuinfo.lines().any(|line| line.starts_with("flags") && line.contains(" hypervisor "));
+    let told = said("systemd-detect-virt", &[]).filter(|text| text != "none");
+    let maker = one_line("/sys/class/dmi/id/sys_vendor").filter(|_| is_guest);
+    told.or(maker).or_else(|| is_guest.then(|| "a virtual machine".to_owned()))
+}
+
+fn distribution(os_release: &str) -> Option<String> {
+    let line = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches('"').to_owned())
+}
+
+/// Of the last 1, 5 and 15 minutes.
+fn load(loadavg: &str) -> Option<String> {
+    let parts: Vec<&str> = loadavg.split_whitespace().take(3).collect();
+    (parts.len() == 3).then(|| parts.join(", "))
+}
+
+/// Of the tree that this is run in, and whether it was changed since.
+fn commit() -> Option<String> {
+    let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
+    let is_hex = commit.chars().all(|c| c.is_ascii_hexdigit());
+    let changed = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();
+    is_hex.then(|| if changed { format!("{commit}, with changes") } else { commit })
+}
+
+fn one_line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+/// The first line that a program says, wherever it says it.
+fn said(program: &str, words: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(words).stdin(Stdio::null()).output().ok()?;
+    let is_complaint = program == "git" && !output.status.success();
+    let text = [output.stdout, output.stderr].into_iter().find(|text| !text.trim_ascii().is_empty())?;
+    let line = String::from_utf8_lossy(&text).trim().lines().next().map(|line| line.trim().to_owned());
+    line.filter(|_| !is_complaint)
+}
+
+/// The first word that begins with a digit, or has one after a slash: `wrk debian/4.1.0-3 [epoll]`.
+fn version(line: &str) -> Option<String> {
+    let numbered = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let ends = |word: &str| word.rsplit('/').next().map(|end| end.trim_end_matches([',', ';']).to_owned());
+    line.split_whitespace().filter_map(ends).find(|word| numbered(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_files_and_tools_say() {
+        assert_eq!(version("wrk debian/4.1.0-3+b1 [epoll] Copyright").as_deref(), Some("4.1.0-3+b1"));
+        assert_eq!(version("SIEGE 4.0.7").as_deref(), Some("4.0.7"));
+        assert_eq!(version("This is ApacheBench, Version 2.3 <$Revision: 1 $>").as_deref(), Some("2.3"));
+        assert_eq!(version("no digits"), None);
+        assert_eq!(memory("MemTotal:  2048 kB\nSwapTotal: 0 kB\n").as_deref(), Some("2 MiB, no swap"));
+        assert_eq!(memory(""), None);
+        assert_eq!(distribution("ID=x\nPRETTY_NAME=\"Some 1\"\n").as_deref(), Some("Some 1"));
+        assert_eq!(load("0.10 0.20 0.30 1/2 3").as_deref(), Some("0.10, 0.20, 0.30"));
+        assert!(processor("model name\t: Some  CPU\n").is_some_and(|text| text.ends_with("× Some CPU")));
+    }
+
+    #[test]
+    fn this_machine_has_facts_and_tells_no_paths() {
+        let facts = facts();
+        assert!(facts.iter().any(|(name, _)| name == "processor") && facts.iter().any(|(name, _)| name == "date"));
+        assert!(facts.iter().all(|(_, value)| !value.starts_with('/') && !value.is_empty()), "{facts:?}");
+    }
+}

@@ -1,0 +1,266 @@
+//! Two runs of one study beside each other: what became better or worse, what is level, and what else changed.
+
+use std::fmt::Write;
+
+use comfy_table::{Cell, CellAlignment, Table};
+use serde::Serialize;
+
+use super::look::{Chip, Looks};
+use super::{number, plot, table, template, words};
+use crate::metric::{Metric, Sense};
+use crate::record::date;
+use crate::record::summary::{Case, Spread, Summary, Who};
+use crate::stats;
+
+/// So many metrics of a case are compared, the most important ones.
+const MOST_METRICS: usize = 4;
+/// Columns of the terminal's table.
+const WIDTH: u16 = 110;
+
+#[derive(Serialize)]
+struct Comparison<'a> {
+    title: &'a str,
+    question: &'a str,
+    before: Run<'a>,
+    after: Run<'a>,
+    verdict: String,
+    changed: Vec<String>,
+    cases: Vec<CaseDiff>,
+    only: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    date: String,
+    started: &'a str,
+    machine: String,
+    rounds: u32,
+    is_quick: bool,
+    command: &'a str,
+}
+
+#[derive(Serialize)]
+struct CaseDiff {
+    title: String,
+    what: String,
+    metrics: Vec<MetricDiff>,
+}
+
+#[derive(Serialize)]
+struct MetricDiff {
+    title: String,
+    hint: &'static str,
+    rows: Vec<Diff>,
+}
+
+/// One contender's number, then and now.
+#[derive(Serialize)]
+struct Diff {
+    chip: Chip,
+    before: String,
+    before_range: String,
+    after: String,
+    after_range: String,
+    ratio: String,
+    /// `better`, `worse`, `level` or `other`.
+    verdict: &'static str,
+}
+
+/// For a terminal.
+pub fn words(before: &Summary, after: &Summary) -> Result<String, String> {
+    let it = compare(before, after)?;
+    let mut out = String::new();
+    let mut say = |text: String| writeln!(out, "{text}").map_err(|error| error.to_string());
+    say(format!("{}: {} against {}", it.title, it.after.started, it.before.started))?;
+    say(it.verdict.clone())?;
+    for change in &it.changed {
+        say(format!("Changed: {change}"))?;
+    }
+    for case in &it.cases {
+        for metric in &case.metrics {
+            let hint = if metric.hint.is_empty() { String::new() } else { format!(" ({})", metric.hint) };
+            say(format!("\n{}: {}{hint}", case.title, metric.title))?;
+            say(text_table(metric))?;
+        }
+    }
+    for only in &it.only {
+        say(format!("Only in one: {only}"))?;
+    }
+    Ok(out)
+}
+
+/// A page.
+pub fn html(before: &Summary, after: &Summary) -> Result<String, String> {
+    template::fill("compare.html", &compare(before, after)?)
+}
+
+fn text_table(metric: &MetricDiff) -> String {
+    let mut out = table::empty();
+    out.set_header(["", "before", "after", "after / before", ""]);
+    for diff in &metric.rows {
+        let with = |text: &str, range: &str| if range.is_empty() { text.into() } else { format!("{text} ({range})") };
+        let (before, after) = (with(&diff.before, &diff.before_range), with(&diff.after, &diff.after_range));
+        out.add_row(
+            [diff.chip.title.clone(), before, after, diff.ratio.clone(), diff.verdict.to_owned()].map(Cell::new),
+        );
+    }
+    for column in out.column_iter_mut().skip(1).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    lines_of(out)
+}
+
+fn lines_of(table: Table) -> String {
+    let mut bytes = Vec::new();
+    match table::write_table(&mut bytes, table, WIDTH) {
+        Ok(()) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>, String> {
+    if before.study != after.study {
+        let (one, other) = (&before.study, &after.study);
+        return Err(format!("one run is of {one}, the other of {other}: only runs of one study can be compared"));
+    }
+    let looks = Looks::of(after);
+    let pairs: Vec<(&Case, &Case)> = after
+        .cases
+        .iter()
+        .filter_map(|new| Some((before.cases.iter().find(|old| old.name == new.name)?, new)))
+        .collect();
+    let cases: Vec<CaseDiff> = pairs.iter().map(|(old, new)| case_diff(old, new, &looks)).collect();
+    Ok(Comparison {
+        title: &after.title,
+        question: &after.question,
+        before: run(before),
+        after: run(after),
+        verdict: verdict(&cases),
+        changed: changed(before, after, &looks),
+        cases,
+        only: only(before, after, &pairs),
+    })
+}
+
+fn run(summary: &Summary) -> Run<'_> {
+    Run {
+        date: date::day_in_words(&summary.started),
+        started: &summary.started,
+        machine: words::machine(summary),
+        rounds: summary.rounds,
+        is_quick: summary.is_quick,
+        command: &summary.command,
+    }
+}
+
+fn case_diff(old: &Case, new: &Case, looks: &Looks) -> CaseDiff {
+    let metrics = new.metrics.iter().take(MOST_METRICS).filter_map(|name| Metric::of(name));
+    let metrics = metrics.map(|metric| {
+        let names = plot::in_order(new).into_iter().map(|result| &result.contender);
+        let row = |name: &String| {
+            let (before, after) = (words::spread_of(old, name, metric)?, words::spread_of(new, name, metric)?);
+            Some(diff(looks.chip(name), before, after, metric))
+        };
+        MetricDiff {
+            title: match number::unit(metric) {
+                "" => metric.title.to_owned(),
+                unit => format!("{}, {unit}", metric.title),
+            },
+            hint: plot::good_end(metric),
+            rows: names.filter_map(row).collect(),
+        }
+    });
+    let metrics = metrics.filter(|metric| !metric.rows.is_empty()).collect();
+    CaseDiff { title: new.title.clone(), what: new.what.clone(), metrics }
+}
+
+fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
+    let verdict = match (stats::level(before, after), metric.sense) {
+        (true, _) => "level",
+        (_, Sense::Plain) => "other",
+        (_, Sense::Higher) if after.median > before.median => "better",
+        (_, Sense::Lower) if after.median < before.median => "better",
+        _ => "worse",
+    };
+    Diff {
+        chip,
+        before: number::value(before.median, metric),
+        before_range: number::range(before, metric),
+        after: number::value(after.median, metric),
+        after_range: number::range(after, metric),
+        ratio: stats::ratio(after, before).map_or_else(|| number::NONE.to_owned(), |ratio| number::ratio(&ratio)),
+        verdict,
+    }
+}
+
+/// How many of the first metrics of the cases became better, worse, or neither.
+fn verdict(cases: &[CaseDiff]) -> String {
+    let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
+    let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
+    let counts = [("better", of("better")), ("worse", of("worse")), ("level", of("level"))];
+    match first.len() {
+        0 => "Nothing is in both runs.".to_owned(),
+        all if counts[2].1 == all => format!("All {all} figures that rank are level."),
+        all => {
+            let parts = counts.iter().filter(|(_, count)| *count > 0);
+            let parts: Vec<String> = parts.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+            format!("Of {}, {}.", words::count(all, "figure that ranks", "figures that rank"), words::list(&parts))
+        }
+    }
+}
+
+/// What else is not the same: it may be the reason.
+fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut note = |what: &str, old: &str, new: &str| {
+        if old != new {
+            let told = |text: &str| if text.is_empty() { "not recorded".to_owned() } else { text.to_owned() };
+            found.push(format!("{what}: {}, then {}", told(old), told(new)));
+        }
+    };
+    let form = |summary: &Summary| if summary.is_quick { "quick" } else { "full" };
+    note("form", form(before), form(after));
+    note("rounds", &before.rounds.to_string(), &after.rounds.to_string());
+    note("command", &before.command, &after.command);
+    let fact = |summary: &Summary, name: &str| {
+        summary.machine.iter().find(|(key, _)| key == name).map_or_else(String::new, |(_, value)| value.clone())
+    };
+    let mut names: Vec<&String> = before.machine.iter().chain(&after.machine).map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    for name in names.into_iter().filter(|name| !["date", "load before"].contains(&name.as_str())) {
+        note(name, &fact(before, name), &fact(after, name));
+    }
+    for new in &after.contenders {
+        let Some(old) = before.contenders.iter().find(|old| old.name == new.name) else { continue };
+        let title = looks.title(&new.name);
+        note(&format!("version of {title}"), &old.version, &new.version);
+        note(&format!("Ruby of {title}"), &old.ruby, &new.ruby);
+        note(&format!("settings of {title}"), &settings(old), &settings(new));
+        note(&format!("commands of {title}"), &old.commands.join("; "), &new.commands.join("; "));
+    }
+    found
+}
+
+fn settings(who: &Who) -> String {
+    let threads = if who.threads > 1 { format!(" × {} threads", who.threads) } else { String::new() };
+    let counted = who.counted_workers.map_or_else(String::new, |count| format!(", {count} counted"));
+    format!("{}{threads}{counted}", words::count(who.workers as usize, "worker", "workers"))
+}
+
+/// Cases and contenders that one run does not have.
+fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (summary, when) in [(before, "before"), (after, "after")] {
+        let lone = |case: &&Case| !pairs.iter().any(|(old, _)| old.name == case.name);
+        found.extend(summary.cases.iter().filter(lone).map(|case| format!("{} ({when})", case.title)));
+    }
+    let seen = |case: &Case, name: &str| case.results.iter().any(|result| result.contender == name);
+    for (old, new) in pairs {
+        let gone = old.results.iter().filter(|result| !seen(new, &result.contender));
+        found.extend(gone.map(|result| format!("{} in {} (before)", result.contender, new.title)));
+        let added = new.results.iter().filter(|result| !seen(old, &result.contender));
+        found.extend(added.map(|result| format!("{} in {} (after)", result.contender, new.title)));
+    }
+    found
+}

@@ -1,0 +1,68 @@
+//! A page over several runs, the newest first, each with its verdict.
+
+use serde::Serialize;
+
+use super::look::Looks;
+use super::{number, template, words};
+use crate::record::date;
+use crate::record::summary::Summary;
+
+#[derive(Serialize)]
+struct Index {
+    runs: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    link: String,
+    started: String,
+    date: String,
+    took: String,
+    title: String,
+    study: String,
+    question: String,
+    verdict: String,
+    winners: Vec<String>,
+    machine: String,
+    is_quick: bool,
+    counts: String,
+}
+
+/// The page: each run with the link to its own page.
+pub fn html(runs: &[(String, Summary)]) -> Result<String, String> {
+    let mut entries: Vec<Entry> = runs.iter().map(|(link, summary)| entry(link, summary)).collect();
+    entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.title.cmp(&b.title)));
+    template::fill("index.html", &Index { runs: entries })
+}
+
+fn entry(link: &str, summary: &Summary) -> Entry {
+    let looks = Looks::of(summary);
+    let present = summary.contenders.iter().filter(|who| who.missing.is_empty()).count();
+    let winner = |verdict: &crate::record::summary::Verdict| {
+        let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
+        format!("{}: {}", verdict.use_case, words::list(&winners))
+    };
+    let counts = [
+        words::count(present, "contender", "contenders"),
+        words::count(summary.cases.len(), "case", "cases"),
+        words::count(summary.rounds as usize, "round", "rounds"),
+    ];
+    let verdict = match &summary.advice {
+        Some(advice) => advice.sentence.clone(),
+        None => words::of_run(summary, &looks),
+    };
+    Entry {
+        link: link.to_owned(),
+        started: summary.started.clone(),
+        date: date::day_in_words(&summary.started),
+        took: number::duration(summary.took_s),
+        title: summary.title.clone(),
+        study: summary.study.clone(),
+        question: summary.question.clone(),
+        verdict,
+        winners: summary.verdicts.iter().map(winner).collect(),
+        machine: words::machine(summary),
+        is_quick: summary.is_quick,
+        counts: counts.join(", "),
+    }
+}

@@ -1,0 +1,160 @@
+//! Numbers as people read them: three significant digits, narrow spaces between thousands, a unit.
+
+use crate::metric::Metric;
+use crate::record::summary::Spread;
+use crate::stats::Ratio;
+
+/// Narrow and not broken at the end of a line.
+const THIN: char = '\u{202f}';
+/// Where there is no number.
+pub const NONE: &str = "–";
+
+/// A number of this metric, without its unit. Counts are exact.
+pub fn value(number: f64, metric: &Metric) -> String {
+    if !number.is_finite() {
+        return NONE.to_owned();
+    }
+    match (metric.unit, metric.digits) {
+        ("", 0) => grouped(number, 0),
+        // What is not quite 100 % must not look as if it were.
+        ("%", digits) if number < 100.0 => {
+            let shift = 10_f64.powi(digits as i32);
+            grouped((number * shift + 1e-9).floor() / shift, digits)
+        }
+        ("%", digits) => grouped(number, digits),
+        _ => significant(number),
+    }
+}
+
+/// The same with its unit.
+pub fn with_unit(number: f64, metric: &Metric) -> String {
+    match unit(metric) {
+        "" => value(number, metric),
+        unit => format!("{}{THIN}{unit}", value(number, metric)),
+    }
+}
+
+/// The unit, well spelled.
+pub fn unit(metric: &Metric) -> &'static str {
+    if metric.unit == "us" { "µs" } else { metric.unit }
+}
+
+/// Lowest to highest; empty when there was one round, or both look the same.
+pub fn range(spread: &Spread, metric: &Metric) -> String {
+    let (low, high) = (value(spread.low, metric), value(spread.high, metric));
+    if low == high { String::new() } else { format!("{low}–{high}") }
+}
+
+/// Three digits that mean something; two below 1.
+pub fn significant(number: f64) -> String {
+    if !number.is_finite() {
+        return NONE.to_owned();
+    }
+    if number.abs() < 1e-6 {
+        return "0".to_owned();
+    }
+    // Rounded first: 99.96 is 100, which has no digit after its point.
+    let power = |number: f64| number.abs().log10().floor() as i32;
+    let kept = if number.abs() < 1.0 { 2 } else { 3 };
+    let step = 10_f64.powi(power(number) - kept + 1);
+    let rounded = (number / step).round() * step;
+    let digits = (kept - 1 - power(rounded)).max(0);
+    grouped(rounded, digits as usize)
+}
+
+/// On an axis: no digits that say nothing.
+pub fn tick(number: f64) -> String {
+    if number.abs() >= 1e6 {
+        return format!("{}{THIN}M", trimmed(format!("{:.2}", number / 1e6)));
+    }
+    if number.abs() >= 1000.0 { grouped(number, 0) } else { trimmed(format!("{number:.3}")) }
+}
+
+fn trimmed(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// How many times: `1.38×`.
+pub fn times(number: f64) -> String {
+    if number.is_infinite() {
+        return "∞".to_owned();
+    }
+    let digits = if number >= 100.0 { 0 } else { usize::from(number < 10.0) + 1 };
+    format!("{number:.digits$}×")
+}
+
+/// How many times, with its range: `1.38× (1.31–1.46)`.
+pub fn ratio(ratio: &Ratio) -> String {
+    let (low, high) = (times(ratio.low), times(ratio.high));
+    if low == high {
+        return times(ratio.median);
+    }
+    format!("{} ({}–{})", times(ratio.median), low.trim_end_matches('×'), high.trim_end_matches('×'))
+}
+
+/// Seconds, minutes or hours.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match whole {
+        0..120 => format!("{whole}{THIN}s"),
+        120..7200 => format!("{}{THIN}min", (whole + 30) / 60),
+        _ => format!("{}{THIN}h {}{THIN}min", whole / 3600, whole / 60 % 60),
+    }
+}
+
+/// With spaces between thousands; four digits stand together.
+fn grouped(number: f64, digits: usize) -> String {
+    let text = format!("{:.digits$}", number.abs());
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));
+    let mut out = String::from(if number < 0.0 { "−" } else { "" });
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && whole.len() > 4 && (whole.len() - at) % 3 == 0 {
+            out.push(THIN);
+        }
+        out.push(digit);
+    }
+    if let Some(rest) = rest {
+        out.push('.');
+        out.push_str(rest);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{FAILED, P99, RATE};
+
+    fn of(name: &str) -> &'static Metric {
+        Metric::of(name).expect("a metric")
+    }
+
+    #[test]
+    fn three_digits_that_mean_something() {
+        let shown = |number: f64| significant(number).replace(THIN, " ");
+        assert_eq!(shown(12_345.0), "12 300");
+        assert_eq!(shown(1_234_567.0), "1 230 000");
+        assert_eq!([1234.0, 99.96, 9.876, 0.5].map(shown), ["1230", "100", "9.88", "0.50"]);
+        assert_eq!([0.0123, 0.0, -12.34, 1e300].map(|number| shown(number).len()), [5, 1, 7, 401]);
+        assert_eq!(shown(f64::NAN), NONE);
+    }
+
+    #[test]
+    fn counts_are_exact_and_percents_do_not_flatter() {
+        assert_eq!(value(54_915.0, of(FAILED)).replace(THIN, " "), "54 915");
+        assert_eq!(value(99.999, of("availability_pct")), "99.99");
+        assert_eq!(value(100.0, of("availability_pct")), "100.00");
+        assert_eq!(with_unit(33.3, of("cpu_us_per_request")).replace(THIN, " "), "33.3 µs");
+        assert_eq!(range(&Spread { median: 2.0, low: 2.0, high: 2.001, all: vec![] }, of(P99)), "");
+        assert_eq!(with_unit(8.68, of(RATE)).replace(THIN, " "), "8.68 requests/s");
+    }
+
+    #[test]
+    fn times_ticks_and_durations() {
+        assert_eq!(ratio(&Ratio { median: 1.384, low: 1.31, high: 12.46 }), "1.38× (1.31–12.5)");
+        assert_eq!(ratio(&Ratio { median: 2.0, low: 1.0, high: f64::INFINITY }), "2.00× (1.00–∞)");
+        assert_eq!((tick(0.30000000000000004), tick(2_500_000.0).replace(THIN, " ")), ("0.3".into(), "2.5 M".into()));
+        assert_eq!(duration(59.6).replace(THIN, " "), "60 s");
+        assert_eq!(duration(7260.0).replace(THIN, " "), "2 h 1 min");
+    }
+}

@@ -1,0 +1,223 @@
+//! The page of a run: one HTML file that needs no other. Here its parts are put together; how they look is in html/.
+
+use serde::Serialize;
+
+use super::look::{Chip, Looks};
+use super::plot::{self, Drawing};
+use super::rows::{self, Matrix, Table};
+use super::{number, template, words};
+use crate::metric::Metric;
+use crate::record::date;
+use crate::record::summary::{Advice, Case, Plot, PlotKind, Summary, Who};
+
+/// So many columns of a matrix can be read beside each other.
+const MATRIX_MOST: usize = 9;
+
+#[derive(Serialize)]
+struct Page<'a> {
+    run: &'a Summary,
+    date: String,
+    took: String,
+    machine: String,
+    verdict: String,
+    verdicts: Vec<VerdictRow>,
+    advice: Option<&'a Advice>,
+    glance: Option<Matrix>,
+    curves: Vec<Curve>,
+    cases: Vec<CaseView>,
+    is_folded: bool,
+    published: bool,
+    wrong: Vec<Wrong>,
+    present: Vec<WhoView<'a>>,
+    missing: Vec<&'a Who>,
+}
+
+/// One use, and who is best for it.
+#[derive(Serialize)]
+struct VerdictRow {
+    use_case: String,
+    winners: Vec<Chip>,
+    why: String,
+    published: String,
+}
+
+/// A picture over many cases, and its figures.
+#[derive(Serialize)]
+struct Curve {
+    id: String,
+    title: String,
+    drawing: Drawing,
+    matrix: Matrix,
+    x_title: String,
+}
+
+#[derive(Serialize)]
+struct CaseView {
+    id: String,
+    title: String,
+    what: String,
+    words: String,
+    drawing: Option<Drawing>,
+    has_published: bool,
+    table: Table,
+    errors: Vec<Errors>,
+}
+
+/// What went wrong for one contender, by kind.
+#[derive(Serialize)]
+struct Errors {
+    chip: Chip,
+    kinds: String,
+}
+
+/// A disqualification.
+#[derive(Serialize)]
+struct Wrong {
+    chip: Chip,
+    case: String,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct WhoView<'a> {
+    chip: Chip,
+    who: &'a Who,
+    asked: String,
+    counted: String,
+}
+
+/// The page.
+pub fn html(summary: &Summary) -> Result<String, String> {
+    let looks = Looks::of(summary);
+    let lines = |plot: &&Plot| plot.kind == PlotKind::Lines;
+    let mut curves = Vec::new();
+    for (at, plot) in summary.plots.iter().filter(lines).enumerate() {
+        curves.push(curve(summary, plot, &looks, at)?);
+    }
+    let mut cases = Vec::new();
+    let is_folded = !curves.is_empty();
+    for (at, case) in summary.cases.iter().enumerate() {
+        let in_curves = case.x.is_some() && is_folded;
+        cases.push(case_view(summary, case, &looks, at, in_curves)?);
+    }
+    let (missing, present): (Vec<&Who>, Vec<&Who>) = summary.contenders.iter().partition(|who| !who.missing.is_empty());
+    let page = Page {
+        run: summary,
+        date: date::day_in_words(&summary.started),
+        took: number::duration(summary.took_s),
+        machine: words::machine(summary),
+        verdict: words::of_run(summary, &looks),
+        verdicts: verdicts(summary, &looks),
+        advice: summary.advice.as_ref(),
+        glance: if is_folded { None } else { glance(summary, &looks) },
+        curves,
+        published: cases.iter().any(|case| case.has_published),
+        cases,
+        is_folded,
+        wrong: wrong(summary, &looks),
+        present: present.iter().map(|who| who_view(who, &looks)).collect(),
+        missing,
+    };
+    template::fill("page.html", &page)
+}
+
+fn verdicts(summary: &Summary, looks: &Looks) -> Vec<VerdictRow> {
+    let row = |verdict: &crate::record::summary::Verdict| VerdictRow {
+        use_case: verdict.use_case.clone(),
+        winners: verdict.winners.iter().map(|name| looks.chip(name)).collect(),
+        why: verdict.why.clone(),
+        published: verdict.published.clone(),
+    };
+    summary.verdicts.iter().map(row).collect()
+}
+
+/// All cases that are ranked by the same metric, when they are more than one and not too many.
+fn glance(summary: &Summary, looks: &Looks) -> Option<Matrix> {
+    let metric = words::ranking_metric(summary.cases.first()?)?;
+    let cases: Vec<&Case> =
+        summary.cases.iter().filter(|case| words::ranking_metric(case).is_some_and(|one| one == metric)).collect();
+    (2..=MATRIX_MOST).contains(&cases.len()).then(|| rows::matrix(&cases, metric, looks))
+}
+
+fn curve(summary: &Summary, plot: &Plot, looks: &Looks, at: usize) -> Result<Curve, String> {
+    let metric = Metric::of(&plot.metric).ok_or_else(|| format!("{:?} is no metric", plot.metric))?;
+    let wanted = |case: &&Case| case.x.is_some() && plot.cases.contains(&case.name);
+    let mut cases: Vec<&Case> = summary.cases.iter().filter(wanted).collect();
+    cases.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
+    Ok(Curve {
+        id: format!("curve-{at}"),
+        title: plot.title.clone(),
+        drawing: plot::lines(plot, &cases, looks, &format!("curve-{at}"))?,
+        matrix: rows::matrix(&cases, metric, looks),
+        x_title: plot.x_title.clone(),
+    })
+}
+
+fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, in_curves: bool) -> Result<CaseView, String> {
+    let id = format!("case-{at}");
+    let table = rows::table(case, looks);
+    let metrics = if in_curves { Vec::new() } else { drawn(summary, case) };
+    let drawing = if metrics.is_empty() { None } else { Some(plot::bars(case, &metrics, looks, &id)?) };
+    let seen = |name: &String| case.results.iter().any(|result| result.contender == *name);
+    let has_published = drawing.is_some() && case.published.iter().any(|old| seen(&old.server));
+    let with_errors = case.results.iter().filter(|result| result.errors.values().any(|count| *count > 0));
+    let errors = with_errors.map(|result| {
+        let kind = |(kind, count): (&String, &u64)| format!("{} × {kind}", number::tick(*count as f64));
+        let kinds: Vec<String> = result.errors.iter().filter(|(_, count)| **count > 0).map(kind).collect();
+        Errors { chip: looks.chip(&result.contender), kinds: kinds.join(", ") }
+    });
+    Ok(CaseView {
+        title: case.title.clone(),
+        what: case.what.clone(),
+        words: words::of_case(case, looks),
+        drawing,
+        has_published,
+        table,
+        errors: errors.collect(),
+        id,
+    })
+}
+
+/// The metrics of the bar plots that name this case, or else the one that ranks it; only those that somebody has.
+fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
+    let bars = summary.plots.iter().filter(|plot| plot.kind == PlotKind::Bars && plot.cases.contains(&case.name));
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for metric in bars.filter_map(|plot| Metric::of(&plot.metric)) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    if metrics.is_empty() {
+        metrics.extend(words::ranking_metric(case));
+    }
+    metrics.retain(|metric| case.results.iter().any(|result| result.numbers.contains_key(metric.name)));
+    metrics
+}
+
+fn wrong(summary: &Summary, looks: &Looks) -> Vec<Wrong> {
+    let mut found = Vec::new();
+    for case in &summary.cases {
+        for result in &case.results {
+            let Some(why) = &result.disqualified else { continue };
+            found.push(Wrong { chip: looks.chip(&result.contender), case: case.title.clone(), why: why.clone() });
+        }
+    }
+    found
+}
+
+fn who_view<'a>(who: &'a Who, looks: &Looks) -> WhoView<'a> {
+    let workers = words::count(who.workers as usize, "worker", "workers");
+    let asked = match who.threads {
+        0 | 1 => workers,
+        threads => format!("{workers} × {threads} threads"),
+    };
+    let counted = match (who.counted_workers, who.counted_threads) {
+        (None, None) => String::new(),
+        (workers, threads) => {
+            let workers = workers.map(|count| words::count(count as usize, "process", "processes"));
+            let threads = threads.map(|count| words::count(count as usize, "thread", "threads"));
+            [workers, threads].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
+    };
+    WhoView { chip: looks.chip(&who.name), who, asked, counted }
+}

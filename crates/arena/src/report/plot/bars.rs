@@ -1,0 +1,205 @@
+//! A bar for each contender, best first, with a whisker from the lowest to the highest round, the median beside it, and
+//! the published figure of the original study as an open diamond.
+
+use super::pen::{At, Ink, Pen, fitted, picture, text_width};
+use super::scale::Scale;
+use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words};
+use crate::metric::Metric;
+use crate::record::summary::{Case, Measured};
+use crate::report::look::{Looks, outline};
+use crate::report::number;
+
+/// Where the measures of the two forms differ.
+struct Form {
+    width: f64,
+    /// For the names: a column of this width, or none: then each stands above its bar.
+    names: f64,
+    row: f64,
+    bar: f64,
+    /// Panels beside each other.
+    across: usize,
+}
+
+const FORMS: [Form; 2] = [
+    Form { width: WIDE, names: 190.0, row: 26.0, bar: 14.0, across: 2 },
+    Form { width: NARROW, names: 0.0, row: 39.0, bar: 13.0, across: 1 },
+];
+/// The room above a panel for its title, and below it for its axis.
+const HEAD: f64 = 34.0;
+const FOOT: f64 = 26.0;
+/// Between panels beside each other.
+const GAP: f64 = 28.0;
+/// Published figures that are larger than this many times today's stand at the edge, so that bars stay visible.
+const FAR: f64 = 1.6;
+
+/// One metric of one case in its place.
+struct Panel<'a> {
+    metric: &'a Metric,
+    results: &'a [&'a Measured],
+    case: &'a Case,
+    looks: &'a Looks,
+    scale: Scale,
+    /// The highest value that is drawn in its place.
+    most: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+}
+
+pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Result<Drawing, String> {
+    let title = format!("{}: {}", case.title, metrics.iter().map(|m| m.title).collect::<Vec<_>>().join(" and "));
+    let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, looks)).collect();
+    let results = in_order(case);
+    let form = |form: &Form, id: &str| {
+        let across = form.across.min(metrics.len()).max(1);
+        let deep = metrics.len().div_ceil(across);
+        let height = HEAD + results.len() as f64 * form.row + FOOT;
+        let size = (form.width, deep as f64 * height);
+        picture(size, id, &title, &about.join(" "), |pen| {
+            let width = (form.width - form.names + GAP) / across as f64 - GAP;
+            for (at, metric) in metrics.iter().enumerate() {
+                let left = form.names + (at % across) as f64 * (width + GAP);
+                let top = (at / across) as f64 * height;
+                if at % across == 0 && form.names > 0.0 {
+                    names(pen, form, &results, looks, top);
+                }
+                panel(metric, &results, case, looks, (left, left + width, top)).draw(pen, form);
+            }
+        })
+    };
+    let wide = form(&FORMS[0], &format!("{id}-w"))?;
+    let narrow = form(&FORMS[1], &format!("{id}-n"))?;
+    Ok(Drawing { wide, narrow, legend: Vec::new() })
+}
+
+/// The column of names with their marks.
+fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: f64) {
+    for (at, result) in results.iter().enumerate() {
+        let look = looks.get(&result.contender);
+        let y = top + HEAD + (at as f64 + 0.5) * form.row;
+        pen.area(&outline(look.shape, 7.0, y, 5.0), Ink::Series(look.colour));
+        let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
+        pen.text((18.0, y), &fitted(&look.title, LETTERS, form.names - 30.0), LETTERS, ink, At::Left);
+    }
+}
+
+fn panel<'a>(
+    metric: &'a Metric,
+    results: &'a [&'a Measured],
+    case: &'a Case,
+    looks: &'a Looks,
+    (left, right, top): (f64, f64, f64),
+) -> Panel<'a> {
+    let today = results.iter().filter_map(|result| counted(result, metric)).map(|spread| spread.high);
+    let today = today.fold(0.0, f64::max);
+    let published = case.published.iter().filter(|old| results.iter().any(|result| result.contender == old.server));
+    let published = published.filter_map(|old| old.numbers.get(metric.name)).copied();
+    let near = published.filter(|old| *old <= today * FAR).fold(0.0, f64::max);
+    let most = today.max(near);
+    Panel { metric, results, case, looks, scale: Scale::around(0.0, most, false), most, left, right, top }
+}
+
+impl Panel<'_> {
+    fn draw(&self, pen: &mut Pen, form: &Form) {
+        let title = axis_title(self.metric);
+        pen.bold((self.left, self.top + 12.0), &title, LETTERS, Ink::Text, At::Left);
+        let after = self.left + text_width(&title, LETTERS) * 1.06 + 8.0;
+        pen.text((after, self.top + 12.0), good_end(self.metric), LETTERS - 1.0, Ink::Quiet, At::Left);
+        self.grid(pen, form);
+        for (at, result) in self.results.iter().enumerate() {
+            let row = self.top + HEAD + at as f64 * form.row;
+            if form.names == 0.0 {
+                self.name(pen, result, row + 10.0);
+            }
+            let middle = if form.names == 0.0 { row + form.row - form.bar / 2.0 - 5.0 } else { row + form.row / 2.0 };
+            self.result(pen, result, middle, form.bar, at == 0);
+        }
+        let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
+        pen.line((self.left, self.top + HEAD), (self.left, bottom), Ink::Quiet, 1.0);
+    }
+
+    /// The end of the bars: the room after it is for the numbers.
+    fn end(&self) -> f64 {
+        self.right - 64.0
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        self.scale.at(value, self.left, self.end())
+    }
+
+    fn grid(&self, pen: &mut Pen, form: &Form) {
+        let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
+        let count = if form.names == 0.0 { 5 } else { 6 };
+        let mut free_from = f64::NEG_INFINITY;
+        for tick in self.scale.ticks(count) {
+            let (x, text) = (self.place(tick), number::tick(tick));
+            if x > self.end() + 1.0 {
+                continue;
+            }
+            pen.line((x, self.top + HEAD), (x, bottom), Ink::Rule, 1.0);
+            let half = text_width(&text, LETTERS - 2.0) / 2.0;
+            if x - half > free_from {
+                let at = if tick == 0.0 { At::Left } else { At::Middle };
+                pen.text((x, bottom + 11.0), &text, LETTERS - 2.0, Ink::Quiet, at);
+                free_from = x + half + 8.0;
+            }
+        }
+    }
+
+    fn name(&self, pen: &mut Pen, result: &Measured, y: f64) {
+        let look = self.looks.get(&result.contender);
+        pen.area(&outline(look.shape, self.left + 6.0, y, 4.6), Ink::Series(look.colour));
+        let title = fitted(&look.title, LETTERS, self.right - self.left - 20.0);
+        pen.text((self.left + 17.0, y), &title, LETTERS, Ink::Text, At::Left);
+    }
+
+    fn result(&self, pen: &mut Pen, result: &Measured, y: f64, thick: f64, is_first: bool) {
+        let Some(spread) = counted(result, self.metric) else {
+            let (words, ink) =
+                if result.disqualified.is_some() { ("disqualified", Ink::Bad) } else { ("no figure", Ink::Quiet) };
+            pen.text((self.left + 8.0, y), words, LETTERS - 1.0, ink, At::Left);
+            return;
+        };
+        let colour = self.looks.get(&result.contender).colour;
+        let (low, middle, high) = (self.place(spread.low), self.place(spread.median), self.place(spread.high));
+        pen.bar((self.left, y - thick / 2.0), (middle.max(self.left + 0.75), y + thick / 2.0), Ink::Series(colour));
+        if high - low > 1.5 {
+            whisker(pen, low, high, y, 4.0);
+        }
+        let old = self.published(pen, &result.contender, y);
+        let text = number::value(spread.median, self.metric);
+        let width = text_width(&text, LETTERS) + 8.0;
+        let mut x = middle.max(high) + 7.0;
+        if let Some(old) = old.filter(|old| (x - 9.0..x + width).contains(old)) {
+            x = old + 10.0;
+        }
+        let ranks = self.case.metrics.first().is_some_and(|name| name == self.metric.name);
+        let letters = if is_first && ranks { Pen::bold } else { Pen::text };
+        letters(pen, (x, y), &text, LETTERS, Ink::Text, At::Left);
+    }
+
+    /// The figure of the original for a server of this name; where it stands.
+    fn published(&self, pen: &mut Pen, contender: &str, y: f64) -> Option<f64> {
+        let old = self.case.published.iter().find(|old| old.server == contender)?;
+        let value = old.numbers.get(self.metric.name).copied().filter(|value| value.is_finite() && *value >= 0.0)?;
+        if value > self.most {
+            // An arrow at the edge: it is somewhere out there.
+            let x = self.right - 5.0;
+            pen.path(&[(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)], Ink::Quiet, 1.5);
+            return None;
+        }
+        let x = self.place(value);
+        pen.ring(&outline(3, x, y, 4.6), Ink::Quiet, 1.5);
+        Some(x)
+    }
+}
+
+/// From the lowest to the highest round. It is drawn twice, so that it shows on the bar as well as beside it.
+fn whisker(pen: &mut Pen, low: f64, high: f64, y: f64, cap: f64) {
+    for (ink, width) in [(Ink::Paper, 3.5), (Ink::Text, 1.25)] {
+        pen.line((low, y), (high, y), ink, width);
+        for x in [low, high] {
+            pen.line((x, y - cap), (x, y + cap), ink, width);
+        }
+    }
+}

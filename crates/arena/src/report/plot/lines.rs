@@ -1,0 +1,239 @@
+//! A line for each contender over the places of its cases, each with its own dash and mark, named where it ends.
+
+use super::pen::{At, Ink, Pen, fitted, picture, text_width};
+use super::scale::Scale;
+use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end};
+use crate::metric::Metric;
+use crate::record::summary::{Case, Plot, Spread};
+use crate::report::look::{Look, Looks, outline};
+use crate::report::number;
+
+/// Where the measures of the two forms differ.
+struct Form {
+    size: (f64, f64),
+    /// Left and right of the lines; names stand at the right when there is place for them.
+    left: f64,
+    right: f64,
+    mark: f64,
+    ticks: (usize, usize),
+}
+
+const FORMS: [Form; 2] = [
+    Form { size: (WIDE, 400.0), left: 62.0, right: 214.0, mark: 5.2, ticks: (12, 7) },
+    Form { size: (NARROW, 300.0), left: 48.0, right: 10.0, mark: 4.4, ticks: (7, 6) },
+];
+const HEAD: f64 = 38.0;
+const FOOT: f64 = 46.0;
+/// Between the middles of two names.
+const LINE: f64 = 18.0;
+
+/// A contender's points, in order.
+struct Line {
+    name: String,
+    look: Look,
+    /// None where there is no figure: the line is broken there.
+    points: Vec<Option<(f64, Spread)>>,
+    published: Vec<(f64, f64)>,
+}
+
+/// All that is drawn.
+struct Chart<'a> {
+    metric: &'a Metric,
+    lines: Vec<Line>,
+    places: Vec<f64>,
+    across: Scale,
+    up: Scale,
+    x_title: &'a str,
+    is_log: bool,
+}
+
+pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Drawing, String> {
+    let Some(metric) = Metric::of(&plot.metric) else {
+        return Err(format!("the plot {:?} shows {:?}, which is no metric", plot.title, plot.metric));
+    };
+    let mut cases: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((case.x?, *case))).collect();
+    cases.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let chart = chart(plot, metric, &cases, looks);
+    let about = chart.in_words();
+    let form = |form: &Form, id: &str| picture(form.size, id, &plot.title, &about, |pen| chart.draw(pen, form));
+    let wide = form(&FORMS[0], &format!("{id}-w"))?;
+    let narrow = form(&FORMS[1], &format!("{id}-n"))?;
+    let legend = chart.lines.iter().map(|line| looks.chip(&line.name)).collect();
+    Ok(Drawing { wide, narrow, legend })
+}
+
+fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: &Looks) -> Chart<'a> {
+    let mut lines: Vec<Line> = Vec::new();
+    for result in cases.iter().flat_map(|(_, case)| &case.results) {
+        if !lines.iter().any(|line| line.name == result.contender) {
+            let look = looks.get(&result.contender);
+            lines.push(line(&result.contender, look, metric, cases));
+        }
+    }
+    lines.retain(|line| line.points.iter().any(Option::is_some));
+    let spreads = || lines.iter().flat_map(|line| line.points.iter().flatten()).map(|(_, spread)| spread);
+    let olds = || lines.iter().flat_map(|line| &line.published).map(|(_, old)| *old);
+    let high = spreads().map(|spread| spread.high).chain(olds()).fold(0.0, f64::max);
+    let low = spreads().map(|spread| spread.low).chain(olds()).fold(f64::INFINITY, f64::min);
+    let places: Vec<f64> = cases.iter().map(|(x, _)| *x).collect();
+    let across = Scale::over(&places, plot.is_log);
+    let up = Scale::around(low, high, plot.is_log);
+    Chart { metric, lines, places, across, up, x_title: &plot.x_title, is_log: plot.is_log }
+}
+
+fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line {
+    let of = |case: &Case| case.results.iter().find(|result| result.contender == name).cloned();
+    let point = |(x, case): &(f64, &Case)| Some((*x, counted(&of(case)?, metric)?.clone()));
+    let old = |(x, case): &(f64, &Case)| {
+        let old = case.published.iter().find(|old| old.server == name)?.numbers.get(metric.name)?;
+        old.is_finite().then_some((*x, *old))
+    };
+    let published = cases.iter().filter_map(old).collect();
+    Line { name: name.to_owned(), look, points: cases.iter().map(point).collect(), published }
+}
+
+impl Chart<'_> {
+    fn draw(&self, pen: &mut Pen, form: &Form) {
+        let title = axis_title(self.metric);
+        pen.bold((0.0, 12.0), &title, LETTERS, Ink::Text, At::Left);
+        let grows = if self.is_log && matches!(self.up, Scale::Log(..)) { "; both axes grow by factors" } else { "" };
+        let hint = format!("{}{grows}", good_end(self.metric));
+        let after = text_width(&title, LETTERS) * 1.06 + 8.0;
+        let hint = fitted(&hint, LETTERS - 1.0, form.size.0 - after);
+        pen.text((after, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Left);
+        self.grid(pen, form);
+        for line in &self.lines {
+            self.line(pen, form, line);
+        }
+        for line in &self.lines {
+            self.marks(pen, form, line);
+        }
+        if form.right > LINE * 2.0 {
+            self.names(pen, form);
+        }
+    }
+
+    fn x(&self, form: &Form, place: f64) -> f64 {
+        self.across.at(place, form.left, form.size.0 - form.right)
+    }
+
+    fn y(&self, form: &Form, value: f64) -> f64 {
+        self.up.at(value, form.size.1 - FOOT, HEAD)
+    }
+
+    fn grid(&self, pen: &mut Pen, form: &Form) {
+        let (right, bottom) = (form.size.0 - form.right, form.size.1 - FOOT);
+        for tick in self.up.ticks(form.ticks.1) {
+            let y = self.y(form, tick);
+            if y < HEAD - 1.0 {
+                continue;
+            }
+            pen.line((form.left, y), (right, y), Ink::Rule, 1.0);
+            pen.text((form.left - 8.0, y), &number::tick(tick), LETTERS - 1.0, Ink::Quiet, At::Right);
+        }
+        pen.line((form.left, bottom), (right, bottom), Ink::Quiet, 1.0);
+        let places = if self.places.len() <= form.ticks.0 { self.places.clone() } else { self.across.ticks(6) };
+        let mut free_from = f64::NEG_INFINITY;
+        for place in places {
+            let (x, text) = (self.x(form, place), number::tick(place));
+            pen.line((x, bottom), (x, bottom + 4.0), Ink::Quiet, 1.0);
+            let half = text_width(&text, LETTERS - 1.0) / 2.0;
+            if x - half > free_from {
+                pen.text((x, bottom + 14.0), &text, LETTERS - 1.0, Ink::Quiet, At::Middle);
+                free_from = x + half + 5.0;
+            }
+        }
+        let middle = (form.left + right) / 2.0;
+        pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
+    }
+
+    fn line(&self, pen: &mut Pen, form: &Form, line: &Line) {
+        let colour = line.look.colour;
+        for part in line.points.split(Option::is_none) {
+            let seen = part.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median));
+            let points: Vec<(f64, f64)> =
+                seen.map(|(place, spread)| (self.x(form, *place), self.y(form, spread.median))).collect();
+            if points.len() > 1 {
+                pen.path(&points, Ink::Dashed(colour), 2.0);
+            }
+        }
+    }
+
+    fn marks(&self, pen: &mut Pen, form: &Form, line: &Line) {
+        let Look { colour, shape, .. } = line.look;
+        for (place, old) in line.published.iter().filter(|(_, old)| self.up.holds(*old)) {
+            let (x, y) = (self.x(form, *place), self.y(form, *old));
+            pen.ring(&outline(3, x, y, form.mark + 1.0), Ink::Series(colour), 1.5);
+        }
+        for (place, spread) in line.points.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median)) {
+            let (x, y) = (self.x(form, *place), self.y(form, spread.median));
+            let low = if self.up.holds(spread.low) { self.y(form, spread.low) } else { form.size.1 - FOOT };
+            pen.line((x, low), (x, self.y(form, spread.high)), Ink::Faint(colour), 3.0);
+            pen.area(&outline(shape, x, y, form.mark + 1.3), Ink::Paper);
+            pen.area(&outline(shape, x, y, form.mark), Ink::Series(colour));
+        }
+    }
+
+    /// Each line's name where it ends, moved apart when they end together.
+    fn names(&self, pen: &mut Pen, form: &Form) {
+        let (top, bottom) = (HEAD, form.size.1 - FOOT);
+        let end = |line: &Line| -> Option<(f64, f64)> {
+            let (place, spread) = line.points.iter().rev().flatten().find(|(_, s)| self.up.holds(s.median))?;
+            Some((self.x(form, *place), self.y(form, spread.median)))
+        };
+        let mut names: Vec<((f64, f64), &Line)> =
+            self.lines.iter().filter_map(|line| Some((end(line)?, line))).collect();
+        names.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
+        let wanted: Vec<f64> = names.iter().map(|((_, y), _)| *y).collect();
+        let left = form.size.0 - form.right + 26.0;
+        for (((x, y), line), at) in names.iter().zip(apart(&wanted, LINE, top, bottom)) {
+            let colour = line.look.colour;
+            pen.path(&[(x + form.mark + 3.0, *y), (left - 14.0, at), (left - 4.0, at)], Ink::Faint(colour), 1.0);
+            pen.area(&outline(line.look.shape, left + 5.0, at, form.mark), Ink::Series(colour));
+            let most = form.size.0 - left - 16.0;
+            pen.text((left + 16.0, at), &fitted(&line.look.title, LETTERS, most), LETTERS, Ink::Text, At::Left);
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let words = |line: &Line| {
+            let point = |(place, spread): &(f64, Spread)| {
+                format!("{} at {}", number::value(spread.median, self.metric), number::tick(*place))
+            };
+            let points: Vec<String> = line.points.iter().flatten().map(point).collect();
+            format!("{}: {}", line.look.title, points.join(", "))
+        };
+        let all: Vec<String> = self.lines.iter().map(words).collect();
+        format!("{} by {}. {}.", axis_title(self.metric), self.x_title, all.join("; "))
+    }
+}
+
+/// Places near the wanted ones, sorted as they are, each at least a step from the next, between top and bottom if they
+/// have room there.
+fn apart(wanted: &[f64], step: f64, top: f64, bottom: f64) -> Vec<f64> {
+    let mut places = wanted.to_vec();
+    let mut least = top;
+    for place in &mut places {
+        *place = place.max(least);
+        least = *place + step;
+    }
+    let mut most = bottom;
+    for place in places.iter_mut().rev() {
+        *place = place.min(most);
+        most = *place - step;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_overlap() {
+        let places = apart(&[50.0, 51.0, 52.0, 199.0, 200.0], 18.0, 0.0, 200.0);
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= 18.0 - 1e-9), "{places:?}");
+        assert!(places[4] <= 200.0 && places[0] >= 0.0);
+        assert_eq!(apart(&[], 18.0, 0.0, 1.0), Vec::<f64>::new());
+    }
+}

@@ -1,0 +1,86 @@
+//! Pictures of a summary: bars for one case, lines over many. Each is drawn twice, for wide pages and for phones.
+
+mod bars;
+mod lines;
+pub mod pen;
+mod scale;
+
+use serde::Serialize;
+
+use super::look::{Chip, Looks};
+use super::number;
+use crate::metric::{Metric, Sense};
+use crate::record::summary::{Case, Measured, Plot, Spread};
+
+/// The width of pictures on wide pages, in pixels.
+pub const WIDE: f64 = 960.0;
+/// On phones.
+pub const NARROW: f64 = 340.0;
+/// Letters, in pixels.
+const LETTERS: f64 = 13.0;
+
+/// A picture in both forms.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Drawing {
+    /// An SVG for wide pages.
+    pub wide: String,
+    /// An SVG for phones.
+    pub narrow: String,
+    /// What the marks mean, where they are not named in the picture itself.
+    pub legend: Vec<Chip>,
+}
+
+/// Bars of all contenders in a case, a panel for each metric.
+pub fn bars(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Result<Drawing, String> {
+    bars::draw(case, metrics, looks, id)
+}
+
+/// Lines of all contenders over the places of the cases.
+pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Drawing, String> {
+    lines::draw(plot, cases, looks, id)
+}
+
+/// The results of a case as they are shown: in the order of the ranking, then what is not ranked, the disqualified last.
+pub fn in_order(case: &Case) -> Vec<&Measured> {
+    let ranked: Vec<&String> = case.ranking.iter().flatten().collect();
+    let place = |result: &Measured| ranked.iter().position(|name| **name == result.contender).unwrap_or(usize::MAX);
+    let mut results: Vec<&Measured> = case.results.iter().collect();
+    results.sort_by_key(|result| (result.disqualified.is_some(), place(result)));
+    results
+}
+
+/// The number of a result, if it counts.
+fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> {
+    let spread = result.numbers.get(metric.name).filter(|spread| spread.is_sound());
+    spread.filter(|_| result.disqualified.is_none())
+}
+
+/// What an axis shows: `Rate, requests/s`.
+fn axis_title(metric: &Metric) -> String {
+    match number::unit(metric) {
+        "" => metric.title.to_owned(),
+        unit => format!("{}, {unit}", metric.title),
+    }
+}
+
+/// Which end is good, in words.
+pub fn good_end(metric: &Metric) -> &'static str {
+    match metric.sense {
+        Sense::Higher => "more is better",
+        Sense::Lower => "less is better",
+        Sense::Plain => "",
+    }
+}
+
+/// The figures in words, for those who do not see the picture.
+fn in_words(case: &Case, metric: &Metric, looks: &Looks) -> String {
+    let words = |result: &&Measured| {
+        let title = looks.title(&result.contender);
+        let Some(spread) = counted(result, metric) else { return format!("{title}: no figure") };
+        let range = number::range(spread, metric);
+        let range = if range.is_empty() { range } else { format!(" ({range})") };
+        format!("{title}: {}{range}", number::value(spread.median, metric))
+    };
+    let all: Vec<String> = in_order(case).iter().map(words).collect();
+    format!("{}: {}.", axis_title(metric), all.join("; "))
+}

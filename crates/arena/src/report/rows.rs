@@ -1,0 +1,250 @@
+//! A case as a table, and many cases as a matrix: what the page, the terminal and the Markdown show, each in its way.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::look::{Chip, Looks};
+use super::number;
+use super::plot::{good_end, in_order};
+use super::words::spread_of;
+use crate::metric::{Metric, Sense};
+use crate::record::summary::{Case, Measured, Published, Spread};
+use crate::stats;
+
+/// A case.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Table {
+    /// One for each metric that is shown.
+    pub columns: Vec<Column>,
+    /// Best first.
+    pub rows: Vec<Row>,
+    /// What the original published.
+    pub published: Vec<Row>,
+}
+
+/// A metric at the head.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Column {
+    /// Of the metric.
+    pub title: String,
+    /// Of the metric, for people.
+    pub unit: String,
+    /// Which end is good.
+    pub hint: String,
+}
+
+/// A contender.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Row {
+    /// `1`, `2=` where several are level; empty for one that is not ranked.
+    pub rank: String,
+    /// Whether it is in the first group.
+    pub is_best: bool,
+    /// Its name in records.
+    pub name: String,
+    /// Its name for people, and its mark.
+    pub chip: Chip,
+    /// One for each column.
+    pub cells: Vec<Cell>,
+    /// Why it does not count.
+    pub disqualified: Option<String>,
+}
+
+/// A number.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Cell {
+    /// The median.
+    pub text: String,
+    /// Lowest to highest round.
+    pub range: String,
+    /// For sorting.
+    pub number: Option<f64>,
+    /// Whether it is level with the best one of its column.
+    pub is_best: bool,
+    /// Against the best one of its column, 1 or less; for a matrix.
+    pub share: Option<f64>,
+}
+
+/// The table of a case.
+pub fn table(case: &Case, looks: &Looks) -> Table {
+    let metrics: Vec<&Metric> = shown(case);
+    let best: Vec<Vec<String>> = metrics.iter().map(|metric| best_of(case, metric)).collect();
+    let row = |result: &&Measured| {
+        let cells = metrics.iter().zip(&best).map(|(metric, best)| {
+            let is_best = best.contains(&result.contender);
+            cell(result.numbers.get(metric.name), metric, is_best)
+        });
+        let (rank, is_best) = rank(case, &result.contender);
+        Row {
+            rank,
+            is_best,
+            name: result.contender.clone(),
+            chip: looks.chip(&result.contender),
+            cells: cells.collect(),
+            disqualified: result.disqualified.clone(),
+        }
+    };
+    let old = |old: &Published| {
+        let cell = |metric: &&Metric| Cell {
+            text: old.numbers.get(metric.name).map_or_else(String::new, |number| number::value(*number, metric)),
+            ..Cell::default()
+        };
+        let chip = Chip { title: old.server.clone(), mark: String::new() };
+        Row { name: old.server.clone(), chip, cells: metrics.iter().map(cell).collect(), ..Row::default() }
+    };
+    Table {
+        columns: metrics.iter().map(|metric| column(metric)).collect(),
+        rows: in_order(case).iter().map(row).collect(),
+        published: case.published.iter().map(old).collect(),
+    }
+}
+
+fn column(metric: &Metric) -> Column {
+    let unit = number::unit(metric).to_owned();
+    Column { title: metric.title.to_owned(), unit, hint: good_end(metric).to_owned() }
+}
+
+/// The metrics of a case that somebody has a number for.
+fn shown(case: &Case) -> Vec<&'static Metric> {
+    let measured: BTreeSet<&str> =
+        case.results.iter().flat_map(|result| result.numbers.keys()).map(String::as_str).collect();
+    let known = case.metrics.iter().filter_map(|name| Metric::of(name));
+    known.filter(|metric| measured.contains(metric.name)).collect()
+}
+
+/// Who is level with the best one of a metric; nobody, when all are or nothing is good.
+fn best_of(case: &Case, metric: &Metric) -> Vec<String> {
+    let good = case.results.iter().filter(|result| result.disqualified.is_none());
+    let list: Vec<(String, Spread)> =
+        good.filter_map(|result| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone()))).collect();
+    let count = list.len();
+    let best = stats::ranking(list, metric.sense).into_iter().next().unwrap_or_default();
+    if metric.sense == Sense::Plain || best.len() == count { Vec::new() } else { best }
+}
+
+fn cell(spread: Option<&Spread>, metric: &Metric, is_best: bool) -> Cell {
+    let Some(spread) = spread.filter(|spread| spread.is_sound()) else {
+        return Cell { text: number::NONE.to_owned(), ..Cell::default() };
+    };
+    let (text, range) = (number::value(spread.median, metric), number::range(spread, metric));
+    Cell { text, range, number: Some(spread.median), is_best, share: None }
+}
+
+/// `2=`: two are before its group, and others are in it.
+fn rank(case: &Case, contender: &str) -> (String, bool) {
+    let mut place = 1;
+    for (at, group) in case.ranking.iter().enumerate() {
+        if group.iter().any(|name| name == contender) {
+            let level = if group.len() > 1 { "=" } else { "" };
+            return (format!("{place}{level}"), at == 0);
+        }
+        place += group.len();
+    }
+    (String::new(), false)
+}
+
+/// Contenders down, cases across, one metric.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Matrix {
+    /// What the numbers are: `Rate, requests/s`.
+    pub what: String,
+    /// Which end is good.
+    pub hint: String,
+    /// The cases.
+    pub columns: Vec<Head>,
+    /// The contenders.
+    pub rows: Vec<Row>,
+}
+
+/// The head of a matrix's column.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Head {
+    /// Of the case.
+    pub title: String,
+    /// Its name, for a link.
+    pub name: String,
+}
+
+/// A metric over cases, contenders in the order in which they come. A number on the x axis stands for its case.
+pub fn matrix(cases: &[&Case], metric: &Metric, looks: &Looks) -> Matrix {
+    let head = |case: &&Case| {
+        let title = case.x.map_or_else(|| case.title.clone(), number::tick);
+        Head { title, name: case.name.clone() }
+    };
+    let mut names: Vec<&String> = Vec::new();
+    for result in cases.iter().flat_map(|case| &case.results) {
+        if !names.contains(&&result.contender) {
+            names.push(&result.contender);
+        }
+    }
+    let best: Vec<Vec<String>> = cases.iter().map(|case| best_of(case, metric)).collect();
+    let row = |name: &&String| {
+        let cells = cases.iter().zip(&best).map(|(case, best)| matrix_cell(case, name, metric, best));
+        Row { name: (*name).clone(), chip: looks.chip(name), cells: cells.collect(), ..Row::default() }
+    };
+    let unit = number::unit(metric);
+    let what = if unit.is_empty() { metric.title.to_owned() } else { format!("{}, {unit}", metric.title) };
+    let hint = good_end(metric).to_owned();
+    Matrix { what, hint, columns: cases.iter().map(head).collect(), rows: names.iter().map(row).collect() }
+}
+
+fn matrix_cell(case: &Case, name: &str, metric: &Metric, best: &[String]) -> Cell {
+    let result = case.results.iter().find(|result| result.contender == name);
+    if result.is_some_and(|result| result.disqualified.is_some()) {
+        return Cell { text: "disqualified".to_owned(), ..Cell::default() };
+    }
+    let spread = spread_of(case, name, metric);
+    let mut cell = cell(spread, metric, best.iter().any(|one| one == name));
+    let all = case.results.iter().filter_map(|result| spread_of(case, &result.contender, metric));
+    let medians: Vec<f64> = all.map(|spread| spread.median).collect();
+    let share = spread.and_then(|spread| match metric.sense {
+        Sense::Higher => Some(spread.median / medians.iter().copied().fold(0.0, f64::max)),
+        Sense::Lower => Some(medians.iter().copied().fold(f64::INFINITY, f64::min) / spread.median),
+        Sense::Plain => None,
+    });
+    cell.share = share.filter(|share| share.is_finite());
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(name: &str, rate: &[f64]) -> Measured {
+        let numbers = Spread::of(rate).map(|spread| ("requests_per_s".to_owned(), spread)).into_iter().collect();
+        Measured { contender: name.into(), numbers, ..Measured::default() }
+    }
+
+    fn case() -> Case {
+        let wrong = Measured { disqualified: Some("lies".into()), ..result("c", &[900.0]) };
+        let group = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Case {
+            metrics: vec!["requests_per_s".into(), "p99_ms".into(), "unknown".into()],
+            results: vec![wrong, result("b", &[50.0, 51.0]), result("a", &[100.0, 101.0]), result("d", &[50.0, 52.0])],
+            ranking: vec![group(&["a"]), group(&["b", "d"])],
+            published: vec![Published { server: "a".into(), numbers: [("requests_per_s".into(), 7.0)].into() }],
+            ..Case::default()
+        }
+    }
+
+    #[test]
+    fn rows_are_ranked_and_the_disqualified_come_last() {
+        let table = table(&case(), &Looks::default());
+        assert_eq!(table.columns.len(), 1, "nobody has a p99");
+        let rows: Vec<(&str, &str)> = table.rows.iter().map(|row| (row.rank.as_str(), row.name.as_str())).collect();
+        assert_eq!(rows, [("1", "a"), ("2=", "b"), ("2=", "d"), ("", "c")]);
+        assert!(table.rows[0].cells[0].is_best && !table.rows[3].cells[0].is_best);
+        assert_eq!(table.published[0].cells[0].text, "7.00");
+    }
+
+    #[test]
+    fn a_matrix_compares_with_the_best() {
+        let case = case();
+        let metric = Metric::of("requests_per_s").expect("a metric");
+        let matrix = matrix(&[&case], metric, &Looks::default());
+        let cell = |name: &str| &matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0];
+        assert_eq!((cell("a").share, cell("c").text.as_str()), (Some(1.0), "disqualified"));
+        assert!(cell("b").share.is_some_and(|share| share < 0.51));
+    }
+}

@@ -1,0 +1,204 @@
+//! Puts a table made from a summary between two marks of a Markdown page, so that no figure in prose is typed by hand:
+//!
+//! ```text
+//! <!-- arena:begin NAME -->
+//! <!-- arena:end NAME -->
+//! ```
+//!
+//! NAME is the caller's name of a run. `NAME/METRIC` shows that metric instead of the one that ranks.
+
+use super::look::Looks;
+use super::rows::{self, Cell, Row};
+use super::words;
+use crate::metric::Metric;
+use crate::record::date;
+use crate::record::summary::{Case, Summary};
+
+/// A table of one case shows no more metrics than this.
+const MOST_METRICS: usize = 5;
+
+/// The page with the table of this run in its place; the link leads to the run's folder.
+pub fn splice(markdown: &str, name: &str, summary: &Summary, link: &str) -> Result<String, String> {
+    let (start, end) = place(markdown, name)?;
+    let metric = name.split_once('/').map(|(_, metric)| metric);
+    let table = table(summary, metric, link)?;
+    Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
+}
+
+/// Whether the page says what the run says already.
+pub fn is_current(markdown: &str, name: &str, summary: &Summary, link: &str) -> Result<bool, String> {
+    Ok(splice(markdown, name, summary, link)? == markdown)
+}
+
+/// The names that a page has places for, in their order.
+pub fn names(markdown: &str) -> Vec<String> {
+    let mark = |line: &str| Some(line.trim().strip_prefix("<!-- arena:begin ")?.strip_suffix(" -->")?.to_owned());
+    markdown.lines().filter_map(mark).collect()
+}
+
+/// Between the end of the line that begins a place and the start of the line that ends it.
+fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
+    let (begins, ends) = (format!("<!-- arena:begin {name} -->"), format!("<!-- arena:end {name} -->"));
+    let Some(at) = markdown.find(&begins) else {
+        let known = names(markdown);
+        let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        return Err(format!("the page has no place {name:?} (a line {begins:?}); {known}"));
+    };
+    if markdown[at + begins.len()..].contains(&begins) {
+        return Err(format!("the page has the place {name:?} twice: give the second another name"));
+    }
+    let start = at + begins.len();
+    match markdown[start..].find(&ends) {
+        Some(length) if !markdown[start..start + length].contains("<!-- arena:begin ") => Ok((start, start + length)),
+        Some(_) => Err(format!("another place begins before {name:?} ends: put {ends:?} before it")),
+        None => Err(format!("the place {name:?} never ends: put a line {ends:?} after it")),
+    }
+}
+
+/// Markdown, with a line of its date, machine and folder below.
+fn table(summary: &Summary, metric: Option<&str>, link: &str) -> Result<String, String> {
+    let looks = Looks::of(summary);
+    let chosen = match metric {
+        Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
+        None => None,
+    };
+    let cases: Vec<&Case> = summary.cases.iter().collect();
+    let lines = match (&cases[..], chosen) {
+        ([], _) => return Err(format!("the run of {} has no cases", summary.study)),
+        ([case], None) => one_case(case, &looks),
+        (_, chosen) => many_cases(&cases, chosen, &looks)?,
+    };
+    let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
+    let place = format!(
+        "{}; {}; {}; medians, the best bold. [Run]({link}).{quick}",
+        date::day_in_words(&summary.started),
+        words::machine(summary).replace(" · ", ", "),
+        words::count(summary.rounds as usize, "round", "rounds"),
+    );
+    Ok(format!("\n{}\n\n{}\n\n", lines.join("\n"), escaped(&place).replace("\\[Run\\]", "[Run]")))
+}
+
+/// Contenders down, metrics across.
+fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
+    let data = rows::table(case, looks);
+    let count = data.columns.len().min(MOST_METRICS);
+    let unit = |column: &rows::Column| match column.unit.as_str() {
+        "" => column.title.clone(),
+        unit => format!("{}, {unit}", column.title),
+    };
+    let heads = data.columns.iter().take(count).map(unit).collect();
+    lines("", heads, data.rows.iter().map(|row| (title(row), numbers(row, count))))
+}
+
+/// One metric: contenders down and cases across, or the other way round when there are more cases.
+fn many_cases(cases: &[&Case], chosen: Option<&Metric>, looks: &Looks) -> Result<Vec<String>, String> {
+    let first = cases.first().and_then(|case| words::ranking_metric(case));
+    let metric = chosen.or(first).ok_or("the first case has no metric to show")?;
+    let matrix = rows::matrix(cases, metric, looks);
+    let heads: Vec<String> = matrix.columns.iter().map(|head| head.title.clone()).collect();
+    let rows = || matrix.rows.iter().map(|row| (title(row), numbers(row, heads.len())));
+    if cases.len() <= matrix.rows.len() {
+        return Ok(lines(&matrix.what, heads.clone(), rows()));
+    }
+    let columns: Vec<(String, Vec<String>)> = rows().collect();
+    let titles = columns.iter().map(|(title, _)| title.clone()).collect();
+    let across = heads.iter().enumerate();
+    let turned = across.map(|(at, head)| (head.clone(), columns.iter().map(|(_, all)| all[at].clone()).collect()));
+    Ok(lines(&matrix.what, titles, turned))
+}
+
+fn title(row: &Row) -> String {
+    match &row.disqualified {
+        Some(_) => format!("{} (disqualified)", row.chip.title),
+        None => row.chip.title.clone(),
+    }
+}
+
+fn numbers(row: &Row, count: usize) -> Vec<String> {
+    let number = |cell: &Cell| match (&row.disqualified, cell.is_best) {
+        (Some(_), _) => "–".to_owned(),
+        (None, true) => format!("**{}**", cell.text),
+        (None, false) => cell.text.clone(),
+    };
+    row.cells.iter().take(count).map(number).collect()
+}
+
+fn lines(corner: &str, heads: Vec<String>, rows: impl Iterator<Item = (String, Vec<String>)>) -> Vec<String> {
+    let line = |first: &str, cells: &[String]| format!("| {} | {} |", escaped(first), cells.join(" | "));
+    let escaped_heads: Vec<String> = heads.iter().map(|head| escaped(head)).collect();
+    let mut out = vec![line(corner, &escaped_heads), format!("| --- |{}", " --: |".repeat(heads.len()))];
+    out.extend(rows.map(|(first, cells)| line(&first, &cells)));
+    out
+}
+
+/// So that a title is nothing but text. One line, whatever it was.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '|' | '<' | '`' | '[' | ']' => out.extend(['\\', c]),
+            c if c.is_whitespace() && c != '\u{202f}' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::{Measured, Spread};
+
+    fn summary() -> Summary {
+        let result = |name: &str, rate: f64| Measured {
+            contender: name.into(),
+            numbers: [("requests_per_s".to_owned(), Spread::of(&[rate]).expect("a number"))].into(),
+            ..Measured::default()
+        };
+        let case = Case {
+            metrics: vec!["requests_per_s".into()],
+            results: vec![result("a|b", 100.0), result("c", 50.0)],
+            ranking: vec![vec!["a|b".into()], vec!["c".into()]],
+            ..Case::default()
+        };
+        Summary { study: "s".into(), started: "2026-01-02T".into(), rounds: 3, cases: vec![case], ..Summary::default() }
+    }
+
+    #[test]
+    fn a_table_is_put_in_once_and_stays() {
+        let page = "# T\n<!-- arena:begin s -->\nstale\n<!-- arena:end s -->\nafter\n";
+        let run = summary();
+        assert_eq!(is_current(page, "s", &run, "runs/x"), Ok(false));
+        let new = splice(page, "s", &run, "runs/x").expect("a page");
+        assert!(new.contains("| a\\|b | **100** |") && new.contains("| c | 50.0 |"), "{new}");
+        assert!(new.contains("2 January 2026; machine not recorded; 3 rounds") && new.contains("[Run](runs/x)."));
+        assert!(new.starts_with("# T\n") && new.ends_with("<!-- arena:end s -->\nafter\n") && !new.contains("stale"));
+        assert_eq!(splice(&new, "s", &run, "runs/x"), Ok(new.clone()));
+        assert_eq!(is_current(&new, "s", &run, "runs/x"), Ok(true));
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_page_is_said() {
+        let told = |page: &str| splice(page, "s", &summary(), "x").expect_err("a complaint");
+        assert!(told("").contains("no place \"s\"") && told("").contains("it has none"));
+        assert!(told("<!-- arena:begin t -->").contains("it has t"));
+        assert!(told("<!-- arena:begin s -->").contains("never ends"));
+        let twice = "<!-- arena:begin s -->\n<!-- arena:end s -->\n".repeat(2);
+        assert!(told(&twice).contains("twice"));
+        let knot = "<!-- arena:begin s -->\n<!-- arena:begin t -->\n<!-- arena:end s -->";
+        assert!(told(knot).contains("another place begins"));
+        let page = "<!-- arena:begin s/nonsense -->\n<!-- arena:end s/nonsense -->";
+        assert!(splice(page, "s/nonsense", &summary(), "x").is_err_and(|text| text.contains("no metric")));
+        assert!(splice(page, "s/nonsense", &Summary::default(), "x").is_err());
+    }
+
+    #[test]
+    fn more_cases_than_contenders_go_down() {
+        let mut run = summary();
+        let case = run.cases[0].clone();
+        run.cases = (1..=3).map(|x| Case { x: Some(f64::from(x)), ..case.clone() }).collect();
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let new = splice(page, "s", &run, "x").expect("a page");
+        assert!(new.contains("| Rate, requests/s | a\\|b | c |") && new.contains("| 3 | **100** | 50.0 |"), "{new}");
+    }
+}

@@ -1,0 +1,189 @@
+//! The tables of a run in a terminal, as wide as it is. No colours: what is best has a star, so that a pipe keeps it.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+use super::look::Looks;
+use super::plot::in_order;
+use super::rows::{self, Column, Row};
+use super::words;
+use crate::metric::Metric;
+use crate::record::date;
+use crate::record::summary::{Case, Plot, PlotKind, Summary};
+
+/// Narrower ones cannot be read, whatever the terminal says.
+const NARROWEST: u16 = 40;
+
+/// Writes all tables of a run.
+pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
+    let width = width.max(NARROWEST);
+    let looks = Looks::of(summary);
+    head(summary, out)?;
+    let lines: Vec<&Plot> = summary.plots.iter().filter(|plot| plot.kind == PlotKind::Lines).collect();
+    for plot in &lines {
+        curve(summary, plot, &looks, out, width)?;
+    }
+    for case in summary.cases.iter().filter(|case| lines.is_empty() || case.x.is_none()) {
+        one_case(case, &looks, out, width)?;
+    }
+    disqualified(summary, &looks, out)?;
+    tail(summary, &looks, out)
+}
+
+fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", summary.title)?;
+    if !summary.question.is_empty() {
+        writeln!(out, "{}", summary.question)?;
+    }
+    let rounds = words::count(summary.rounds as usize, "round", "rounds");
+    writeln!(out, "{} · {} · {rounds}", date::day_in_words(&summary.started), words::machine(summary))?;
+    if summary.is_quick {
+        writeln!(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.")?;
+    }
+    Ok(())
+}
+
+/// A table of contenders and metrics. Metrics that have no place are left out from the end, and that is said.
+fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+    writeln!(out, "\n{}", case.title)?;
+    if !case.what.is_empty() {
+        writeln!(out, "{}", case.what)?;
+    }
+    let data = rows::table(case, looks);
+    let mut columns = data.columns.len();
+    let build = |columns: usize| {
+        let mut table = empty();
+        let heads = data.columns.iter().take(columns).map(heading);
+        table.set_header(["".to_owned(), "".to_owned()].into_iter().chain(heads));
+        for row in data.rows.iter().filter(|row| row.disqualified.is_none()) {
+            table.add_row(cells(row, columns));
+        }
+        for row in &data.published {
+            let numbers = row.cells.iter().take(columns).map(|cell| Cell::new(&cell.text));
+            table.add_row([Cell::new(""), Cell::new(format!("({}, published)", row.name))].into_iter().chain(numbers));
+        }
+        aligned(table)
+    };
+    while columns > 1 && natural_width(&build(columns)) > width {
+        columns -= 1;
+    }
+    write_table(out, build(columns), width)?;
+    if columns < data.columns.len() {
+        let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
+        writeln!(out, "No place for: {}.", left_out.join(", "))?;
+    }
+    writeln!(out, "{}", words::of_case(case, looks))?;
+    for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
+        let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+        writeln!(out, "Errors of {}: {}.", looks.title(&result.contender), kinds.join(", "))?;
+    }
+    Ok(())
+}
+
+fn heading(column: &Column) -> String {
+    if column.unit.is_empty() { column.title.clone() } else { format!("{}\n{}", column.title, column.unit) }
+}
+
+fn cells(row: &Row, columns: usize) -> Vec<Cell> {
+    let star = if row.is_best { "★ " } else { "" };
+    let number = |cell: &rows::Cell| {
+        let star = if cell.is_best { "★ " } else { "" };
+        let range = if cell.range.is_empty() { String::new() } else { format!("\n{}", cell.range) };
+        Cell::new(format!("{star}{}{range}", cell.text))
+    };
+    let names = [Cell::new(&row.rank), Cell::new(format!("{star}{}", row.chip.title))];
+    names.into_iter().chain(row.cells.iter().take(columns).map(number)).collect()
+}
+
+/// A metric over the places of a plot.
+fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+    let Some(metric) = Metric::of(&plot.metric) else { return Ok(()) };
+    let mut cases: Vec<&Case> = summary.cases.iter().filter(|case| plot.cases.contains(&case.name)).collect();
+    cases.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
+    let matrix = rows::matrix(&cases, metric, looks);
+    writeln!(out, "\n{} ({}; {})", plot.title, matrix.what, matrix.hint)?;
+    let mut table = empty();
+    let heads = matrix.columns.iter().map(|head| head.title.clone());
+    table.set_header([plot.x_title.clone()].into_iter().chain(heads));
+    for row in &matrix.rows {
+        let number = |cell: &rows::Cell| format!("{}{}", if cell.is_best { "★ " } else { "" }, cell.text);
+        table.add_row([row.chip.title.clone()].into_iter().chain(row.cells.iter().map(number)));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    write_table(out, table, width)
+}
+
+fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write) -> io::Result<()> {
+    for case in &summary.cases {
+        for result in &case.results {
+            if let Some(why) = &result.disqualified {
+                writeln!(out, "\nDISQUALIFIED: {} in {}: {why}", looks.title(&result.contender), case.title)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    for verdict in &summary.verdicts {
+        let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
+        let level = if winners.len() > 1 { " (level)" } else { "" };
+        let why = if verdict.why.is_empty() { String::new() } else { format!(". {}", verdict.why) };
+        writeln!(out, "Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners))?;
+        if !verdict.published.is_empty() {
+            writeln!(out, "  in the original: {}", verdict.published)?;
+        }
+    }
+    if let Some(advice) = &summary.advice {
+        writeln!(out, "{}", advice.sentence)?;
+        for reason in &advice.reasons {
+            writeln!(out, "  - {reason}")?;
+        }
+        for doubt in &advice.uncertainty {
+            writeln!(out, "  ? {doubt}")?;
+        }
+        writeln!(out, "  $ {}", advice.command)?;
+    } else {
+        writeln!(out, "{}", words::of_run(summary, looks))?;
+    }
+    for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
+        writeln!(out, "Missing: {}: {}", who.title, who.missing.join("; "))?;
+    }
+    for note in &summary.notes {
+        writeln!(out, "Note: {note}")?;
+    }
+    Ok(())
+}
+
+pub(super) fn empty() -> Table {
+    let mut table = Table::new();
+    let line = LineStyle::none().fill('─').junction('─');
+    table.load_style(TableStyle::new().top_border(line).header_separator(line).bottom_border(line));
+    table
+}
+
+fn aligned(mut table: Table) -> Table {
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn natural_width(table: &Table) -> u16 {
+    table.column_max_content_widths().iter().map(|width| width + 2).sum()
+}
+
+/// Cells are wrapped when even the least table is too wide.
+pub(super) fn write_table(out: &mut dyn Write, mut table: Table, width: u16) -> io::Result<()> {
+    if natural_width(&table) > width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}

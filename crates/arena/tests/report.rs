@@ -1,0 +1,226 @@
+//! Reports of whole summaries: one fixture for each kind of study, with ties, a disqualification, missing contenders and
+//! very long names. With ARENA_PAGES set to a folder, the pages are left there to be looked at.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arena::metric::{Metric, Sense};
+use arena::record::folder::read_summary;
+use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
+use arena::report::{compare, index, page, splice, table};
+use arena::stats;
+
+const NAMES: [&str; 6] =
+    ["app-server-arena-quick", "duel", "fools-gold", "passenger-vs-mongrel", "prime-sums", "round-3"];
+
+fn fixture(name: &str) -> Summary {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    read_summary(&folder.join(format!("{name}.json"))).expect("a fixture")
+}
+
+/// A page is kept when somebody wants to look at it.
+fn keep(name: &str, html: &str) {
+    if let Some(folder) = std::env::var_os("ARENA_PAGES").map(PathBuf::from) {
+        fs::write(folder.join(format!("{name}.html")), html).expect("a folder to write to");
+    }
+}
+
+fn terminal(summary: &Summary, width: u16) -> String {
+    let mut out = Vec::new();
+    table::print(summary, &mut out, width).expect("writing to memory");
+    String::from_utf8(out).expect("text")
+}
+
+/// A later run: another version of one contender, which became slower in one case and faster in another.
+fn later(before: &Summary) -> Summary {
+    let mut after = before.clone();
+    after.started = "2026-12-01T10:00:00Z".into();
+    after.contenders[0].version = "another version".into();
+    after.machine.push(("governor".into(), "performance".into()));
+    for (at, factor) in [(0, 0.5), (1, 2.0)] {
+        let spread = after.cases[at].results[0].numbers.get_mut("requests_per_s").expect("a rate");
+        *spread = Spread::of(&spread.all.iter().map(|rate| rate * factor).collect::<Vec<_>>()).expect("numbers");
+    }
+    after.cases.pop();
+    after
+}
+
+#[test]
+fn every_kind_of_study_has_a_page() {
+    for name in NAMES {
+        let summary = fixture(name);
+        let html = page::html(&summary).expect(name);
+        keep(name, &html);
+        assert!(html.starts_with("<!doctype html>") && html.contains("</html>"), "{name}");
+        for outside in ["src=\"", "@import", "url(", "<link rel=\"stylesheet\""] {
+            assert!(!html.contains(outside), "{name} needs another file: {outside}");
+        }
+        assert!(!html.contains(">NaN") && !html.contains("undefined\n") && !html.contains("#01"), "{name}");
+        for case in &summary.cases {
+            assert!(html.contains(&case.what.replace('/', "&#x2f;")), "{name} leaves out {}", case.name);
+        }
+        for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
+            assert!(html.contains(&who.missing[0].replace('/', "&#x2f;")), "{name}: {} is silently left out", who.name);
+        }
+        assert_eq!(html.matches("<svg role=\"img\"").count(), html.matches("<desc id=").count());
+        let mut ids: Vec<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "{name}: an id stands twice");
+    }
+}
+
+#[test]
+fn what_must_be_said_is_said() {
+    assert!(page::html(&fixture("app-server-arena-quick")).is_ok_and(|html| html.contains("not to be believed")));
+    let html = page::html(&fixture("prime-sums")).expect("a page");
+    assert!(html.contains("Disqualified") && html.contains("Request queue full"));
+    assert!(html.contains("As the original study published it") && html.contains("54\u{202f}915"));
+    let html = page::html(&fixture("duel")).expect("a page");
+    assert!(html.contains("How sure this is") && html.contains("Recommendation"));
+    assert!(html.contains("counted &lt;while it ran&gt;"));
+}
+
+#[test]
+fn nothing_in_a_summary_becomes_markup() {
+    let evil = "</title><script>alert(1)</script>\"'&<img src=x>";
+    let number = |name: &str| (name.to_owned(), Spread::of(&[1.0, 2.0]).expect("numbers"));
+    let case = |name: &str, x: Option<f64>| Case {
+        name: name.into(),
+        title: evil.into(),
+        what: evil.into(),
+        metrics: vec!["requests_per_s".into()],
+        x,
+        results: vec![
+            Measured {
+                contender: evil.into(),
+                numbers: [number("requests_per_s")].into(),
+                errors: [(evil.to_owned(), 3)].into(),
+                disqualified: None,
+            },
+            Measured { contender: "b".into(), disqualified: Some(evil.into()), ..Measured::default() },
+        ],
+        published: vec![Published { server: evil.into(), numbers: BTreeMap::new() }],
+        ranking: vec![vec![evil.into()]],
+    };
+    let plot = |kind| Plot {
+        title: evil.into(),
+        kind,
+        metric: "requests_per_s".into(),
+        cases: vec!["a".into(), "b".into()],
+        x_title: evil.into(),
+        is_log: true,
+    };
+    let who = Who { name: evil.into(), title: evil.into(), commands: vec![evil.into()], ..Who::default() };
+    let summary = Summary {
+        format: FORMAT,
+        title: evil.into(),
+        question: evil.into(),
+        contenders: vec![who],
+        cases: vec![case("a", Some(1.0)), case("b", Some(2.0)), case("c", None)],
+        plots: vec![plot(PlotKind::Bars), plot(PlotKind::Lines)],
+        notes: vec![evil.into()],
+        command: evil.into(),
+        machine: vec![(evil.into(), evil.into())],
+        ..Summary::default()
+    };
+    let pages = [
+        page::html(&summary).expect("a page"),
+        compare::html(&summary, &summary).expect("a page"),
+        index::html(&[(evil.to_owned(), summary.clone())]).expect("a page"),
+    ];
+    for html in pages {
+        assert!(!html.contains("<script>alert") && !html.contains("<img"), "{html}");
+    }
+    let place = "<!-- arena:begin a -->\n<!-- arena:end a -->";
+    assert!(splice::splice(place, "a", &summary, "runs/a").is_ok_and(|text| !text.contains(" <script>")));
+}
+
+#[test]
+fn odd_summaries_have_pages_too() {
+    assert!(page::html(&Summary::default()).is_ok());
+    assert!(index::html(&[]).is_ok());
+    let mut summary = fixture("prime-sums");
+    for result in summary.cases.iter_mut().flat_map(|case| &mut case.results) {
+        result.numbers.clear();
+    }
+    assert!(page::html(&summary).is_ok(), "nobody has a figure");
+    let mut summary = fixture("round-3");
+    for result in summary.cases.iter_mut().flat_map(|case| &mut case.results) {
+        for spread in result.numbers.values_mut() {
+            *spread = Spread { median: f64::NAN, low: 0.0, high: f64::INFINITY, all: vec![] };
+        }
+    }
+    assert!(page::html(&summary).is_ok_and(|html| !html.contains(">NaN")));
+    summary.plots[0].metric = "nonsense".into();
+    assert!(page::html(&summary).is_err_and(|text| text.contains("nonsense")));
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    for name in NAMES {
+        let summary = fixture(name);
+        for width in [60, 80, 120, 200] {
+            let text = terminal(&summary, width);
+            let ruled = |line: &&str| line.contains('─');
+            let widest = text.lines().filter(ruled).map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= usize::from(width), "{name} at {width}: {widest}\n{text}");
+        }
+        keep(&format!("{name}.txt"), &terminal(&summary, 110));
+    }
+    let text = terminal(&fixture("prime-sums"), 120);
+    assert!(text.contains("★ FoolsGold, mruby inside") && text.contains("DISQUALIFIED: Passenger standalone"));
+    assert!(text.contains("(puma, published)") && text.contains("Missing: Falcon: the gem falcon"));
+    assert!(terminal(&fixture("app-server-arena-quick"), 80).contains("QUICK RUN"));
+}
+
+#[test]
+fn runs_are_compared() {
+    let before = fixture("prime-sums");
+    let after = later(&before);
+    let words = compare::words(&before, &after).expect("a comparison");
+    keep("compare.txt", &words);
+    assert!(words.contains("1 better, 1 worse and"), "{words}");
+    assert!(words.contains("Changed: version of FoolsGold, mruby inside: foolsgold 0.1.0 (774f7a5), then another"));
+    assert!(words.contains("Changed: governor: not recorded, then performance"));
+    assert!(words.contains("Only in one: Roda, 10 000 primes, cached (before)"));
+    let same = compare::words(&before, &before).expect("a comparison");
+    assert!(same.contains("figures that rank are level.") && !same.contains("Changed"), "{same}");
+    keep("compare", &compare::html(&before, &after).expect("a page"));
+    assert!(compare::words(&before, &fixture("duel")).is_err_and(|text| text.contains("only runs of one study")));
+}
+
+#[test]
+fn the_index_leads_to_every_run() {
+    let runs: Vec<(String, Summary)> = NAMES.iter().map(|name| (format!("{name}.html"), fixture(name))).collect();
+    let html = index::html(&runs).expect("a page");
+    keep("index", &html);
+    for (link, summary) in &runs {
+        assert!(html.contains(&format!("href=\"{link}\"")) && html.contains(&summary.study));
+    }
+}
+
+#[test]
+fn a_page_of_markdown_is_kept_current() {
+    for name in NAMES {
+        let summary = fixture(name);
+        let page = format!("# T\n\n<!-- arena:begin {name} -->\n<!-- arena:end {name} -->\n\nEnd.\n");
+        let new = splice::splice(&page, name, &summary, "arena/runs/x").expect(name);
+        keep(&format!("{name}.md"), &new);
+        assert!(new.contains("**") && new.contains("[Run](arena/runs/x)") && new.ends_with("End.\n"), "{new}");
+        assert_eq!(splice::is_current(&new, name, &summary, "arena/runs/x"), Ok(true));
+    }
+}
+
+#[test]
+fn fixtures_are_ranked_as_runs_are() {
+    for case in NAMES.iter().flat_map(|name| fixture(name).cases) {
+        let metric = Metric::of(&case.metrics[0]).expect("a metric");
+        assert_ne!(metric.sense, Sense::Plain);
+        let good = case.results.iter().filter(|result| result.disqualified.is_none());
+        let number = |result: &Measured| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone()));
+        assert_eq!(stats::ranking(good.filter_map(number).collect(), metric.sense), case.ranking, "{}", case.title);
+    }
+}
