@@ -110,10 +110,12 @@ fn two_servers_are_compared_and_one_is_recommended() {
     for case in &summary.cases[1..] {
         let counting = case.results.iter().filter(|one| one.disqualified.is_none());
         assert!(counting.clone().any(|one| one.contender == "puma -w 1 -t 3"), "{}", told());
-        assert!(counting.clone().any(|one| one.contender.starts_with(other)), "{}", told());
         assert!(counting.clone().all(|one| one.numbers["p99_ms"].all.len() == 2), "{}", told());
         assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", told());
     }
+    // Much slower than the other it would not be in the rounds.
+    let tried = &summary.cases[0].results;
+    assert!(tried.iter().any(|one| one.contender.starts_with(other) && one.disqualified.is_none()), "{}", told());
     let advice = summary.advice.as_ref().unwrap();
     assert!(advice.sentence.contains("for this app on this machine, "), "{advice:?}");
     assert!(!advice.command.is_empty() && advice.reasons.len() >= 2 && advice.uncertainty.len() >= 4, "{advice:?}");

@@ -5,7 +5,7 @@ use crate::metric::{P99, RATE};
 use crate::record::summary::{Advice, Spread, Summary};
 use crate::stats::level;
 
-use super::compare::{Rival, of_its_p99, rivals, server, spread, times, value};
+use super::compare::{Rival, SAME_P99, of_its_p99, rivals, server, spread, times, value};
 
 /// Without a bound from the user, a p99 of more than so many times the best one is out of bounds …
 const P99_TIMES_BEST: f64 = 3.0;
@@ -55,7 +55,7 @@ pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
         sentence: sentence(best, other, wishes),
         reasons,
         uncertainty: uncertainty(summary, &choice, wishes),
-        command: best.who.commands.first().cloned().unwrap_or_default(),
+        command: best.who.commands.join("\n"),
     }
 }
 
@@ -159,7 +159,8 @@ fn sentence(best: &Rival, other: Option<&Rival>, wishes: &Wishes) -> String {
         false => format!("it serves {} what {whom} does", times(best.rate.median, other.rate.median)),
     };
     let p99 = match (best.p99, other.p99) {
-        (Some(a), Some(b)) if level(a, b) => " at the same p99".to_owned(),
+        (Some(a), Some(b)) if of_its_p99(a.median, b.median) == SAME_P99 => format!(" at {SAME_P99}"),
+        (Some(a), Some(b)) if level(a, b) => ", at a p99 that was not told apart".to_owned(),
         (Some(a), Some(b)) => format!(" at {}", of_its_p99(a.median, b.median)),
         _ => String::new(),
     };

@@ -95,11 +95,14 @@ pub fn times(one: f64, other: f64) -> String {
     if factor >= 9.95 { format!("{factor:.0}×") } else { format!("{factor:.1}×") }
 }
 
+/// Where two are nearer than anybody notices.
+pub const SAME_P99: &str = "the same p99";
+
 /// How one p99 relates to another: `half its p99`.
 pub fn of_its_p99(one: f64, other: f64) -> String {
     let factor = if other > 0.0 { one / other } else { 1.0 };
     match factor {
-        f if (0.95..=1.05).contains(&f) => "the same p99".to_owned(),
+        f if (0.95..=1.05).contains(&f) => SAME_P99.to_owned(),
         f if (0.45..=0.55).contains(&f) => "half its p99".to_owned(),
         f if (0.31..=0.36).contains(&f) => "a third of its p99".to_owned(),
         f if (1.9..=2.1).contains(&f) => "twice its p99".to_owned(),

@@ -186,7 +186,8 @@ impl<'a> Duel<'a> {
         let workload = lesson::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         warm_up(running.server.port(), &workload, 1, seconds);
-        let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: true, seed: self.options.seed };
+        // A new connection each: some servers put a kept one aside for a while, which is no waiting of the application's.
+        let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
         let outcome = observed(&running.server, |port| closed(port, &workload, &plan));
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
