@@ -95,6 +95,9 @@ fn templates(recipe: &Recipe, found: &mut Found) {
             let is_plain = !file.name.is_empty() && !file.name.contains("..") && !file.name.starts_with('/');
             found.unless(is_plain, || format!("file {}: its name is one in the server's own folder", file.name));
         }
+        if let Some(also) = &recipe.stop.also {
+            found.take("stop.also", words.pattern(also));
+        }
         for file in &recipe.needs.files {
             found.take("needs.files", words.fill(file));
         }

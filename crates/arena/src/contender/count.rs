@@ -10,6 +10,8 @@ use crate::process::{self, Member};
 
 /// How long a worker may take to list its threads.
 const LISTING: Duration = Duration::from_secs(5);
+/// Some servers start their processes one after the other, while they answer already.
+const SETTLING: Duration = Duration::from_secs(15);
 /// No more comes when nothing came for so long.
 const QUIET: Duration = Duration::from_millis(300);
 
@@ -33,12 +35,26 @@ impl Server {
         Counts { workers: workers.len() as u32, threads, processes: members.len() as u32 }
     }
 
-    /// The same, and an error where they are not what the server was told.
+    /// The same, and an error where they do not come to be what the server was told. One that may shut down idle processes
+    /// may have fewer of them.
     pub fn check_counts(&self) -> Result<Counts, String> {
-        let counts = self.counts();
+        let end = Instant::now() + SETTLING;
+        loop {
+            let counts = self.counts();
+            match self.judge(counts) {
+                Ok(()) => return Ok(counts),
+                Err(error) if Instant::now() >= end => return Err(error),
+                Err(_) => std::thread::park_timeout(Duration::from_millis(100)),
+            }
+        }
+    }
+
+    fn judge(&self, counts: Counts) -> Result<(), String> {
         let (workers, threads) = self.shape();
         let name = &self.recipe.name;
-        if counts.workers != workers {
+        let may_idle = self.words.idle_s > 0 && !self.recipe.cannot.contains_key("idle");
+        let is_right = if may_idle { counts.workers <= workers } else { counts.workers == workers };
+        if !is_right {
             return Err(format!(
                 "{name} was told to have {workers} workers and has {}: it ignores the setting, or [count] of its recipe \
                  does not know them. {}",
@@ -46,7 +62,7 @@ impl Server {
                 self.processes_in_words()
             ));
         }
-        if counts.threads != workers * threads {
+        if counts.threads != counts.workers * threads {
             return Err(format!(
                 "{name} was told to have {workers} x {threads} threads and has {} in all: it ignores the setting, or \
                  [count] of its recipe does not know them. {}",
@@ -54,7 +70,7 @@ impl Server {
                 self.threads_in_words()
             ));
         }
-        Ok(counts)
+        Ok(())
     }
 
     pub(super) fn is_worker(&self, member: &Member) -> bool {
@@ -70,7 +86,7 @@ impl Server {
                 listed.lines().filter(|line| pattern.is_match(line)).count()
             }
         };
-        count as u32
+        count as u32 + self.recipe.count.unnamed
     }
 
     /// What comes into the logs after a worker was asked for its threads.

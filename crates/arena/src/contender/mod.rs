@@ -13,5 +13,5 @@ pub use catalogue::Catalogue;
 pub use count::Counts;
 pub use look::{Presence, look};
 pub use plan::Allocator;
-pub use recipe::{Count, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop};
+pub use recipe::{Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop};
 pub use server::{Server, Wanted};

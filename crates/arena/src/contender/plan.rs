@@ -129,7 +129,7 @@ impl Words {
 
     /// A yes or no that is a template.
     pub fn yes(&self, template: &str) -> Result<bool, String> {
-        match self.fill(template)?.trim() {
+        match self.fill(template)?.trim().to_ascii_lowercase().as_str() {
             "true" => Ok(true),
             "false" => Ok(false),
             other => Err(format!("the template `{template}` gives `{other}`; it must give true or false")),
@@ -155,7 +155,7 @@ impl Words {
 
     /// The command lines of a part: one, or one for each worker.
     pub fn lines(&self, recipe: &Recipe, part: &Part, extra: &[String]) -> Result<Vec<Line>, String> {
-        if !part.each_worker {
+        if part.each_worker.is_none() {
             return Ok(vec![self.line(recipe, part, extra, part.name.clone())?]);
         }
         let one = |index: u32| {

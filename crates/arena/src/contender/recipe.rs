@@ -158,12 +158,21 @@ pub struct Part {
     /// Settings of the environment, as templates.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Whether there is one for each worker, with a port and a socket of its own.
-    #[serde(default)]
-    pub each_worker: bool,
+    /// Where there is one for each worker: whether each listens on a socket or a port of its own.
+    pub each_worker: Option<Door>,
     /// Whether it comes with a gem, and is run by Bundler where there is a Gemfile.
     #[serde(default)]
     pub gem: bool,
+}
+
+/// Where a process behind another one listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Door {
+    /// A Unix socket, `socket` of the templates.
+    Socket,
+    /// A TCP port, `own_port` of the templates.
+    Port,
 }
 
 /// Regular expressions, as templates.
@@ -174,6 +183,9 @@ pub struct Count {
     pub worker: String,
     /// What names of threads that serve look like in a worker: 15 characters at most. Without it, a worker is one thread.
     pub thread: Option<String>,
+    /// How many threads of a worker serve without such a name: 1 where the main thread does.
+    #[serde(default)]
+    pub unnamed: u32,
     /// A signal upon which a worker writes a list of its threads into the log; `thread` then describes lines of it.
     pub dump: Option<String>,
 }
@@ -188,6 +200,8 @@ pub struct Stop {
     /// Seconds until it is killed.
     #[serde(default = "half_a_minute")]
     pub patience_s: u32,
+    /// Titles of helpers that its own end forgets, and that are told as well.
+    pub also: Option<String>,
 }
 
 /// How a server loads its application anew.
@@ -230,7 +244,7 @@ impl Default for Shape {
 
 impl Default for Stop {
     fn default() -> Stop {
-        Stop { signal: term(), patience_s: half_a_minute() }
+        Stop { signal: term(), patience_s: half_a_minute(), also: None }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +12,7 @@ use rustix::process::Signal;
 
 use super::look;
 use super::plan::{Allocator, Line, Words, is_extra};
-use super::recipe::{Recipe, signal};
+use super::recipe::{Door, Recipe, signal};
 use crate::place::Place;
 use crate::process::{self, Launch, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
 
@@ -88,7 +90,8 @@ impl Server {
     pub fn wait_ready(&mut self, check: &dyn Fn(u16) -> Result<(), String>) -> Result<Duration, String> {
         let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
         loop {
-            let Err(error) = check(self.port()) else { return Ok(self.began.elapsed()) };
+            let checked = self.check_doors().and_then(|()| check(self.port()));
+            let Err(error) = checked else { return Ok(self.began.elapsed()) };
             if let Some(how) = self.end_of_one() {
                 return Err(format!("{} ended before it answered: {how}", self.recipe.name));
             }
@@ -114,8 +117,11 @@ impl Server {
     /// Its processes.
     pub fn members(&self) -> Vec<Member> {
         let mut members = self.tree().members();
-        // Those that only hold a namespace are not the server's.
-        members.retain(|member| !(self.recipe.namespace && self.is_root(member)));
+        if self.recipe.namespace {
+            // Those that only hold the namespace are not the server's: ours, and its first one.
+            let roots = self.tree().roots;
+            members.retain(|member| !roots.contains(&member.id) && !roots.contains(&member.parent));
+        }
         members
     }
 
@@ -155,25 +161,45 @@ impl Server {
         self.processes.iter().map(|one| one.log.as_path())
     }
 
-    /// The processes that a stop is told to: nobody in the tree has started them. Those started last come first.
+    /// The processes that a stop is told to, those started last first: the ones that were started, or, when a reload has
+    /// replaced them, all that nobody else of the server has started.
     pub(super) fn masters(&self) -> Vec<Member> {
         let members = self.members();
         let is_top = |one: &&Member| !members.iter().any(|other| other.id == one.parent);
-        let mut tops: Vec<Member> = members.iter().filter(is_top).cloned().collect();
-        let order = |member: &Member| {
-            let is_own = |one: &Process| one.id() == member.id || one.id() == member.parent;
-            self.processes.iter().position(is_own)
-        };
-        tops.sort_by_key(|member| std::cmp::Reverse(order(member)));
-        tops
+        let tops = members.iter().filter(is_top).cloned();
+        if self.has_new_master {
+            return tops.collect();
+        }
+        if self.recipe.namespace {
+            // What has left its parent in there has the same one now, but came later.
+            return tops.min_by_key(|one| one.id).into_iter().collect();
+        }
+        let own = self.processes.iter().rev().map(Process::id);
+        own.filter_map(|id| members.iter().find(|member| member.id == id).cloned()).collect()
     }
 
     fn tree(&self) -> Tree {
         Tree { roots: self.processes.iter().map(Process::id).collect() }
     }
 
-    fn is_root(&self, member: &Member) -> bool {
-        self.processes.iter().any(|one| one.id() == member.id)
+    /// A proxy answers as soon as one of the servers behind it does: all of them must be there.
+    fn check_doors(&self) -> Result<(), String> {
+        for door in self.recipe.processes.iter().filter_map(|part| part.each_worker) {
+            match door {
+                Door::Socket => {
+                    for socket in &self.words.sockets {
+                        let path = self.place.outside(Path::new(socket));
+                        UnixStream::connect(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                    }
+                }
+                Door::Port => {
+                    for port in &self.words.ports {
+                        TcpStream::connect(("127.0.0.1", *port)).map_err(|error| format!("port {port}: {error}"))?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn end_of_one(&mut self) -> Option<String> {
@@ -190,7 +216,9 @@ impl Server {
         self.is_stopped = true;
         let tree = self.tree();
         let polite = signal(&self.recipe.stop.signal)?;
-        for master in self.masters() {
+        let also = self.recipe.stop.also.as_ref().map(|also| self.words.pattern(also)).transpose()?;
+        let helpers = self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
+        for master in helpers.chain(self.masters()) {
             // One that ends in this moment needs no signal.
             let _ = process::signal_one(master.id, polite);
         }

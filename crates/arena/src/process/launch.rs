@@ -33,6 +33,8 @@ impl Launch<'_> {
         if let Some(proc) = self.namespace {
             words.extend(["unshare", "--mount", "--pid", "--fork", "--kill-child"].map(str::to_owned));
             words.push(format!("--mount-proc={}", proc.display()));
+            // The first process of a namespace inherits orphans and must bury them, which servers do not.
+            words.extend(["sh", "-c", "\"$@\"; exit $?", "sh"].map(str::to_owned));
         }
         words
     }
@@ -99,7 +101,7 @@ mod tests {
     fn words_become_each_other() {
         assert_eq!(Launch::default().words().join(" "), "setsid setpriv --pdeathsig TERM");
         let words = Launch { namespace: Some(Path::new("/r/proc")), group: None }.words().join(" ");
-        assert!(words.contains("--pdeathsig KILL unshare") && words.ends_with("--mount-proc=/r/proc"), "{words}");
+        assert!(words.contains("--pdeathsig KILL unshare") && words.contains("--mount-proc=/r/proc sh -c"), "{words}");
     }
 
     #[test]
