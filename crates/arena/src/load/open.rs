@@ -102,9 +102,8 @@ async fn run(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Res
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
     let mut lines = JoinSet::new();
-    let mut times = Times::new(plan);
     let (mut offered, mut latest) = (0_u64, Duration::ZERO);
-    while let Some(after) = times.next() {
+    for after in Times::new(plan) {
         let due = begun + after;
         timer.wait_until(due).await?;
         latest = latest.max(due.elapsed());

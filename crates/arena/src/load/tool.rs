@@ -115,7 +115,8 @@ pub(super) mod tests {
     /// A text cut short at many places, without each line, with each line doubled, and with each number made another
     /// thing.
     pub fn damaged(text: &str) -> Vec<String> {
-        let mut all: Vec<String> = (0..text.len()).step_by(5).filter_map(|end| text.get(..end)).map(str::to_owned).collect();
+        let mut all: Vec<String> =
+            (0..text.len()).step_by(5).filter_map(|end| text.get(..end)).map(str::to_owned).collect();
         let lines: Vec<&str> = text.lines().collect();
         for at in 0..lines.len() {
             let changed = |new: &[&str]| [&lines[..at], new, &lines[at + 1..]].concat().join("\n");

@@ -58,7 +58,7 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     outcome.numbers.insert("goodput_per_s".into(), goodput);
     outcome.numbers.insert("load_pct".into(), factor * 100.0);
     let mut words = vec![format!(
-        "{factor} times the capacity of {:.0}/s for {} s: {goodput:.0}/s were right within {} ms, {share:.0} % of what it could",
+        "{factor} times the capacity of {:.0}/s for {} s: {goodput:.0}/s were right within {} ms, {share:.0} % of that",
         plan.capacity_per_s, plan.over_s, plan.deadline_ms
     )];
     let before = part(&seen.timeline, 0, plan.calm_s);

@@ -135,8 +135,9 @@ impl Counts {
         let (most, closed, refused) = (self.most.get(), self.closed.get(), self.refused.get());
         let done = self.done.get();
         format!(
-            "{wanted} slow clients (a third each sends its head, sends its body, reads its answer slowly): {most} at most \
-             were connected at a time, {done} came to their end, the server closed {closed}, and {refused} got no connection"
+            "{wanted} slow clients (a third each sends its head, sends its body, reads its answer slowly): {most} at \
+             most were connected at a time, {done} came to their end, the server closed {closed}, and {refused} got \
+             no connection"
         )
     }
 }

@@ -1,31 +1,17 @@
 //! The loops of our own against servers that answer rightly, wrongly, late or not at all: each is caught and named.
 
-mod small;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arena::load::{
-    Ask, BodyRule, Closed, Open, Phase, Steps, Until, Watch, Workload, check, closed, open, warm_up, watch_closed,
-    watch_open,
+    Ask, Closed, Open, Phase, Steps, Until, Watch, Workload, check, closed, open, warm_up, watch_closed, watch_open,
 };
-use arena::record::Outcome;
-use small::Small;
 
-fn ask(path: &str) -> Ask {
-    Ask::get(path).with_body(BodyRule::Exactly(b"hello\n".to_vec()))
-}
-
-fn workload(path: &str) -> Workload {
-    Workload { asks: vec![ask(path)] }
-}
+use crate::small::Small;
+use crate::{NOBODY, ask, number, workload};
 
 fn requests(clients: u32, requests: u64, keep: bool) -> Closed {
     Closed { clients, until: Until::Requests(requests), keep, seed: 1 }
-}
-
-fn number(outcome: &Outcome, name: &str) -> f64 {
-    *outcome.numbers.get(name).unwrap_or_else(|| panic!("no {name} in {outcome:?}"))
 }
 
 #[test]
@@ -75,12 +61,11 @@ fn each_kind_of_failure_is_named() {
 
 #[test]
 fn nobody_there_is_a_failure_and_costs_little() {
-    let port = Small::start().port;
     let plan = Closed { clients: 2, until: Until::Seconds(0.2), keep: true, seed: 1 };
-    let outcome = closed(port, &workload("/right"), &plan);
+    let outcome = closed(NOBODY, &workload("/right"), &plan);
     let failed = outcome.errors.get("connect").copied().unwrap_or(0);
     assert!((2..500).contains(&failed), "{outcome:?}");
-    assert!(check(port, &workload("/right")).unwrap_err().contains("no connection"));
+    assert!(check(NOBODY, &workload("/right")).unwrap_err().contains("no connection"));
 }
 
 #[test]
@@ -148,8 +133,8 @@ fn to_wait_for_a_connection_is_to_wait() {
 #[test]
 fn warming_up_ends_when_the_rate_has_settled_or_not_at_all() {
     let server = Small::start();
-    let warmth = warm_up(server.port, &workload("/slow"), 20, 20.0);
-    assert!(warmth.stable && warmth.seconds < 15.0 && warmth.requests > 0 && warmth.failed == 0, "{warmth:?}");
+    let warmth = warm_up(server.port, &workload("/limited"), 4, 10.0);
+    assert!(warmth.stable && warmth.seconds < 10.0 && warmth.requests > 0 && warmth.failed == 0, "{warmth:?}");
     let warmth = warm_up(server.port, &workload("/wrong"), 2, 0.5);
     assert!(!warmth.stable && warmth.failed > 0 && warmth.wrong.is_some(), "{warmth:?}");
 }

@@ -1,0 +1,27 @@
+//! The loops of our own, the tools of others and the scenarios, against small servers that answer rightly, wrongly,
+//! late or not at all.
+
+mod loops;
+mod scenes;
+mod small;
+mod tools;
+
+use arena::load::{Ask, BodyRule, Workload};
+use arena::record::Outcome;
+
+/// Where nobody listens. A port that was free a moment ago may be that of another test by now.
+const NOBODY: u16 = 1;
+
+fn ask(path: &str) -> Ask {
+    Ask::get(path).with_body(BodyRule::Exactly(b"hello\n".to_vec()))
+}
+
+fn workload(path: &str) -> Workload {
+    Workload { asks: vec![ask(path)] }
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    let found = outcome.numbers.get(name);
+    assert!(found.is_some(), "no {name} in {outcome:?}");
+    found.copied().unwrap_or_default()
+}

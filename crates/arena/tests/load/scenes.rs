@@ -1,0 +1,107 @@
+//! The scenarios: who has a bad day is seen, and who has none is not blamed.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use arena::load::{Ask, BodyRule, Open, Workload};
+use arena::scenario::{Act, big, killed, overload, reload, slow_clients, stuck};
+
+use crate::small::{LARGE, Small};
+use crate::{ask, number, workload};
+
+const OTHERS: Open = Open { per_s: 100.0, seconds: 1.0, connections: 16, keep: true, seed: 1 };
+
+#[test]
+fn slow_clients_are_held_and_the_others_served() {
+    let server = Small::start();
+    let plan = slow_clients::SlowClients { slow: 300, pace_ms: 50, others: OTHERS };
+    let told = slow_clients::run(server.port, &workload("/right"), &plan).unwrap();
+    assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
+    assert!(told.words.iter().any(|words| words.starts_with("300 slow clients")), "{:?}", told.words);
+    assert!(server.connections() >= 300);
+    assert!(told.words[0].contains("before: p99"), "{:?}", told.words);
+}
+
+#[test]
+fn a_stuck_endpoint_beside_fast_ones() {
+    let server = Small::start();
+    let plan = stuck::Stuck { hangs: ask("/slow"), hanging: 8, others: OTHERS };
+    let told = stuck::run(server.port, &workload("/right"), &plan).unwrap();
+    assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
+    assert!(server.asked("/slow") > 8, "{told:?}");
+    assert!(told.words[1].contains("8 clients that hang in GET /slow: no request failed"), "{:?}", told.words);
+}
+
+#[test]
+fn what_a_killed_worker_takes_with_it_is_counted() {
+    let server = Small::start();
+    let control = &server.control;
+    let mut is_dying = false;
+    // Every other time it comes back.
+    let kill: Act = &mut || {
+        is_dying = !is_dying;
+        control.dead.store(is_dying, Ordering::SeqCst);
+        Ok(7)
+    };
+    let plan = killed::Killed { clients: 4, seconds: 1.0, every_s: 0.2, keep: true, seed: 1 };
+    let told = killed::run(server.port, &workload("/right"), &plan, kill).unwrap();
+    assert!(number(&told.outcome, "failed") > 0.0 && number(&told.outcome, "requests") > 0.0, "{told:?}");
+    assert_eq!(told.acts, 4);
+    assert!(told.outcome.errors.contains_key("closed early"), "{told:?}");
+    assert!(told.words.iter().any(|words| words.starts_with("afterwards it answers rightly")), "{:?}", told.words);
+    let error = killed::run(server.port, &workload("/right"), &plan, &mut || Err("no worker".into())).unwrap_err();
+    assert!(error.contains("never worked: no worker"), "{error}");
+}
+
+#[test]
+fn a_pause_while_it_reloads_is_the_longest_answer() {
+    let server = Small::start();
+    let pause: Act = &mut || {
+        server.freeze_for(Duration::from_millis(300));
+        Ok(1)
+    };
+    let plan = reload::Reload { clients: 4, seconds: 1.2, times: 1, keep: true, seed: 1 };
+    let told = reload::run(server.port, &workload("/right"), &plan, pause).unwrap();
+    assert_eq!((number(&told.outcome, "failed"), told.acts), (0.0, 1), "{told:?}");
+    assert!((200.0..600.0).contains(&number(&told.outcome, "max_ms")), "{told:?}");
+}
+
+#[test]
+fn overload_costs_goodput_and_passes() {
+    let server = Small::start();
+    let plan = overload::Overload {
+        capacity_per_s: 150.0,
+        factors: vec![3.0],
+        calm_s: 3,
+        over_s: 1,
+        after_s: 7,
+        connections: 64,
+        deadline_ms: 500,
+        patience_s: 1.0,
+        seed: 1,
+    };
+    let told = overload::run(server.port, &workload("/limited"), &plan).unwrap().remove(0);
+    // Of 450 that come in a second it can answer some 200, and those late.
+    assert!(number(&told.outcome, "goodput_per_s") < 250.0, "{told:?}");
+    assert!(told.outcome.errors.contains_key("timeout"), "{:?}", told.words);
+    let recovery = told.outcome.numbers.get("recovery_s");
+    assert!(recovery.is_some_and(|seconds| (1.0..7.0).contains(seconds)), "{:?} {:?}", told.words, {
+        told.timeline.iter().map(|second| second.p99_ms()).collect::<Vec<_>>()
+    });
+    let plan = overload::Overload { over_s: 0, ..plan };
+    assert!(overload::run(server.port, &workload("/"), &plan).is_err());
+}
+
+#[test]
+fn large_bodies_go_both_ways() {
+    let server = Small::start();
+    let up = Ask { method: "POST".into(), body: vec![b'x'; LARGE], ..Ask::get("/upload") };
+    let up = up.with_body(BodyRule::Exactly(format!("{LARGE} bytes\n").into_bytes()));
+    let down = Ask::get("/large").with_body(BodyRule::Length(LARGE));
+    let plan = big::Big { clients: 2, seconds: 0.5, seed: 1 };
+    let told = big::run(server.port, &Workload { asks: vec![up, down] }, &plan).unwrap();
+    assert_eq!((number(&told.outcome, "failed"), told.outcome.wrong), (0.0, None), "{:?}", told.words);
+    assert!(server.asked("/upload") > 0 && server.asked("/large") > 0);
+    let wrong = Workload { asks: vec![Ask::get("/large").with_body(BodyRule::Length(LARGE + 1))] };
+    assert!(big::run(server.port, &wrong, &plan).unwrap().outcome.wrong.is_some());
+}

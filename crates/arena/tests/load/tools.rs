@@ -1,0 +1,87 @@
+//! wrk, siege and ab for real, where they are installed.
+
+use std::io::Write;
+
+use arena::load::{AbPlan, AbUntil, SiegePlan, SiegeUntil, WrkPlan, ab, siege, wrk};
+use arena::record::Outcome;
+
+use crate::small::Small;
+use crate::{NOBODY, number};
+
+const WRK: WrkPlan = WrkPlan { threads: 1, connections: 4, seconds: 1, timeout_s: 5 };
+const SIEGE: SiegePlan = SiegePlan { clients: 4, until: SiegeUntil::Repeats(10), delay_s: None, limit_s: 60 };
+const AB: AbPlan = AbPlan {
+    clients: 4,
+    until: AbUntil::Requests(40),
+    keep: false,
+    varies: false,
+    length: Some(6),
+    timeout_s: 5,
+    limit_s: 60,
+};
+
+/// Nothing, and a word about it, when the tool is not installed.
+fn if_here(outcome: Result<Outcome, String>) -> Option<Outcome> {
+    match outcome {
+        Err(error) if error.contains("is not here") => {
+            let _ = writeln!(std::io::stderr(), "left out: {error}");
+            None
+        }
+        outcome => Some(outcome.expect("a run to its end")),
+    }
+}
+
+#[test]
+fn wrk_counts_right_answers_and_names_the_others() {
+    let server = Small::start();
+    let Some(right) = if_here(wrk(server.port, "/right", &WRK)) else { return };
+    assert!(number(&right, "requests_per_s") > 100.0 && number(&right, "failed") == 0.0, "{right:?}");
+    assert!(number(&right, "p50_ms") <= number(&right, "p999_ms"), "{right:?}");
+    assert!(right.command.starts_with("wrk --latency -t1 -c4 -d1s"), "{right:?}");
+    let bad = wrk(server.port, "/status", &WRK).unwrap();
+    assert_eq!((number(&bad, "requests"), number(&bad, "requests_per_s")), (0.0, 0.0), "{bad:?}");
+    assert!(bad.errors["status 400 or more"] > 0);
+    for (path, kind) in [("/close", "read"), ("/cut", "read"), ("/hang", "timeout")] {
+        let seen = wrk(server.port, path, &WRK).unwrap();
+        assert!(seen.errors.contains_key(kind) && number(&seen, "requests") == 0.0, "{path}: {seen:?}");
+    }
+    assert!(wrk(NOBODY, "/", &WRK).unwrap_err().contains("refused"));
+}
+
+#[test]
+fn siege_counts_right_answers_and_names_the_others() {
+    let server = Small::start();
+    let Some(right) = if_here(siege(server.port, "/right", &SIEGE)) else { return };
+    assert_eq!((number(&right, "requests"), number(&right, "failed")), (40.0, 0.0), "{right:?}");
+    assert_eq!((server.asked("/right"), server.connections()), (40, 40));
+    for path in ["/status", "/close"] {
+        let seen = siege(server.port, path, &SIEGE).unwrap();
+        assert_eq!((number(&seen, "requests"), number(&seen, "failed")), (0.0, 40.0), "{path}: {seen:?}");
+    }
+    let seen = siege(NOBODY, "/", &SIEGE).unwrap();
+    assert_eq!(seen.errors.get("connect"), Some(&40), "{seen:?}");
+    let timed = SiegePlan { until: SiegeUntil::Seconds(1), ..SIEGE };
+    assert!(number(&siege(server.port, "/right", &timed).unwrap(), "requests_per_s") > 10.0);
+    let hung = siege(server.port, "/hang", &SiegePlan { limit_s: 2, ..SIEGE }).unwrap_err();
+    assert!(hung.contains("did not end within 2 s"), "{hung}");
+}
+
+#[test]
+fn ab_counts_right_answers_and_names_the_others() {
+    let server = Small::start();
+    let Some(right) = if_here(ab(server.port, "/right", &AB)) else { return };
+    assert_eq!((number(&right, "requests"), number(&right, "failed")), (40.0, 0.0), "{right:?}");
+    assert_eq!((number(&right, "bytes_per_answer"), right.wrong.as_deref()), (6.0, None));
+    let before = server.connections();
+    assert!(before >= 40);
+    let kept = ab(server.port, "/right", &AbPlan { keep: true, until: AbUntil::Seconds(1), ..AB }).unwrap();
+    assert!(number(&kept, "requests_per_s") > 100.0 && server.connections() < before + 10, "{kept:?}");
+    for path in ["/status", "/close"] {
+        let seen = ab(server.port, path, &AB).unwrap();
+        assert_eq!((number(&seen, "requests"), number(&seen, "failed")), (0.0, 40.0), "{path}: {seen:?}");
+    }
+    let large = ab(server.port, "/large", &AB).unwrap();
+    assert!(large.wrong.is_some(), "{large:?}");
+    let hung = ab(server.port, "/hang", &AbPlan { timeout_s: 1, ..AB }).unwrap_err();
+    assert!(hung.contains("timeout"), "{hung}");
+}
