@@ -204,7 +204,7 @@ fn verdict(cases: &[CaseDiff]) -> String {
         all => {
             let parts = counts.iter().filter(|(_, count)| *count > 0);
             let parts: Vec<String> = parts.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-            format!("Of {}, {}.", words::count(all, "figure that ranks", "figures that rank"), words::list(&parts))
+            format!("Of {}: {}.", words::count(all, "figure that ranks", "figures that rank"), words::list(&parts))
         }
     }
 }

@@ -25,7 +25,7 @@ struct Page<'a> {
     glance: Option<Matrix>,
     curves: Vec<Curve>,
     cases: Vec<CaseView>,
-    is_folded: bool,
+    folded: Vec<CaseView>,
     published: bool,
     wrong: Vec<Wrong>,
     present: Vec<WhoView<'a>>,
@@ -84,6 +84,8 @@ struct WhoView<'a> {
     who: &'a Who,
     asked: String,
     counted: String,
+    /// Version, Ruby and settings in one line.
+    line: String,
 }
 
 /// The page.
@@ -94,11 +96,11 @@ pub fn html(summary: &Summary) -> Result<String, String> {
     for (at, plot) in summary.plots.iter().filter(lines).enumerate() {
         curves.push(curve(summary, plot, &looks, at)?);
     }
-    let mut cases = Vec::new();
-    let is_folded = !curves.is_empty();
+    let (mut cases, mut folded) = (Vec::new(), Vec::new());
     for (at, case) in summary.cases.iter().enumerate() {
-        let in_curves = case.x.is_some() && is_folded;
-        cases.push(case_view(summary, case, &looks, at, in_curves)?);
+        let is_in_curves = case.x.is_some() && !curves.is_empty();
+        let view = case_view(summary, case, &looks, at, is_in_curves)?;
+        if is_in_curves { folded.push(view) } else { cases.push(view) }
     }
     let (missing, present): (Vec<&Who>, Vec<&Who>) = summary.contenders.iter().partition(|who| !who.missing.is_empty());
     let page = Page {
@@ -109,11 +111,11 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         verdict: words::of_run(summary, &looks),
         verdicts: verdicts(summary, &looks),
         advice: summary.advice.as_ref(),
-        glance: if is_folded { None } else { glance(summary, &looks) },
+        glance: if curves.is_empty() { glance(summary, &looks) } else { None },
+        published: folded.iter().any(|case| case.has_published),
         curves,
-        published: cases.iter().any(|case| case.has_published),
         cases,
-        is_folded,
+        folded,
         wrong: wrong(summary, &looks),
         present: present.iter().map(|who| who_view(who, &looks)).collect(),
         missing,
@@ -153,13 +155,13 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, at: usize) -> Result<Cur
     })
 }
 
-fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, in_curves: bool) -> Result<CaseView, String> {
+fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_curves: bool) -> Result<CaseView, String> {
     let id = format!("case-{at}");
     let table = rows::table(case, looks);
-    let metrics = if in_curves { Vec::new() } else { drawn(summary, case) };
+    let metrics = if is_in_curves { Vec::new() } else { drawn(summary, case) };
     let drawing = if metrics.is_empty() { None } else { Some(plot::bars(case, &metrics, looks, &id)?) };
     let seen = |name: &String| case.results.iter().any(|result| result.contender == *name);
-    let has_published = drawing.is_some() && case.published.iter().any(|old| seen(&old.server));
+    let has_published = case.published.iter().any(|old| seen(&old.server));
     let with_errors = case.results.iter().filter(|result| result.errors.values().any(|count| *count > 0));
     let errors = with_errors.map(|result| {
         let kind = |(kind, count): (&String, &u64)| format!("{} × {kind}", number::tick(*count as f64));
@@ -219,5 +221,6 @@ fn who_view<'a>(who: &'a Who, looks: &Looks) -> WhoView<'a> {
             [workers, threads].into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
     };
-    WhoView { chip: looks.chip(&who.name), who, asked, counted }
+    let line = [&who.version, &who.ruby, &asked].into_iter().filter(|text| !text.is_empty()).cloned();
+    WhoView { chip: looks.chip(&who.name), who, line: line.collect::<Vec<_>>().join(" · "), asked, counted }
 }

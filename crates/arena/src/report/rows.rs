@@ -8,7 +8,7 @@ use super::look::{Chip, Looks};
 use super::number;
 use super::plot::{good_end, in_order};
 use super::words::spread_of;
-use crate::metric::{Metric, Sense};
+use crate::metric::{FAILED, Metric, Sense};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats;
 
@@ -118,9 +118,11 @@ fn best_of(case: &Case, metric: &Metric) -> Vec<String> {
     let good = case.results.iter().filter(|result| result.disqualified.is_none());
     let list: Vec<(String, Spread)> =
         good.filter_map(|result| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone()))).collect();
+    // That nothing failed is no merit worth bold letters.
+    let is_merit = metric.sense != Sense::Plain && metric.name != FAILED;
     let count = list.len();
     let best = stats::ranking(list, metric.sense).into_iter().next().unwrap_or_default();
-    if metric.sense == Sense::Plain || best.len() == count { Vec::new() } else { best }
+    if !is_merit || best.len() == count { Vec::new() } else { best }
 }
 
 fn cell(spread: Option<&Spread>, metric: &Metric, is_best: bool) -> Cell {

@@ -62,11 +62,14 @@ fn table(summary: &Summary, metric: Option<&str>, link: &str) -> Result<String, 
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
     };
-    let cases: Vec<&Case> = summary.cases.iter().collect();
+    let first = summary.cases.first().ok_or_else(|| format!("the run of {} has no cases", summary.study))?;
+    let metric = chosen.or(words::ranking_metric(first)).ok_or("the first case has no metric to show")?;
+    let has = |case: &&Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
+    let cases: Vec<&Case> = summary.cases.iter().filter(has).collect();
     let lines = match (&cases[..], chosen) {
-        ([], _) => return Err(format!("the run of {} has no cases", summary.study)),
+        ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
         ([case], None) => one_case(case, &looks),
-        (_, chosen) => many_cases(&cases, chosen, &looks)?,
+        _ => many_cases(&cases, metric, &looks),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
     let place = format!(
@@ -91,20 +94,18 @@ fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
 }
 
 /// One metric: contenders down and cases across, or the other way round when there are more cases.
-fn many_cases(cases: &[&Case], chosen: Option<&Metric>, looks: &Looks) -> Result<Vec<String>, String> {
-    let first = cases.first().and_then(|case| words::ranking_metric(case));
-    let metric = chosen.or(first).ok_or("the first case has no metric to show")?;
+fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks) -> Vec<String> {
     let matrix = rows::matrix(cases, metric, looks);
-    let heads: Vec<String> = matrix.columns.iter().map(|head| head.title.clone()).collect();
+    let heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
     let rows = || matrix.rows.iter().map(|row| (title(row), numbers(row, heads.len())));
     if cases.len() <= matrix.rows.len() {
-        return Ok(lines(&matrix.what, heads.clone(), rows()));
+        return lines(&matrix.what, heads.clone(), rows());
     }
     let columns: Vec<(String, Vec<String>)> = rows().collect();
     let titles = columns.iter().map(|(title, _)| title.clone()).collect();
     let across = heads.iter().enumerate();
     let turned = across.map(|(at, head)| (head.clone(), columns.iter().map(|(_, all)| all[at].clone()).collect()));
-    Ok(lines(&matrix.what, titles, turned))
+    lines(&matrix.what, titles, turned)
 }
 
 fn title(row: &Row) -> String {
@@ -196,9 +197,12 @@ mod tests {
     fn more_cases_than_contenders_go_down() {
         let mut run = summary();
         let case = run.cases[0].clone();
-        run.cases = (1..=3).map(|x| Case { x: Some(f64::from(x)), ..case.clone() }).collect();
+        run.cases = (1..=3).map(|x| Case { title: format!("{x} users"), ..case.clone() }).collect();
         let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
         let new = splice(page, "s", &run, "x").expect("a page");
-        assert!(new.contains("| Rate, requests/s | a\\|b | c |") && new.contains("| 3 | **100** | 50.0 |"), "{new}");
+        assert!(
+            new.contains("| Rate, requests/s | a\\|b | c |") && new.contains("| 3 users | **100** | 50.0 |"),
+            "{new}"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 
 use super::look::Looks;
 use super::plot::in_order;
@@ -12,6 +12,8 @@ use crate::metric::Metric;
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
 
+/// Longer names take several lines, so that more figures have place beside them.
+const NAME_MOST: u16 = 34;
 /// Narrower ones cannot be read, whatever the terminal says.
 const NARROWEST: u16 = 40;
 
@@ -173,12 +175,21 @@ fn aligned(mut table: Table) -> Table {
     table
 }
 
+/// With the space after each column, and the one between two.
 fn natural_width(table: &Table) -> u16 {
-    table.column_max_content_widths().iter().map(|width| width + 2).sum()
+    let widths = table.column_max_content_widths();
+    let capped = widths.iter().enumerate().map(|(at, width)| if at < 2 { *width.min(&NAME_MOST) } else { *width });
+    capped.map(|width| width + 2).sum::<u16>().saturating_sub(1)
 }
 
 /// Cells are wrapped when even the least table is too wide.
 pub(super) fn write_table(out: &mut dyn Write, mut table: Table, width: u16) -> io::Result<()> {
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+        if column.index < 2 {
+            column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(NAME_MOST + 1)));
+        }
+    }
     if natural_width(&table) > width {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }

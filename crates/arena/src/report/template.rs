@@ -21,6 +21,38 @@ pub fn fill(name: &str, view: &impl Serialize) -> Result<String, String> {
     for (name, text) in FILES.into_iter().chain([SCRIPT]) {
         templates.add_template(name, text).map_err(|error| format!("{name}: {error:#}"))?;
     }
+    templates.add_filter("joined", joined);
     let template = templates.get_template(name).map_err(|error| error.to_string())?;
     template.render(Serde(view)).map_err(|error| format!("{name}: {error:#}"))
+}
+
+/// Keeps together at the end of a line what belongs together: the digits of `10 000`, and the parts of `-w 2`.
+fn joined(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let mut out = String::with_capacity(text.len());
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| letters.get(at));
+        let is_digit = |c: Option<&char>| c.is_some_and(char::is_ascii_digit);
+        let is_option = at >= 3 && letters[at - 2] == '-' && letters[at - 3].is_whitespace();
+        match letter {
+            ' ' if is_option && is_digit(letters.get(at + 1)) => out.push('\u{a0}'),
+            ' ' if is_digit(before) && is_digit(letters.get(at + 1)) => out.push('\u{202f}'),
+            '-' if before.is_none_or(|c| c.is_whitespace() || *c == '-') => out.extend(['-', '\u{2060}']),
+            letter => out.push(*letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_together_is_joined() {
+        assert_eq!(joined("10 000 primes, 2 x"), "10\u{202f}000 primes, 2 x");
+        assert_eq!(joined("use -w 2, not a-b"), "use -\u{2060}w\u{a0}2, not a-b");
+        assert_eq!(joined("-x"), "-\u{2060}x");
+        assert_eq!(joined(""), "");
+    }
 }

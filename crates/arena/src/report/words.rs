@@ -22,6 +22,11 @@ pub fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        // A name may hold a comma itself.
+        [first @ .., last] if names.iter().any(|name| name.contains(", ")) => {
+            format!("{}; and {last}", first.join("; "))
+        }
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
@@ -47,6 +52,10 @@ pub fn of_case(case: &Case, looks: &Looks) -> String {
 
 /// What the next group does, beside the leader.
 fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String], titles: &[String]) -> String {
+    let names = match titles {
+        [first, others @ ..] if others.len() >= NAMED => format!("{first} and {} level with it", others.len()),
+        titles => list(titles),
+    };
     let next = group.first().and_then(|name| spread_of(case, name, metric));
     let (Some(leader), Some(next)) = (leader, next) else { return String::new() };
     let (ratio, said) = match metric.sense {
@@ -54,12 +63,13 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
         _ => (stats::ratio(leader, next), "is next"),
     };
     let Some(ratio) = ratio else {
-        return format!("; {} has {}", list(titles), number::with_unit(next.median, metric));
+        let have = if titles.len() > 1 { "have about" } else { "has" };
+        return format!("; {names} {have} {}", number::with_unit(next.median, metric));
     };
     match said {
-        "has" if titles.len() == 1 => format!("; {} has {} as much", titles[0], number::ratio(&ratio)),
-        "has" => format!("; {} have about {} as much", list(titles), number::ratio(&ratio)),
-        _ => format!(", {} as much as {}", number::ratio(&ratio), list(titles)),
+        "has" if titles.len() == 1 => format!("; {names} has {} as much", number::ratio(&ratio)),
+        "has" => format!("; {names} have about {} as much", number::ratio(&ratio)),
+        _ => format!(", {} as much as {names}", number::ratio(&ratio)),
     }
 }
 
@@ -69,28 +79,53 @@ pub fn of_run(summary: &Summary, looks: &Looks) -> String {
     if let [case] = ranked[..] {
         return of_case(case, looks);
     }
-    let mut alone: Vec<(String, usize)> = Vec::new();
-    let mut ties = 0;
-    for case in &ranked {
-        match &case.ranking[0][..] {
-            [name] => match alone.iter_mut().find(|(winner, _)| winner == name) {
-                Some((_, wins)) => *wins += 1,
-                None => alone.push((name.clone(), 1)),
-            },
-            _ => ties += 1,
-        }
-    }
-    alone.sort_by_key(|(_, wins)| std::cmp::Reverse(*wins));
     if ranked.is_empty() {
         return "Nothing could be ranked.".to_owned();
     }
-    let wins: Vec<String> = alone.iter().map(|(name, wins)| format!("{} in {wins}", looks.title(name))).collect();
-    let of = format!("Of {} cases", ranked.len());
-    match (wins.is_empty(), ties) {
-        (true, _) => format!("{of}, every one ends level between its best."),
-        (false, 0) => format!("{of}, the best is {}.", list(&wins)),
-        (false, 1) => format!("{of}, the best is {}; one ends level.", list(&wins)),
-        (false, ties) => format!("{of}, the best is {}; {ties} end level.", list(&wins)),
+    let mut bests: Vec<Best> = Vec::new();
+    for group in ranked.iter().map(|case| &case.ranking[0]) {
+        for name in group {
+            let alone = usize::from(group.len() == 1);
+            match bests.iter_mut().find(|best| best.name == *name) {
+                Some(best) => (best.cases, best.alone) = (best.cases + 1, best.alone + alone),
+                None => bests.push(Best { name: name.clone(), cases: 1, alone }),
+            }
+        }
+    }
+    bests.sort_by_key(|best| (std::cmp::Reverse(best.cases), std::cmp::Reverse(best.alone)));
+    let said = bests.iter().take(NAMED).enumerate();
+    let said: Vec<String> = said.map(|(at, best)| best.in_words(looks, ranked.len(), at == 0)).collect();
+    let others = match bests.len().saturating_sub(NAMED) {
+        0 => "",
+        _ => "; others no more often",
+    };
+    format!("{}{others}.", said.join("; "))
+}
+
+/// So many contenders are named in the sentence on a run.
+const NAMED: usize = 3;
+
+/// How often a contender was in the first group, and how often alone.
+struct Best {
+    name: String,
+    cases: usize,
+    alone: usize,
+}
+
+impl Best {
+    fn in_words(&self, looks: &Looks, all: usize, is_first: bool) -> String {
+        let of = match is_first {
+            true if self.cases == all && self.alone == all => format!("all {all} cases"),
+            true => format!("{} of {all} cases", if self.alone > 0 { self.alone } else { self.cases }),
+            false => (if self.alone > 0 { self.alone } else { self.cases }).to_string(),
+        };
+        let level = self.cases - self.alone;
+        let title = looks.title(&self.name);
+        match (self.alone, level) {
+            (0, _) => format!("{title} is level with the best in {of}"),
+            (_, 0) => format!("{title} is best in {of}"),
+            _ => format!("{title} is best in {of} and level with the best in {level} more"),
+        }
     }
 }
 
@@ -138,7 +173,10 @@ mod tests {
         assert_eq!(said(&case("p99_ms", &[], &[])), "Nobody could be ranked.");
         assert_eq!(said(&case("p99_ms", &[("a", &[2.0])], &[&["a"]])), "Only a could be ranked: 2.00 ms.");
         let run = Summary { cases: vec![rate.clone(), rate, p99, tie], ..Summary::default() };
-        assert_eq!(of_run(&run, &looks), "Of 4 cases, the best is a in 3; one ends level.");
+        assert_eq!(
+            of_run(&run, &looks),
+            "a is best in 3 of 4 cases and level with the best in 1 more; b is level with the best in 1."
+        );
         assert_eq!(of_run(&Summary::default(), &looks), "Nothing could be ranked.");
     }
 }

@@ -1,7 +1,7 @@
 //! A bar for each contender, best first, with a whisker from the lowest to the highest round, the median beside it, and
 //! the published figure of the original study as an open diamond.
 
-use super::pen::{At, Ink, Pen, fitted, picture, text_width};
+use super::pen::{At, Ink, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words};
 use crate::metric::Metric;
@@ -21,7 +21,7 @@ struct Form {
 }
 
 const FORMS: [Form; 2] = [
-    Form { width: WIDE, names: 190.0, row: 26.0, bar: 14.0, across: 2 },
+    Form { width: WIDE, names: 216.0, row: 27.0, bar: 14.0, across: 2 },
     Form { width: NARROW, names: 0.0, row: 39.0, bar: 13.0, across: 1 },
 ];
 /// The room above a panel for its title, and below it for its axis.
@@ -79,7 +79,12 @@ fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: 
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
         pen.area(&outline(look.shape, 7.0, y, 5.0), Ink::Series(look.colour));
         let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
-        pen.text((18.0, y), &fitted(&look.title, LETTERS, form.names - 30.0), LETTERS, ink, At::Left);
+        let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
+        let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
+        let first = y - (lines.len() as f64 - 1.0) * size * 0.52;
+        for (at, line) in lines.iter().enumerate() {
+            pen.text((18.0, first + at as f64 * size * 1.04), line, size, ink, At::Left);
+        }
     }
 }
 
@@ -103,8 +108,7 @@ impl Panel<'_> {
     fn draw(&self, pen: &mut Pen, form: &Form) {
         let title = axis_title(self.metric);
         pen.bold((self.left, self.top + 12.0), &title, LETTERS, Ink::Text, At::Left);
-        let after = self.left + text_width(&title, LETTERS) * 1.06 + 8.0;
-        pen.text((after, self.top + 12.0), good_end(self.metric), LETTERS - 1.0, Ink::Quiet, At::Left);
+        pen.text((self.right, self.top + 12.0), good_end(self.metric), LETTERS - 1.0, Ink::Quiet, At::Right);
         self.grid(pen, form);
         for (at, result) in self.results.iter().enumerate() {
             let row = self.top + HEAD + at as f64 * form.row;
@@ -166,10 +170,10 @@ impl Panel<'_> {
         if high - low > 1.5 {
             whisker(pen, low, high, y, 4.0);
         }
-        let old = self.published(pen, &result.contender, y);
         let text = number::value(spread.median, self.metric);
         let width = text_width(&text, LETTERS) + 8.0;
         let mut x = middle.max(high) + 7.0;
+        let old = self.published(pen, &result.contender, y, x + width);
         if let Some(old) = old.filter(|old| (x - 9.0..x + width).contains(old)) {
             x = old + 10.0;
         }
@@ -178,14 +182,20 @@ impl Panel<'_> {
         letters(pen, (x, y), &text, LETTERS, Ink::Text, At::Left);
     }
 
-    /// The figure of the original for a server of this name; where it stands.
-    fn published(&self, pen: &mut Pen, contender: &str, y: f64) -> Option<f64> {
+    /// The figure of the original for a server of this name; where it stands. `free` is where today's number ends.
+    fn published(&self, pen: &mut Pen, contender: &str, y: f64, free: f64) -> Option<f64> {
         let old = self.case.published.iter().find(|old| old.server == contender)?;
         let value = old.numbers.get(self.metric.name).copied().filter(|value| value.is_finite() && *value >= 0.0)?;
         if value > self.most {
-            // An arrow at the edge: it is somewhere out there.
-            let x = self.right - 5.0;
+            // An arrow at the edge: it is somewhere out there. Its number only where there is place for it.
+            let x = self.right - 1.0;
             pen.path(&[(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)], Ink::Quiet, 1.5);
+            let text = number::value(value, self.metric);
+            let wide = text_width(&text, LETTERS - 2.0);
+            if x - 36.0 - wide > free {
+                pen.ring(&outline(3, x - 18.0 - wide, y, 4.0), Ink::Quiet, 1.5);
+                pen.text((x - 9.0, y), &text, LETTERS - 2.0, Ink::Quiet, At::Right);
+            }
             return None;
         }
         let x = self.place(value);

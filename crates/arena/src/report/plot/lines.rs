@@ -24,6 +24,8 @@ const FORMS: [Form; 2] = [
 ];
 const HEAD: f64 = 38.0;
 const FOOT: f64 = 46.0;
+/// When the largest median is this many times the smallest, only an axis that grows by factors shows both.
+const STEEP: f64 = 40.0;
 /// Between the middles of two names.
 const LINE: f64 = 18.0;
 
@@ -44,7 +46,6 @@ struct Chart<'a> {
     across: Scale,
     up: Scale,
     x_title: &'a str,
-    is_log: bool,
 }
 
 pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Drawing, String> {
@@ -77,8 +78,10 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     let low = spreads().map(|spread| spread.low).chain(olds()).fold(f64::INFINITY, f64::min);
     let places: Vec<f64> = cases.iter().map(|(x, _)| *x).collect();
     let across = Scale::over(&places, plot.is_log);
-    let up = Scale::around(low, high, plot.is_log);
-    Chart { metric, lines, places, across, up, x_title: &plot.x_title, is_log: plot.is_log }
+    let medians = || spreads().map(|spread| spread.median);
+    let tall = medians().fold(0.0, f64::max) > STEEP * medians().fold(f64::INFINITY, f64::min);
+    let up = Scale::around(low, high, plot.is_log || tall);
+    Chart { metric, lines, places, across, up, x_title: &plot.x_title }
 }
 
 fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line {
@@ -96,11 +99,16 @@ impl Chart<'_> {
     fn draw(&self, pen: &mut Pen, form: &Form) {
         let title = axis_title(self.metric);
         pen.bold((0.0, 12.0), &title, LETTERS, Ink::Text, At::Left);
-        let grows = if self.is_log && matches!(self.up, Scale::Log(..)) { "; both axes grow by factors" } else { "" };
+        let grows = match (&self.across, &self.up) {
+            (Scale::Log(..), Scale::Log(..)) => "; axes grow by factors",
+            (_, Scale::Log(..)) => "; the axis grows by factors",
+            _ => "",
+        };
         let hint = format!("{}{grows}", good_end(self.metric));
-        let after = text_width(&title, LETTERS) * 1.06 + 8.0;
-        let hint = fitted(&hint, LETTERS - 1.0, form.size.0 - after);
-        pen.text((after, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Left);
+        let hint =
+            fitted(hint.trim_start_matches("; "), LETTERS - 1.0, form.size.0 - text_width(&title, LETTERS) * 1.3);
+        let right = form.size.0 - if form.right > LINE * 2.0 { form.right } else { 0.0 };
+        pen.text((right, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Right);
         self.grid(pen, form);
         for line in &self.lines {
             self.line(pen, form, line);

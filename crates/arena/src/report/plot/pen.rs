@@ -172,6 +172,20 @@ pub fn fitted(text: &str, size: f64, most: f64) -> String {
     out.trim_end().to_owned() + "…"
 }
 
+/// The text in one line, or in two when they are needed; what has no place in them is cut. A second line is of smaller
+/// letters, so more goes in.
+pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+    if text_width(text, size) <= most {
+        return vec![text.to_owned()];
+    }
+    let small = size - 2.0;
+    let mut ends = text.match_indices(' ').map(|(at, _)| at).filter(|at| text_width(&text[..*at], small) <= most);
+    match ends.next_back() {
+        Some(at) => vec![text[..at].to_owned(), fitted(text[at..].trim_start(), small, most)],
+        None => vec![fitted(text, size, most)],
+    }
+}
+
 fn unit(point: (f64, f64)) -> (i32, i32) {
     ((point.0 * UNITS).round() as i32, (point.1 * UNITS).round() as i32)
 }
@@ -265,5 +279,8 @@ mod tests {
         let cut = fitted("a very long name of a server with all its settings", 13.0, 100.0);
         assert!(cut.ends_with('…') && text_width(&cut, 13.0) <= 105.0, "{cut}");
         assert_eq!(fitted("abc", 13.0, 0.0), "…");
+        assert_eq!(wrapped("some server with a name", 13.0, 110.0), ["some server with a", "name"]);
+        assert_eq!(wrapped("short", 13.0, 100.0), ["short"]);
+        assert_eq!(wrapped("", 13.0, 0.0), [""]);
     }
 }
