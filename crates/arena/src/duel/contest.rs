@@ -69,7 +69,8 @@ impl Duel<'_> {
             let name = here[at].name_with(setting);
             let since = self.begins(format!("heat {number}: {name}"));
             let plan = self.plan;
-            let account = stage.heat(&mut here[at], setting, &plan, (number, load_s));
+            let turn = |stage: &Stage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
+            let account = self.fair_turn(stage, here, at, &turn);
             if let Some((rate, p99_ms)) = account.full() {
                 shown[at].push(Shown { setting, rate, p99_ms });
             }
@@ -138,7 +139,8 @@ impl Duel<'_> {
                 let since =
                     self.begins(format!("round {round} of {}: {}", self.plan.rounds, here[at].name_with(setting)));
                 let plan = self.plan;
-                let account = stage.turn(&mut here[at], setting, &plan, round);
+                let turn = |stage: &Stage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
+                let account = self.fair_turn(stage, here, at, &turn);
                 out.extend(account.disqualified.is_some().then_some((at, setting)));
                 self.record(&here[at], setting, account)?;
                 self.ends(since, plan.turn_s());
@@ -156,7 +158,7 @@ impl Duel<'_> {
         }
         if !account.changed.is_empty() {
             let changed = shortened(account.changed).join("; ");
-            self.says(format!("the app changed its answers while {name} ran, which was learned: {changed}"));
+            self.says(format!("{name} answers otherwise than before, which was learned: {changed}"));
         }
         for note in account.notes {
             self.says(format!("{name}: {note}"));

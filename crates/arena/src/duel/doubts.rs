@@ -1,6 +1,6 @@
 //! What a duel cannot know or did not check, said so that nobody believes more than was measured. Pure.
 
-use crate::metric::FAILED;
+use crate::metric::{FAILED, RATE};
 use crate::record::Sample;
 
 use super::cases;
@@ -8,6 +8,10 @@ use super::lesson::Lesson;
 
 /// A p99 of fewer requests than this rests on a handful of slow ones.
 const REQUESTS_MIN: f64 = 500.0;
+/// Draws of a short turn differ by less than this.
+const KEPT_UP: f64 = 0.93;
+/// Processes per processor that already wanted to run: more than this is company.
+const LOAD_SHARE_MAX: f64 = 0.5;
 
 /// Of what is asked and checked.
 pub fn of_workload(lesson: &Lesson) -> Vec<String> {
@@ -51,8 +55,46 @@ pub fn of_machine(cores: u32) -> Vec<String> {
     ]
 }
 
-/// Of too few numbers.
+/// Of what else the machine did: `load` is the mean number of processes that wanted a processor in the last minute before.
+pub fn of_company(load: f64, cores: u32) -> Vec<String> {
+    if load < f64::from(cores) * LOAD_SHARE_MAX {
+        return Vec::new();
+    }
+    vec![format!(
+        "the machine was busy with other work when the duel began (a load of {load:.1} on {cores} processors): its figures \
+         are those of a busy machine"
+    )]
+}
+
+/// Of numbers that are too few, or that contradict each other.
 pub fn of_samples(samples: &[Sample]) -> Vec<String> {
+    let mut doubts = few_requests(samples);
+    doubts.extend(not_kept_up(samples));
+    doubts
+}
+
+/// Who got less than was offered, although it was a share of what it had done just before.
+fn not_kept_up(samples: &[Sample]) -> Option<String> {
+    let loads = [cases::load(50), cases::load(80)];
+    let behind = |sample: &&Sample| {
+        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
+        number(RATE) < number("offered_per_s") * KEPT_UP
+    };
+    let counting = samples.iter().filter(|one| loads.contains(&one.case) && one.disqualified.is_none());
+    let mut names: Vec<&str> = counting.filter(behind).map(|sample| sample.contender.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{} did not keep up in some turns at 50 or 80 % of what it had served just before: something else wanted the \
+         machine, or the load generator did; the p99 there is that of an overload",
+        names.join(", ")
+    ))
+}
+
+fn few_requests(samples: &[Sample]) -> Vec<String> {
     let loaded = cases::load(80);
     let requests = |sample: &Sample| {
         let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
@@ -98,5 +140,18 @@ mod tests {
         let sample = Sample { case: "load-80".into(), numbers, ..Sample::default() };
         assert!(of_samples(&[sample])[0].contains("42 requests only"));
         assert!(of_samples(&[]).is_empty() && of_machine(2)[0].contains("2 processors"));
+    }
+
+    #[test]
+    fn a_busy_machine_is_told() {
+        assert!(of_company(0.4, 2).is_empty());
+        assert!(of_company(13.0, 2)[0].contains("13.0 on 2 processors"));
+        let at = |rate: f64| {
+            let numbers =
+                [("requests".to_owned(), 4e3), (RATE.to_owned(), rate), ("offered_per_s".to_owned(), 1e3)].into();
+            Sample { case: "load-50".into(), contender: "a -w 1 -t 1".into(), numbers, ..Sample::default() }
+        };
+        assert!(of_samples(&[at(980.0)]).is_empty());
+        assert!(of_samples(&[at(980.0), at(700.0), at(600.0)])[0].starts_with("a -w 1 -t 1 did not keep up"));
     }
 }

@@ -29,6 +29,7 @@ pub mod run;
 mod contest;
 mod crew;
 mod lesson;
+mod second_look;
 mod turn;
 
 pub use options::{DuelOptions, Left, Listener, Now};

@@ -18,12 +18,11 @@ use super::learn::Learned;
 use super::lesson::{self, NoLesson};
 use super::options::{DuelOptions, Left, Listener};
 use super::plan::{Clock, Plan};
-use super::settings::{Machine, Probe, Setting, worth_trying};
+use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::turn::{Running, Stage, observed};
 
 /// Enough to keep any setting busy; fewer than would overflow a queue of connections.
 const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
-const ONE: Setting = Setting { workers: 1, threads: 1 };
 
 /// What is known while a duel runs.
 pub(super) struct Duel<'a> {
@@ -38,6 +37,8 @@ pub(super) struct Duel<'a> {
     /// With settings, in the order in which they first ran; and those that do not take part.
     pub(super) whos: Vec<Who>,
     pub(super) notes: Vec<String>,
+    /// The right answers, as the reference gives them.
+    pub(super) known: Vec<Learned>,
     /// What stays uncertain.
     pub(super) doubts: Vec<String>,
     pub(super) turns: (usize, usize),
@@ -93,7 +94,8 @@ impl<'a> Duel<'a> {
             samples: Vec::new(),
             whos: crew.missing.clone(),
             notes: options.workload.clone(),
-            doubts: Vec::new(),
+            known: Vec::new(),
+            doubts: doubts::of_company(load(), cores()),
             turns,
         })
     }
@@ -123,15 +125,14 @@ impl<'a> Duel<'a> {
     /// What is right, by the first that answers; and who answers otherwise. With it, what a request costs.
     fn learn(&mut self, crew: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
         let mut here: Vec<Contender> = Vec::new();
-        let mut known: Option<(Vec<Learned>, Probe)> = None;
+        let mut probe = None;
         for mut one in crew {
             let since = self.begins(format!("learning the answers of {}", one.name()));
-            let outcome = match &known {
-                None => self.learn_first(&mut one)?.map(|found| known = Some(found)),
-                Some((learned, _)) => {
-                    one.learned.clone_from(learned);
-                    self.compare(&mut one)
-                }
+            let outcome = if probe.is_none() {
+                self.learn_first(&mut one)?.map(|found| probe = Some(found))
+            } else {
+                one.learned.clone_from(&self.known);
+                self.compare(&mut one)
             };
             match outcome {
                 Ok(()) => here.push(one),
@@ -139,7 +140,7 @@ impl<'a> Duel<'a> {
             }
             self.ends(since, 5.0);
         }
-        let (_, probe) = known.ok_or("no contender answered: what each of them said stands above")?;
+        let probe = probe.ok_or("no contender answered: what each of them said stands above")?;
         Ok((here, probe))
     }
 
@@ -151,7 +152,7 @@ impl<'a> Duel<'a> {
     }
 
     /// Learns from this one and probes it. The outer error ends the duel, the inner one this contender.
-    fn learn_first(&mut self, one: &mut Contender) -> Result<Result<(Vec<Learned>, Probe), String>, String> {
+    fn learn_first(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
         let stage = self.stage(1, Duration::from_secs(30));
         let running = match stage.start(one, ONE, &format!("{}-learn", one.name())) {
             Ok(running) => running,
@@ -176,10 +177,11 @@ impl<'a> Duel<'a> {
         }
         self.doubts.extend(doubts::of_workload(&lesson));
         one.learned.clone_from(&lesson.learned);
+        self.known = lesson.learned;
         let probe = self.probe(&running, one)?;
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
-        Ok(Ok((lesson.learned, probe)))
+        Ok(Ok(probe))
     }
 
     fn probe(&mut self, running: &Running, one: &Contender) -> Result<Probe, String> {
@@ -240,6 +242,12 @@ impl<'a> Duel<'a> {
 /// Processors that this program may use.
 pub(super) fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
+
+/// Processes that wanted a processor, in the mean of the last minute.
+fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0.0)
 }
 
 /// Memory that could be had without swapping. Unknown is much: then nothing is bounded.

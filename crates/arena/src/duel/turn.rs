@@ -20,8 +20,6 @@ use super::settings::Setting;
 
 /// What is checked before and after the load ends by then; under load every answer is checked as well.
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
-/// How often a turn is made anew because pages changed with the time of day.
-const CHANGES_MAX: u32 = 2;
 /// Connections of an open loop, at most.
 const CONNECTIONS: u32 = 512;
 
@@ -97,30 +95,14 @@ impl Stage<'_> {
             open_s: 0.0,
             loads: &[],
         };
-        self.repeated(one, setting, &shape)
+        self.once(one, setting, &shape)
     }
 
     /// A turn of a round: full load, then shares of it.
     pub fn turn(&self, one: &mut Contender, setting: Setting, plan: &Plan, round: u32) -> Account {
         let (warm_s, capacity_s, open_s) = (plan.warm_s, plan.capacity_s, plan.open_s);
         let shape = Shape { case: cases::CAPACITY, round, warm_s, capacity_s, open_s, loads: &cases::LOADS };
-        self.repeated(one, setting, &shape)
-    }
-
-    /// The turn; and again when an answer was wrong only because the time of day had changed it.
-    fn repeated(&self, one: &mut Contender, setting: Setting, shape: &Shape) -> Account {
-        let mut changed = Vec::new();
-        for _ in 0..CHANGES_MAX {
-            let account = self.once(one, setting, shape);
-            let was_change = account.disqualified.is_some() && !account.changed.is_empty();
-            changed.extend(account.changed.iter().cloned());
-            if !was_change {
-                return Account { changed, ..account };
-            }
-        }
-        let account = self.once(one, setting, shape);
-        changed.extend(account.changed.iter().cloned());
-        Account { changed, ..account }
+        self.once(one, setting, &shape)
     }
 
     fn once(&self, one: &mut Contender, setting: Setting, shape: &Shape) -> Account {
