@@ -1,1 +1,36 @@
-//! A user's own application: workload, learned answers, settings, advice.
+//! A user's own application: workload, learned answers, settings, advice. All of it is pure but `fetch` and what drives
+//! it: `run` and its parts.
+
+pub mod asked;
+pub mod urls;
+
+pub mod access_line;
+pub mod access_log;
+
+pub mod fetch;
+pub mod glob;
+pub mod kind;
+pub mod learn;
+
+pub mod halving;
+pub mod plan;
+pub mod settings;
+
+pub mod advise;
+pub mod cases;
+pub mod compare;
+pub mod doubts;
+pub mod summing;
+
+pub mod options;
+
+pub mod run;
+
+mod contest;
+mod crew;
+mod lesson;
+mod second_look;
+mod turn;
+
+pub use options::{DuelOptions, Left, Listener, Now};
+pub use run::run;

@@ -1,0 +1,167 @@
+//! One line of an access log: the common and combined formats of nginx and Apache, our own two, and objects of JSON with
+//! the usual names. A line of any other kind is no request; none makes it panic.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// As sent.
+    pub method: String,
+    /// As sent.
+    pub target: String,
+    /// None where no answer could be sent.
+    pub status: Option<u16>,
+}
+
+/// The date anchors it: users' names in front of it may hold anything. The pattern is a constant that a test compiles.
+static COMMON: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r#"\[\d{1,2}/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "((?:[^"\\]|\\.)*)" (\d{3}|-)(?:\s|$)"#;
+    Regex::new(pattern).ok()
+});
+
+/// What this line says, if it is one of a request.
+pub fn read(line: &str) -> Option<Line> {
+    let line = line.trim();
+    if line.starts_with('{') {
+        return json(line);
+    }
+    own_text(line).or_else(|| common(line))
+}
+
+fn common(line: &str) -> Option<Line> {
+    let found = COMMON.as_ref()?.captures(line)?;
+    let request = unescaped(found.get(1)?.as_str());
+    request_line(&request, found.get(2)?.as_str().parse().ok())
+}
+
+/// `GET /a HTTP/1.1`, or without the version.
+fn request_line(text: &str, status: Option<u16>) -> Option<Line> {
+    let mut words = text.split(' ');
+    let (method, target) = (words.next()?, words.next()?);
+    let has_version = words.next().is_none_or(|word| word.starts_with("HTTP/"));
+    let is_plain = has_version && words.next().is_none() && !target.is_empty();
+    is_plain.then(|| Line { method: method.to_owned(), target: target.to_owned(), status })
+}
+
+/// `2026-11-21T04:40:24.496Z 127.0.0.1 GET /a 200 2878 2.811 0.004 ID`.
+fn own_text(line: &str) -> Option<Line> {
+    let mut words = line.split(' ');
+    let time = words.next()?.as_bytes();
+    let is_time = time.len() >= 20 && time[4] == b'-' && time[10] == b'T' && time.ends_with(b"Z");
+    let (method, target, status) = (words.nth(1)?, words.next()?, words.next()?);
+    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
+    let status = match status {
+        "-" => None,
+        number => Some(number.parse().ok()?),
+    };
+    (is_time && is_method).then(|| Line { method: method.to_owned(), target: target.to_owned(), status })
+}
+
+/// Ours, and what nginx and others are told to write: the names differ, the facts do not.
+fn json(line: &str) -> Option<Line> {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
+    let status = object.get("status").and_then(|status| match status {
+        serde_json::Value::String(text) => text.parse().ok(),
+        other => other.as_u64().and_then(|number| u16::try_from(number).ok()),
+    });
+    let text = |names: &[&str]| names.iter().find_map(|name| object.get(*name)?.as_str());
+    if let (Some(method), Some(target)) =
+        (text(&["method", "request_method"]), text(&["target", "request_uri", "uri", "path", "url"]))
+    {
+        return Some(Line { method: method.to_owned(), target: target.to_owned(), status });
+    }
+    request_line(text(&["request"])?, status)
+}
+
+/// Quotes, backslashes and bytes as nginx and Apache write them.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = after.get(1..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let hex = digits.filter(|_| after[0] == b'x').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (hex, after.first()) {
+            (Some(value), _) => {
+                bytes.push(value);
+                rest = &after[3..];
+            }
+            (None, Some(&plain)) => {
+                bytes.push(plain);
+                rest = &after[1..];
+            }
+            (None, None) => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(method: &str, target: &str, status: impl Into<Option<u16>>) -> Option<Line> {
+        Some(Line { method: method.to_owned(), target: target.to_owned(), status: status.into() })
+    }
+
+    #[test]
+    fn common_and_combined_lines_are_read() {
+        let common = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326"#;
+        assert_eq!(read(common), line("GET", "/a.gif", 200));
+        let combined =
+            r#"::1 - - [10/Oct/2000:13:55:36 +0000] "HEAD /?q=a%20b HTTP/1.1" 304 0 "-" "curl \"x\"" rt=0.1"#;
+        assert_eq!(read(combined), line("HEAD", "/?q=a%20b", 304));
+        let host = r#"shop.example:80 1.2.3.4 - x [y] [10/Oct/2000:13:55:36 +0000] "GET /" 200 1"#;
+        assert_eq!(read(host), line("GET", "/", 200));
+        let escaped = r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "GET /\xC3\xBC\"x HTTP/1.1" 200 1"#;
+        assert_eq!(read(escaped), line("GET", "/ü\"x", 200));
+    }
+
+    #[test]
+    fn our_own_lines_are_read() {
+        let text = "2026-11-21T04:40:24.496Z 127.0.0.1 GET /fools-gold 200 2878 2.811 0.004 6069 app_error";
+        assert_eq!(read(text), line("GET", "/fools-gold", 200));
+        assert_eq!(read("2026-11-21T04:40:24.496Z unix GET /a - 0 1.0 0.0 id client_gone"), line("GET", "/a", None));
+        assert_eq!(read("2026-11-21T04:40:24.496Z 127.0.0.1 - - 400 0 1.0 0.000 - refused"), None);
+        let json = r#"{"time":"x","client":"::1","method":"GET","target":"/a","status":200,"bytes":1,"ms":1.0}"#;
+        assert_eq!(read(json), line("GET", "/a", 200));
+        assert_eq!(read(r#"{"method":"GET","target":"/a","status":null}"#), line("GET", "/a", None));
+        assert_eq!(read(r#"{"time":"x","client":"::1","status":400,"fault":"refused"}"#), None);
+        assert_eq!(read(r#"{"request":"GET /a HTTP/1.1","status":"200"}"#), line("GET", "/a", 200));
+    }
+
+    #[test]
+    fn hostile_lines_are_no_requests() {
+        let hostile = [
+            "",
+            " ",
+            "{",
+            "{}",
+            "{\"method\":1,\"target\":[]}",
+            "x y z",
+            "2026-11-21T04:40:24.496Z server the port is 80",
+            "2026-11-21T04:40:24.496Z a GET /a 99999999 1",
+            "é é é é é",
+            r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "\x16\x03\x01" 400 1"#,
+            r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "-" 408 1"#,
+            r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "GET /a b HTTP/1.1" 200 1"#,
+            r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "GET /a\"#,
+            r#"1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] "\" 200 1"#,
+        ];
+        for text in hostile {
+            assert_eq!(read(text), None, "{text}");
+        }
+        for text in ["\\", "\\x", "\\x1", "\\xZZ", "\\x\u{fc}\u{fc}", "a\\"] {
+            let _ = unescaped(text);
+        }
+        let deep = format!("{{\"a\":{}", "[".repeat(10_000));
+        assert_eq!(read(&deep), None);
+    }
+}

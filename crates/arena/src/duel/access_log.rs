@@ -1,0 +1,232 @@
+//! A recorded access log as a workload: the safe requests that were answered well, weighted by how often they came. What is
+//! left out is counted with its reason. Logs may be larger than memory and hold anything.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, Read};
+
+use super::access_line;
+use super::asked::{Asked, check_method, clean_path, is_safe, shortened};
+
+/// Each path's answer is learned from each contender, which takes its time: the most frequent ones stand for the rest.
+pub const PATHS_MOST: usize = 200;
+/// Longer lines are counted and not read.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+/// So many paths are told apart; when the log has more, those that come first count.
+const PATHS_KNOWN_MAX: usize = 300_000;
+/// Reasons beyond so many are counted together.
+const REASONS_MAX: usize = 40;
+
+/// What was found in a log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recorded {
+    /// The workload, most frequent first; weights are counts.
+    pub asked: Vec<Asked>,
+    /// Lines that were read.
+    pub lines: u64,
+    /// Those that could be asked again.
+    pub fit: u64,
+    /// How many paths those had.
+    pub paths: usize,
+    /// Those that the workload stands for.
+    pub covered: u64,
+    /// Why the other lines were left out, most frequent reason first.
+    pub left_out: Vec<(String, u64)>,
+}
+
+/// How often a path came, by status.
+type Seen = HashMap<(String, String), BTreeMap<u16, u64>>;
+
+#[derive(Default)]
+struct Tally {
+    seen: Seen,
+    fit: u64,
+    left_out: BTreeMap<String, u64>,
+}
+
+/// Reads a whole log and keeps its `most` most frequent paths.
+pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
+    let mut tally = Tally::default();
+    let (mut lines, mut bytes) = (0, Vec::new());
+    loop {
+        bytes.clear();
+        let cannot = |error: std::io::Error| format!("cannot read the access log: {error}");
+        let count = log.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes).map_err(cannot)?;
+        if count == 0 {
+            break;
+        }
+        lines += 1;
+        if count as u64 == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {
+            log.skip_until(b'\n').map_err(cannot)?;
+            tally.leave("a line too long to be a request");
+        } else if !bytes.trim_ascii().is_empty() {
+            tally.add(&String::from_utf8_lossy(&bytes));
+        }
+    }
+    tally.settled(lines, most)
+}
+
+impl Tally {
+    fn leave(&mut self, why: &str) {
+        let is_new = !self.left_out.contains_key(why);
+        let why = if is_new && self.left_out.len() >= REASONS_MAX { "other reasons" } else { why };
+        *self.left_out.entry(why.to_owned()).or_default() += 1;
+    }
+
+    fn add(&mut self, text: &str) {
+        let Some(line) = access_line::read(text) else { return self.leave("not a request's line") };
+        if !is_safe(&line.method) {
+            let known = check_method(&line.method).is_ok();
+            let method = if known { line.method.as_str() } else { "another method" };
+            return self.leave(&format!("{method}: only GET, HEAD and OPTIONS are asked again"));
+        }
+        let status = match line.status {
+            None => return self.leave("no answer was sent"),
+            Some(status) => match expected(status) {
+                Some(status) => status,
+                None => return self.leave(&format!("status {status}: not an answer worth repeating")),
+            },
+        };
+        let Ok(path) = clean_path(&line.target) else { return self.leave("a target that is no path") };
+        let key = (line.method, path);
+        if self.seen.len() >= PATHS_KNOWN_MAX && !self.seen.contains_key(&key) {
+            return self.leave("a rare path, after very many others");
+        }
+        self.fit += 1;
+        *self.seen.entry(key).or_default().entry(status).or_default() += 1;
+    }
+
+    fn settled(self, lines: u64, most: usize) -> Result<Recorded, String> {
+        let mut left_out: Vec<(String, u64)> = self.left_out.into_iter().collect();
+        left_out.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        if self.seen.is_empty() {
+            let why: Vec<String> = left_out.iter().take(5).map(|(why, count)| format!("{count} x {why}")).collect();
+            let why = if why.is_empty() { "it is empty".to_owned() } else { why.join("; ") };
+            return Err(format!(
+                "the access log has no request that can be asked again: {why}. Wanted are lines in the common or combined \
+                 format, or in that of foolsgold"
+            ));
+        }
+        let paths = self.seen.len();
+        let mut counted: Vec<(u64, Asked)> = self.seen.into_iter().map(weighted).collect();
+        // The path breaks ties, so that the same log gives the same workload.
+        counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
+        counted.truncate(most.max(1));
+        let covered = counted.iter().map(|(count, _)| count).sum();
+        let asked = counted.into_iter().map(|(_, asked)| asked).collect();
+        Ok(Recorded { asked, lines, fit: self.fit, paths, covered, left_out })
+    }
+}
+
+/// The status that a client without a cache and without ranges gets where the log has this one. None for answers that
+/// are not repeated: refusals depend on who asks, and faults are no work.
+fn expected(status: u16) -> Option<u16> {
+    match status {
+        206 | 304 => Some(200),
+        200..=399 | 404 | 410 => Some(status),
+        _ => None,
+    }
+}
+
+fn weighted(((method, path), statuses): ((String, String), BTreeMap<u16, u64>)) -> (u64, Asked) {
+    let count = statuses.values().sum();
+    let usual = statuses.iter().max_by_key(|(_, count)| **count).map(|(status, _)| *status);
+    (count, Asked { weight: count as f64, status: usual, ..Asked::new(&method, &path) })
+}
+
+impl Recorded {
+    /// The share of the requests fit to be asked that the workload stands for, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.covered as f64 / self.fit.max(1) as f64
+    }
+
+    /// In sentences.
+    pub fn in_words(&self) -> Vec<String> {
+        let mut words = vec![format!(
+            "the access log has {} lines, {} of them requests that can be asked again, with {} paths",
+            self.lines, self.fit, self.paths
+        )];
+        if self.asked.len() < self.paths {
+            let (kept, share) = (self.asked.len(), self.share() * 100.0);
+            words.push(format!("the {kept} most frequent paths are asked: {share:.0} % of those requests"));
+        }
+        if self.share() < 0.5 {
+            let example = self.asked.first().map(|one| shortened(&one.path)).unwrap_or_default();
+            words.push(format!(
+                "that is less than half: the log has very many different paths, such as {example}, and those left out may \
+                 cost more"
+            ));
+        }
+        words.extend(self.left_out.iter().map(|(why, count)| format!("left out {count}: {why}")));
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    fn log(lines: &[(&str, &str, u16)]) -> String {
+        let line = |(method, path, status): &(&str, &str, u16)| {
+            format!("1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] \"{method} {path} HTTP/1.1\" {status} 1 \"-\" \"x\"\n")
+        };
+        lines.iter().map(line).collect()
+    }
+
+    #[test]
+    fn safe_requests_are_weighted_and_the_rest_is_counted() {
+        let text = log(&[
+            ("GET", "/a", 200),
+            ("GET", "/b", 302),
+            ("GET", "/a", 304),
+            ("POST", "/a", 200),
+            ("GET", "/c", 500),
+            ("GET", "/d", 404),
+            ("GET", "/e", 403),
+            ("HEAD", "/a", 200),
+            ("GET", "x", 200),
+            ("BREW", "/pot", 200),
+        ]) + "no request\n\n";
+        let found = read(text.as_bytes(), 10).unwrap();
+        assert_eq!((found.lines, found.fit, found.paths, found.covered), (12, 5, 4, 5));
+        assert_eq!(found.asked[0], Asked { weight: 2.0, status: Some(200), ..Asked::new("GET", "/a") });
+        let left: u64 = found.left_out.iter().map(|(_, count)| count).sum();
+        assert_eq!(left, 6, "{:?}", found.left_out);
+        let words = found.in_words().join("\n");
+        for part in ["POST: only GET", "status 500", "status 403", "no path", "another method", "not a request"] {
+            assert!(words.contains(part), "{part} in {words}");
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_stand_for_the_rest_and_the_share_is_told() {
+        let mut lines = vec![("GET", "/often", 200); 8];
+        lines.extend([("GET", "/x", 200), ("GET", "/y", 200)]);
+        let found = read(log(&lines).as_bytes(), 1).unwrap();
+        assert_eq!((found.asked.len(), found.paths, found.share()), (1, 3, 0.8));
+        assert!(found.in_words()[1].contains("80 %"), "{:?}", found.in_words());
+    }
+
+    #[test]
+    fn the_usual_status_of_a_path_is_the_expected_one() {
+        let found = read(log(&[("GET", "/a", 302), ("GET", "/a", 200), ("GET", "/a", 302)]).as_bytes(), 9).unwrap();
+        assert_eq!(found.asked[0].status, Some(302));
+    }
+
+    #[test]
+    fn an_empty_or_foreign_log_says_what_is_wanted() {
+        assert!(read("".as_bytes(), 9).unwrap_err().contains("it is empty"));
+        let error = read("hello\nyou\n".as_bytes(), 9).unwrap_err();
+        assert!(error.contains("2 x not a request's line") && error.contains("combined"), "{error}");
+    }
+
+    #[test]
+    fn a_line_without_an_end_does_not_fill_memory() {
+        let long = "x".repeat(200_000) + "\n";
+        let text = long.clone() + &log(&[("GET", "/a", 200)]) + &long + "\u{0}\u{ff}";
+        let found = read(BufReader::with_capacity(1000, text.as_bytes()), 9).unwrap();
+        assert_eq!((found.lines, found.fit), (4, 1));
+        assert!(found.left_out.iter().any(|(why, count)| why.contains("too long") && *count == 2));
+    }
+}

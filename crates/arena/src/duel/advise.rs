@@ -1,0 +1,251 @@
+//! The recommendation of a duel, from its summary alone: whom to use and with which settings, why, and how sure that is.
+//! It knows no server by name: whoever is best is recommended, and where two are level it says so. Pure.
+
+use crate::metric::{P99, RATE};
+use crate::record::summary::{Advice, Spread, Summary};
+use crate::stats::level;
+
+use super::compare::{Rival, SAME_P99, of_its_p99, rivals, server, spread, times, value};
+
+/// Without a bound from the user, a p99 of more than so many times the best one is out of bounds …
+const P99_TIMES_BEST: f64 = 3.0;
+/// … unless it is below this: nobody notices.
+const P99_UNNOTICED_MS: f64 = 10.0;
+
+/// What the user says about the choice.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wishes {
+    /// What serves the application today: a contender's name (`puma -w 2 -t 5`) or a recipe's (`puma`).
+    pub now: Option<String>,
+    /// The p99 at 80 % load that is still good enough.
+    pub p99_max_ms: Option<f64>,
+    /// What was not measured or not checked, in sentences.
+    pub doubts: Vec<String>,
+}
+
+/// What decided between those that serve equally many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Because {
+    Rate,
+    P99,
+    Memory,
+    Now,
+    Simpler,
+}
+
+struct Choice<'a> {
+    best: &'a Rival<'a>,
+    /// Those whose rate is level with it, within the bound.
+    level: Vec<&'a Rival<'a>>,
+    because: Because,
+    bound_ms: f64,
+    /// Whether nobody keeps the bound and the lowest p99 was taken.
+    is_over: bool,
+}
+
+/// The recommendation.
+pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
+    let (rivals, out) = rivals(summary);
+    let Some(choice) = choose(&rivals, wishes) else { return nobody(out) };
+    let best = choice.best;
+    let other = against(&choice, &rivals, wishes);
+    let mut reasons = reasons(&choice, &rivals, other);
+    reasons.extend(out);
+    Advice {
+        sentence: sentence(best, other, wishes),
+        reasons,
+        uncertainty: uncertainty(summary, &choice, wishes),
+        command: best.who.commands.join("\n"),
+    }
+}
+
+fn nobody(out: Vec<String>) -> Advice {
+    Advice {
+        sentence: "no server can be recommended for this app on this machine: none got through the duel".to_owned(),
+        reasons: if out.is_empty() { vec!["nobody was measured at full load".to_owned()] } else { out },
+        uncertainty: vec!["the logs of the servers, in the run's folder, say why".to_owned()],
+        command: String::new(),
+    }
+}
+
+fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
+    let lowest = rivals.iter().filter_map(p99).min_by(f64::total_cmp);
+    let usual = lowest.map_or(f64::INFINITY, |lowest| (P99_TIMES_BEST * lowest).max(P99_UNNOTICED_MS));
+    let bound_ms = wishes.p99_max_ms.unwrap_or(usual);
+    let mut within: Vec<&Rival> = rivals.iter().filter(|one| p99(one).is_none_or(|p99| p99 <= bound_ms)).collect();
+    let is_over = within.is_empty();
+    if is_over {
+        within = rivals.iter().min_by(|a, b| p99_order(a).total_cmp(&p99_order(b))).into_iter().collect();
+    }
+    let fastest = *within.first()?;
+    let mut level: Vec<&Rival> = within.into_iter().filter(|one| level_rates(one, fastest)).collect();
+    let (best, because) = broken_tie(&level, wishes)?;
+    level.retain(|one| one.who.name != best.who.name);
+    Some(Choice { best, level, because, bound_ms, is_over })
+}
+
+fn level_rates(one: &Rival, other: &Rival) -> bool {
+    one.who.name == other.who.name || level(one.rate, other.rate)
+}
+
+/// The best of those with the same rate, and what made it so.
+fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes) -> Option<(&'a Rival<'a>, Because)> {
+    let mut left: Vec<&Rival> = tied.to_vec();
+    if left.len() == 1 {
+        return Some((left.pop()?, Because::Rate));
+    }
+    for (because, of) in [(Because::P99, p99_spread as fn(&'a Rival<'a>) -> _), (Because::Memory, memory_spread)] {
+        let lowest = left.iter().filter_map(|one| of(one)).min_by(|a, b| a.median.total_cmp(&b.median));
+        if let Some(lowest) = lowest {
+            left.retain(|one| of(one).is_none_or(|its| level(its, lowest)));
+        }
+        if left.len() == 1 {
+            return Some((left.pop()?, because));
+        }
+    }
+    if let Some(now) = left.iter().find(|one| is_now(one, wishes)) {
+        return Some((now, Because::Now));
+    }
+    let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
+    Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
+}
+
+fn p99_spread<'a>(one: &Rival<'a>) -> Option<&'a Spread> {
+    one.p99
+}
+
+fn memory_spread<'a>(one: &Rival<'a>) -> Option<&'a Spread> {
+    one.memory
+}
+
+fn p99(one: &Rival) -> Option<f64> {
+    one.p99.map(|spread| spread.median)
+}
+
+fn p99_order(one: &Rival) -> f64 {
+    p99(one).unwrap_or(f64::INFINITY)
+}
+
+fn is_now(one: &Rival, wishes: &Wishes) -> bool {
+    wishes.now.as_ref().is_some_and(|now| *now == one.who.name || *now == one.server())
+}
+
+/// Whom the choice is compared with: what the user has now, or else the best other server, or else its next best settings.
+fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<&'a Rival<'a>> {
+    let best = choice.best;
+    let others = || rivals.iter().filter(|one| one.who.name != best.who.name);
+    if let Some(now) = &wishes.now {
+        // Today's very settings, if they were measured to the end; else the best ones of today's server.
+        let exact = others().find(|one| one.who.name == *now);
+        let found = exact.or_else(|| others().find(|one| one.server() == server(now)));
+        if found.is_some() && best.who.name != *now {
+            return found;
+        }
+    }
+    let in_bounds = |one: &&Rival| p99(one).is_none_or(|p99| p99 <= choice.bound_ms);
+    let foreign = || others().filter(|one| one.server() != best.server());
+    foreign().find(in_bounds).or_else(|| foreign().next()).or_else(|| others().next())
+}
+
+fn sentence(best: &Rival, other: Option<&Rival>, wishes: &Wishes) -> String {
+    let (name, options) = (best.server(), best.options());
+    let stays = wishes.now.as_ref().is_some_and(|now| server(now) == name);
+    let verb = if stays { "stay with" } else { "use" };
+    let start = format!("for this app on this machine, {verb} {name} with {options}");
+    let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
+    let whom = &other.who.name;
+    let rate = match level(best.rate, other.rate) {
+        true => format!("it serves as much as {whom}"),
+        false => format!("it serves {} what {whom} does", times(best.rate.median, other.rate.median)),
+    };
+    let p99 = match (best.p99, other.p99) {
+        (Some(a), Some(b)) if of_its_p99(a.median, b.median) == SAME_P99 => format!(" at {SAME_P99}"),
+        (Some(a), Some(b)) if level(a, b) => ", at a p99 that was not told apart".to_owned(),
+        (Some(a), Some(b)) => format!(" at {}", of_its_p99(a.median, b.median)),
+        _ => String::new(),
+    };
+    format!("{start}; {rate}{p99}")
+}
+
+fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<String> {
+    let best = choice.best;
+    let mut reasons = vec![format!("{}: {}", best.who.name, best.figures())];
+    reasons.extend(other.map(|other| format!("{}: {}", other.who.name, other.figures())));
+    if choice.is_over {
+        let bound = value(P99, choice.bound_ms);
+        reasons.push(format!("nobody keeps a p99 of {bound} at 80 % load; {} comes closest", best.who.name));
+    }
+    reasons.extend(because(choice));
+    for fast in rivals.iter().filter(|one| one.rate.median > best.rate.median && p99_order(one) > choice.bound_ms) {
+        let (name, rate, bound) = (&fast.who.name, spread(RATE, fast.rate), value(P99, choice.bound_ms));
+        let p99 = value(P99, p99_order(fast));
+        reasons.push(format!("{name} serves more, {rate}, but its p99 of {p99} at 80 % load is above {bound}"));
+    }
+    // The best of each other server, so that nobody has to look for it.
+    let mut told = vec![best.server(), other.map_or("", |other| other.server())];
+    for one in rivals {
+        if !told.contains(&one.server()) {
+            told.push(one.server());
+            let share = times(one.rate.median, best.rate.median);
+            reasons.push(format!("{}: {}; {share} of the rate of {}", one.who.name, one.figures(), best.who.name));
+        }
+    }
+    reasons
+}
+
+fn because(choice: &Choice) -> Option<String> {
+    let names: Vec<&str> = choice.level.iter().map(|one| one.who.name.as_str()).collect();
+    let names = names.join(", ");
+    let name = &choice.best.who.name;
+    let why = match choice.because {
+        Because::Rate => return None,
+        Because::P99 => "its p99 at 80 % load is lowest",
+        Because::Memory => "it holds least memory at the same p99",
+        Because::Now => "it is what serves the app now, and the others show no gain",
+        Because::Simpler => "it runs the fewest processes and threads, and nothing else tells them apart",
+    };
+    Some(format!("{name} is level with {names} in rate; it was chosen because {why}"))
+}
+
+fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<String> {
+    let best = choice.best;
+    let mut words = Vec::new();
+    if summary.is_quick {
+        words.push(
+            "this was the quick form, with turns of seconds: repeat it without --quick before you act".to_owned(),
+        );
+    }
+    words.push(match best.rate.all.len() {
+        0 | 1 => "there was one round only, so nothing is known of the spread".to_owned(),
+        rounds => {
+            let part = (best.rate.high - best.rate.low) / best.rate.median.max(f64::MIN_POSITIVE) * 50.0;
+            format!("{rounds} rounds; the rates of {} lie within ± {part:.0} %", best.who.name)
+        }
+    });
+    let level_servers = choice.level.iter().filter(|one| one.server() != best.server());
+    words.extend(
+        level_servers.map(|one| {
+            format!("{} is level with it in rate: the order of the two may turn in another run", one.who.name)
+        }),
+    );
+    if is_at_the_edge(summary, best) {
+        words.push(format!("{} is the largest setting tried of it: larger ones may be better", best.options()));
+    }
+    words.push(
+        "the load at which each one's p99 was measured is a share of its own capacity: who serves more stood more"
+            .to_owned(),
+    );
+    words.extend(wishes.doubts.iter().cloned());
+    words
+}
+
+fn is_at_the_edge(summary: &Summary, best: &Rival) -> bool {
+    let at_once = |workers: u32, threads: u32| workers.saturating_mul(threads);
+    let own = at_once(best.who.workers, best.who.threads);
+    let mut same = summary.contenders.iter().filter(|who| who.missing.is_empty() && server(&who.name) == best.server());
+    same.clone().count() > 1 && same.all(|who| at_once(who.workers, who.threads) <= own)
+}
+
+#[cfg(test)]
+#[path = "advise_test.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+//! Summaries that were made up, and what is recommended for them.
+
+use crate::metric::{FAILED, PSS_PEAK};
+use crate::record::summary::{Case, Measured, Who};
+
+use super::super::cases;
+use super::*;
+
+/// Rates of three rounds, p99 at 80 % load, memory.
+struct Figures(&'static str, u32, u32, [f64; 3], f64, f64);
+
+fn three(numbers: [f64; 3]) -> Spread {
+    let mut sorted = numbers;
+    sorted.sort_by(f64::total_cmp);
+    Spread { median: sorted[1], low: sorted[0], high: sorted[2], all: numbers.to_vec() }
+}
+
+fn near(number: f64) -> Spread {
+    three([number * 0.99, number, number * 1.01])
+}
+
+fn summary(rows: &[Figures]) -> Summary {
+    let mut summary = Summary { rounds: 3, ..Summary::default() };
+    let mut capacity = Case { name: cases::CAPACITY.into(), ..Case::default() };
+    let mut loaded = Case { name: cases::load(80), x: Some(80.0), ..Case::default() };
+    for Figures(server, workers, threads, rates, p99, memory) in rows {
+        let name = format!("{server} -w {workers} -t {threads}");
+        let commands = vec![format!("{server} --start")];
+        let (workers, threads) = (*workers, *threads);
+        summary.contenders.push(Who { name: name.clone(), workers, threads, commands, ..Who::default() });
+        let numbers = [(RATE.to_owned(), three(*rates)), (PSS_PEAK.to_owned(), near(*memory))].into();
+        capacity.results.push(Measured { contender: name.clone(), numbers, ..Measured::default() });
+        let numbers = [(P99.to_owned(), near(*p99)), (PSS_PEAK.to_owned(), near(*memory))].into();
+        loaded.results.push(Measured { contender: name, numbers, ..Measured::default() });
+    }
+    summary.cases = vec![capacity, loaded];
+    summary
+}
+
+fn now(name: &str) -> Wishes {
+    Wishes { now: Some(name.into()), ..Wishes::default() }
+}
+
+#[test]
+fn the_fastest_within_bounds_is_recommended_against_what_the_user_has() {
+    let summary = summary(&[
+        Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0),
+        Figures("foolsgold", 2, 3, [1390.0, 1400.0, 1410.0], 12.0, 150.0),
+        Figures("thin", 4, 1, [690.0, 700.0, 710.0], 20.0, 300.0),
+    ]);
+    let advice = advise(&summary, &now("puma"));
+    assert_eq!(
+        advice.sentence,
+        "for this app on this machine, use foolsgold with -w 2 -t 3; it serves 1.4× what puma -w 2 -t 5 does at half its p99"
+    );
+    assert_eq!(advice.command, "foolsgold --start");
+    assert!(advice.reasons[0].contains("1400 requests/s (1390 to 1410), p99 12.00 ms"), "{:?}", advice.reasons);
+    assert!(advice.reasons.iter().any(|reason| reason.contains("thin -w 4 -t 1") && reason.contains("0.5×")));
+    assert!(advice.uncertainty.iter().any(|words| words.contains("3 rounds") && words.contains("± 1 %")));
+}
+
+#[test]
+fn whoever_is_best_is_said_to_be() {
+    let summary = summary(&[
+        Figures("foolsgold", 2, 3, [990.0, 1000.0, 1010.0], 12.0, 150.0),
+        Figures("puma", 2, 5, [1990.0, 2000.0, 2010.0], 12.0, 200.0),
+    ]);
+    let advice = advise(&summary, &now("foolsgold"));
+    assert!(advice.sentence.contains("use puma with -w 2 -t 5; it serves 2.0× what foolsgold"), "{}", advice.sentence);
+    assert!(advice.sentence.ends_with("at the same p99"));
+    let advice = advise(&summary, &now("puma"));
+    assert!(advice.sentence.contains("stay with puma"), "{}", advice.sentence);
+}
+
+#[test]
+fn a_p99_out_of_bounds_is_no_recommendation() {
+    let rows = [
+        Figures("fast", 2, 16, [1990.0, 2000.0, 2010.0], 400.0, 150.0),
+        Figures("steady", 2, 1, [990.0, 1000.0, 1010.0], 20.0, 200.0),
+    ];
+    let advice = advise(&summary(&rows), &Wishes::default());
+    assert!(advice.sentence.contains("use steady"), "{}", advice.sentence);
+    assert!(
+        advice
+            .reasons
+            .iter()
+            .any(|reason| reason.contains("fast -w 2 -t 16 serves more") && reason.contains("above 60.00 ms"))
+    );
+    let loose = Wishes { p99_max_ms: Some(500.0), ..Wishes::default() };
+    assert!(advise(&summary(&rows), &loose).sentence.contains("use fast"));
+    let strict = Wishes { p99_max_ms: Some(5.0), ..Wishes::default() };
+    let advice = advise(&summary(&rows), &strict);
+    assert!(advice.sentence.contains("use steady"));
+    assert!(advice.reasons.iter().any(|reason| reason.contains("nobody keeps a p99 of 5.00 ms")));
+}
+
+#[test]
+fn ties_are_called_ties_and_broken_in_order() {
+    let row = |server, p99, memory| Figures(server, 2, 3, [980.0, 1000.0, 1020.0], p99, memory);
+    let by_p99 = advise(&summary(&[row("a", 12.0, 90.0), row("b", 9.0, 200.0)]), &now("a"));
+    assert!(
+        by_p99.sentence.contains("use b with -w 2 -t 3; it serves as much as a -w 2 -t 3 at 0.8× its p99"),
+        "{by_p99:?}"
+    );
+    assert!(by_p99.reasons.iter().any(|reason| reason.contains("level with a -w 2 -t 3") && reason.contains("p99")));
+    assert!(by_p99.uncertainty.iter().any(|words| words.contains("may turn")));
+    let by_memory = advise(&summary(&[row("a", 9.0, 200.0), row("b", 9.0, 90.0)]), &Wishes::default());
+    assert!(by_memory.sentence.contains("use b"), "{by_memory:?}");
+    let by_habit = advise(&summary(&[row("a", 9.0, 90.0), row("b", 9.0, 90.0)]), &now("b"));
+    assert!(by_habit.sentence.contains("stay with b with -w 2 -t 3; it serves as much as a"), "{by_habit:?}");
+    assert!(by_habit.reasons.iter().any(|reason| reason.contains("no gain")));
+    let larger = Figures("a", 4, 3, [980.0, 1000.0, 1020.0], 9.0, 90.0);
+    let by_simplicity = advise(&summary(&[larger, row("b", 9.0, 90.0), row("c", 9.0, 90.0)]), &Wishes::default());
+    assert!(by_simplicity.sentence.contains("use b"), "{by_simplicity:?}");
+    assert!(by_simplicity.reasons.iter().any(|reason| reason.contains("fewest processes")));
+}
+
+#[test]
+fn the_disqualified_and_the_failing_do_not_count() {
+    let mut both = summary(&[
+        Figures("liar", 2, 3, [1990.0, 2000.0, 2010.0], 1.0, 90.0),
+        Figures("dropper", 2, 3, [1490.0, 1500.0, 1510.0], 1.0, 90.0),
+        Figures("honest", 2, 3, [990.0, 1000.0, 1010.0], 9.0, 90.0),
+    ]);
+    both.cases[1].results[0].disqualified = Some("GET / is answered with 404".into());
+    both.cases[0].results[1].numbers.insert(FAILED.into(), near(50.0));
+    both.cases[0].results[1].numbers.insert("requests".into(), near(9000.0));
+    let advice = advise(&both, &Wishes::default());
+    assert!(advice.sentence.contains("use honest") && advice.sentence.contains("nobody else"), "{}", advice.sentence);
+    assert!(advice.reasons.iter().any(|reason| reason.contains("liar -w 2 -t 3 does not count: GET / is")));
+    assert!(advice.reasons.iter().any(|reason| reason.contains("dropper") && reason.contains("failed")));
+    for result in &mut both.cases[0].results {
+        result.disqualified = Some("it died".into());
+    }
+    let advice = advise(&both, &Wishes::default());
+    assert!(advice.sentence.starts_with("no server can be recommended"), "{advice:?}");
+    assert!(advice.command.is_empty() && advice.reasons.len() == 3);
+    assert!(advise(&Summary::default(), &Wishes::default()).reasons[0].contains("nobody was measured"));
+}
+
+#[test]
+fn alone_or_with_itself_only() {
+    let one = summary(&[Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0)]);
+    assert!(advise(&one, &now("puma")).sentence.contains("stay with puma with -w 2 -t 5; nobody else"));
+    let own = summary(&[
+        Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0),
+        Figures("puma", 4, 5, [1490.0, 1500.0, 1510.0], 24.0, 200.0),
+    ]);
+    let advice = advise(&own, &now("puma -w 2 -t 5"));
+    assert!(advice.sentence.contains("stay with puma with -w 4 -t 5; it serves 1.5× what puma -w 2 -t 5 does"));
+    assert!(advice.uncertainty.iter().any(|words| words.contains("larger ones may be better")), "{advice:?}");
+}
+
+#[test]
+fn doubts_and_the_quick_form_are_told() {
+    let mut quick = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0), Figures("b", 1, 1, [50.0; 3], 5.0, 50.0)]);
+    quick.is_quick = true;
+    for result in quick.cases.iter_mut().flat_map(|case| &mut case.results) {
+        for spread in result.numbers.values_mut() {
+            spread.all.truncate(1);
+        }
+    }
+    let wishes = Wishes { doubts: vec!["the database runs here, too".into()], ..Wishes::default() };
+    let advice = advise(&quick, &wishes);
+    for part in ["quick form", "one round only", "the database"] {
+        assert!(advice.uncertainty.iter().any(|words| words.contains(part)), "{part}: {advice:?}");
+    }
+}
+
+#[test]
+fn a_missing_p99_is_survived() {
+    let mut odd = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0), Figures("b", 1, 1, [100.0; 3], 5.0, 50.0)]);
+    odd.cases.truncate(1);
+    let advice = advise(&odd, &Wishes::default());
+    assert!(advice.sentence.contains("it serves as much as"), "{advice:?}");
+}

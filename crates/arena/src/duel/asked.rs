@@ -1,0 +1,144 @@
+//! One request that a user wants asked, before anybody knows its right answer.
+
+/// Longer ones are refused by most servers.
+const PATH_BYTES_MAX: usize = 8000;
+
+/// What is asked, how often, and what the user or a log says of its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// In capitals.
+    pub method: String,
+    /// With its query, fit to be sent.
+    pub path: String,
+    /// Those that the user wants sent.
+    pub headers: Vec<(String, String)>,
+    /// Empty for most.
+    pub body: Vec<u8>,
+    /// How often, against the others.
+    pub weight: f64,
+    /// The status that it must have.
+    pub status: Option<u16>,
+}
+
+impl Asked {
+    /// A plain one.
+    pub fn new(method: &str, path: &str) -> Asked {
+        let (method, path) = (method.to_owned(), path.to_owned());
+        Asked { method, path, headers: Vec::new(), body: Vec::new(), weight: 1.0, status: None }
+    }
+
+    /// For people: `GET /posts?page=2`.
+    pub fn in_words(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    /// Whether asking it a thousand times changes nothing.
+    pub fn is_safe(&self) -> bool {
+        is_safe(&self.method)
+    }
+}
+
+/// Whether this method promises to change nothing.
+pub fn is_safe(method: &str) -> bool {
+    ["GET", "HEAD", "OPTIONS"].contains(&method)
+}
+
+/// A method that can be asked again and again.
+pub fn check_method(text: &str) -> Result<(), String> {
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
+    if KNOWN.contains(&text) {
+        return Ok(());
+    }
+    let capitals = text.to_ascii_uppercase();
+    if KNOWN.contains(&capitals.as_str()) {
+        return Err(format!("`{text}`: methods are written in capitals: {capitals}"));
+    }
+    Err(format!("`{text}` is no method that can be asked: {}", KNOWN.join(", ")))
+}
+
+/// A path fit to be sent, from a path or a whole URL. What may not stand in a path as it is gets percent-encoded.
+pub fn clean_path(text: &str) -> Result<String, String> {
+    let (path, is_url) = match text.split_once("://") {
+        Some((scheme, rest)) if ["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) => {
+            let start = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            if start == 0 {
+                return Err(format!("`{}` has no host", shortened(text)));
+            }
+            (&rest[start..], true)
+        }
+        _ => (text, false),
+    };
+    // A fragment is for the browser; a URL may leave its slash out.
+    let path = path.split('#').next().unwrap_or_default();
+    let path = if is_url && !path.starts_with('/') { format!("/{path}") } else { path.to_owned() };
+    if !path.starts_with('/') {
+        return Err(format!("`{}` is no path: it begins with / as in /posts?page=2, or is a URL", shortened(text)));
+    }
+    let path = encoded(&path);
+    if path.len() > PATH_BYTES_MAX {
+        return Err(format!("a path of {} bytes: servers take at most {PATH_BYTES_MAX}", path.len()));
+    }
+    Ok(path)
+}
+
+fn encoded(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~:/?[]@!$&'()*+,;=%".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
+/// At most so many characters of it, for messages.
+pub fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    if text.chars().count() <= MOST {
+        return text.escape_debug().to_string();
+    }
+    let start: String = text.chars().take(MOST).collect();
+    format!("{} …", start.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_urls_become_paths() {
+        let clean = |text: &str| clean_path(text).unwrap();
+        assert_eq!(clean("/a?b=1"), "/a?b=1");
+        assert_eq!(clean("http://localhost:3000/a?b=1#top"), "/a?b=1");
+        assert_eq!(clean("https://shop.example"), "/");
+        assert_eq!(clean("https://shop.example?q=1"), "/?q=1");
+        assert_eq!(clean("/a b/ü\"<"), "/a%20b/%C3%BC%22%3C");
+        assert_eq!(clean("/100%25"), "/100%25");
+        assert_eq!(clean("/go?to=http://x/y"), "/go?to=http://x/y");
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused_with_what_would_be() {
+        assert!(clean_path("posts").unwrap_err().contains("begins with /"));
+        assert!(clean_path("").unwrap_err().contains("no path"));
+        assert!(clean_path("http:///a").unwrap_err().contains("no host"));
+        assert!(clean_path("#x").is_err() && clean_path("ftp://x/y").is_err());
+        assert!(clean_path(&format!("/{}", "x".repeat(9000))).unwrap_err().contains("at most"));
+    }
+
+    #[test]
+    fn methods_are_known_or_refused() {
+        assert!(check_method("PATCH").is_ok());
+        assert!(check_method("get").unwrap_err().contains("GET"));
+        assert!(check_method("CONNECT").unwrap_err().contains("POST"));
+        assert!(is_safe("HEAD") && !is_safe("POST"));
+    }
+
+    #[test]
+    fn long_text_is_shortened_between_characters() {
+        assert_eq!(shortened("a\nb"), "a\\nb");
+        assert_eq!(shortened(&"ü".repeat(200)).chars().count(), 82);
+    }
+}

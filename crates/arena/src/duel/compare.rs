@@ -1,0 +1,162 @@
+//! Contenders of a duel side by side: their figures, which of them are level, and how a difference is said. Pure.
+
+use crate::metric::{FAILED, Metric, P99, PSS_PEAK, RATE};
+use crate::record::summary::{Measured, Spread, Summary, Who};
+
+use super::cases;
+
+/// More failures than this share of the requests count against a contender.
+const FAILED_MAX: f64 = 0.001;
+
+/// A contender with the figures that decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rival<'a> {
+    /// Name and settings.
+    pub who: &'a Who,
+    /// At full load.
+    pub rate: &'a Spread,
+    /// At 80 % of its own capacity.
+    pub p99: Option<&'a Spread>,
+    /// The most memory it held.
+    pub memory: Option<&'a Spread>,
+}
+
+impl Rival<'_> {
+    /// The name of its recipe.
+    pub fn server(&self) -> &str {
+        server(&self.who.name)
+    }
+
+    /// As options.
+    pub fn options(&self) -> String {
+        format!("-w {} -t {}", self.who.workers, self.who.threads)
+    }
+
+    /// Its figures, for people.
+    pub fn figures(&self) -> String {
+        let mut words = vec![spread(RATE, self.rate)];
+        words.extend(self.p99.map(|p99| format!("p99 {} at 80 % load", spread(P99, p99))));
+        words.extend(self.memory.map(|memory| value(PSS_PEAK, memory.median)));
+        words.join(", ")
+    }
+}
+
+/// The recipe's name in a contender's name: `puma` of `puma -w 2 -t 5`.
+pub fn server(name: &str) -> &str {
+    name.split(" -").next().unwrap_or(name).trim()
+}
+
+/// Those that count, fastest first, and why the others do not.
+pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
+    let (mut rivals, mut out) = (Vec::new(), Vec::new());
+    let loaded = cases::load(80);
+    let results = cases::case(summary, cases::CAPACITY).map_or(&[][..], |case| &case.results);
+    for result in results {
+        let name = &result.contender;
+        let Some(who) = summary.contenders.iter().find(|who| who.name == *name) else { continue };
+        let all = summary.cases.iter().filter(|case| case.name != cases::SETTINGS);
+        let mut own = all.flat_map(|case| &case.results).filter(|other| other.contender == *name);
+        if let Some(why) = own.find_map(|one| one.disqualified.as_ref()) {
+            out.push(format!("{name} does not count: {}", first_line(why)));
+            continue;
+        }
+        let Some(rate) = result.numbers.get(RATE).filter(|rate| rate.median > 0.0) else {
+            out.push(format!("{name} does not count: it answered nothing"));
+            continue;
+        };
+        let at_load = cases::measured(summary, &loaded, name);
+        let too_many = |one: &Measured| {
+            let number = |metric: &str| one.numbers.get(metric).map_or(0.0, |spread| spread.median);
+            number(FAILED) > FAILED_MAX * number("requests").max(1.0)
+        };
+        // At all of its capacity and no less some may fail: the draws of an open loop go above it.
+        let half = cases::measured(summary, &cases::load(50), name);
+        if [Some(result), half, at_load].into_iter().flatten().any(too_many) {
+            out.push(format!("{name} does not count: more than 1 of 1000 requests failed"));
+            continue;
+        }
+        let from = |metric: &str| at_load.and_then(|one| one.numbers.get(metric));
+        let memory = from(PSS_PEAK).into_iter().chain(result.numbers.get(PSS_PEAK));
+        let memory = memory.max_by(|a, b| a.median.total_cmp(&b.median));
+        rivals.push(Rival { who, rate, p99: from(P99), memory });
+    }
+    // Those that came to nothing before the rounds, by their last reason.
+    let tried = cases::case(summary, cases::SETTINGS).map_or(&[][..], |case| &case.results);
+    for result in
+        tried.iter().filter(|one| !results.iter().any(|other| server(&other.contender) == server(&one.contender)))
+    {
+        let why = result.disqualified.as_deref().map(first_line);
+        out.extend(why.map(|why| format!("{} does not count: {why}", result.contender)));
+    }
+    rivals.sort_by(|a, b| b.rate.median.total_cmp(&a.rate.median));
+    (rivals, out)
+}
+
+/// The rest is the end of a log, which stands with the contender.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// How often one number holds the other: `1.4×`.
+pub fn times(one: f64, other: f64) -> String {
+    let factor = if other > 0.0 { one / other } else { 1.0 };
+    if factor >= 9.95 { format!("{factor:.0}×") } else { format!("{factor:.1}×") }
+}
+
+/// Where two are nearer than anybody notices.
+pub const SAME_P99: &str = "the same p99";
+
+/// How one p99 relates to another: `half its p99`.
+pub fn of_its_p99(one: f64, other: f64) -> String {
+    let factor = if other > 0.0 { one / other } else { 1.0 };
+    match factor {
+        f if (0.95..=1.05).contains(&f) => SAME_P99.to_owned(),
+        f if (0.45..=0.55).contains(&f) => "half its p99".to_owned(),
+        f if (0.31..=0.36).contains(&f) => "a third of its p99".to_owned(),
+        f if (1.9..=2.1).contains(&f) => "twice its p99".to_owned(),
+        f if f < 0.095 => format!("{f:.2}× its p99"),
+        f => format!("{f:.1}× its p99"),
+    }
+}
+
+/// A number with its unit.
+pub fn value(metric: &str, number: f64) -> String {
+    let Some(known) = Metric::of(metric) else { return format!("{number}") };
+    format!("{number:.*} {}", known.digits, known.unit).trim_end().to_owned()
+}
+
+/// A median with its unit, and its range where there is one.
+pub fn spread(metric: &str, spread: &Spread) -> String {
+    let digits = Metric::of(metric).map_or(2, |metric| metric.digits);
+    let (low, high) = (format!("{:.*}", digits, spread.low), format!("{:.*}", digits, spread.high));
+    let median = value(metric, spread.median);
+    if low == high { median } else { format!("{median} ({low} to {high})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_said_as_people_do() {
+        assert_eq!(
+            (times(1400.0, 1000.0), times(25.0, 1.0), times(1.0, 0.0)),
+            ("1.4×".into(), "25×".into(), "1.0×".into())
+        );
+        let words = [(10.0, "half its p99"), (20.0, "the same p99"), (40.0, "twice its p99"), (15.0, "0.8× its p99")];
+        for (p99, expected) in words {
+            assert_eq!(of_its_p99(p99, 20.0), expected);
+        }
+        assert_eq!(of_its_p99(1.0, 3.0), "a third of its p99");
+        assert_eq!(of_its_p99(1.0, 30.0), "0.03× its p99");
+    }
+
+    #[test]
+    fn numbers_have_their_units_and_ranges() {
+        let three = Spread { median: 1000.4, low: 990.0, high: 1010.0, all: vec![] };
+        assert_eq!(spread(RATE, &three), "1000 requests/s (990 to 1010)");
+        let one = Spread { median: 1.5, low: 1.5, high: 1.5, all: vec![1.5] };
+        assert_eq!(spread(P99, &one), "1.50 ms");
+        assert_eq!(server("puma-jruby -w 1 -t 8"), "puma-jruby");
+    }
+}

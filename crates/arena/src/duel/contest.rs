@@ -1,0 +1,233 @@
+//! The second half of a duel: heats in which settings show what they can do, rounds of the best, and the summary.
+
+use std::time::Instant;
+
+use crate::record::machine;
+use crate::record::summary::{FORMAT, Summary, Who};
+
+use super::advise::{Wishes, advise};
+use super::crew::Contender;
+use super::halving::{Shown, best};
+use super::lesson::shortened;
+use super::run::Duel;
+use super::settings::Setting;
+use super::turn::{Account, Stage};
+use super::{doubts, summing};
+
+/// More of them in the rounds take hours; the slower ones are told from their heats.
+pub(super) const FINALISTS_MOST: usize = 6;
+/// Whoever served less than this share of the best in the heats is not in the rounds.
+const FINALIST_SHARE: f64 = 0.5;
+
+/// A contender, by its place in the list, with a setting.
+type Entry = (usize, Setting);
+
+impl Duel<'_> {
+    /// Tries all settings briefly, the better ones longer. Who goes on to the rounds.
+    pub(super) fn heats(&mut self, stage: &Stage<'_>, here: &mut [Contender]) -> Result<Vec<Entry>, String> {
+        let now = |duel: &Self, one: &Contender| {
+            duel.options.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting)
+        };
+        let all = here.iter().enumerate().flat_map(|(at, one)| one.settings.iter().map(move |setting| (at, *setting)));
+        let mut entries: Vec<Entry> = all.collect();
+        let mut shown = self.heat(stage, here, &mut entries, 1)?;
+        if self.plan.second_heat_s > 0.0 {
+            let mut better = Vec::new();
+            for (at, one) in here.iter().enumerate() {
+                let settings = best(&shown[at], 2, now(self, one));
+                // Alone it needs no second heat.
+                better.extend(settings.into_iter().map(|setting| (at, setting)).filter(|_| shown[at].len() > 1));
+            }
+            for (at, longer) in self.heat(stage, here, &mut better, 2)?.into_iter().enumerate() {
+                if !longer.is_empty() {
+                    shown[at] = longer;
+                }
+            }
+        }
+        let mut finalists = Vec::new();
+        for (at, one) in here.iter().enumerate() {
+            finalists.extend(best(&shown[at], 1, now(self, one)).into_iter().map(|setting| (at, setting)));
+        }
+        let rate =
+            |(at, setting): &Entry| shown[*at].iter().find(|one| one.setting == *setting).map_or(0.0, |one| one.rate);
+        self.thin_out(here, finalists, &rate)
+    }
+
+    /// One heat of all these, in random order. What each contender showed.
+    fn heat(
+        &mut self,
+        stage: &Stage<'_>,
+        here: &mut [Contender],
+        entries: &mut [Entry],
+        number: u32,
+    ) -> Result<Vec<Vec<Shown>>, String> {
+        let load_s = if number == 1 { self.plan.first_heat_s } else { self.plan.second_heat_s };
+        let planned_s = self.plan.heat_s(load_s);
+        let mut shown: Vec<Vec<Shown>> = vec![Vec::new(); here.len()];
+        self.dice.shuffle(entries);
+        for (at, setting) in entries.iter().copied() {
+            let name = here[at].name_with(setting);
+            let since = self.begins(format!("heat {number}: {name}"));
+            let plan = self.plan;
+            let turn = |stage: &Stage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
+            let account = self.fair_turn(stage, here, at, &turn);
+            if let Some((rate, p99_ms)) = account.full() {
+                shown[at].push(Shown { setting, rate, p99_ms });
+            }
+            self.record(&here[at], setting, account)?;
+            self.ends(since, planned_s);
+        }
+        Ok(shown)
+    }
+
+    /// The fastest, and the user's own.
+    fn thin_out(
+        &mut self,
+        here: &[Contender],
+        mut finalists: Vec<Entry>,
+        rate: &dyn Fn(&Entry) -> f64,
+    ) -> Result<Vec<Entry>, String> {
+        finalists.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        let fastest = finalists.first().map_or(0.0, rate);
+        let (mut stay, mut go) = (Vec::new(), Vec::new());
+        for (place, entry) in finalists.into_iter().enumerate() {
+            let one = &here[entry.0];
+            let is_own = self.options.now.as_ref().is_some_and(|now| now.server == one.name());
+            let is_fast = place < FINALISTS_MOST && rate(&entry) >= fastest * FINALIST_SHARE;
+            if is_fast || is_own {
+                stay.push(entry);
+            } else {
+                go.push(format!("{} with {:.0} requests/s", one.name_with(entry.1), rate(&entry)));
+            }
+        }
+        if !go.is_empty() {
+            self.says(format!(
+                "not in the rounds, after the heats (the best had {fastest:.0} requests/s): {}",
+                go.join(", ")
+            ));
+        }
+        let names: Vec<String> = stay.iter().map(|(at, setting)| here[*at].name_with(*setting)).collect();
+        if !names.is_empty() {
+            self.says(format!("in the rounds: {}", names.join(", ")));
+        }
+        let rounds = self.plan.rounds;
+        self.turns.1 = self.turns.0 + stay.len() * rounds as usize;
+        self.clock.replan(stay.len() as f64 * f64::from(rounds) * self.plan.turn_s());
+        Ok(stay)
+    }
+
+    /// Rounds in which each has a turn, in random order. Whoever is disqualified has no more.
+    pub(super) fn rounds(
+        &mut self,
+        stage: &Stage<'_>,
+        here: &mut [Contender],
+        finalists: &[Entry],
+    ) -> Result<(), String> {
+        let mut left = finalists.to_vec();
+        for round in 1..=self.plan.rounds {
+            self.dice.shuffle(&mut left);
+            let mut out = Vec::new();
+            // A round that would not end in time is not begun: all have the same number of turns.
+            if round > 1 && !self.has_time_for(left.len() as f64 * self.plan.turn_s()) {
+                let words =
+                    format!("the budget of time was used up after {} of {} rounds", round - 1, self.plan.rounds);
+                self.doubts.push(words.clone());
+                self.says(words);
+                return Ok(());
+            }
+            for (at, setting) in left.iter().copied() {
+                let since =
+                    self.begins(format!("round {round} of {}: {}", self.plan.rounds, here[at].name_with(setting)));
+                let plan = self.plan;
+                let turn = |stage: &Stage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
+                let account = self.fair_turn(stage, here, at, &turn);
+                out.extend(account.disqualified.is_some().then_some((at, setting)));
+                self.record(&here[at], setting, account)?;
+                self.ends(since, plan.turn_s());
+            }
+            left.retain(|entry| !out.contains(entry));
+        }
+        Ok(())
+    }
+
+    /// Keeps the samples and what is known of who made them.
+    fn record(&mut self, one: &Contender, setting: Setting, account: Account) -> Result<(), String> {
+        let name = one.name_with(setting);
+        if let Some(why) = &account.disqualified {
+            self.says(format!("{name} is disqualified: {why}"));
+        }
+        if !account.changed.is_empty() {
+            let changed = shortened(account.changed).join("; ");
+            self.says(format!("{name} answers otherwise than before, which was learned: {changed}"));
+        }
+        for note in account.notes {
+            self.says(format!("{name}: {note}"));
+        }
+        for sample in &account.samples {
+            self.listener.sample(sample)?;
+        }
+        self.samples.extend(account.samples);
+        let place = self.whos.iter().position(|who| who.name == name).unwrap_or_else(|| {
+            self.whos.push(one.who(setting));
+            self.whos.len() - 1
+        });
+        let who: &mut Who = &mut self.whos[place];
+        if let Some((workers, threads)) = account.counted {
+            (who.counted_workers, who.counted_threads) = (Some(workers), Some(threads));
+        }
+        if !account.commands.is_empty() {
+            who.commands = account.commands;
+        }
+        Ok(())
+    }
+
+    /// All of it.
+    pub(super) fn summary(mut self, started: String, stage: &Stage<'_>) -> Summary {
+        let rackup = &self.options.rackup;
+        let folder = rackup.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
+        let cases = summing::cases(&self.samples, stage.clients);
+        let mut doubts = std::mem::take(&mut self.doubts);
+        doubts.extend(doubts::of_samples(&self.samples));
+        doubts.extend(doubts::of_machine(super::run::cores()));
+        let mut summary = Summary {
+            format: FORMAT,
+            study: "duel".to_owned(),
+            title: format!("Duel for {folder}").trim_end().to_owned(),
+            question: "Which server, with how many workers and threads, is best for this app on this machine?"
+                .to_owned(),
+            about: about(self.options.is_quick),
+            is_quick: self.options.is_quick,
+            started,
+            took_s: Instant::now().duration_since(self.begin).as_secs_f64(),
+            rounds: self.plan.rounds,
+            command: self.options.command.clone(),
+            machine: machine::facts(),
+            contenders: self.whos,
+            plots: summing::plots(&cases),
+            verdicts: summing::verdicts(&cases),
+            cases,
+            advice: None,
+            notes: self.notes,
+        };
+        let now = self.options.now.as_ref().map(super::options::Now::name);
+        let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, doubts };
+        summary.advice = Some(advise(&summary, &wishes));
+        summary
+    }
+}
+
+fn about(is_quick: bool) -> Vec<String> {
+    let mut about = vec![
+        "Each contender is started with several numbers of workers and threads. All settings are loaded briefly; the best of \
+         each goes on to rounds in random order."
+            .to_owned(),
+        "In a round each is warmed up, asked as much as goes in a closed loop, then at 50, 80 and 100 % of that in an open \
+         loop, where a wait counts from the time at which the request should have been sent."
+            .to_owned(),
+        "The right answers were learned from one of them before; every answer under load was held against them.".to_owned(),
+    ];
+    about.extend(
+        is_quick.then(|| "This is the quick form: its figures show that all is well, and little more.".to_owned()),
+    );
+    about
+}

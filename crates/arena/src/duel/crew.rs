@@ -1,0 +1,140 @@
+//! The contenders of a duel: who is here, what each can be told, and what is known of its answers.
+
+use crate::contender::{Catalogue, Presence, Recipe, Runtime, look};
+use crate::place::Place;
+use crate::record::summary::Who;
+
+use super::learn::Learned;
+use super::options::DuelOptions;
+use super::settings::{Ability, Setting};
+
+/// The server whose answers are right, unless the user names one or it is not here: the one most people run.
+const REFERENCE: &str = "puma";
+
+/// A server that takes part.
+#[derive(Debug, Clone)]
+pub struct Contender {
+    /// How it is started and ended.
+    pub recipe: Recipe,
+    /// As the program itself says.
+    pub version: String,
+    /// What it runs on.
+    pub ruby: String,
+    /// The right answers, with its own differences.
+    pub learned: Vec<Learned>,
+    /// What one worker holds.
+    pub worker_kib: u64,
+    /// The settings that are tried.
+    pub settings: Vec<Setting>,
+    /// Sentences about it.
+    pub notes: Vec<String>,
+}
+
+/// Who is here, the reference first, and who is not.
+#[derive(Debug, Default)]
+pub struct Crew {
+    /// They take part.
+    pub here: Vec<Contender>,
+    /// They do not, each with what is missing.
+    pub missing: Vec<Who>,
+}
+
+impl Crew {
+    /// Those of the catalogue that were asked for.
+    pub fn gather(options: &DuelOptions, catalogue: &Catalogue, place: &Place) -> Result<Crew, String> {
+        let mut crew = Crew::default();
+        for recipe in wanted(options, catalogue)? {
+            match look(recipe, place) {
+                Presence::Here { version, ruby } => crew.here.push(Contender::new(recipe, version, ruby)),
+                Presence::Missing { lacks, get } => {
+                    let missing = lacks.into_iter().chain(get.into_iter().map(|way| format!("get it: {way}")));
+                    let (name, title) = (recipe.name.clone(), recipe.title.clone());
+                    crew.missing.push(Who { name, title, missing: missing.collect(), ..Who::default() });
+                }
+            }
+        }
+        if crew.here.is_empty() {
+            let names: Vec<&str> = crew.missing.iter().map(|who| who.name.as_str()).collect();
+            let (names, place) = (names.join(", "), place.in_words());
+            return Err(format!("none of {names} is here ({place}): `arena ring` builds a place with most of them"));
+        }
+        let now = options.now.as_ref().map(|now| now.server.as_str());
+        if let Some(now) = now.filter(|now| !crew.here.iter().any(|one| one.recipe.name == **now)) {
+            let missing = crew.missing.iter().find(|who| who.name == now).map(|who| who.missing.join("; "));
+            return Err(format!("--now {now}: it is not here ({}): {}", place.in_words(), missing.unwrap_or_default()));
+        }
+        crew.here.sort_by_key(|one| order(one, now));
+        Ok(crew)
+    }
+}
+
+fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a Recipe>, String> {
+    let names = || catalogue.all().iter().map(|recipe| recipe.name.as_str()).collect::<Vec<_>>().join(", ");
+    let known = |name: &String| {
+        catalogue.get(name).ok_or_else(|| format!("there is no contender `{name}`; there are {}", names()))
+    };
+    let mut recipes = match options.contenders.is_empty() {
+        true => catalogue.all().iter().collect(),
+        false => options.contenders.iter().map(known).collect::<Result<Vec<_>, _>>()?,
+    };
+    // What the user has now is always compared with.
+    if let Some(now) = &options.now {
+        recipes.push(known(&now.server)?);
+    }
+    let mut seen = Vec::new();
+    recipes.retain(|recipe| {
+        let is_new = !seen.contains(&recipe.name);
+        seen.push(recipe.name.clone());
+        is_new
+    });
+    Ok(recipes)
+}
+
+/// The reference comes first: today's server, or the usual one, or another on the Ruby that everybody has.
+fn order(one: &Contender, now: Option<&str>) -> u8 {
+    match one.recipe.runtime {
+        _ if now == Some(one.recipe.name.as_str()) => 0,
+        _ if one.recipe.name == REFERENCE => 1,
+        Runtime::Cruby => 2,
+        Runtime::Jruby => 3,
+        Runtime::Mruby => 4,
+    }
+}
+
+impl Contender {
+    fn new(recipe: &Recipe, version: String, ruby: String) -> Contender {
+        let (learned, settings) = (Vec::new(), Vec::new());
+        Contender { recipe: recipe.clone(), version, ruby, learned, worker_kib: 0, settings, notes: Vec::new() }
+    }
+
+    /// The name of its recipe.
+    pub fn name(&self) -> &str {
+        &self.recipe.name
+    }
+
+    /// Its name with settings: `puma -w 2 -t 5`.
+    pub fn name_with(&self, setting: Setting) -> String {
+        format!("{} {}", self.recipe.name, setting.in_words())
+    }
+
+    /// What it can be told, by what its recipe says that it cannot.
+    pub fn ability(&self) -> Ability {
+        let one = |what: &str| self.recipe.cannot.contains_key(what).then_some(1);
+        let threads_run_together = self.recipe.runtime != Runtime::Cruby;
+        Ability { workers_most: one("workers"), threads_most: one("threads"), threads_run_together }
+    }
+
+    /// For the summary.
+    pub fn who(&self, setting: Setting) -> Who {
+        Who {
+            name: self.name_with(setting),
+            title: format!("{} {}", self.recipe.title, setting.in_words()),
+            version: self.version.clone(),
+            ruby: self.ruby.clone(),
+            workers: setting.workers,
+            threads: setting.threads,
+            notes: self.recipe.all_notes().into_iter().chain(self.notes.iter().cloned()).collect(),
+            ..Who::default()
+        }
+    }
+}

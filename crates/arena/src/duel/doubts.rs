@@ -1,0 +1,157 @@
+//! What a duel cannot know or did not check, said so that nobody believes more than was measured. Pure.
+
+use crate::metric::{FAILED, RATE};
+use crate::record::Sample;
+
+use super::cases;
+use super::lesson::Lesson;
+
+/// A p99 of fewer requests than this rests on a handful of slow ones.
+const REQUESTS_MIN: f64 = 500.0;
+/// Draws of a short turn differ by less than this.
+const KEPT_UP: f64 = 0.93;
+/// Processes per processor that already wanted to run: more than this is company.
+const LOAD_SHARE_MAX: f64 = 0.5;
+
+/// Of what is asked and checked.
+pub fn of_workload(lesson: &Lesson) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let learned = &lesson.learned;
+    let loose: Vec<&str> = learned.iter().filter(|one| one.is_loose()).map(|one| one.asked.path.as_str()).collect();
+    if let Some(first) = loose.first() {
+        let (count, all) = (loose.len(), learned.len());
+        doubts.push(format!(
+            "the pages of {count} of {all} paths vary so much that little of them was checked, such as {first}"
+        ));
+    }
+    let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
+    if writes > 0 {
+        doubts.push(format!(
+            "{writes} of the requests write: what they wrote stayed, and those who came later may have had more data to read"
+        ));
+    }
+    let left: f64 = lesson.left_out.iter().map(|(weight, _)| *weight).sum();
+    let kept: f64 = learned.iter().map(|one| one.asked.weight).sum();
+    if left > 0.0 {
+        let share = left / (left + kept) * 100.0;
+        doubts.push(format!(
+            "{share:.0} % of the recorded requests were left out because they are answered otherwise here"
+        ));
+    }
+    doubts
+}
+
+/// Of any duel on one machine.
+pub fn of_machine(cores: u32) -> Vec<String> {
+    vec![
+        format!(
+            "the load came from the same machine and shared its {cores} processors with the servers: with the clients \
+             elsewhere all of them serve more, and close ones may change places"
+        ),
+        "a database or service that the app asks was measured as it is now, with its present data; if it runs on this \
+         machine, it shared the processors, too"
+            .to_owned(),
+        "clients were on this machine and fast: slow networks, TLS and large uploads were not measured".to_owned(),
+    ]
+}
+
+/// Of what else the machine did: `load` is the mean number of processes that wanted a processor in the last minute before.
+pub fn of_company(load: f64, cores: u32) -> Vec<String> {
+    if load < f64::from(cores) * LOAD_SHARE_MAX {
+        return Vec::new();
+    }
+    vec![format!(
+        "the machine was busy with other work when the duel began (a load of {load:.1} on {cores} processors): its figures \
+         are those of a busy machine"
+    )]
+}
+
+/// Of numbers that are too few, or that contradict each other.
+pub fn of_samples(samples: &[Sample]) -> Vec<String> {
+    let mut doubts = few_requests(samples);
+    doubts.extend(not_kept_up(samples));
+    doubts
+}
+
+/// Who got less than was offered, although it was a share of what it had done just before.
+fn not_kept_up(samples: &[Sample]) -> Option<String> {
+    let loads = [cases::load(50), cases::load(80)];
+    let behind = |sample: &&Sample| {
+        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
+        number(RATE) < number("offered_per_s") * KEPT_UP
+    };
+    let counting = samples.iter().filter(|one| loads.contains(&one.case) && one.disqualified.is_none());
+    let mut names: Vec<&str> = counting.filter(behind).map(|sample| sample.contender.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{} did not keep up in some turns at 50 or 80 % of what it had served just before: something else wanted the \
+         machine, or the load generator did; the p99 there is that of an overload",
+        names.join(", ")
+    ))
+}
+
+fn few_requests(samples: &[Sample]) -> Vec<String> {
+    let loaded = cases::load(80);
+    let requests = |sample: &Sample| {
+        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
+        number("requests") + number(FAILED)
+    };
+    let counting = samples.iter().filter(|one| one.case == loaded && one.disqualified.is_none());
+    match counting.map(requests).min_by(f64::total_cmp) {
+        Some(least) if least < REQUESTS_MIN => {
+            vec![format!(
+                "in some rounds the p99 at 80 % load rests on {least:.0} requests only: longer turns would tell more"
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asked::Asked;
+    use super::super::learn::{Answer, Learned};
+    use super::*;
+
+    fn learned(method: &str, bodies: &[&str]) -> Learned {
+        let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
+        let answers: Vec<Answer> = bodies.iter().map(answer).collect();
+        Learned::from_answers(&Asked::new(method, "/a"), &answers).unwrap()
+    }
+
+    #[test]
+    fn loose_writing_and_lost_requests_are_told() {
+        let learned = vec![learned("GET", &["x", "y"]), learned("POST", &["x"])];
+        let doubts = of_workload(&Lesson { learned, left_out: vec![(2.0, "why".into())] });
+        for part in ["1 of 2 paths", "1 of the requests write", "50 % of the recorded"] {
+            assert!(doubts.iter().any(|doubt| doubt.contains(part)), "{part}: {doubts:?}");
+        }
+        let sure = Lesson { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
+        assert!(of_workload(&sure).is_empty());
+    }
+
+    #[test]
+    fn few_requests_are_told() {
+        let numbers = [("requests".to_owned(), 40.0), (FAILED.to_owned(), 2.0)].into();
+        let sample = Sample { case: "load-80".into(), numbers, ..Sample::default() };
+        assert!(of_samples(&[sample])[0].contains("42 requests only"));
+        assert!(of_samples(&[]).is_empty() && of_machine(2)[0].contains("2 processors"));
+    }
+
+    #[test]
+    fn a_busy_machine_is_told() {
+        assert!(of_company(0.4, 2).is_empty());
+        assert!(of_company(13.0, 2)[0].contains("13.0 on 2 processors"));
+        let at = |rate: f64| {
+            let numbers =
+                [("requests".to_owned(), 4e3), (RATE.to_owned(), rate), ("offered_per_s".to_owned(), 1e3)].into();
+            Sample { case: "load-50".into(), contender: "a -w 1 -t 1".into(), numbers, ..Sample::default() }
+        };
+        assert!(of_samples(&[at(980.0)]).is_empty());
+        assert!(of_samples(&[at(980.0), at(700.0), at(600.0)])[0].starts_with("a -w 1 -t 1 did not keep up"));
+    }
+}

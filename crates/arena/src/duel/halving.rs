@@ -1,0 +1,67 @@
+//! Which settings go on: all are tried briefly, the better ones longer. Pure.
+
+use super::settings::Setting;
+
+/// Rates nearer than this are not told apart by a short heat.
+const NEAR: f64 = 0.97;
+
+/// What a heat showed of a setting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shown {
+    /// Which.
+    pub setting: Setting,
+    /// Right answers per second.
+    pub rate: f64,
+    /// At full load.
+    pub p99_ms: f64,
+}
+
+/// The best `most` of them. Of those as fast as the fastest the one with the lowest p99 goes first, and at an equal one
+/// the smaller. The user's own setting always goes on.
+pub fn best(shown: &[Shown], most: usize, now: Option<Setting>) -> Vec<Setting> {
+    let mut left: Vec<Shown> = shown.iter().copied().filter(|one| one.rate > 0.0).collect();
+    let mut chosen: Vec<Setting> = Vec::new();
+    while chosen.len() < most && !left.is_empty() {
+        let fastest = left.iter().map(|one| one.rate).fold(0.0, f64::max);
+        let level = left.iter().filter(|one| one.rate >= fastest * NEAR);
+        let order =
+            |a: &&Shown, b: &&Shown| a.p99_ms.total_cmp(&b.p99_ms).then(a.setting.at_once().cmp(&b.setting.at_once()));
+        let Some(first) = level.min_by(order).map(|one| one.setting) else { break };
+        chosen.push(first);
+        left.retain(|one| one.setting != first);
+    }
+    // It is compared with, whatever it showed, as long as it ran.
+    let own = now.filter(|now| shown.iter().any(|one| one.setting == *now && one.rate > 0.0));
+    chosen.extend(own.filter(|now| !chosen.contains(now)));
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(workers: u32, threads: u32, rate: f64, p99_ms: f64) -> Shown {
+        Shown { setting: Setting { workers, threads }, rate, p99_ms }
+    }
+
+    #[test]
+    fn the_fastest_go_on_and_near_ones_by_their_p99() {
+        let heat =
+            [shown(2, 1, 990.0, 20.0), shown(2, 5, 1000.0, 40.0), shown(4, 1, 700.0, 9.0), shown(8, 1, 0.0, 1.0)];
+        let first = Setting { workers: 2, threads: 1 };
+        let second = Setting { workers: 2, threads: 5 };
+        assert_eq!(best(&heat, 1, None), [first]);
+        assert_eq!(best(&heat, 2, None), [first, second]);
+        assert_eq!(best(&heat, 9, None).len(), 3);
+        let equal = [shown(4, 4, 1000.0, 20.0), shown(2, 2, 1000.0, 20.0)];
+        assert_eq!(best(&equal, 1, None)[0].workers, 2);
+    }
+
+    #[test]
+    fn the_users_own_goes_on_if_it_ran() {
+        let heat = [shown(2, 1, 990.0, 20.0), shown(2, 5, 100.0, 40.0), shown(8, 1, 0.0, 1.0)];
+        assert_eq!(best(&heat, 1, Some(heat[1].setting)), [heat[0].setting, heat[1].setting]);
+        assert_eq!(best(&heat, 1, Some(heat[2].setting)), [heat[0].setting]);
+        assert!(best(&[], 1, Some(heat[2].setting)).is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! Of which kind a body is, by its content type and its first bytes. An error page in place of data is of another kind,
+//! even when its status says that all is well.
+
+/// Bytes that are looked at.
+const SNIFFED_BYTES: usize = 512;
+
+/// Kinds of bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// No byte at all.
+    Empty,
+    /// A page.
+    Html,
+    /// A document of JSON.
+    Json,
+    /// XML that is no page.
+    Xml,
+    /// Other text.
+    Text,
+    /// Anything else.
+    Binary,
+}
+
+impl Kind {
+    /// For people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Kind::Empty => "nothing",
+            Kind::Html => "a page of HTML",
+            Kind::Json => "JSON",
+            Kind::Xml => "XML",
+            Kind::Text => "text",
+            Kind::Binary => "data",
+        }
+    }
+
+    /// Of this body. The bytes count more than what the content type claims: servers add or drop that one.
+    pub fn of(content_type: &str, body: &[u8]) -> Kind {
+        if body.is_empty() {
+            return Kind::Empty;
+        }
+        let sniffed = body.get(..SNIFFED_BYTES).unwrap_or(body);
+        if !is_text(sniffed) {
+            return Kind::Binary;
+        }
+        let start = String::from_utf8_lossy(sniffed).trim_start_matches('\u{feff}').trim_start().to_ascii_lowercase();
+        let claims = |part: &str| content_type.to_ascii_lowercase().contains(part);
+        if start.starts_with("<!doctype html") || start.starts_with("<html") {
+            Kind::Html
+        } else if start.starts_with("<?xml") && !claims("html") {
+            Kind::Xml
+        } else if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
+            && (claims("json") || is_compound(&start))
+        {
+            Kind::Json
+        } else if claims("html") {
+            Kind::Html
+        } else if claims("xml") && start.starts_with('<') {
+            Kind::Xml
+        } else {
+            Kind::Text
+        }
+    }
+}
+
+fn is_compound(start: &str) -> bool {
+    start.starts_with(['{', '['])
+}
+
+/// A character cut off at the end of what was looked at is no reason to doubt.
+fn is_text(bytes: &[u8]) -> bool {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => !bytes.contains(&0),
+        Err(error) => error.error_len().is_none() && !bytes.contains(&0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart() {
+        let rows: [(&str, &[u8], Kind); 12] = [
+            ("text/html", b"", Kind::Empty),
+            ("text/html; charset=utf-8", b"<p>a", Kind::Html),
+            ("", b"\n<!DOCTYPE html><html>", Kind::Html),
+            ("application/json", b"<!DOCTYPE html>", Kind::Html),
+            ("application/json", b"{\"a\":1}", Kind::Json),
+            ("", b"[1]", Kind::Json),
+            ("application/json", b"12", Kind::Json),
+            ("text/plain", b"12", Kind::Text),
+            ("application/json", b"{\"a\":", Kind::Text),
+            ("image/svg+xml", b"<?xml version='1.0'?><svg/>", Kind::Xml),
+            ("image/png", b"\x89PNG\x00", Kind::Binary),
+            ("text/plain", b"\xff\xfe", Kind::Binary),
+        ];
+        for (content_type, body, kind) in rows {
+            assert_eq!(Kind::of(content_type, body), kind, "{content_type} {body:?}");
+        }
+        let cut = "ü".repeat(400);
+        assert_eq!(Kind::of("text/plain", format!("x{cut}").as_bytes()), Kind::Text);
+        assert!(!Kind::Empty.in_words().is_empty());
+    }
+}

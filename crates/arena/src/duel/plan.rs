@@ -1,0 +1,202 @@
+//! How long everything takes: turns, rounds and heats, in the full and the quick form and within a budget of time. Pure.
+
+/// What is between the turns: a start, the checks, an end. A first guess; the run measures it.
+const AROUND_S: f64 = 2.5;
+/// Learning from one contender, with its start.
+const LEARNING_S: f64 = 5.0;
+/// The probe of one contender, with its start.
+const PROBE_S: f64 = 5.0;
+
+/// The lengths of everything.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Settings tried of each contender.
+    pub settings: usize,
+    /// Seconds of load for each of them.
+    pub first_heat_s: f64,
+    /// Seconds of load for the best two of each contender; 0 where the first heat decides.
+    pub second_heat_s: f64,
+    /// The most that warming up may take.
+    pub warm_s: f64,
+    /// Seconds at full load, in each turn of a round.
+    pub capacity_s: f64,
+    /// Seconds at each share of capacity.
+    pub open_s: f64,
+    /// Shares of capacity at which latency is measured.
+    pub loads: usize,
+    /// How often all finalists have a turn.
+    pub rounds: u32,
+}
+
+impl Plan {
+    /// For figures that can be believed.
+    pub const FULL: Plan = Plan {
+        settings: 5,
+        first_heat_s: 5.0,
+        second_heat_s: 10.0,
+        warm_s: 10.0,
+        capacity_s: 10.0,
+        open_s: 10.0,
+        loads: 3,
+        rounds: 5,
+    };
+
+    /// To see that all is well.
+    pub const QUICK: Plan = Plan {
+        settings: 2,
+        first_heat_s: 1.5,
+        second_heat_s: 0.0,
+        warm_s: 1.5,
+        capacity_s: 2.5,
+        open_s: 2.5,
+        loads: 3,
+        rounds: 2,
+    };
+
+    /// The longest plan that so many contenders get through in this many seconds.
+    pub fn within(wished: Plan, contenders: usize, finalists: usize, budget_s: f64) -> Result<Plan, String> {
+        let needs = |plan: &Plan| plan.seconds(contenders, finalists);
+        let ladder = wished.ladder();
+        let shortest = ladder.iter().map(needs).fold(f64::INFINITY, f64::min);
+        ladder.into_iter().find(|plan| needs(plan) <= budget_s).ok_or_else(|| {
+            format!(
+                "a budget of {:.1} minutes is too short for {contenders} contenders: give at least {:.0}, or fewer contenders",
+                budget_s / 60.0,
+                (shortest / 60.0).ceil()
+            )
+        })
+    }
+
+    /// Shorter and shorter: first less of each thing, then fewer rounds, then fewer settings.
+    fn ladder(self) -> Vec<Plan> {
+        let mut plans = vec![self];
+        let mut plan = self;
+        let mut step = |change: &dyn Fn(&mut Plan)| {
+            change(&mut plan);
+            plans.push(plan);
+        };
+        for seconds in [7.0, 5.0] {
+            step(&|plan| {
+                plan.capacity_s = plan.capacity_s.min(seconds);
+                plan.open_s = plan.open_s.min(seconds);
+                plan.warm_s = plan.warm_s.min(seconds);
+                plan.second_heat_s = plan.second_heat_s.min(seconds);
+            });
+        }
+        step(&|plan| plan.rounds = plan.rounds.min(3));
+        step(&|plan| (plan.second_heat_s, plan.first_heat_s) = (0.0, plan.first_heat_s.min(3.0)));
+        step(&|plan| plan.settings = plan.settings.min(3));
+        step(&|plan| {
+            plan.capacity_s = plan.capacity_s.min(3.0);
+            plan.open_s = plan.open_s.min(3.0);
+            plan.warm_s = plan.warm_s.min(3.0);
+        });
+        step(&|plan| plan.rounds = plan.rounds.min(2));
+        step(&|plan| plan.settings = plan.settings.min(2));
+        step(&|plan| (plan.first_heat_s, plan.rounds) = (plan.first_heat_s.min(1.5), 1));
+        plans
+    }
+
+    /// All of it.
+    pub fn seconds(&self, contenders: usize, finalists: usize) -> f64 {
+        let (contenders, finalists) = (contenders as f64, finalists as f64);
+        let heats = contenders * (self.settings as f64 * self.heat_s(self.first_heat_s) + 2.0 * self.second_s());
+        let rounds = finalists * f64::from(self.rounds) * self.turn_s();
+        contenders * (LEARNING_S + PROBE_S) + heats + rounds
+    }
+
+    /// A turn of a round.
+    pub fn turn_s(&self) -> f64 {
+        AROUND_S + self.warm_s + self.capacity_s + self.loads as f64 * self.open_s
+    }
+
+    /// A turn of a heat with so many seconds of load.
+    pub fn heat_s(&self, load_s: f64) -> f64 {
+        AROUND_S + self.heat_warm_s() + load_s
+    }
+
+    /// Heats only sort out: they warm up less.
+    pub fn heat_warm_s(&self) -> f64 {
+        self.warm_s.min(3.0)
+    }
+
+    fn second_s(&self) -> f64 {
+        if self.second_heat_s > 0.0 { self.heat_s(self.second_heat_s) } else { 0.0 }
+    }
+}
+
+/// What is left, told from what was planned and how much longer than planned everything took so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Clock {
+    planned_s: f64,
+    done_s: f64,
+    took_s: f64,
+}
+
+impl Clock {
+    /// For so many seconds of plan.
+    pub fn new(planned_s: f64) -> Clock {
+        Clock { planned_s, ..Clock::default() }
+    }
+
+    /// The rest of the plan is this now.
+    pub fn replan(&mut self, rest_s: f64) {
+        self.planned_s = self.done_s + rest_s;
+    }
+
+    /// Something that was planned so long took so long.
+    pub fn done(&mut self, planned_s: f64, took_s: f64) {
+        self.done_s += planned_s;
+        self.took_s += took_s;
+    }
+
+    /// Seconds.
+    pub fn left_s(&self) -> f64 {
+        let slowness = if self.done_s > 0.0 { self.took_s / self.done_s } else { 1.0 };
+        (self.planned_s - self.done_s).max(0.0) * slowness
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_form_of_two_is_well_under_two_minutes() {
+        let seconds = Plan::QUICK.seconds(2, 2);
+        assert!(seconds < 105.0, "{seconds}");
+    }
+
+    #[test]
+    fn budgets_are_kept_or_refused_with_what_it_takes() {
+        for minutes in [3.0, 5.0, 10.0, 30.0, 120.0] {
+            let plan = Plan::within(Plan::FULL, 3, 4, minutes * 60.0).unwrap();
+            assert!(plan.seconds(3, 4) <= minutes * 60.0 && plan.rounds >= 1, "{minutes}: {plan:?}");
+        }
+        assert_eq!(Plan::within(Plan::FULL, 3, 4, 7200.0).unwrap(), Plan::FULL);
+        assert!(Plan::within(Plan::FULL, 3, 4, 600.0).unwrap().rounds >= 2);
+        let error = Plan::within(Plan::FULL, 9, 10, 60.0).unwrap_err();
+        assert!(error.contains("1.0 minutes") && error.contains("9 contenders"), "{error}");
+        assert!(Plan::within(Plan::QUICK, 2, 2, 120.0).is_ok());
+    }
+
+    #[test]
+    fn each_step_of_the_ladder_is_shorter() {
+        for wished in [Plan::FULL, Plan::QUICK] {
+            let seconds: Vec<f64> = wished.ladder().iter().map(|plan| plan.seconds(3, 4)).collect();
+            assert!(seconds.windows(2).all(|two| two[1] <= two[0]), "{seconds:?}");
+        }
+    }
+
+    #[test]
+    fn the_clock_learns_how_slow_everything_is() {
+        let mut clock = Clock::new(100.0);
+        assert_eq!(clock.left_s(), 100.0);
+        clock.done(10.0, 20.0);
+        assert_eq!(clock.left_s(), 180.0);
+        clock.replan(45.0);
+        assert_eq!(clock.left_s(), 90.0);
+        clock.done(100.0, 1.0);
+        assert_eq!(clock.left_s(), 0.0);
+    }
+}

@@ -1,0 +1,258 @@
+//! The duel itself: who is here, what is right, what the application does with its time, which settings go on, rounds in
+//! random order, and the advice.
+
+use std::time::{Duration, Instant};
+
+use crate::contender::Catalogue;
+use crate::load::{Closed, Until, closed, warm_up};
+use crate::metric::{CPU, P50};
+use crate::place::Place;
+use crate::record::summary::{Summary, Who};
+use crate::record::{Sample, date};
+use crate::stats::Dice;
+
+use super::contest::FINALISTS_MOST;
+use super::crew::{Contender, Crew};
+use super::doubts;
+use super::learn::Learned;
+use super::lesson::{self, NoLesson};
+use super::options::{DuelOptions, Left, Listener};
+use super::plan::{Clock, Plan};
+use super::settings::{Machine, ONE, Probe, worth_trying};
+use super::turn::{Running, Stage, observed};
+
+/// Enough to keep any setting busy; fewer than would overflow a queue of connections.
+const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
+
+/// What is known while a duel runs.
+pub(super) struct Duel<'a> {
+    pub(super) options: &'a DuelOptions,
+    pub(super) place: &'a Place,
+    pub(super) listener: &'a mut dyn Listener,
+    pub(super) plan: Plan,
+    pub(super) clock: Clock,
+    pub(super) begin: Instant,
+    pub(super) dice: Dice,
+    pub(super) samples: Vec<Sample>,
+    /// With settings, in the order in which they first ran; and those that do not take part.
+    pub(super) whos: Vec<Who>,
+    pub(super) notes: Vec<String>,
+    /// The right answers, as the reference gives them.
+    pub(super) known: Vec<Learned>,
+    /// What stays uncertain.
+    pub(super) doubts: Vec<String>,
+    pub(super) turns: (usize, usize),
+}
+
+/// Runs a whole duel. An error says why there was none.
+pub fn run(options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
+    let started = date::now();
+    if options.asked.is_empty() {
+        return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
+    }
+    let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
+    let place = Place::open(&options.place)?;
+    let crew = Crew::gather(options, &catalogue, &place)?;
+    let mut duel = Duel::new(options, &place, listener, &crew)?;
+    let (mut here, probe) = duel.learn(crew.here)?;
+    let stage = duel.choose_settings(&mut here, &probe);
+    let finalists = duel.heats(&stage, &mut here)?;
+    duel.rounds(&stage, &mut here, &finalists)?;
+    Ok(duel.summary(started, &stage))
+}
+
+impl<'a> Duel<'a> {
+    fn new(
+        options: &'a DuelOptions,
+        place: &'a Place,
+        listener: &'a mut dyn Listener,
+        crew: &Crew,
+    ) -> Result<Duel<'a>, String> {
+        let wished = options.plan;
+        let contenders = crew.here.len();
+        let finalists = contenders.min(FINALISTS_MOST) + usize::from(options.now.is_some());
+        let plan = match options.budget_minutes {
+            Some(minutes) => Plan::within(wished, contenders, finalists, minutes * 60.0)?,
+            None => wished,
+        };
+        for words in &options.workload {
+            listener.says(words);
+        }
+        for who in &crew.missing {
+            listener.says(&format!("{} takes no part: {}", who.name, who.missing.join("; ")));
+        }
+        let clock = Clock::new(plan.seconds(contenders, finalists));
+        let turns = (0, contenders * (2 + plan.settings) + finalists * plan.rounds as usize);
+        Ok(Duel {
+            options,
+            place,
+            listener,
+            plan,
+            clock,
+            begin: Instant::now(),
+            dice: Dice::from_seed(options.seed),
+            samples: Vec::new(),
+            whos: crew.missing.clone(),
+            notes: options.workload.clone(),
+            known: Vec::new(),
+            doubts: doubts::of_company(load(), cores()),
+            turns,
+        })
+    }
+
+    pub(super) fn says(&mut self, words: String) {
+        self.listener.says(&words);
+        self.notes.push(words);
+    }
+
+    pub(super) fn begins(&mut self, what: String) -> Instant {
+        let (done, of) = self.turns;
+        self.listener.left(&Left { what, done, of: of.max(done), seconds: self.clock.left_s() });
+        Instant::now()
+    }
+
+    pub(super) fn ends(&mut self, since: Instant, planned_s: f64) {
+        self.clock.done(planned_s, since.elapsed().as_secs_f64());
+        self.turns.0 += 1;
+    }
+
+    /// Whether so many seconds of plan still fit.
+    pub(super) fn has_time_for(&self, seconds: f64) -> bool {
+        let Some(minutes) = self.options.budget_minutes else { return true };
+        self.begin.elapsed().as_secs_f64() + seconds <= minutes * 60.0
+    }
+
+    /// What is right, by the first that answers; and who answers otherwise. With it, what a request costs.
+    fn learn(&mut self, crew: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
+        let mut here: Vec<Contender> = Vec::new();
+        let mut probe = None;
+        for mut one in crew {
+            let since = self.begins(format!("learning the answers of {}", one.name()));
+            let outcome = if probe.is_none() {
+                self.learn_first(&mut one)?.map(|found| probe = Some(found))
+            } else {
+                one.learned.clone_from(&self.known);
+                self.compare(&mut one)
+            };
+            match outcome {
+                Ok(()) => here.push(one),
+                Err(why) => self.drop_out(&one, &why),
+            }
+            self.ends(since, 5.0);
+        }
+        let probe = probe.ok_or("no contender answered: what each of them said stands above")?;
+        Ok((here, probe))
+    }
+
+    fn drop_out(&mut self, one: &Contender, why: &str) {
+        self.says(format!("{} takes no part: {why}", one.name()));
+        let who = one.who(ONE);
+        let missing = vec![format!("it cannot serve this app: {why}")];
+        self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });
+    }
+
+    /// Learns from this one and probes it. The outer error ends the duel, the inner one this contender.
+    fn learn_first(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
+        let stage = self.stage(1, Duration::from_secs(30));
+        let running = match stage.start(one, ONE, &format!("{}-learn", one.name())) {
+            Ok(running) => running,
+            Err(why) => return Ok(Err(why)),
+        };
+        let port = running.server.port();
+        let lesson = match lesson::from_reference(port, &self.options.asked, self.options.is_recorded) {
+            Ok(lesson) => lesson,
+            Err(NoLesson::Silent(why)) => return Ok(Err(format!("{why}\n{}", running.server.log_tail()))),
+            Err(NoLesson::Unfit(why)) => {
+                let tail = running.server.log_tail();
+                return Err(format!("the app does not answer as it should on {}:\n{why}\n{tail}", one.name()));
+            }
+        };
+        self.says(format!("the right answers are those of {}:", one.name()));
+        for known in &lesson.learned {
+            self.listener.says(&format!("  {}", known.in_words()));
+        }
+        let left: Vec<String> = lesson.left_out.iter().map(|(_, why)| why.clone()).collect();
+        if !left.is_empty() {
+            self.says(format!("left out {} paths: {}", left.len(), lesson::shortened(left).join("; ")));
+        }
+        self.doubts.extend(doubts::of_workload(&lesson));
+        one.learned.clone_from(&lesson.learned);
+        self.known = lesson.learned;
+        let probe = self.probe(&running, one)?;
+        one.worker_kib = probe.worker_kib;
+        self.says(probe.in_words());
+        Ok(Ok(probe))
+    }
+
+    fn probe(&mut self, running: &Running, one: &Contender) -> Result<Probe, String> {
+        let workload = lesson::workload(&one.learned)?;
+        let seconds = self.plan.capacity_s.min(4.0);
+        warm_up(running.server.port(), &workload, 1, seconds);
+        // A new connection each: some servers put a kept one aside for a while, which is no waiting of the application's.
+        let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
+        let outcome = observed(&running.server, |port| closed(port, &workload, &plan));
+        let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
+        let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
+        Ok(Probe { cpu_us: number(CPU), latency_us, worker_kib: running.server.usage().pss_kib })
+    }
+
+    /// Whether another server gives the same answers.
+    fn compare(&mut self, one: &mut Contender) -> Result<(), String> {
+        let stage = self.stage(1, Duration::from_secs(30));
+        let running = stage.start(one, ONE, &format!("{}-learn", one.name()))?;
+        let differences = lesson::from_other(running.server.port(), &mut one.learned)
+            .map_err(|why| format!("{why}\n{}", running.server.log_tail()))?;
+        one.worker_kib = running.server.usage().pss_kib;
+        if !differences.is_empty() {
+            let words = format!(
+                "{} answers otherwise, which does not count against it: {}",
+                one.name(),
+                differences.join("; ")
+            );
+            one.notes.push(words.clone());
+            self.says(words);
+        }
+        Ok(())
+    }
+
+    fn stage(&self, clients: u32, timeout: Duration) -> Stage<'a> {
+        Stage { options: self.options, place: self.place, clients, timeout }
+    }
+
+    /// What is tried of each, and with how many clients.
+    fn choose_settings(&mut self, here: &mut [Contender], probe: &Probe) -> Stage<'a> {
+        let machine = Machine { cores: cores(), free_kib: free_kib() };
+        for one in here.iter_mut() {
+            let own = Probe { worker_kib: one.worker_kib, ..*probe };
+            let now = self.options.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting);
+            let grid = worth_trying(machine, &own, one.ability(), now, self.plan.settings);
+            one.settings = grid.settings;
+            let tried: Vec<String> = one.settings.iter().map(|setting| setting.in_words()).collect();
+            self.says(format!("{} is tried with {}", one.name(), tried.join(", ")));
+            grid.notes.into_iter().for_each(|note| self.says(format!("{}: {note}", one.name())));
+        }
+        let at_once = here.iter().flat_map(|one| &one.settings).map(|setting| setting.at_once()).max().unwrap_or(1);
+        let clients = at_once.saturating_mul(2).clamp(*CLIENTS.start(), *CLIENTS.end());
+        // Twice what it takes when all clients come first and one processor serves them.
+        let limit = Duration::from_secs_f64((probe.latency_us / 1e6 * f64::from(clients) * 2.0).clamp(5.0, 60.0));
+        self.stage(clients, limit)
+    }
+}
+
+/// Processors that this program may use.
+pub(super) fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
+
+/// Processes that wanted a processor, in the mean of the last minute.
+fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0.0)
+}
+
+/// Memory that could be had without swapping. Unknown is much: then nothing is bounded.
+fn free_kib() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,67 @@
+//! When a contender suddenly answers otherwise: is it the application, which shows the time of day, or the contender, which
+//! mixes things up? The reference is asked again. Only what it answers otherwise, too, is learned.
+
+use std::time::Duration;
+
+use super::crew::Contender;
+use super::lesson::{self, shortened};
+use super::run::Duel;
+use super::settings::ONE;
+use super::turn::{Account, Stage};
+
+/// How often a turn is made anew because pages changed.
+const CHANGES_MAX: u32 = 2;
+/// All paths are asked again by then.
+const CHECK_LIMIT: Duration = Duration::from_secs(15);
+
+impl Duel<'_> {
+    /// A turn of the contender at this place in the list; and again when the application had changed its answers.
+    pub(super) fn fair_turn(
+        &mut self,
+        stage: &Stage<'_>,
+        here: &mut [Contender],
+        at: usize,
+        turn: &dyn Fn(&Stage<'_>, &mut Contender) -> Account,
+    ) -> Account {
+        for _ in 0..CHANGES_MAX {
+            let before = here[at].learned.clone();
+            let mut account = turn(stage, &mut here[at]);
+            let is_suspect = account.disqualified.is_some() && !account.changed.is_empty();
+            if !is_suspect {
+                return account;
+            }
+            let changed = shortened(std::mem::take(&mut account.changed)).join("; ");
+            match self.did_the_app_change(stage, here) {
+                Ok(true) => self.says(format!("the app changed its answers meanwhile, which was learned: {changed}")),
+                Ok(false) => {
+                    here[at].learned = before;
+                    let name = here[0].name();
+                    account.disqualified =
+                        Some(format!("it answered otherwise than before, and {name} does not: {changed}"));
+                    return disqualified(account);
+                }
+                Err(why) => {
+                    here[at].learned = before;
+                    account.notes.push(format!("the reference could not be asked again: {why}"));
+                    return account;
+                }
+            }
+        }
+        turn(stage, &mut here[at])
+    }
+
+    /// Whether a fresh reference answers otherwise than at the beginning, by now.
+    fn did_the_app_change(&mut self, stage: &Stage<'_>, here: &[Contender]) -> Result<bool, String> {
+        let reference = &here[0];
+        let running = stage.start(reference, ONE, &format!("{}-again", reference.name()))?;
+        let checked = lesson::check(running.server.port(), &mut self.known, CHECK_LIMIT);
+        checked.wrong.map_or(Ok(!checked.changed.is_empty()), Err)
+    }
+}
+
+fn disqualified(mut account: Account) -> Account {
+    for sample in &mut account.samples {
+        sample.disqualified.clone_from(&account.disqualified);
+    }
+    account
+}

@@ -1,0 +1,244 @@
+//! Which numbers of workers and threads are worth trying, from the machine, from how an application spends the time of a
+//! request, and from what a server can do. Pure.
+
+/// More threads than this in one process wait for each other.
+const THREADS_MOST: u32 = 64;
+/// The share of the free memory that workers may fill; the rest is for the system, the database and the load.
+const MEMORY_SHARE: f64 = 0.8;
+
+/// What a new connection and two changes of process take by themselves: no waiting of the application's.
+const EXCHANGE_US: f64 = 300.0;
+
+/// What the contenders run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Machine {
+    /// Processors.
+    pub cores: u32,
+    /// Memory that is free for them.
+    pub free_kib: u64,
+}
+
+/// What one worker with one thread does with one client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Probe {
+    /// Processor time of one request, all processes of the server together.
+    pub cpu_us: f64,
+    /// From question to answer.
+    pub latency_us: f64,
+    /// What its processes hold (PSS).
+    pub worker_kib: u64,
+}
+
+/// What a server can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ability {
+    /// The most workers, if there is a bound: 1 where it has no processes.
+    pub workers_most: Option<u32>,
+    /// The most threads of a worker, if there is a bound: 1 where it has none.
+    pub threads_most: Option<u32>,
+    /// Whether the threads of one process run at the same time: on JRuby they do, under a global lock they do not.
+    pub threads_run_together: bool,
+}
+
+/// How many processes, and how many threads in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Setting {
+    /// Processes that serve.
+    pub workers: u32,
+    /// Threads of each.
+    pub threads: u32,
+}
+
+/// What an application spends the time of a request on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nature {
+    /// Nearly all of it computing: more at once than processors help nobody.
+    Computes,
+    /// Some of both.
+    Mixed,
+    /// Mostly waiting for others: what waits leaves its processor to another.
+    Waits,
+}
+
+/// The settings to try, most promising first, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grid {
+    /// Without doubles.
+    pub settings: Vec<Setting>,
+    /// What limited them, for people.
+    pub notes: Vec<String>,
+}
+
+/// The least that can be had.
+pub const ONE: Setting = Setting { workers: 1, threads: 1 };
+
+impl Setting {
+    /// Requests that it can work on at once.
+    pub fn at_once(self) -> u32 {
+        self.workers.saturating_mul(self.threads)
+    }
+
+    /// As options: `-w 2 -t 5`.
+    pub fn in_words(self) -> String {
+        format!("-w {} -t {}", self.workers, self.threads)
+    }
+}
+
+impl Probe {
+    /// By the share of its time that a request computes.
+    pub fn nature(&self) -> Nature {
+        match self.share() {
+            share if share >= 0.75 => Nature::Computes,
+            share if share >= 0.3 => Nature::Mixed,
+            _ => Nature::Waits,
+        }
+    }
+
+    /// Requests that one processor can have under way so that it is always busy: one computes while the others wait.
+    pub fn useful_threads(&self) -> u32 {
+        let threads = (1.0 / self.share().max(1.0 / f64::from(THREADS_MOST))).ceil();
+        (threads as u32).clamp(1, THREADS_MOST)
+    }
+
+    /// For people.
+    pub fn in_words(&self) -> String {
+        let (latency, cpu) = (self.latency_us / 1000.0, self.cpu_us / 1000.0);
+        let consequence = match self.nature() {
+            Nature::Computes => "it computes, so processes as many as processors matter, and threads hardly do",
+            Nature::Mixed => "it does some of both, so a few threads for each processor should help",
+            Nature::Waits => "it waits, so threads (or many processes) should help",
+        };
+        format!("a request takes {latency:.2} ms, the server computes {cpu:.2} ms of it: {consequence}")
+    }
+
+    fn share(&self) -> f64 {
+        let own_us = self.latency_us - EXCHANGE_US;
+        if own_us > 0.0 { (self.cpu_us / own_us).clamp(0.0, 1.0) } else { 1.0 }
+    }
+}
+
+/// At most `most` settings for a server of this ability. `now` is always among them, if the server can do it.
+pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Option<Setting>, most: usize) -> Grid {
+    let mut notes = Vec::new();
+    let affordable = affordable(machine, probe);
+    let mut settings: Vec<Setting> = Vec::new();
+    for wanted in now.into_iter().chain(promising(machine.cores.max(1), probe)) {
+        let fitting = fit(wanted, ability);
+        let workers = fitting.workers.min(affordable);
+        if workers < fitting.workers && notes.is_empty() {
+            let (free, one) = (machine.free_kib / 1024, probe.worker_kib / 1024);
+            notes.push(format!(
+                "{free} MiB are free and a worker holds {one} MiB: at most {affordable} workers are tried"
+            ));
+        }
+        let setting = Setting { workers, ..fitting };
+        if !settings.contains(&setting) && settings.len() < most.max(1) {
+            settings.push(setting);
+        }
+    }
+    Grid { settings, notes }
+}
+
+/// For a server that can do everything, most promising first.
+fn promising(cores: u32, probe: &Probe) -> Vec<Setting> {
+    let useful = probe.useful_threads();
+    let rows: Vec<(u32, u32)> = match probe.nature() {
+        Nature::Computes => vec![(cores, 1), (cores, 3), (2 * cores, 1), (cores, 5), (cores + 1, 1)],
+        Nature::Mixed => vec![(cores, 3), (2 * cores, 1), (cores, useful + 2), (cores, 5), (2 * cores, 3), (cores, 1)],
+        Nature::Waits => vec![(cores, 16), (cores, useful), (cores, 5), (2 * cores, 16), (4 * cores, 1), (cores, 32)],
+    };
+    rows.into_iter().map(|(workers, threads)| Setting { workers, threads: threads.clamp(1, THREADS_MOST) }).collect()
+}
+
+/// The same number of requests at once, as far as this server can; what it lacks in threads it gets in processes.
+fn fit(wanted: Setting, ability: Ability) -> Setting {
+    let workers_most = ability.workers_most.unwrap_or(u32::MAX).max(1);
+    let threads_most = ability.threads_most.unwrap_or(u32::MAX).max(1);
+    if wanted.threads > threads_most {
+        let workers = wanted.at_once().div_ceil(threads_most).min(workers_most);
+        return Setting { workers, threads: threads_most };
+    }
+    if wanted.workers > workers_most {
+        // Under a global lock one process uses one processor, and more threads than those of one worker are of no use.
+        let threads = if ability.threads_run_together { wanted.at_once() / workers_most } else { wanted.threads };
+        return Setting { workers: workers_most, threads: threads.clamp(1, threads_most) };
+    }
+    wanted
+}
+
+fn affordable(machine: Machine, probe: &Probe) -> u32 {
+    if probe.worker_kib == 0 {
+        return u32::MAX;
+    }
+    let workers = machine.free_kib as f64 * MEMORY_SHARE / probe.worker_kib as f64;
+    // One is always tried: that the application runs at all has been seen.
+    (workers as u32).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: Machine = Machine { cores: 4, free_kib: 8 << 20 };
+    const ALL: Ability = Ability { workers_most: None, threads_most: None, threads_run_together: false };
+
+    fn probe(cpu_us: f64, latency_us: f64) -> Probe {
+        Probe { cpu_us, latency_us, worker_kib: 50 * 1024 }
+    }
+
+    fn tried(probe: &Probe, ability: Ability) -> Vec<(u32, u32)> {
+        let grid = worth_trying(MACHINE, probe, ability, None, 5);
+        grid.settings.into_iter().map(|setting| (setting.workers, setting.threads)).collect()
+    }
+
+    #[test]
+    fn computing_applications_get_processes_and_waiting_ones_threads() {
+        assert_eq!(tried(&probe(9000.0, 10_000.0), ALL), [(4, 1), (4, 3), (8, 1), (4, 5), (5, 1)]);
+        assert_eq!(tried(&probe(5000.0, 10_000.0), ALL), [(4, 3), (8, 1), (4, 4), (4, 5), (8, 3)]);
+        assert_eq!(tried(&probe(500.0, 10_000.0), ALL), [(4, 16), (4, 20), (4, 5), (8, 16), (16, 1)]);
+    }
+
+    #[test]
+    fn servers_get_what_they_can_do() {
+        let no_threads = Ability { threads_most: Some(1), ..ALL };
+        assert_eq!(tried(&probe(9000.0, 10_000.0), no_threads), [(4, 1), (12, 1), (8, 1), (20, 1), (5, 1)]);
+        let one_process = Ability { workers_most: Some(1), ..ALL };
+        assert_eq!(tried(&probe(9000.0, 10_000.0), one_process), [(1, 1), (1, 3), (1, 5)]);
+        let jruby = Ability { threads_run_together: true, ..one_process };
+        assert_eq!(tried(&probe(9000.0, 10_000.0), jruby), [(1, 4), (1, 12), (1, 8), (1, 20), (1, 5)]);
+        let few = Ability { threads_most: Some(8), ..ALL };
+        assert_eq!(tried(&probe(500.0, 10_000.0), few)[0], (8, 8));
+    }
+
+    #[test]
+    fn memory_bounds_workers_and_says_so() {
+        let small = Machine { cores: 4, free_kib: 512 * 1024 };
+        let big = Probe { worker_kib: 200 * 1024, ..probe(9000.0, 10_000.0) };
+        let grid = worth_trying(small, &big, ALL, None, 9);
+        assert!(grid.settings.iter().all(|setting| setting.workers <= 2), "{grid:?}");
+        assert!(grid.notes[0].contains("at most 2 workers"), "{grid:?}");
+        let none = Machine { cores: 1, free_kib: 0 };
+        assert_eq!(worth_trying(none, &big, ALL, None, 9).settings[0].workers, 1);
+        let unknown = Probe { worker_kib: 0, ..big };
+        assert_eq!(worth_trying(small, &unknown, ALL, None, 9).notes.len(), 0);
+    }
+
+    #[test]
+    fn the_users_setting_is_always_tried() {
+        let now = Setting { workers: 3, threads: 7 };
+        let grid = worth_trying(MACHINE, &probe(9000.0, 10_000.0), ALL, Some(now), 2);
+        assert_eq!(grid.settings, [now, Setting { workers: 4, threads: 1 }]);
+        assert_eq!(now.in_words(), "-w 3 -t 7");
+    }
+
+    #[test]
+    fn odd_measurements_are_survived() {
+        for (cpu, latency) in [(0.0, 0.0), (5.0, 0.0), (0.0, 5.0), (9.0, 5.0), (f64::NAN, 1.0)] {
+            let odd = probe(cpu, latency);
+            assert!((1..=THREADS_MOST).contains(&odd.useful_threads()));
+            assert!(!odd.in_words().is_empty() && !tried(&odd, ALL).is_empty());
+        }
+        assert!(probe(180.0, 320.0).in_words().contains("it computes"));
+        assert!(probe(500.0, 10_000.0).in_words().contains("it waits"));
+    }
+}

@@ -1,0 +1,155 @@
+//! The summary of a duel from its samples: cases, rankings, plots and verdicts. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::metric::{Metric, P99, PSS_PEAK, RATE, Sense};
+use crate::record::Sample;
+use crate::record::summary::{Case, Measured, Plot, PlotKind, Spread, Verdict};
+use crate::stats::ranking;
+
+use super::cases;
+use super::compare::spread;
+
+/// All cases that have samples, in their order.
+pub fn cases(samples: &[Sample], clients: u32) -> Vec<Case> {
+    let mut list = vec![
+        (cases::SETTINGS.to_owned(), "Settings, briefly".to_owned(), full_load(clients), None),
+        (cases::CAPACITY.to_owned(), "Capacity".to_owned(), full_load(clients), None),
+    ];
+    for percent in cases::LOADS {
+        let what = format!("an open loop at {percent} % of each one's own capacity in the same round");
+        list.push((cases::load(percent), format!("At {percent} % load"), what, Some(f64::from(percent))));
+    }
+    let of = |(name, title, what, x): (String, String, String, Option<f64>)| {
+        let own: Vec<&Sample> = samples.iter().filter(|sample| sample.case == name).collect();
+        (!own.is_empty())
+            .then(|| case(Case { metrics: cases::metrics(&name), name, title, what, x, ..Case::default() }, &own))
+    };
+    list.into_iter().filter_map(of).collect()
+}
+
+fn full_load(clients: u32) -> String {
+    format!("a closed loop of {clients} clients, each asks when it was answered")
+}
+
+fn case(case: Case, samples: &[&Sample]) -> Case {
+    let mut by_contender: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples {
+        by_contender.entry(&sample.contender).or_default().push(sample);
+    }
+    let results: Vec<Measured> = by_contender.into_iter().map(|(name, samples)| measured(name, &samples)).collect();
+    let first = case.metrics.first().map_or(RATE, String::as_str);
+    let sense = Metric::of(first).map_or(Sense::Plain, |metric| metric.sense);
+    let counting = results.iter().filter(|one| one.disqualified.is_none());
+    let list = counting.filter_map(|one| Some((one.contender.clone(), one.numbers.get(first)?.clone())));
+    Case { ranking: ranking(list.collect(), sense), results, ..case }
+}
+
+fn measured(name: &str, samples: &[&Sample]) -> Measured {
+    let mut numbers: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut errors: BTreeMap<String, u64> = BTreeMap::new();
+    for sample in samples {
+        for (metric, number) in &sample.numbers {
+            numbers.entry(metric.clone()).or_default().push(*number);
+        }
+        for (kind, count) in &sample.errors {
+            *errors.entry(kind.clone()).or_default() += count;
+        }
+    }
+    let spreads = numbers.into_iter().filter_map(|(metric, all)| Some((metric, Spread::of(&all)?)));
+    let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
+    Measured { contender: name.to_owned(), numbers: spreads.collect(), errors, disqualified }
+}
+
+/// The pictures that these cases allow.
+pub fn plots(cases: &[Case]) -> Vec<Plot> {
+    let loads: Vec<String> = cases.iter().filter(|case| case.x.is_some()).map(|case| case.name.clone()).collect();
+    let has = |name: &str| cases.iter().any(|case| case.name == name);
+    let bars = |title: &str, metric: &str, case: &str| {
+        let (title, metric, cases) = (title.to_owned(), metric.to_owned(), vec![case.to_owned()]);
+        has(case).then(|| Plot { title, kind: PlotKind::Bars, metric, cases: cases.clone(), ..Plot::default() })
+    };
+    let mut plots: Vec<Plot> = bars("Requests per second at full load", RATE, cases::CAPACITY).into_iter().collect();
+    if loads.len() > 1 {
+        plots.push(Plot {
+            title: "p99 at shares of each one's own capacity".to_owned(),
+            kind: PlotKind::Lines,
+            metric: P99.to_owned(),
+            cases: loads,
+            x_title: "% of its own capacity".to_owned(),
+            is_log: false,
+        });
+    }
+    plots.extend(bars("Memory at full load", PSS_PEAK, cases::CAPACITY));
+    plots.extend(bars("All settings that were tried, briefly", RATE, cases::SETTINGS));
+    plots
+}
+
+/// Who is best for what.
+pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
+    let loaded = cases::load(80);
+    let rows = [
+        ("most requests", cases::CAPACITY, RATE),
+        ("short waits at 80 % load", loaded.as_str(), P99),
+        ("little memory", cases::CAPACITY, PSS_PEAK),
+    ];
+    let verdict = |(use_case, name, metric): (&str, &str, &str)| {
+        let case = cases.iter().find(|case| case.name == name)?;
+        let counting = case.results.iter().filter(|one| one.disqualified.is_none());
+        let list: Vec<(String, Spread)> =
+            counting.filter_map(|one| Some((one.contender.clone(), one.numbers.get(metric)?.clone()))).collect();
+        let why = |name: &String| {
+            let found = list.iter().find(|(other, _)| other == name)?;
+            Some(format!("{name}: {}", spread(metric, &found.1)))
+        };
+        let winners = ranking(list.clone(), Metric::of(metric)?.sense).into_iter().next()?;
+        let why: Vec<String> = winners.iter().filter_map(why).collect();
+        Some(Verdict { use_case: use_case.to_owned(), why: why.join("; "), winners, ..Verdict::default() })
+    };
+    rows.into_iter().filter_map(verdict).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(case: &str, contender: &str, rate: f64, p99: f64) -> Sample {
+        let numbers = [(RATE.to_owned(), rate), (P99.to_owned(), p99), (PSS_PEAK.to_owned(), 50.0)].into();
+        let errors = [("timeout".to_owned(), 1)].into();
+        Sample { case: case.into(), contender: contender.into(), numbers, errors, ..Sample::default() }
+    }
+
+    #[test]
+    fn samples_become_cases_with_rankings() {
+        let mut samples = Vec::new();
+        for round in 0..3 {
+            let more = f64::from(round);
+            samples.push(sample(cases::CAPACITY, "a -w 1 -t 1", 100.0 + more, 5.0));
+            samples.push(sample(cases::CAPACITY, "b -w 1 -t 1", 200.0 + more, 5.0));
+            samples.push(sample("load-80", "a -w 1 -t 1", 80.0, 5.0 + more));
+            samples.push(sample("load-80", "b -w 1 -t 1", 160.0, 50.0 + more));
+            samples.push(sample("load-50", "b -w 1 -t 1", 160.0, 50.0 + more));
+        }
+        let list = cases(&samples, 16);
+        assert_eq!(list.iter().map(|case| case.name.as_str()).collect::<Vec<_>>(), ["capacity", "load-50", "load-80"]);
+        assert_eq!(list[0].ranking, [["b -w 1 -t 1"], ["a -w 1 -t 1"]]);
+        assert_eq!(list[2].ranking, [["a -w 1 -t 1"], ["b -w 1 -t 1"]]);
+        assert_eq!((list[2].x, list[0].results[0].errors["timeout"]), (Some(80.0), 3));
+        assert_eq!(list[0].results[0].numbers[RATE].all, [100.0, 101.0, 102.0]);
+        let kinds: Vec<PlotKind> = plots(&list).iter().map(|plot| plot.kind).collect();
+        assert_eq!(kinds, [PlotKind::Bars, PlotKind::Lines, PlotKind::Bars]);
+        let verdicts = verdicts(&list);
+        assert_eq!((verdicts[0].winners[0].as_str(), verdicts[1].winners[0].as_str()), ("b -w 1 -t 1", "a -w 1 -t 1"));
+        assert_eq!(verdicts[2].winners.len(), 2);
+        assert!(verdicts[0].why.contains("201 requests/s (200 to 202)"), "{}", verdicts[0].why);
+    }
+
+    #[test]
+    fn the_disqualified_are_not_ranked() {
+        let bad = Sample { disqualified: Some("it lied".into()), ..sample(cases::CAPACITY, "bad -w 1 -t 1", 9e9, 1.0) };
+        let list = cases(&[bad, sample(cases::CAPACITY, "a -w 1 -t 1", 1.0, 1.0)], 16);
+        assert_eq!(list[0].ranking, [["a -w 1 -t 1"]]);
+        assert_eq!(list[0].results[1].disqualified.as_deref(), Some("it lied"));
+        assert!(cases(&[], 1).is_empty() && plots(&[]).is_empty() && verdicts(&[]).is_empty());
+    }
+}

@@ -1,0 +1,252 @@
+//! One turn of one contender with one setting: started, checked, warmed up, loaded, looked at, checked again, ended. What
+//! goes wrong disqualifies this setting of it, with the reason; the duel goes on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::contender::{Server, Wanted};
+use crate::load::{Closed, Phase, Steps, Until, Watch, Workload, warm_up, watch_closed, watch_open};
+use crate::metric::{CPU, FAILED, FIRST_ANSWER, P99, PSS_PEAK, RATE};
+use crate::place::Place;
+use crate::record::{Outcome, Sample, date};
+
+use super::cases;
+use super::crew::Contender;
+use super::lesson;
+use super::options::DuelOptions;
+use super::plan::Plan;
+use super::settings::Setting;
+
+/// What is checked before and after the load ends by then; under load every answer is checked as well.
+const CHECK_LIMIT: Duration = Duration::from_secs(3);
+/// Connections of an open loop, at most.
+const CONNECTIONS: u32 = 512;
+
+/// What all turns have in common.
+pub struct Stage<'a> {
+    /// What was asked for.
+    pub options: &'a DuelOptions,
+    /// Where the servers are.
+    pub place: &'a Place,
+    /// Clients of a closed loop, the same for all.
+    pub clients: u32,
+    /// How long a request may take.
+    pub timeout: Duration,
+}
+
+/// What was counted in a turn, beside its samples.
+#[derive(Debug, Clone, Default)]
+pub struct Account {
+    /// One for each case.
+    pub samples: Vec<Sample>,
+    /// Its command lines.
+    pub commands: Vec<String>,
+    /// Processes and threads that serve.
+    pub counted: Option<(u32, u32)>,
+    /// What changed in its answers.
+    pub changed: Vec<String>,
+    /// Why it does not count.
+    pub disqualified: Option<String>,
+    /// What else a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A server that answers.
+pub struct Running {
+    /// Ends with this value.
+    pub server: Server,
+    /// From its start.
+    pub first_answer: Duration,
+}
+
+impl Stage<'_> {
+    /// Starts a contender and waits until it answers.
+    pub fn start(&self, one: &Contender, setting: Setting, label: &str) -> Result<Running, String> {
+        let first = one.learned.first().map(|known| &known.asked).or(self.options.asked.first());
+        let asked = first.ok_or("nothing is asked: give a path or an access log")?;
+        let rackup: &Path = &self.options.rackup;
+        let wanted = Wanted {
+            recipe: &one.recipe,
+            place: self.place,
+            rackup,
+            workers: setting.workers,
+            threads: setting.threads,
+            env: self.options.env.clone(),
+            logs: &self.options.logs,
+            label: label.to_owned(),
+            memory_limit: None,
+            allocator: None,
+            idle_s: None,
+            extra: Vec::new(),
+        };
+        let mut server = Server::start(wanted)?;
+        let first_answer = server.wait_ready(&|port| lesson::answers(port, asked))?;
+        Ok(Running { server, first_answer })
+    }
+
+    /// A turn of a heat: its number, and full load for so long.
+    pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &Plan, (round, load_s): (u32, f64)) -> Account {
+        let shape = Shape {
+            case: cases::SETTINGS,
+            round,
+            warm_s: plan.heat_warm_s(),
+            capacity_s: load_s,
+            open_s: 0.0,
+            loads: &[],
+        };
+        self.once(one, setting, &shape)
+    }
+
+    /// A turn of a round: full load, then shares of it.
+    pub fn turn(&self, one: &mut Contender, setting: Setting, plan: &Plan, round: u32) -> Account {
+        let (warm_s, capacity_s, open_s) = (plan.warm_s, plan.capacity_s, plan.open_s);
+        let shape = Shape { case: cases::CAPACITY, round, warm_s, capacity_s, open_s, loads: &cases::LOADS };
+        self.once(one, setting, &shape)
+    }
+
+    fn once(&self, one: &mut Contender, setting: Setting, shape: &Shape) -> Account {
+        let (begin, started) = (Instant::now(), date::now());
+        let mut account = Account::default();
+        let label = format!("{}-w{}-t{}", one.name(), setting.workers, setting.threads);
+        let name = one.name_with(setting);
+        let result = match self.start(one, setting, &label) {
+            Ok(running) => self.loaded(running, one, setting, shape, &mut account),
+            Err(why) => Err(why),
+        };
+        if let Err(why) = result {
+            account.disqualified = Some(why);
+        }
+        if account.samples.is_empty() {
+            account.samples.push(Sample { case: shape.case.to_owned(), ..Sample::default() });
+        }
+        for sample in &mut account.samples {
+            (sample.contender, sample.round) = (name.clone(), shape.round);
+            sample.started.clone_from(&started);
+            sample.took_s = begin.elapsed().as_secs_f64();
+            sample.disqualified.clone_from(&account.disqualified);
+        }
+        account
+    }
+
+    fn loaded(
+        &self,
+        running: Running,
+        one: &mut Contender,
+        setting: Setting,
+        shape: &Shape,
+        account: &mut Account,
+    ) -> Result<(), String> {
+        let Running { mut server, first_answer } = running;
+        account.commands = server.commands();
+        self.check(&server, one, account)?;
+        let workload = lesson::workload(&one.learned)?;
+        let warmth = warm_up(server.port(), &workload, self.clients, shape.warm_s);
+        self.right(warmth.wrong, &mut server, one, account)?;
+        let counts = server.check_counts()?;
+        account.counted = Some((counts.workers, counts.threads));
+        let watch = Watch { timeout: self.timeout, ..Watch::default() };
+        let seed = self.options.seed.wrapping_add(u64::from(shape.round));
+        let closed = Closed { clients: self.clients, until: Until::Seconds(shape.capacity_s), keep: true, seed };
+        let mut full = observed(&server, |port| watch_closed(port, &workload, &closed, &watch).outcome);
+        full.numbers.insert(FIRST_ANSWER.to_owned(), first_answer.as_secs_f64() * 1000.0);
+        let rate = full.numbers.get(RATE).copied().unwrap_or(0.0);
+        let wrong = full.wrong.take();
+        account.samples.push(sample(shape.case, full));
+        self.right(wrong, &mut server, one, account)?;
+        if rate <= 0.0 {
+            let name = one.name_with(setting);
+            return Err(format!("{name} gave no right answer at full load\n{}", server.log_tail()));
+        }
+        for percent in shape.loads {
+            let outcome = self.share(&server, &workload, (rate, *percent, shape.open_s), seed);
+            let (case, wrong) = (cases::load(*percent), outcome.wrong.clone());
+            account.samples.push(sample(&case, outcome));
+            self.right(wrong, &mut server, one, account)?;
+        }
+        self.check(&server, one, account)?;
+        // It has answered well; that it is hard to end is told.
+        account.notes.extend(server.stop().err());
+        Ok(())
+    }
+
+    /// An open loop at a share of a rate.
+    fn share(
+        &self,
+        server: &Server,
+        workload: &Workload,
+        (rate, percent, seconds): (f64, u32, f64),
+        seed: u64,
+    ) -> Outcome {
+        let phases = vec![Phase { per_s: rate * f64::from(percent) / 100.0, seconds }];
+        let steps = Steps { phases, connections: CONNECTIONS, keep: true, seed: seed ^ u64::from(percent) };
+        let watch = Watch { timeout: self.timeout, ..Watch::default() };
+        let mut outcome = observed(server, |port| watch_open(port, workload, &steps, &watch).outcome);
+        outcome.numbers.insert("load_pct".to_owned(), f64::from(percent));
+        outcome
+    }
+
+    /// Asks for everything again; what changed is learned and told.
+    fn check(&self, server: &Server, one: &mut Contender, account: &mut Account) -> Result<(), String> {
+        let checked = lesson::check(server.port(), &mut one.learned, CHECK_LIMIT);
+        account.changed.extend(checked.changed);
+        checked.wrong.map_or(Ok(()), |why| Err(format!("{why}\n{}", server.log_tail())))
+    }
+
+    /// An error when something was wrong under load or the server has ended. What the application itself answers
+    /// otherwise by now is learned first, so that the turn can be made again.
+    fn right(
+        &self,
+        wrong: Option<String>,
+        server: &mut Server,
+        one: &mut Contender,
+        account: &mut Account,
+    ) -> Result<(), String> {
+        if server.has_ended() {
+            return Err(format!("{} ended in mid-run\n{}", one.name(), server.log_tail()));
+        }
+        let Some(wrong) = wrong else { return Ok(()) };
+        self.check(server, one, account)?;
+        Err(wrong)
+    }
+}
+
+/// What a turn consists of.
+struct Shape<'a> {
+    case: &'a str,
+    round: u32,
+    warm_s: f64,
+    capacity_s: f64,
+    open_s: f64,
+    loads: &'a [u32],
+}
+
+/// The load, with the processor time and the memory that it took the server.
+pub fn observed(server: &Server, load: impl FnOnce(u16) -> Outcome) -> Outcome {
+    let before = server.usage().cpu_us;
+    let sampler = server.sampler();
+    let mut outcome = load(server.port());
+    let sampled = sampler.stop();
+    let cpu_us = server.usage().cpu_us.saturating_sub(before) as f64;
+    let number = |numbers: &BTreeMap<String, f64>, name: &str| numbers.get(name).copied().unwrap_or(0.0);
+    let requests = number(&outcome.numbers, "requests") + number(&outcome.numbers, FAILED);
+    if requests > 0.0 {
+        outcome.numbers.insert(CPU.to_owned(), cpu_us / requests);
+    }
+    outcome.numbers.insert(PSS_PEAK.to_owned(), sampled.pss_peak_kib as f64 / 1024.0);
+    outcome.numbers.insert("pss_mean_mib".to_owned(), sampled.pss_mean_kib / 1024.0);
+    outcome
+}
+
+fn sample(case: &str, outcome: Outcome) -> Sample {
+    let (command, numbers, errors) = (outcome.command, outcome.numbers, outcome.errors);
+    Sample { case: case.to_owned(), command, numbers, errors, ..Sample::default() }
+}
+
+impl Account {
+    /// Rate and p99 at full load, if it counts.
+    pub fn full(&self) -> Option<(f64, f64)> {
+        let numbers = &self.samples.first().filter(|_| self.disqualified.is_none())?.numbers;
+        Some((*numbers.get(RATE)?, numbers.get(P99).copied().unwrap_or(f64::INFINITY)))
+    }
+}

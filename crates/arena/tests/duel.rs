@@ -1,0 +1,171 @@
+//! A whole duel, with turns of less than a second, on an application with pages that stay, vary, lead elsewhere and are
+//! not there. And an application that fails, and servers that are not there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arena::duel::asked::Asked;
+use arena::duel::plan::Plan;
+use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
+use arena::place::PlaceOptions;
+use arena::record::Sample;
+
+const PLAN: Plan = Plan {
+    settings: 2,
+    first_heat_s: 0.3,
+    second_heat_s: 0.3,
+    warm_s: 0.3,
+    capacity_s: 0.6,
+    open_s: 0.6,
+    loads: 3,
+    rounds: 2,
+};
+
+const APP: &str = r#"
+# An application with answers of all kinds.
+require "securerandom"
+
+run lambda { |env|
+  html = { "content-type" => "text/html" }
+  case env["PATH_INFO"]
+  when "/" then [200, html, ["<h1>hello</h1>"]]
+  when "/form" then [200, html, ["<form><input value='#{SecureRandom.hex}'><p>the rest of the page</p></form>"]]
+  when "/old" then [302, { "location" => "/" }, []]
+  when "/slow" then sleep(0.005); [200, html, ["slept"]]
+  when "/broken" then [500, html, ["no"]]
+  else [404, html, ["not here"]]
+  end
+}
+"#;
+
+#[derive(Default)]
+struct Heard {
+    words: Vec<String>,
+    steps: Vec<Left>,
+    samples: Vec<Sample>,
+}
+
+impl Listener for Heard {
+    fn says(&mut self, words: &str) {
+        self.words.push(words.to_owned());
+    }
+
+    fn left(&mut self, left: &Left) {
+        self.steps.push(left.clone());
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<(), String> {
+        self.samples.push(sample.clone());
+        Ok(())
+    }
+}
+
+/// The program beside this test, if it was built.
+fn foolsgold() -> Option<PathBuf> {
+    let named = std::env::var_os("FOOLSGOLD").map(PathBuf::from);
+    let test = std::env::current_exe().ok()?;
+    let built = test.ancestors().nth(2).map(|folder| folder.join("foolsgold"));
+    named.or(built).filter(|path| path.is_file())
+}
+
+fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
+    fs::write(folder.join("config.ru"), APP).unwrap();
+    let logs = folder.join("logs");
+    fs::create_dir_all(&logs).unwrap();
+    let words: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+    DuelOptions {
+        rackup: folder.join("config.ru"),
+        place: PlaceOptions { foolsgold: foolsgold(), ..PlaceOptions::default() },
+        recipes: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../arena/contenders"),
+        contenders: contenders.iter().map(|name| (*name).to_owned()).collect(),
+        asked: urls::from_words(&words, folder).unwrap(),
+        workload: Vec::new(),
+        is_recorded: false,
+        now: None,
+        p99_max_ms: None,
+        plan: PLAN,
+        is_quick: true,
+        budget_minutes: None,
+        env: BTreeMap::new(),
+        logs,
+        seed: 7,
+        command: "arena duel".to_owned(),
+    }
+}
+
+#[test]
+fn two_servers_are_compared_and_one_is_recommended() {
+    let folder = tempfile::tempdir().unwrap();
+    // Where our own program is not built, another stands for it.
+    let other = if foolsgold().is_some() { "foolsgold" } else { "thin" };
+    let mut options = options(folder.path(), &["/*3", "/form", "/old", "/none", "/slow"], &[other]);
+    options.now = Some(Now::parse("puma -w 1 -t 3").unwrap());
+    let mut heard = Heard::default();
+    let summary = run(&options, &mut heard).unwrap_or_else(|error| panic!("{error}\n{:#?}", heard.words));
+    let told = || format!("{:#?}\n{summary:#?}", heard.words);
+
+    let names: Vec<&str> = summary.cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(names, ["settings", "capacity", "load-50", "load-80", "load-100"], "{}", told());
+    for case in &summary.cases[1..] {
+        let counting = case.results.iter().filter(|one| one.disqualified.is_none());
+        assert!(counting.clone().any(|one| one.contender == "puma -w 1 -t 3"), "{}", told());
+        assert!(counting.clone().all(|one| one.numbers["p99_ms"].all.len() == 2), "{}", told());
+        assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", told());
+    }
+    // Much slower than the other it would not be in the rounds.
+    let tried = &summary.cases[0].results;
+    assert!(tried.iter().any(|one| one.contender.starts_with(other) && one.disqualified.is_none()), "{}", told());
+    let advice = summary.advice.as_ref().unwrap();
+    assert!(advice.sentence.contains("for this app on this machine, "), "{advice:?}");
+    assert!(!advice.command.is_empty() && advice.reasons.len() >= 2 && advice.uncertainty.len() >= 4, "{advice:?}");
+    let words = heard.words.join("\n");
+    for part in ["GET /form: 200, a page of HTML", "one place that varies", "GET /old: 302, to /", "GET /none: 404"] {
+        assert!(words.contains(part), "{part} in {words}");
+    }
+    let who = summary.contenders.iter().find(|who| who.name == "puma -w 1 -t 3").unwrap();
+    assert_eq!((who.counted_workers, who.counted_threads), (Some(1), Some(3)), "{who:?}");
+    assert!(heard.steps.iter().any(|step| step.what.starts_with("round 2 of 2")) && heard.steps[0].seconds > 0.0);
+    assert!(heard.samples.iter().filter(|sample| sample.case == "load-80").count() >= 4);
+    assert!(summary.is_quick && summary.plots.len() == 4 && !summary.verdicts.is_empty());
+}
+
+#[test]
+fn an_application_that_fails_is_refused_with_what_it_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = run(&options(folder.path(), &["/", "/broken"], &["puma"]), &mut Heard::default()).unwrap_err();
+    assert!(error.contains("GET /broken is answered with 500") && error.contains("puma"), "{error}");
+}
+
+#[test]
+fn a_log_may_hold_paths_that_are_answered_otherwise_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = options(folder.path(), &["/*9 status=200", "/broken", "/old status=200"], &["puma"]);
+    options.is_recorded = true;
+    options.plan = Plan { settings: 1, second_heat_s: 0.0, rounds: 1, ..PLAN };
+    let mut heard = Heard::default();
+    let summary = run(&options, &mut heard).unwrap();
+    let words = heard.words.join("\n");
+    assert!(words.contains("left out 2 paths"), "{words}");
+    let advice = summary.advice.unwrap();
+    assert!(advice.sentence.contains("nobody else") || advice.sentence.contains("use puma"), "{advice:?}");
+    assert!(advice.uncertainty.iter().any(|doubt| doubt.contains("18 % of the recorded")), "{advice:?}");
+}
+
+#[test]
+fn what_cannot_begin_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let fails = |change: &dyn Fn(&mut DuelOptions)| {
+        let mut options = options(folder.path(), &["/"], &["puma"]);
+        change(&mut options);
+        run(&options, &mut Heard::default()).unwrap_err()
+    };
+    assert!(fails(&|options| options.asked = Vec::new()).contains("nothing is asked"));
+    assert!(fails(&|options| options.contenders = vec!["pumma".into()]).contains("there is no contender `pumma`"));
+    assert!(fails(&|options| options.budget_minutes = Some(0.1)).contains("too short"));
+    let missing = fails(&|options| {
+        options.asked = vec![Asked::new("GET", "/")];
+        fs::write(&options.rackup, "raise 'the app does not load'").unwrap();
+    });
+    assert!(missing.contains("no contender answered"), "{missing}");
+}
