@@ -76,6 +76,13 @@ module FoolsGold
       strings.map { |string| "#{string.to_s.b.delete(NUL)}\0" }.join.b.byteslice(0, 1_000_000)
     end
 
+    # Strings of any encodings as one.
+    def join(strings)
+      strings.join
+    rescue Encoding::CompatibilityError
+      strings.map(&:b).join
+    end
+
     # The strings of a list.
     def strings(payload)
       payload.split(NUL, -1).tap(&:pop)
