@@ -14,14 +14,21 @@ module FoolsGold
       @answer = Answer.new(slot)
       @lock = Mutex.new
       @running = @interrupted = nil
+      @ended = false
     end
 
-    # Serves until the connection ends.
+    # Serves until the connection ends. When the application ends its thread (Thread.exit), another one goes on here.
     def run
       @thread = Thread.current
       while (env = @slot.next_request)
         serve(env)
       end
+      @ended = true
+    end
+
+    # Whether there is nothing more to serve.
+    def ended?
+      @ended
     end
 
     # Called by Control. Raises in the application's code if it is still at this request.
@@ -46,13 +53,18 @@ module FoolsGold
       rescue Exception => error # Even `exit` ends only the request.
         leave_failed
         report(error)
+      ensure
+        report_end if @running # Nothing can be rescued of a thread that ends.
       end
       @slot.input.close if File === @slot.input
       return if @slot.finished.empty? && @slot.after_reply.empty?
 
       @slot.flush
-      after(env, status, headers, error)
-      @slot.send_now(Frames::FREE, "") if @answer.later?
+      begin
+        after(env, status, headers, error)
+      ensure
+        @slot.send_now(Frames::FREE, "") if @answer.later?
+      end
     end
 
     # From here on there is no interruption. One that is on its way comes now, and is too late.
@@ -67,6 +79,12 @@ module FoolsGold
       leave
     rescue RequestTimeout
       leave
+    end
+
+    def report_end
+      leave_failed
+      report(ThreadEnded.new("the application ended its thread"))
+      @slot.input.close if File === @slot.input
     end
 
     def report(error)
