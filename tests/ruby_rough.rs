@@ -30,7 +30,15 @@ fn a_slow_block_after_the_answer_delays_nobody() {
     assert!(ruby::notes(&server).is_empty());
     ruby::let_go(&server, "go");
     ruby::wait_for_note(&server, "after");
-    assert_eq!(server.text("/"), "gold");
+    // The same when there was no answer.
+    ruby::expect(&server, server.get("/finished-slow"), 500);
+    let began = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(server.text("/"), "gold");
+    }
+    assert!(began.elapsed() < SOON, "{:?}\n{}", began.elapsed(), server.log());
+    ruby::let_go(&server, "finish");
+    ruby::wait_for_note(&server, "finished");
 }
 
 #[test]

@@ -31,7 +31,8 @@ fn outcome(reply: Reply) -> String {
 
 fuzz_target!(|bytes: &[u8]| {
     let run = |piece| {
-        let (replies, understood) = read((0..3).map(|_| Request::sample(Method::GET, "/")).collect(), bytes, piece).expect("sockets");
+        let requests = (0..3).map(|_| Request::sample(Method::GET, "/")).collect();
+        let (replies, understood) = read(requests, bytes, piece).expect("sockets");
         (replies.into_iter().map(outcome).collect::<Vec<_>>(), understood)
     };
     assert_eq!(run(usize::MAX), run(7));

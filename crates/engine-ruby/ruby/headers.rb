@@ -5,9 +5,9 @@
 module FoolsGold
   # Encoded headers, with what the server itself wants to know of them.
   class Headers
-    # The block of headers that are plain strings, without its last NUL; nil when there is one that is not a string, that
-    # has a NUL itself, or that may be for the server. Written for speed: `flatten` and `join` cost less than a block for
-    # each header.
+    # The block of headers that are plain strings, without its last NUL; nil when there is one that is not a string,
+    # that has a NUL itself, or that may be for the server. Written for speed: `flatten` and `join` cost less than a
+    # block for each header.
     def self.encode(headers)
       strings = headers.flatten
       return nil unless strings.all?(String)

@@ -66,7 +66,7 @@ module FoolsGold
     private
 
     def withdraw
-      add(Frames::FAULT, [@seq, Frames.error(Cancelled.new("withdrawn before it began"))].pack("Na*"))
+      add(Frames::FAULT, [@seq, 0, Frames.error(Cancelled.new("withdrawn before it began"))].pack("NCa*"))
     end
 
     def body(how, from, size)

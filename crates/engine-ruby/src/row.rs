@@ -146,8 +146,8 @@ impl Row {
         }
     }
 
-    /// A request ends with a fault.
-    pub fn fail(&mut self, seq: u32, fault: &Fault) -> Result<Step, WireError> {
+    /// A request ends with a fault; the slot may have more to do for it.
+    pub fn fail(&mut self, seq: u32, fault: &Fault, is_free_later: bool) -> Result<Step, WireError> {
         self.skip_to(seq)?;
         let running = self.first("FAULT")?;
         if let Some(sink) = running.sink.take() {
@@ -156,7 +156,8 @@ impl Row {
         if let Some(job) = &mut running.job {
             job.answer(Err(fault.clone()));
         }
-        Ok(self.done())
+        (running.held, running.until) = (None, None);
+        Ok(if is_free_later { Step::Nothing } else { self.done() })
     }
 
     /// Early hints of a request.

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::answer;
 use crate::control::Control;
-use crate::frames::{Frame, Reader, WireError, kind};
+use crate::frames::{Frame, Reader, WireError, flag, kind};
 use crate::held::Held;
 use crate::job::Job;
 use crate::row::{Row, Step};
@@ -190,13 +190,13 @@ impl Slot {
             }
             kind::FAULT => {
                 let mut reader = Reader::new(frame.payload, "FAULT");
-                let seq = reader.u32()?;
-                state.row.fail(seq, &answer::fault(reader.list()))
+                let (seq, flags) = (reader.u32()?, reader.u8()?);
+                state.row.fail(seq, &answer::fault(reader.list()), flags & flag::LATER != 0)
             }
             kind::BAD => {
                 let mut reader = Reader::new(frame.payload, "BAD");
-                let seq = reader.u32()?;
-                state.row.fail(seq, &Fault::BadAnswer(reader.text()))
+                let (seq, flags) = (reader.u32()?, reader.u8()?);
+                state.row.fail(seq, &Fault::BadAnswer(reader.text()), flags & flag::LATER != 0)
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");

@@ -35,6 +35,10 @@ run paths(
     text("waited")
   end,
   "/after-slow" => ->(env) { ended(env) { wait_for("go"); note("after") } },
+  "/finished-slow" => lambda do |env|
+    env["rack.response_finished"] << ->(*) { wait_for("finish"); note("finished") }
+    raise "on purpose"
+  end,
   "/after-exit" => ->(env) { ended(env) { exit } },
   "/after-raise" => ->(env) { ended(env) { raise NotImplementedError, "after the answer" } },
   "/after-thread-exit" => ->(env) { ended(env) { Thread.exit } },
