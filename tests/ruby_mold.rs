@@ -90,6 +90,8 @@ fn hanging(files: &[(&str, &str)]) -> (std::path::PathBuf, Child) {
     let (program, log) = (ruby::program(), fs::File::create(folder.join("log")).unwrap());
     let mut command = server::command();
     command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
+    fs::create_dir(folder.join("tmp")).unwrap();
+    command.env("TMPDIR", folder.join("tmp"));
     let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
     assert!(within(PATIENCE, || !noted(&folder).is_empty()), "{}", fs::read_to_string(folder.join("log")).unwrap());
     (folder, child)
@@ -107,6 +109,7 @@ fn a_mold_that_hangs_does_not_outlive_a_server_that_is_ended_while_it_starts() {
         child.wait().unwrap();
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert_gone(&noted(&folder));
+        assert_eq!(fs::read_dir(folder.join("tmp")).unwrap().count(), 0, "no folder of ours is left");
         fs::remove_dir_all(folder).unwrap();
     }
 }

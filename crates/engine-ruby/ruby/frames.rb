@@ -113,6 +113,18 @@ module FoolsGold
       @token = token
     end
 
+    # Removes the folder that the front has made and cannot remove any more.
+    def remove
+      folder = ::File.dirname(@path)
+      scripts = ::File.join(folder, "ruby")
+      Dir.children(scripts).each { |name| ::File.delete(::File.join(scripts, name)) }
+      Dir.rmdir(scripts)
+      ::File.delete(@path)
+      Dir.rmdir(folder)
+    rescue SystemCallError
+      nil # Another process was faster.
+    end
+
     # Opens a connection and says HELLO on it.
     def open(role, worker = 0, slot = 0, seq = 0)
       io = UNIXSocket.new(@path)

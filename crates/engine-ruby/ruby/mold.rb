@@ -16,11 +16,8 @@ end
 module FoolsGold
   # Signals: INT is for the front alone, though the terminal sends it to all.
   class Mold
-    # So long may a worker take to end when the front is gone.
+    # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
     GRACE_SECONDS = 1
-
-    # So often is it looked whether the front is there.
-    LOOK_SECONDS = 1
 
     def initialize(wire)
       @wire = wire
@@ -115,7 +112,7 @@ module FoolsGold
     def watch_front
       front = Process.ppid
       Thread.new do
-        sleep LOOK_SECONDS while Process.ppid == front
+        sleep GRACE_SECONDS while Process.ppid == front
         abandon
       end
     end
@@ -128,6 +125,7 @@ module FoolsGold
       rescue Errno::ESRCH
         nil # It has ended.
       end
+      @wire.remove
       exit!(1)
     end
 
