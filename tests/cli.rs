@@ -69,8 +69,15 @@ fn every_bad_option_is_refused_with_a_reason_and_all_at_once() {
 #[test]
 fn a_missing_application_is_named() {
     let folder = server::folder();
-    for (arguments, word) in [(&[][..], "config.ru"), (&["other.ru"][..], "other.ru"), (&["no/where"][..], "no/where")]
-    {
+    let cases: [(&[&str], &str); 6] = [
+        (&[], "config.ru"),
+        (&["other.ru"], "other.ru"),
+        (&["no/where"], "no/where"),
+        (&["natve"], "`foolsgold native` is the nearest"),
+        (&["start"], "`foolsgold` starts and stays in the foreground"),
+        (&["-d"], "service manager"),
+    ];
+    for (arguments, word) in cases {
         let (output, said) = run(&folder, arguments);
         assert!(!output.status.success());
         assert!(said.contains(word), "{said}");

@@ -4,15 +4,13 @@
 #![no_main]
 
 use std::collections::HashSet;
-use std::time::Instant;
 
 use engine::env::{Fixed, Key, header_key, pairs, split_authority};
-use engine::{Input, Peer, Request, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
+use engine::Request;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use libfuzzer_sys::fuzz_target;
 
 fn request(bytes: &[u8]) -> Request {
-    let now = Instant::now();
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n') {
         let (name, value) = line.split_at(line.iter().position(|byte| *byte == b':').unwrap_or(line.len()));
@@ -21,23 +19,7 @@ fn request(bytes: &[u8]) -> Request {
             headers.append(name, value);
         }
     }
-    Request {
-        id: String::new(),
-        method: Method::GET,
-        target: "/".into(),
-        path: "/".into(),
-        query: String::new(),
-        version: Version::HTTP_11,
-        headers,
-        scheme: Scheme::Http,
-        peer: Peer::default(),
-        input: Input::Empty,
-        received: now,
-        deadline: now,
-        queue_deadline: now,
-        hints: None,
-        takeover: None,
-    }
+    Request { headers, ..Request::sample(Method::GET, "/") }
 }
 
 fuzz_target!(|bytes: &[u8]| {

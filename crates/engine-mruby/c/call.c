@@ -40,7 +40,7 @@ static void take_status(mrb_state *mrb, struct call *call, mrb_value status)
     status = mrb_funcall_argv(mrb, status, SYM(mrb, to_i), 0, NULL);
   }
   if (!mrb_integer_p(status)) {
-    refuse(mrb, call, "status is %!v, but must be an integer from 100 to 999", status);
+    refuse(mrb, call, "status is %!v, but must be an integer from 100 to 599", status);
     return;
   }
   if (!fg_host_status(fg_of(mrb)->host, mrb_integer(status))) call->bad = true;

@@ -91,20 +91,24 @@ run ->(env) {
   when '/nil' then nil
   when '/status' then ['x', {}, []]
   when '/low' then [99, {}, []]
+  when '/high' then [999, {}, []]
   when '/headers' then [200, nil, []]
   when '/name' then [200, { 'a b' => 'c' }, []]
   when '/value' then [200, { 'a' => \"c\\rd\" }, []]
+  when '/nul' then [200, { 'x-odd' => \"c\\0d\" }, []]
   when '/number' then [200, { 'a' => 1 }, []]
   when '/body' then [200, {}, nil]
   end
 }");
     for (path, part) in [
         ("/nil", "Array of status"),
-        ("/status", "100 to 999"),
+        ("/status", "100 to 599"),
         ("/low", "status is 99"),
+        ("/high", "status is 999"),
         ("/headers", "headers are nil"),
         ("/name", "header name"),
         ("/value", "header a"),
+        ("/nul", "header x-odd"),
         ("/number", "String or an Array"),
         ("/body", "the body is nil"),
     ] {

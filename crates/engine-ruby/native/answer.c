@@ -122,7 +122,7 @@ answer_encode(struct buffer *out, uint32_t seq, VALUE status, VALUE headers, VAL
     unsigned pair;
     char *to;
 
-    if (code < 200 || code > 999 || !is_plain_hash(headers)) return false;
+    if (code < 200 || code > 599 || !is_plain_hash(headers)) return false;
     if ((size = body_size(body)) < 0) return false;
     seen.bytes = 0;
     seen.pairs = 0;

@@ -55,7 +55,7 @@ module FoolsGold
 
     def status(status)
       number = status.respond_to?(:to_i) ? status.to_i : 0
-      return number if number.between?(100, 999)
+      return number if number.between?(100, 599) # All that RFC 9110 section 15 allows.
 
       raise BadAnswer, "the status must be an Integer from 100 to 599, not #{status.inspect[0, 80]}; " \
                        "an application returns [status, headers, body]"
@@ -84,7 +84,7 @@ module FoolsGold
     def whole(status, headers, parts)
       parts.each { |part| string(part) }
       size = parts.sum(&:bytesize)
-      return head(status, headers, 0, join(parts)) if size <= Channel::WHOLE
+      return head(status, headers, 0, Frames.join(parts)) if size <= Channel::WHOLE
 
       headers.add("content-length", size.to_s) unless headers.content_length || status == 204 || status == 304
       more(status, headers) { parts.each { |part| @slot.chunk(part) } }
@@ -93,7 +93,10 @@ module FoolsGold
     def parts(status, headers, body)
       if headers.content_length && headers.content_length.to_i <= GATHERED
         parts = []
-        body.each { |part| parts << string(part).dup }
+        body.each do |part|
+          @slot.check_client
+          parts << string(part).dup
+        end
         whole(status, headers, parts)
       else
         more(status, headers) { body.each { |part| @slot.chunk(string(part)) } }
@@ -126,12 +129,6 @@ module FoolsGold
       numbers = [@slot.seq, status, flags, headers ? headers.pairs : 0, block.bytesize]
       @slot.add(Frames::ANSWER, [*numbers, block, body].pack("NnCnNa*a*"))
       @ended = @slot.seq unless flags == Frames::MORE
-    end
-
-    def join(parts)
-      parts.join
-    rescue Encoding::CompatibilityError
-      parts.map(&:b).join
     end
 
     def string(part)

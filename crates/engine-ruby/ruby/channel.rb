@@ -49,8 +49,7 @@ module FoolsGold
 
     # A piece of a body, written at once.
     def chunk(string)
-      raise Errno::EPIPE, "the client has gone" if gone?
-
+      check_client
       at = 0
       while at < string.bytesize
         send_now(Frames::CHUNK, string.byteslice(at, WHOLE))
@@ -80,6 +79,11 @@ module FoolsGold
     # use it, and short, as it is for requests that are here now.
     def cancel(seq)
       @cancelled = (@cancelled + [seq]).last(16).freeze
+    end
+
+    # Raises, between the parts of a body, when there is nobody who would take the next.
+    def check_client
+      raise Errno::EPIPE, "the client has gone" if gone?
     end
 
     # Whether the client of the current request has gone.

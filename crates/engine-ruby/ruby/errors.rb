@@ -12,6 +12,9 @@ module FoolsGold
   # The answer of the application is not valid Rack; the message says what would be.
   class BadAnswer < StandardError; end
 
+  # The application has ended its thread (Thread.exit) before there was an answer.
+  class ThreadEnded < StandardError; end
+
   # The request was withdrawn before it began.
   class Cancelled < StandardError; end
 

@@ -76,6 +76,13 @@ module FoolsGold
       strings.map { |string| "#{string.to_s.b.delete(NUL)}\0" }.join.b.byteslice(0, 1_000_000)
     end
 
+    # Strings of any encodings as one.
+    def join(strings)
+      strings.join
+    rescue Encoding::CompatibilityError
+      strings.map(&:b).join
+    end
+
     # The strings of a list.
     def strings(payload)
       payload.split(NUL, -1).tap(&:pop)
@@ -104,6 +111,18 @@ module FoolsGold
     def initialize(path, token)
       @path = path
       @token = token
+    end
+
+    # Removes the folder that the front has made and cannot remove any more.
+    def remove
+      folder = ::File.dirname(@path)
+      scripts = ::File.join(folder, "ruby")
+      Dir.children(scripts).each { |name| ::File.delete(::File.join(scripts, name)) }
+      Dir.rmdir(scripts)
+      ::File.delete(@path)
+      Dir.rmdir(folder)
+    rescue SystemCallError
+      nil # Another process was faster.
     end
 
     # Opens a connection and says HELLO on it.

@@ -5,15 +5,16 @@
 module FoolsGold
   # Encoded headers, with what the server itself wants to know of them.
   class Headers
-    # The block of headers that are plain strings, without its last NUL; nil when there is one that is not a string, or
-    # that may be for the server. Written for speed: `flatten` and `join` cost less than a block for each header.
+    # The block of headers that are plain strings, without its last NUL; nil when there is one that is not a string,
+    # that has a NUL itself, or that may be for the server. Written for speed: `flatten` and `join` cost less than a
+    # block for each header.
     def self.encode(headers)
       strings = headers.flatten
       return nil unless strings.all?(String)
 
       block = strings.join("\0")
-      block.include?("rack.") ? nil : block
-    rescue Encoding::CompatibilityError
+      block.include?("rack.") || block.count("\0") != strings.size - 1 ? nil : block
+    rescue Encoding::CompatibilityError, ArgumentError # Strings of other encodings, or broken ones.
       nil
     end
 
@@ -29,8 +30,14 @@ module FoolsGold
     end
 
     def add(name, value)
+      name = name.b
+      value = value.b
+      if name.include?("\0") || value.include?("\0")
+        raise BadAnswer, "the header #{name.dump} has a NUL character, which RFC 9110 section 5.5 forbids"
+      end
+
       @pairs += 1
-      @block << clean(name) << "\0" << clean(value) << "\0"
+      @block << name << "\0" << value << "\0"
     end
 
     private
@@ -47,11 +54,6 @@ module FoolsGold
 
       @content_length = value if name.casecmp?("content-length")
       add(name, value)
-    end
-
-    def clean(string)
-      string = string.b
-      string.include?("\0") ? string.delete("\0") : string
     end
   end
 end

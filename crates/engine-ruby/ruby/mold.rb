@@ -16,7 +16,7 @@ end
 module FoolsGold
   # Signals: INT is for the front alone, though the terminal sends it to all.
   class Mold
-    # So long may a worker take to end when the front is gone.
+    # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
     GRACE_SECONDS = 1
 
     def initialize(wire)
@@ -29,6 +29,7 @@ module FoolsGold
       %w[INT HUP].each { |name| trap(name, "IGNORE") }
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
+      watch_front
       load ? serve : exit!(1)
     end
 
@@ -76,7 +77,7 @@ module FoolsGold
       kind, payload = Frames.read(@io)
       case kind
       when Frames::FORK then fork_worker(payload.unpack1("N"))
-      when Frames::STOP then stop
+      when Frames::STOP then @stopping = true # Workers are told by the front.
       when nil then abandon
       end
     end
@@ -106,22 +107,26 @@ module FoolsGold
       end
     end
 
-    # Workers are told by the front.
-    def stop
-      @stopping = true
+    # Code of the application that hangs, while it is loaded or before a fork, must not outlive the front: then nobody
+    # reads the end of the connection. Whoever has lost its parent has another.
+    def watch_front
+      front = Process.ppid
+      Thread.new do
+        sleep GRACE_SECONDS while Process.ppid == front
+        abandon
+      end
     end
 
     # Workers see for themselves that the front is gone; this is for one that is too busy to look.
     def abandon
       sleep GRACE_SECONDS unless @workers.empty?
-      @workers.each_key { |pid| signal("KILL", pid) }
+      @workers.each_key do |pid|
+        Process.kill("KILL", pid)
+      rescue Errno::ESRCH
+        nil # It has ended.
+      end
+      @wire.remove
       exit!(1)
-    end
-
-    def signal(name, pid)
-      Process.kill(name, pid)
-    rescue Errno::ESRCH
-      nil
     end
 
     def serve_once

@@ -14,14 +14,21 @@ module FoolsGold
       @answer = Answer.new(slot)
       @lock = Mutex.new
       @running = @interrupted = nil
+      @ended = false
     end
 
-    # Serves until the connection ends.
+    # Serves until the connection ends. When the application ends its thread (Thread.exit), another one goes on here.
     def run
       @thread = Thread.current
       while (env = @slot.next_request)
         serve(env)
       end
+      @ended = true
+    end
+
+    # Whether there is nothing more to serve.
+    def ended?
+      @ended
     end
 
     # Called by Control. Raises in the application's code if it is still at this request.
@@ -40,19 +47,28 @@ module FoolsGold
       @running = @slot.seq
       begin
         status, headers, body = @app.call(env)
-        later = @slot.finished.any? || @slot.after_reply.any?
-        (!later && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
+        (!later? && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later?)
         leave
       rescue Exception => error # Even `exit` ends only the request.
         leave_failed
-        report(error)
+        owes_free = report(error, later?)
+      ensure
+        report_end if @running # Nothing can be rescued of a thread that ends.
       end
       @slot.input.close if File === @slot.input
-      return if @slot.finished.empty? && @slot.after_reply.empty?
+      return unless later?
 
       @slot.flush
-      after(env, status, headers, error)
-      @slot.send_now(Frames::FREE, "") if @answer.later?
+      begin
+        after(env, status, headers, error)
+      ensure
+        @slot.send_now(Frames::FREE, "") if owes_free || @answer.later?
+      end
+    end
+
+    # Whether there is something to do after the answer.
+    def later?
+      !@slot.finished.empty? || !@slot.after_reply.empty?
     end
 
     # From here on there is no interruption. One that is on its way comes now, and is too late.
@@ -69,17 +85,31 @@ module FoolsGold
       leave
     end
 
-    def report(error)
+    def report_end
+      leave_failed
+      report(ThreadEnded.new("the application ended its thread"), false)
+      @slot.input.close if File === @slot.input
+    end
+
+    # Whether that was the answer, and the front now waits for FREE.
+    def report(error, later)
       if @slot.answered? || @answer.ended?
         Log.exception(error, "after its answer, #{name} failed") unless error.is_a?(RequestTimeout)
+        false
       elsif @slot.taken
         Log.exception(error, "after the application took the connection, #{name} failed")
-        @answer.taken(false)
+        @answer.taken(later)
+        false
       elsif error.is_a?(BadAnswer) && !@answer.begun?
-        @slot.add(Frames::BAD, [@slot.seq, error.message].pack("Na*"))
+        fault(Frames::BAD, error.message, later)
       else
-        @slot.add(Frames::FAULT, [@slot.seq, Frames.error(error)].pack("Na*"))
+        fault(Frames::FAULT, Frames.error(error), later)
       end
+    end
+
+    def fault(kind, text, later)
+      @slot.add(kind, [@slot.seq, later ? Frames::LATER : 0, text].pack("NCa*"))
+      later
     end
 
     def name

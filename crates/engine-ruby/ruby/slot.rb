@@ -49,7 +49,9 @@ module FoolsGold
 
     # Encodes the usual answer: strings for headers, one string in an array for a body. False when it is another.
     def answer(status, headers, body)
-      return false unless Array === body && body.size == 1 && Hash === headers && Integer === status && status > 199
+      return false unless Array === body && body.size == 1 && Hash === headers && Integer === status
+
+      return false unless status > 199 && status < 600
 
       part = body[0]
       return false unless String === part && (size = part.bytesize) <= WHOLE && !@taken && !body.respond_to?(:close)
@@ -64,7 +66,7 @@ module FoolsGold
     private
 
     def withdraw
-      add(Frames::FAULT, [@seq, Frames.error(Cancelled.new("withdrawn before it began"))].pack("Na*"))
+      add(Frames::FAULT, [@seq, 0, Frames.error(Cancelled.new("withdrawn before it began"))].pack("NCa*"))
     end
 
     def body(how, from, size)

@@ -20,6 +20,7 @@ module FoolsGold
       @application = application
       @setup = setup
       @runners = []
+      @threads = []
       @stopping = false
     end
 
@@ -74,22 +75,25 @@ module FoolsGold
     def serve
       stop if @stopping # It came before the slots were open.
       Thread.current.name = "slot 0"
-      threads = @runners.drop(1).map do |runner|
-        Thread.new { guard(runner) }.tap { |thread| thread.name = "slot #{runner.slot.number}" }
-      end
+      @runners.drop(1).each { |runner| start(runner) }
       guard(@runners.first)
-      threads.each(&:join)
+      @threads.shift.join until @threads.empty?
       Upgrade.join
     end
 
-    # A slot that ends takes the worker with it: the front counts on all of them.
+    def start(runner)
+      @threads << Thread.new { guard(runner) }.tap { |thread| thread.name = "slot #{runner.slot.number}" }
+    end
+
+    # A slot that ends takes the worker with it: the front counts on all of them. One whose thread the application has
+    # ended gets another.
     def guard(runner)
       runner.run
     rescue StandardError => error
       Log.exception(error, "slot #{runner.slot.number} of worker #{@number} failed")
       exit!(1)
     ensure
-      stop
+      runner.ended? || $! ? stop : start(runner)
     end
   end
 end

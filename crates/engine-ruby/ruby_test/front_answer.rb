@@ -14,7 +14,9 @@ class Front
         raise "#{pairs} pairs announced, #{list.inspect} sent" unless list.size == pairs * 2
 
         new(kind, seq, status, flags, list.each_slice(2).to_a, payload.byteslice(13 + length, payload.bytesize))
-      when F::FAULT, F::BAD, F::HINTS then new(kind, payload.unpack1("N"), nil, nil, nil, payload.byteslice(4, 99_999))
+      when F::FAULT, F::BAD
+        new(kind, payload.unpack1("N"), nil, payload.getbyte(4), nil, payload.byteslice(5, 99_999))
+      when F::HINTS then new(kind, payload.unpack1("N"), nil, nil, nil, payload.byteslice(4, 99_999))
       else new(kind, nil, nil, nil, nil, payload)
       end
     end

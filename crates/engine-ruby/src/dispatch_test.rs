@@ -1,33 +1,15 @@
 //! Who gets the next request, in each state of the workers.
 
-use engine::{Input, Peer, Request, Scheme, reply};
-use http::{HeaderMap, Method, Version};
+use engine::{Request, reply};
+use http::Method;
 use tokio::net::UnixStream;
 
 use super::*;
 use crate::control::Control;
 
 fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
-    let now = Instant::now();
-    let request = Request {
-        id: String::new(),
-        method,
-        target: "/".to_owned(),
-        path: "/".to_owned(),
-        query: String::new(),
-        version: Version::HTTP_11,
-        headers: HeaderMap::new(),
-        scheme: Scheme::Http,
-        peer: Peer::default(),
-        input: Input::Empty,
-        received: now,
-        deadline: now + Duration::from_secs(9),
-        queue_deadline: now + Duration::from_secs(9),
-        hints: None,
-        takeover: None,
-    };
     let (responder, reply) = reply::pair();
-    (Job::new(request, responder, lane).map_err(|_| ()).unwrap(), reply)
+    (Job::new(Request::sample(method, "/"), responder, lane).map_err(|_| ()).unwrap(), reply)
 }
 
 /// Dispatch over workers 0, 1, ... of so many threads each, worker 1 being on lane 1 and so on.

@@ -1,9 +1,7 @@
 //! The wire on recorded bytes (wire/*.hex), which the Ruby side is tested on too, and on bytes that nobody should send.
 
-use std::time::{Duration, Instant};
-
-use engine::{Body, Fault, Input, Peer, Request, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
+use engine::{Body, Fault, Input, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use super::*;
 use crate::answer;
@@ -20,7 +18,6 @@ fn frames(mut bytes: BytesMut) -> Vec<Frame> {
 }
 
 fn request() -> Request {
-    let now = Instant::now();
     let headers = [
         (header::HOST, "example.org"),
         (header::ACCEPT, "*/*"),
@@ -29,20 +26,9 @@ fn request() -> Request {
     ];
     Request {
         id: "a-b".to_owned(),
-        method: Method::POST,
-        target: "/a?b".to_owned(),
-        path: "/a".to_owned(),
-        query: "b".to_owned(),
-        version: Version::HTTP_11,
         headers: headers.into_iter().map(|(name, value)| (name, HeaderValue::from_static(value))).collect(),
-        scheme: Scheme::Http,
-        peer: Peer::default(),
         input: Input::Memory("body".into()),
-        received: now,
-        deadline: now + Duration::from_secs(1),
-        queue_deadline: now + Duration::from_secs(1),
-        hints: None,
-        takeover: None,
+        ..Request::sample(Method::POST, "/a?b")
     }
 }
 

@@ -66,6 +66,11 @@ impl Job {
         self.responder.is_none()
     }
 
+    /// Whether its client has gone before its answer.
+    pub fn has_lost_client(&self) -> bool {
+        self.responder.as_ref().is_some_and(Responder::is_abandoned)
+    }
+
     /// Whether it may run on another worker after the death of its own; counts.
     pub fn may_replay(&mut self) -> bool {
         self.replays += 1;

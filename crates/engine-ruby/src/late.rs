@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::StartError;
 use crate::control::Control;
-use crate::process::kill_now;
+use crate::process::{Mold, kill_now};
 use crate::supervisor::{Event, LOOK, Work};
 
 impl Work {
@@ -50,11 +50,11 @@ impl Work {
     /// Lets all finish, and kills what does not in time.
     pub(crate) async fn end(&mut self, inbox: &mut UnboundedReceiver<Event>, time: Duration) {
         self.is_stopping = true;
-        self.drop_orders();
+        let is_forking = self.drop_orders() > 0;
         let until = Instant::now() + time;
-        // One that is still loading has nothing to finish, and does not listen.
-        let loading = self.molds.iter().filter(|(_, mold)| mold.ready.is_none());
-        loading.for_each(|(pid, _)| kill_now(*pid));
+        // One that is still loading, or about to fork, has nothing to finish, and does not listen.
+        let busy = |mold: &Mold| mold.ready.is_none() || (is_forking && mold.ready == Some(true));
+        self.molds.iter().filter(|(_, mold)| busy(mold)).for_each(|(pid, _)| kill_now(*pid));
         self.workers.values().filter_map(|worker| worker.control.as_ref()).for_each(|control| control.stop());
         self.wait(inbox, until, |work| work.workers.is_empty()).await;
         self.workers.values().filter_map(|worker| worker.pid).for_each(kill_now);

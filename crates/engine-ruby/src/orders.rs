@@ -96,16 +96,19 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             }
             work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
         }
-        (kind::FORKED, Speaker::Mold(_)) => {
+        (kind::FORKED, Speaker::Mold(mold)) => {
             let (worker, pid) = (reader.u32()?, reader.u32()?);
             if let Some(worker) = work.workers.get_mut(&worker) {
                 worker.pid = Some(pid);
+                // One that has become a worker itself cannot tell of its own end.
+                worker.mold = Some(mold).filter(|mold| *mold != pid);
             }
         }
-        (kind::EXITED, Speaker::Mold(_)) => {
+        (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
             let how = process::ending_of(code);
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
+            work.end_is_told(mold, worker);
             if work.workers.get(&worker).is_some_and(|worker| !worker.is_ready) {
                 let events = work.events.clone();
                 drop(tokio::spawn(async move {

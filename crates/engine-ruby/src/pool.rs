@@ -197,7 +197,8 @@ impl Pool {
         }
         let replayed = replays.len();
         if replayed + lost > 0 {
-            tracing::warn!(target: "engine", "worker {id}: {replayed} requests replayed elsewhere, {lost} lost");
+            let replayed = if replayed == 1 { "1 request".to_owned() } else { format!("{replayed} requests") };
+            tracing::warn!(target: "engine", "worker {id}: {replayed} replayed elsewhere, {lost} lost");
         }
         self.dispatch().put_back(replays);
         self.pump();

@@ -30,13 +30,15 @@ pub struct Mold {
     pub is_silent: bool,
     /// It has ended, in these words.
     pub ended: Option<String>,
+    /// Workers of it that are gone, with their processes, and of whose end it has not told yet.
+    pub untold: Vec<(u32, u32)>,
 }
 
 impl Mold {
     /// One that was just started.
     pub fn new() -> Mold {
-        let (control, ready, worker, ended) = (None, None, None, None);
-        Mold { since: Instant::now(), control, ready, worker, has_failed: false, is_silent: false, ended }
+        let (control, ready, worker, ended, untold) = (None, None, None, None, Vec::new());
+        Mold { since: Instant::now(), control, ready, worker, has_failed: false, is_silent: false, ended, untold }
     }
 }
 
@@ -44,6 +46,8 @@ impl Mold {
 pub struct Booting {
     pub since: Instant,
     pub pid: Option<u32>,
+    /// The mold that forked it, until that has told of its end.
+    pub mold: Option<u32>,
     pub control: Option<Arc<Control>>,
     pub slots: Vec<(u32, UnixStream)>,
     /// It has said that it is ready.

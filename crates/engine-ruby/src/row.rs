@@ -27,6 +27,10 @@ pub struct Running {
     pub held: Option<Held>,
     /// Where its body goes, once its answer has gone out.
     pub sink: Option<Sink>,
+    /// When its answer must have begun, or, without a client, when it must be over.
+    pub until: Option<Instant>,
+    /// Its client has gone; the worker has been told.
+    pub is_left: bool,
     /// Its deadline has passed, and its client has been answered.
     pub is_expired: bool,
     /// It could not be interrupted.
@@ -50,6 +54,24 @@ impl Running {
         let (response, sink) = held.stream();
         job.answer(Ok(response));
         self.sink = Some(sink);
+        if !self.is_expired && !self.is_left {
+            self.until = None;
+        }
+    }
+
+    /// Whether its client has just been found to be gone.
+    pub fn is_newly_left(&self) -> bool {
+        let is_gone = |job: &Job| job.has_lost_client() || self.sink.as_ref().is_some_and(Sink::is_gone);
+        !self.is_left && self.job.as_deref().is_some_and(is_gone)
+    }
+
+    /// Nobody waits for it any more. The application learns of it at its next write; to come to one it has, once it
+    /// is answering, as much time as a request has in all.
+    pub fn leave(&mut self, now: Instant) {
+        self.is_left = true;
+        if let (None, Some(job)) = (self.until, &self.job) {
+            self.until = Some(now + job.request.time_allowed());
+        }
     }
 
     /// A piece of the body.
@@ -72,14 +94,16 @@ impl Running {
         if let Some(sink) = self.sink.take() {
             sink.finish();
         }
+        self.until = None;
     }
 }
 
 impl Row {
     /// One more.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
-        let job = Some(job);
-        self.0.push_back(Running { seq, job, since, held: None, sink: None, is_expired: false, is_stuck: false });
+        let (until, job) = (Some(job.request.deadline), Some(job));
+        let (held, sink, is_left, is_expired, is_stuck) = (None, None, false, false, false);
+        self.0.push_back(Running { seq, job, since, held, sink, until, is_left, is_expired, is_stuck });
     }
 
     /// The one that runs, for a frame of this name.
@@ -122,8 +146,8 @@ impl Row {
         }
     }
 
-    /// A request ends with a fault.
-    pub fn fail(&mut self, seq: u32, fault: &Fault) -> Result<Step, WireError> {
+    /// A request ends with a fault; the slot may have more to do for it.
+    pub fn fail(&mut self, seq: u32, fault: &Fault, is_free_later: bool) -> Result<Step, WireError> {
         self.skip_to(seq)?;
         let running = self.first("FAULT")?;
         if let Some(sink) = running.sink.take() {
@@ -132,7 +156,8 @@ impl Row {
         if let Some(job) = &mut running.job {
             job.answer(Err(fault.clone()));
         }
-        Ok(self.done())
+        (running.held, running.until) = (None, None);
+        Ok(if is_free_later { Step::Nothing } else { self.done() })
     }
 
     /// Early hints of a request.

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::answer;
 use crate::control::Control;
-use crate::frames::{Frame, Reader, WireError, kind};
+use crate::frames::{Frame, Reader, WireError, flag, kind};
 use crate::held::Held;
 use crate::job::Job;
 use crate::row::{Row, Step};
@@ -57,6 +57,8 @@ pub struct Look {
     pub age: Duration,
     /// The number of the request that runs, when its deadline has just passed.
     pub expired: Option<u32>,
+    /// That one has no client any more.
+    pub is_left: bool,
     /// The request did not end when it was interrupted. Told once.
     pub is_stuck: bool,
     /// How many were handed ahead.
@@ -188,13 +190,13 @@ impl Slot {
             }
             kind::FAULT => {
                 let mut reader = Reader::new(frame.payload, "FAULT");
-                let seq = reader.u32()?;
-                state.row.fail(seq, &answer::fault(reader.list()))
+                let (seq, flags) = (reader.u32()?, reader.u8()?);
+                state.row.fail(seq, &answer::fault(reader.list()), flags & flag::LATER != 0)
             }
             kind::BAD => {
                 let mut reader = Reader::new(frame.payload, "BAD");
-                let seq = reader.u32()?;
-                state.row.fail(seq, &Fault::BadAnswer(reader.text()))
+                let (seq, flags) = (reader.u32()?, reader.u8()?);
+                state.row.fail(seq, &Fault::BadAnswer(reader.text()), flags & flag::LATER != 0)
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");
@@ -220,7 +222,10 @@ impl Slot {
             Ok(made) => {
                 match made.first {
                     Some(first) => running.held = Some(Held::new(made.head, first)),
-                    None => job.answer(Ok(Response { head: made.head, body: made.body })),
+                    None => {
+                        job.answer(Ok(Response { head: made.head, body: made.body }));
+                        running.until = None;
+                    }
                 }
                 if let Some(duplex) = made.duplex {
                     state.upgrades.truncate(UPGRADES_MAX);
@@ -243,7 +248,10 @@ impl Slot {
         let Some(running) = state.row.0.front_mut() else { return };
         match went {
             Ok(()) => running.sink = Some(sink),
-            Err(_) => self.control.cancel(self.number, running.seq),
+            Err(_) => {
+                running.leave(Instant::now());
+                self.control.cancel(self.number, running.seq);
+            }
         }
     }
 
@@ -272,23 +280,25 @@ impl Slot {
     /// been over for `patience`.
     pub fn look(&self, now: Instant, patience: Duration) -> Look {
         let mut state = self.lock();
+        for running in state.row.0.iter_mut().filter(|running| running.is_newly_left()) {
+            running.leave(now);
+            self.control.cancel(self.number, running.seq);
+        }
         let ahead = state.row.0.iter().skip(1).filter(|running| running.job.is_some()).count();
         let Some(running) = state.row.0.front_mut() else { return Look::default() };
         let mut look = Look { age: now.saturating_duration_since(running.since), ahead, ..Look::default() };
         if running.held.as_ref().is_some_and(|held| held.is_due(now)) {
             running.release();
         }
-        let Some(job) = &mut running.job else { return look };
-        if job.is_answered() && !running.is_expired {
-            return look;
-        }
-        let overdue = now.saturating_duration_since(job.request.deadline);
+        let (Some(job), Some(until)) = (&mut running.job, running.until) else { return look };
+        let overdue = now.saturating_duration_since(until);
         look.is_stuck = overdue > patience && !std::mem::replace(&mut running.is_stuck, overdue > patience);
         if !overdue.is_zero() && !running.is_expired {
             running.is_expired = true;
             let allowed = job.request.time_allowed();
             job.answer(Err(Fault::OutOfTime(allowed)));
             look.expired = Some(running.seq);
+            look.is_left = running.is_left;
         }
         look
     }

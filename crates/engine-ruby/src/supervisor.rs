@@ -206,9 +206,8 @@ impl Work {
         let id = self.next;
         self.next += 1;
         let (since, slots) = (Instant::now(), Vec::new());
-        let worker =
-            Booting { since, pid: None, control: None, slots, has_said_so: false, is_ready: false, is_leaving: false };
-        self.workers.insert(id, worker);
+        let (pid, mold, control, has_said_so, is_ready, is_leaving) = (None, None, None, false, false, false);
+        self.workers.insert(id, Booting { since, pid, mold, control, slots, has_said_so, is_ready, is_leaving });
         id
     }
 
@@ -310,11 +309,23 @@ impl Work {
             tracing::error!(target: "engine", "worker {id} (pid {pid}) is ended: {why}");
             kill_now(pid);
         }
+        if let (Some(mold), Some(pid)) = (worker.mold, worker.pid) {
+            match self.molds.get_mut(&mold) {
+                Some(mold) => mold.untold.push((id, pid)),
+                None => untold_end(id, pid),
+            }
+        }
         if !worker.is_ready {
             self.cannot_start(StartError::Ended(format!("worker {id} ended before it was ready")));
         } else if !worker.is_leaving && !self.is_stopping {
             self.backoff.replaced(Instant::now());
         }
+    }
+
+    /// A mold has told how this worker of it ended.
+    pub(crate) fn end_is_told(&mut self, mold: u32, worker: u32) {
+        self.workers.entry(worker).and_modify(|worker| worker.mold = None);
+        self.molds.entry(mold).and_modify(|mold| mold.untold.retain(|(id, _)| *id != worker));
     }
 
     /// Its end and its last words come on two ways: both must have come.
@@ -324,6 +335,7 @@ impl Work {
             return;
         }
         let Some(mold) = self.molds.remove(&pid) else { return };
+        mold.untold.iter().for_each(|(worker, pid)| untold_end(*worker, *pid));
         let how = mold.ended.unwrap_or_default();
         let orders = if mold.ready == Some(true) { self.drop_orders() } else { 0 };
         if let Some(worker) = mold.worker {
@@ -337,4 +349,9 @@ impl Work {
             tracing::warn!(target: "engine", "the mold (pid {pid}) has ended: {how}; workers go on");
         }
     }
+}
+
+/// Only a parent learns how a process ends.
+fn untold_end(worker: u32, pid: u32) {
+    tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended; how, its mold did not live to tell");
 }

@@ -72,7 +72,8 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
 fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look) {
     if let Some(seq) = look.expired {
         let (worker, title) = (slot.worker, slot.title());
-        tracing::warn!(target: "engine", "worker {worker}: {title} is over its time; it is interrupted");
+        let left = if look.is_left { ", and its client has gone" } else { "" };
+        tracing::warn!(target: "engine", "worker {worker}: {title} is over its time{left}; it is interrupted");
         control.dump(slot.number, seq);
         control.interrupt(slot.number, seq);
     } else if look.is_stuck {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::body::Source;
-use engine::{Answer, Body, Engine, Fault, Input, Peer, Request, Scheme};
+use engine::{Answer, Body, Engine, Fault, Input, Request};
 use engine_ruby::{RubyEngine, Settings, StartError};
-use http::{HeaderMap, Method, Version};
+use http::{HeaderMap, Method};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle};
 
@@ -69,24 +69,10 @@ fn start(source: &str, workers: usize, threads: usize) -> Result<App, StartError
 }
 
 fn request(method: Method, target: &str, input: Input) -> Request {
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let now = Instant::now();
     Request {
-        id: "00000000-0000-4000-8000-000000000000".to_owned(),
-        method,
-        target: target.to_owned(),
-        path: path.to_owned(),
-        query: query.to_owned(),
-        version: Version::HTTP_11,
         headers: HeaderMap::from_iter([(http::header::HOST, "example.org".parse().unwrap())]),
-        scheme: Scheme::Http,
-        peer: Peer::default(),
         input,
-        received: now,
-        deadline: now + Duration::from_secs(20),
-        queue_deadline: now + Duration::from_secs(10),
-        hints: None,
-        takeover: None,
+        ..Request::sample(method, target)
     }
 }
 

@@ -135,6 +135,30 @@ pub struct Request {
 }
 
 impl Request {
+    /// One that no client has sent, for tests: no headers, no body, due in ten seconds.
+    pub fn sample(method: Method, target: &str) -> Request {
+        let now = Instant::now();
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let due = now + Duration::from_secs(10);
+        Request {
+            id: "6b1f1d0e-0000-4000-8000-000000000001".to_owned(),
+            method,
+            target: target.to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            version: Version::HTTP_11,
+            headers: HeaderMap::new(),
+            scheme: Scheme::Http,
+            peer: Peer::default(),
+            input: Input::Empty,
+            received: now,
+            deadline: due,
+            queue_deadline: due,
+            hints: None,
+            takeover: None,
+        }
+    }
+
     /// How long it may have taken in all, for the message of a time-out.
     pub fn time_allowed(&self) -> Duration {
         let allowed = self.deadline.saturating_duration_since(self.received);

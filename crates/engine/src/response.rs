@@ -62,12 +62,14 @@ pub struct ResponseHead {
 }
 
 impl ResponseHead {
-    /// Takes a status: an integer from 100 to 999 (Rack SPEC, "The Status").
+    /// Takes a status: an integer from 100 to 599. The Rack SPEC allows any from 100 on; RFC 9110 section 15 has no
+    /// meaning for more than 599, and clients take them for an error of the server.
     pub fn set_status(&mut self, status: i64) -> Result<(), HeadError> {
         self.status = u16::try_from(status)
             .ok()
+            .filter(|code| *code <= 599)
             .and_then(|code| StatusCode::from_u16(code).ok())
-            .ok_or_else(|| HeadError(format!("status is {status}, but must be an integer from 100 to 999")))?;
+            .ok_or_else(|| HeadError(format!("status is {status}, but must be an integer from 100 to 599")))?;
         Ok(())
     }
 
@@ -129,6 +131,23 @@ pub struct Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_status_is_one_that_http_has() {
+        let mut head = ResponseHead::default();
+        for (status, is_one) in [(99, false), (100, true), (599, true), (600, false), (999, false), (-1, false)] {
+            assert_eq!(head.set_status(status).is_ok(), is_one, "{status}");
+        }
+        assert_eq!(head.status.as_u16(), 599);
+    }
+
+    #[test]
+    fn a_header_with_a_forbidden_character_is_refused_by_name() {
+        for value in [&b"a\0b"[..], b"a\rb", b"a\x7fb"] {
+            let refused = ResponseHead::default().add(b"X-Odd", value).unwrap_err();
+            assert!(refused.0.contains("x-odd"), "{refused}");
+        }
+    }
 
     #[test]
     fn what_is_for_the_server_is_not_sent_however_it_is_written() {

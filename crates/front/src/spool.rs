@@ -1,5 +1,6 @@
 //! Takes a streamed response from the engine as fast as it is made and keeps it for a client that reads slowly:
-//! first in memory, then in a file without a name. An engine's thread is held back only when that is full too.
+//! first in memory, then in a file without a name. An engine's thread is held back only when that is full too, or when
+//! the disk takes nothing more.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -33,6 +34,9 @@ struct State {
     file: Option<File>,
     read: u64,
     written: u64,
+    /// What the disk did not take: it comes after all that is in the file, and nothing is taken until it has gone.
+    refused: Option<Bytes>,
+    has_complained: bool,
     end: Option<Result<(), Fault>>,
     is_reader_gone: bool,
     reader: Option<Waker>,
@@ -52,7 +56,8 @@ impl Spool {
     /// Whether all of it has been read, to a good end.
     pub(crate) fn is_read_out(&self) -> bool {
         let state = self.0.lock();
-        state.memory.is_empty() && state.read == state.written && state.end == Some(Ok(()))
+        let is_empty = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
+        is_empty && state.end == Some(Ok(()))
     }
 
     /// The next bytes for the client. Reading back from the file blocks for one piece that was written just now.
@@ -64,9 +69,13 @@ impl Spool {
             return Poll::Ready(Some(Ok(bytes)));
         }
         if state.read < state.written {
-            let bytes = state.read_back().map_err(|error| broken("read back", &error));
+            let bytes = state.read_back().map_err(|error| broken(&error));
             wake(&mut state.pump);
             return Poll::Ready(Some(bytes));
+        }
+        if let Some(bytes) = state.refused.take() {
+            wake(&mut state.pump);
+            return Poll::Ready(Some(Ok(bytes)));
         }
         match state.end.take() {
             Some(Ok(())) => {
@@ -90,7 +99,7 @@ impl Drop for Spool {
         let mut state = self.0.lock();
         state.is_reader_gone = true;
         state.memory.clear();
-        state.file = None;
+        (state.file, state.refused) = (None, None);
         wake(&mut state.pump);
     }
 }
@@ -115,11 +124,7 @@ async fn pump(mut source: Source, shared: Arc<Shared>) {
         let Some(next) = next else { return };
         let mut state = shared.lock();
         match next {
-            Some(Ok(bytes)) => {
-                if let Err(error) = state.put(bytes) {
-                    state.end = Some(Err(broken("write", &error)));
-                }
-            }
+            Some(Ok(bytes)) => state.put(bytes),
             Some(Err(fault)) => state.end = Some(Err(fault)),
             None => state.end = Some(Ok(())),
         }
@@ -141,7 +146,7 @@ impl Shared {
         let mut state = self.lock();
         let is_full = state.memory_len >= MEMORY_BYTES && state.written - state.read >= self.file_bytes;
         let is_file_full = state.written > state.read && state.written - state.read >= self.file_bytes;
-        if (is_full || is_file_full) && !state.is_reader_gone {
+        if (is_full || is_file_full || state.refused.is_some()) && !state.is_reader_gone {
             state.pump = Some(cx.waker().clone());
             return false;
         }
@@ -151,20 +156,32 @@ impl Shared {
 
 impl State {
     /// To memory while that has room and nothing waits in the file, which must come first.
-    fn put(&mut self, bytes: Bytes) -> io::Result<()> {
+    fn put(&mut self, bytes: Bytes) {
         if self.is_reader_gone {
-            return Ok(());
+            return;
         }
         if self.read == self.written && self.memory_len < MEMORY_BYTES {
             self.memory_len += bytes.len();
             self.memory.push_back(bytes);
-            return Ok(());
+            return;
         }
+        if let Err(error) = self.put_in_file(&bytes) {
+            self.refused = Some(bytes);
+            if !std::mem::replace(&mut self.has_complained, true) {
+                tracing::warn!(
+                    target: "front",
+                    "the temporary file of a response takes no more, so the application waits for the client: {error}"
+                );
+            }
+        }
+    }
+
+    fn put_in_file(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.file.is_none() {
             self.file = Some(tempfile::tempfile()?);
         }
         if let Some(file) = &self.file {
-            file.write_all_at(&bytes, self.written)?;
+            file.write_all_at(bytes, self.written)?;
         }
         self.written += bytes.len() as u64;
         Ok(())
@@ -190,7 +207,66 @@ fn wake(waker: &mut Option<Waker>) {
     }
 }
 
-fn broken(what: &str, error: &io::Error) -> Fault {
-    tracing::error!(target: "front", "cannot {what} the temporary file of a response: {error}");
+fn broken(error: &io::Error) -> Fault {
+    tracing::error!(target: "front", "cannot read back the temporary file of a response: {error}");
     Fault::Broken(format!("temporary file of a response: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    use engine::body::{SendError, stream};
+
+    /// Bytes of which each differs from its neighbours.
+    fn piece(number: usize) -> Bytes {
+        (0..MEMORY_BYTES).map(|at| (at + number) as u8).collect::<Vec<u8>>().into()
+    }
+
+    fn run(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test);
+    }
+
+    /// Lets the pump do what it can.
+    async fn settle() {
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[test]
+    fn a_full_disk_holds_the_sender_back_and_loses_nothing() {
+        run(async {
+            let (sink, source) = stream(1);
+            let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+            let mut spool = Spool::start(Vec::new(), source, 1 << 30);
+            spool.0.lock().file = Some(full);
+            // One in memory, one that the disk refused, one that waits in the stream; then there is no room.
+            for number in 0..3 {
+                sink.send_blocking(piece(number), Instant::now() + Duration::from_secs(5)).unwrap();
+                settle().await;
+            }
+            assert_eq!(sink.send_blocking(piece(3), Instant::now()), Err(SendError::Late));
+            for number in 0..3 {
+                let got = poll_fn(|cx| spool.poll_next(cx)).await;
+                assert!(got == Some(Ok(piece(number))), "piece {number}");
+                settle().await;
+            }
+            // The disk has room again.
+            spool.0.lock().file = None;
+            for number in 3..6 {
+                sink.send_blocking(piece(number), Instant::now() + Duration::from_secs(5)).unwrap();
+                settle().await;
+            }
+            sink.finish();
+            settle().await;
+            let mut rest = Vec::new();
+            while let Some(bytes) = poll_fn(|cx| spool.poll_next(cx)).await {
+                rest.extend_from_slice(&bytes.unwrap());
+            }
+            assert!(rest == [piece(3), piece(4), piece(5)].concat(), "{} bytes", rest.len());
+            assert!(spool.is_read_out());
+        });
+    }
 }

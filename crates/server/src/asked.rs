@@ -33,6 +33,9 @@ pub struct Given {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem(pub String);
 
+/// What other servers are told to do, as a first word.
+const CONTROL_WORDS: [&str; 4] = ["start", "stop", "restart", "reload"];
+
 /// What the program is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Command {
@@ -164,6 +167,12 @@ impl Asked {
     }
 
     fn take_rackup(&mut self, path: OsString) {
+        if let Some(word) = path.to_str().filter(|word| CONTROL_WORDS.contains(word)) {
+            return self.refuse(format!(
+                "{word}: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or SIGTERM \
+                 ends it; say ./{word} to serve a folder of that name"
+            ));
+        }
         match &self.rackup {
             None => self.rackup = Some(path.into()),
             Some(first) => {
@@ -284,7 +293,7 @@ mod tests {
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 10] = [
+        let cases: [(&[&str], &str); 13] = [
             (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
             (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
             (&["-z"], "-z: there is no such option; see foolsgold --help"),
@@ -298,6 +307,20 @@ mod tests {
                                   FOOLS_GOLD_... variables",
             ),
             (&["--help=x"], "the command line: unexpected argument for option '--help': \"x\""),
+            (
+                &["-d"],
+                "-d: the server stays in the foreground; a service manager, or a shell's &, runs it in the background",
+            ),
+            (
+                &["--reload", "a.ru"],
+                "--reload: code is not reloaded in this version: end the server and start it \
+                                     again; Rails reloads its own code in development",
+            ),
+            (
+                &["stop"],
+                "stop: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or \
+                         SIGTERM ends it; say ./stop to serve a folder of that name",
+            ),
             (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
         ];
         for (arguments, message) in cases {

@@ -10,7 +10,7 @@ use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
 use crate::choice::EngineKind;
-use crate::engines::Running;
+use crate::engines::{Running, count};
 use crate::openfiles;
 use crate::settings::{LogForm, Settings};
 use crate::signals::Signals;
@@ -59,8 +59,8 @@ pub fn serve(app: App, settings: &Settings) -> Result<(), String> {
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
     let served = running.engine().status().served;
-    let (finished, cut) = (ended.finished, ended.cut);
-    info!(target: "server", "ended: {served} requests served; {finished} connections finished, {cut} cut off");
+    let (served, finished, cut) = (count(served, "request"), count(ended.finished, "connection"), ended.cut);
+    info!(target: "server", "ended: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The engines, and the one that runs. The only place that names them.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,6 +114,6 @@ fn start_ruby(app: &App, settings: &Settings, lanes: Vec<Handle>) -> Result<Arc<
 }
 
 /// `1 worker`, `2 workers`.
-fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -84,7 +84,10 @@ fn build_native(asked: Asked) -> ExitCode {
         Err(problems) => return refuse(&problems),
     };
     match native::build(&ruby) {
-        Ok(path) => show(&format!("{}\n", path.display())),
+        Ok(path) => {
+            let (ruby, path) = (ruby.display(), path.display());
+            show(&format!("The native worker for {ruby} is built, and taken from the next start on: {path}\n"))
+        }
         Err(why) => {
             let _ = writeln!(io::stderr(), "foolsgold: the native worker cannot be built: {why}");
             ExitCode::from(CANNOT_START)

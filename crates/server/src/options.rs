@@ -44,6 +44,8 @@ pub enum Name {
     Log,
     Config,
     Pidfile,
+    Daemon,
+    Reload,
 }
 
 /// What an option takes.
@@ -65,7 +67,7 @@ pub enum Kind {
     Size(u64, u64),
     /// A duration in this range of milliseconds.
     Time(u64, u64),
-    /// Known from other servers, with a value, and refused, with these words.
+    /// Known from other servers, and refused, with these words.
     Refused(&'static str),
 }
 
@@ -153,7 +155,7 @@ impl Row {
 
     /// Whether a value follows it on the command line.
     pub fn takes_value(&self) -> bool {
-        self.kind != Kind::Flag
+        self.kind != Kind::Flag && !self.value.is_empty()
     }
 
     /// The default in words.

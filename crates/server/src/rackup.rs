@@ -5,13 +5,23 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
 
+use crate::near::nearest;
+
+/// Words that are no application; see asked.rs.
+const COMMANDS: [&str; 2] = ["native", "options"];
+
 /// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let named = named.unwrap_or(Path::new("."));
     let is_folder = match fs::metadata(named) {
         Ok(metadata) => metadata.is_dir(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(format!("{}: there is no such file; name the application's config.ru", named.display()));
+            let word = named.to_str().unwrap_or_default();
+            let hint = match nearest(word, COMMANDS.into_iter()) {
+                Some(near) => format!("; `foolsgold {near}` is the nearest command"),
+                None => "; name the application's config.ru".to_owned(),
+            };
+            return Err(format!("{}: there is no such file{hint}", named.display()));
         }
         Err(error) => return Err(format!("{}: cannot be looked at: {error}", named.display())),
     };
@@ -70,6 +80,8 @@ mod tests {
         assert!(
             refusal(at("nothing.ru")).ends_with("nothing.ru: there is no such file; name the application's config.ru")
         );
+        let slip = find(Some(Path::new("natve"))).unwrap_err();
+        assert_eq!(slip, "natve: there is no such file; `foolsgold native` is the nearest command");
         assert!(refusal(at("")).contains("there is no config.ru in this folder"));
         fs::create_dir(at("sub")).unwrap();
         fs::create_dir(at("sub/config.ru")).unwrap();

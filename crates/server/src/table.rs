@@ -27,12 +27,12 @@ const fn limit(name: Name, long: &'static str, kind: Kind, default: &'static str
     Row { kind, default: Default::Text(default), help, ..row(name, long, value, Section::Http) }
 }
 
-const fn refused(name: Name, long: &'static str, short: Option<char>, why: &'static str) -> Row {
-    Row { short, kind: Kind::Refused(why), help: why, ..row(name, long, "X", Section::Elsewhere) }
+const fn refused(name: Name, long: &'static str, short: Option<char>, value: &'static str, why: &'static str) -> Row {
+    Row { short, kind: Kind::Refused(why), help: why, ..row(name, long, value, Section::Elsewhere) }
 }
 
 /// All options, in the order of [`Name`].
-pub static TABLE: [Row; Name::Pidfile as usize + 1] = [
+pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
@@ -49,7 +49,7 @@ pub static TABLE: [Row; Name::Pidfile as usize + 1] = [
     },
     Row {
         short: Some('o'),
-        help: "the address that --port belongs to (default 0.0.0.0)",
+        help: "the address that --port belongs to (default 0.0.0.0: all of them, in development too)",
         ..row(Name::Host, "host", "HOST", Section::Where)
     },
     Row {
@@ -204,8 +204,10 @@ pub static TABLE: [Row; Name::Pidfile as usize + 1] = [
                these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
-    refused(Name::Config, "config", Some('C'), CONFIG_WHY),
-    refused(Name::Pidfile, "pidfile", None, PIDFILE_WHY),
+    refused(Name::Config, "config", Some('C'), "X", CONFIG_WHY),
+    refused(Name::Pidfile, "pidfile", None, "X", PIDFILE_WHY),
+    refused(Name::Daemon, "daemon", Some('d'), "", DAEMON_WHY),
+    refused(Name::Reload, "reload", None, "", RELOAD_WHY),
 ];
 
 const HEADER_BYTES_HELP: &str = "request line and header fields together; more gets 431";
@@ -219,3 +221,7 @@ const CONFIG_WHY: &str =
     "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
 const PIDFILE_WHY: &str =
     "is not in this version; the log says the process id at start, and a service manager knows it";
+const DAEMON_WHY: &str = "the server stays in the foreground; a service manager, or a shell's &, runs it in the \
+                          background";
+const RELOAD_WHY: &str = "code is not reloaded in this version: end the server and start it again; Rails reloads its \
+                          own code in development";

@@ -9,9 +9,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use engine::{Answer, Body, Engine, Fault, Input, Peer, Request, Scheme};
+use engine::{Answer, Body, Engine, Fault, Request};
 use engine_mruby::{MrubyEngine, Settings, StartError};
-use http::{HeaderMap, Method, Version};
+use http::Method;
 
 /// An engine, and the folder of its application.
 pub struct App {
@@ -71,25 +71,7 @@ pub fn app(config: &str) -> App {
 
 /// A request for a path.
 pub fn get(path: &str) -> Request {
-    let now = Instant::now();
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    Request {
-        id: "6b1f1d0e-0000-4000-8000-000000000001".into(),
-        method: Method::GET,
-        target: path.into(),
-        path: path.into(),
-        query: query.into(),
-        version: Version::HTTP_11,
-        headers: HeaderMap::new(),
-        scheme: Scheme::Http,
-        peer: Peer::default(),
-        input: Input::Empty,
-        received: now,
-        deadline: now + Duration::from_secs(10),
-        queue_deadline: now + Duration::from_secs(10),
-        hints: None,
-        takeover: None,
-    }
+    Request::sample(Method::GET, path)
 }
 
 /// What came: status, headers as text, body.

@@ -1,0 +1,183 @@
+//! The mold in trouble: hooks and files of the application that exit, hang or fork where they should not. The start
+//! fails in time, the service goes on, and nothing is left.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Output};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::{PATIENCE, ruby, server, within};
+
+const APP: &str = include_str!("apps/ruby/work.ru");
+/// Notes its process and does what the test has asked for by a file.
+const HOOKS: &str = "before_fork do
+  File.write(\"notes\", \"#{Process.pid}\\n\", mode: \"a\")
+  exit!(7) if File.exist?(\"die\")
+  sleep if File.exist?(\"hang\")
+end
+";
+
+fn kill(pid: u32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
+}
+
+/// A start that is to fail; how long it took.
+fn fail(folder: &Path, options: &[&str]) -> (Output, String, Duration) {
+    let began = Instant::now();
+    let program = ruby::program();
+    let mut all = vec!["--engine", "ruby", "--ruby", &program, "-w", "2", "-t", "1"];
+    all.extend_from_slice(options);
+    let output = ruby::run(folder, &all);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output, said, began.elapsed())
+}
+
+/// Processes that the application has noted.
+fn noted(folder: &Path) -> Vec<u32> {
+    let text = fs::read_to_string(folder.join("notes")).unwrap_or_default();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[track_caller]
+fn assert_gone(pids: &[u32]) {
+    let alive = || pids.iter().any(|pid| ruby::is_alive(*pid));
+    assert!(!pids.is_empty() && within(Duration::from_secs(6), || !alive()), "{pids:?}");
+}
+
+#[test]
+fn a_hook_that_exits_or_hangs_before_the_first_fork_fails_the_start_in_time() {
+    for (file, words, least) in [("die", "status 7, while it was to fork", 0), ("hang", "not loaded within 2s", 2)] {
+        let folder = ruby::folder(&[("config.ru", APP), ("config/foolsgold.rb", HOOKS), (file, "")]);
+        let (output, said, took) = fail(&folder, &["--boot-time", "2s"]);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(took >= Duration::from_secs(least) && took < Duration::from_secs(15), "{file}: {took:?}");
+        assert_gone(&noted(&folder));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn a_mold_that_exits_or_hangs_later_is_replaced_and_the_service_goes_on() {
+    let files = [("config.ru", APP), ("config/foolsgold.rb", HOOKS)];
+    let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1", "--boot-time", "2s"]);
+    for (file, words) in [("hang", "did not load, or fork, within 2s"), ("die", "status 7, while it was to fork")] {
+        // Workers of an older mold have another parent.
+        let titled = || ruby::workers(&server).into_iter().filter(|pid| ruby::title(*pid).contains("worker"));
+        assert!(within(PATIENCE, || titled().count() >= 1), "{}", server.log());
+        ruby::let_go(&server, file);
+        let worker = titled().next().unwrap();
+        kill(worker, Signal::KILL);
+        assert!(server.logs(words), "{}", server.log());
+        assert_eq!(server.text("/"), "gold", "the other worker serves");
+        let before = noted(&server.folder).len();
+        fs::remove_file(server.folder.join(file)).unwrap();
+        assert!(within(PATIENCE, || noted(&server.folder).len() > before), "no new try\n{}", server.log());
+        assert!(within(PATIENCE, || titled().count() >= 1), "no new worker\n{}", server.log());
+    }
+    assert_eq!(server.text("/"), "gold");
+}
+
+/// Starts a server that does not come to serve, and waits until its mold is in the hook.
+fn hanging(files: &[(&str, &str)]) -> (std::path::PathBuf, Child) {
+    let folder = ruby::folder(files);
+    let (program, log) = (ruby::program(), fs::File::create(folder.join("log")).unwrap());
+    let mut command = server::command();
+    command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
+    fs::create_dir(folder.join("tmp")).unwrap();
+    command.env("TMPDIR", folder.join("tmp"));
+    let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    assert!(within(PATIENCE, || !noted(&folder).is_empty()), "{}", fs::read_to_string(folder.join("log")).unwrap());
+    (folder, child)
+}
+
+#[test]
+fn a_mold_that_hangs_does_not_outlive_a_server_that_is_ended_while_it_starts() {
+    let loads = format!("File.write(\"notes\", \"#{{Process.pid}}\\n\")\nsleep\n{APP}");
+    let in_hook = [("config.ru", APP), ("config/foolsgold.rb", HOOKS), ("hang", "")];
+    let in_file = [("config.ru", loads.as_str())];
+    for (files, signal) in [(&in_hook[..], Signal::TERM), (&in_hook[..], Signal::KILL), (&in_file[..], Signal::TERM)] {
+        let (folder, mut child) = hanging(files);
+        kill(child.id(), signal);
+        let began = Instant::now();
+        child.wait().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert_gone(&noted(&folder));
+        assert_eq!(fs::read_dir(folder.join("tmp")).unwrap().count(), 0, "no folder of ours is left");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn a_mold_that_hangs_does_not_outlive_a_server_that_ends() {
+    let files = [("config.ru", APP), ("config/foolsgold.rb", HOOKS)];
+    let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 1));
+    ruby::let_go(&server, "hang");
+    let before = noted(&server.folder).len();
+    kill(ruby::workers(&server)[0], Signal::KILL);
+    assert!(within(PATIENCE, || noted(&server.folder).len() > before), "{}", server.log());
+    let pids = ruby::processes(server.id());
+    server.signal(Signal::TERM);
+    assert!(server.ended(Duration::from_secs(8)).is_some_and(|status| status.success()), "{}", server.log());
+    assert_gone(&pids);
+}
+
+#[test]
+fn a_process_that_the_application_forked_while_it_was_loaded_does_not_hold_up_the_end() {
+    let app = format!("child = fork {{ sleep 120 }}\nFile.write(\"notes\", \"#{{child}}\\n\")\n{APP}");
+    let mut server = ruby::serve(&app, &["-w", "1", "-t", "1"]);
+    assert_eq!(server.text("/"), "gold");
+    let child = noted(&server.folder)[0];
+    let ours: Vec<u32> = ruby::processes(server.id()).into_iter().filter(|pid| *pid != child).collect();
+    server.signal(Signal::TERM);
+    let status = server.ended(Duration::from_secs(8));
+    let lives = ruby::is_alive(child);
+    kill(child, Signal::KILL);
+    assert!(status.is_some_and(|status| status.success()), "{}", server.log());
+    assert!(lives, "it is the application's, and not ours to end");
+    assert_gone(&ours);
+}
+
+#[test]
+fn a_program_that_is_no_ruby_and_hangs_fails_the_start_in_time() {
+    let folder = ruby::folder(&[("config.ru", APP), ("slow", "#!/bin/sh\necho $$ >> notes\nexec sleep 120\n")]);
+    let slow = folder.join("slow");
+    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    // With a cache it is asked for a native worker first.
+    fs::create_dir_all(folder.join("cache/foolsgold/native")).unwrap();
+    let began = Instant::now();
+    let mut command = server::command();
+    command.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache"));
+    command.args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--boot-time", "1s", "--ruby"]).arg(&slow);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("not loaded within 1s") && began.elapsed() < PATIENCE, "{:?}: {said}", began.elapsed());
+    assert_gone(&noted(&folder));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_death_of_a_worker_is_in_the_log_when_its_mold_cannot_tell() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 1));
+    let (mold, worker) = (ruby::mold(&server), ruby::workers(&server)[0]);
+    kill(mold, Signal::KILL);
+    assert!(server.logs("the mold"), "{}", server.log());
+    kill(worker, Signal::KILL);
+    assert!(server.logs(&format!("worker 1 (pid {worker}) has ended; how,")), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    // One whose mold lives is told of once.
+    let next = ruby::workers(&server)[0];
+    kill(next, Signal::KILL);
+    assert!(server.logs(&format!("(pid {next}) has ended: it was ended by SIGKILL")), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    assert!(!server.log().contains(&format!("(pid {next}) has ended; how")), "{}", server.log());
+}

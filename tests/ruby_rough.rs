@@ -1,0 +1,182 @@
+//! Careless applications on the Ruby engine: what hangs, exits or gives nothing costs its own request and no other.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::{Client, PATIENCE, Server, ruby, within};
+
+const APP: &str = include_str!("apps/ruby/rough.ru");
+/// For what must not wait for anything.
+const SOON: Duration = Duration::from_secs(3);
+
+fn send(server: &Server, path: &str) -> Client {
+    let mut client = server.client();
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+    client
+}
+
+#[test]
+fn a_slow_block_after_the_answer_delays_nobody() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "2"]);
+    assert_eq!(server.text("/after-slow"), "answered");
+    let began = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(server.text("/"), "gold");
+    }
+    assert!(began.elapsed() < SOON, "{:?}\n{}", began.elapsed(), server.log());
+    assert!(ruby::notes(&server).is_empty());
+    ruby::let_go(&server, "go");
+    ruby::wait_for_note(&server, "after");
+    // The same when there was no answer.
+    ruby::expect(&server, server.get("/finished-slow"), 500);
+    let began = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(server.text("/"), "gold");
+    }
+    assert!(began.elapsed() < SOON, "{:?}\n{}", began.elapsed(), server.log());
+    ruby::let_go(&server, "finish");
+    ruby::wait_for_note(&server, "finished");
+}
+
+#[test]
+fn blocks_after_the_answer_may_exit_or_end_their_thread() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "2"]);
+    let pid = server.text("/pid");
+    // The first thread is held, so the second is the one that has to live on.
+    let mut held = send(&server, "/wait?go");
+    ruby::wait_for_note(&server, "runs go");
+    for _ in 0..3 {
+        for path in ["/after-exit", "/after-raise", "/after-thread-exit"] {
+            assert_eq!(server.text(path), "answered", "{}", server.log());
+            assert_eq!(server.text("/"), "gold", "after {path}\n{}", server.log());
+        }
+    }
+    ruby::let_go(&server, "go");
+    assert_eq!(held.reply().unwrap().text(), "waited");
+    assert_eq!(server.text("/after-thread-exit"), "answered");
+    assert_eq!(server.text("/pid"), pid, "it is still the same worker\n{}", server.log());
+    assert!(server.logs("after the answer"), "{}", server.log());
+}
+
+#[test]
+fn an_application_that_ends_its_thread_costs_its_request() {
+    let mut server = ruby::serve(APP, &["-w", "1", "-t", "2"]);
+    let pid = server.text("/pid");
+    let mut held = send(&server, "/wait?hold");
+    ruby::wait_for_note(&server, "runs hold");
+    for _ in 0..3 {
+        ruby::expect(&server, server.get("/thread-exit"), 500);
+        assert_eq!(server.text("/"), "gold", "{}", server.log());
+    }
+    assert!(server.logs("ended its thread"), "{}", server.log());
+    let mut cut = send(&server, "/thread-exit-late");
+    assert_eq!(cut.head().unwrap().status, 200);
+    assert_eq!(cut.chunk().unwrap().unwrap(), b"part");
+    ruby::let_go(&server, "go");
+    assert!(cut.chunk().is_err(), "half an answer must not look whole");
+    ruby::wait_for_note(&server, "closed cut");
+    assert_eq!(server.text("/pid"), pid, "{}", server.log());
+    ruby::let_go(&server, "hold");
+    assert_eq!(held.reply().unwrap().text(), "waited");
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.ended(PATIENCE).unwrap().success(), "new threads end like others\n{}", server.log());
+    assert!(!server.log().contains("SIGKILL"), "{}", server.log());
+}
+
+#[test]
+fn an_exception_that_can_tell_nothing_is_a_500() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let pid = server.text("/pid");
+    let reply = ruby::expect(&server, server.get("/mute"), 500);
+    assert!(reply.text().contains("speechless"), "{}", reply.text());
+    assert!(server.logs("Mute: speechless"), "{}", server.log());
+    assert_eq!(server.text("/pid"), pid);
+}
+
+#[test]
+fn more_early_hints_than_anybody_wants_are_an_error_of_the_application() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let pid = server.text("/pid");
+    assert_eq!(server.text("/hints"), "early hints are a few headers, not 1001");
+    assert_eq!(server.text("/pid"), pid);
+}
+
+#[test]
+fn a_body_that_gives_nothing_does_not_outlive_its_client() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let pid = server.text("/pid");
+    for (path, note) in [("/empty", "empty Errno::EPIPE"), ("/empty-length", "gathered Errno::EPIPE")] {
+        let client = send(&server, path);
+        // Long enough for it to have begun; nothing outside tells when it has.
+        assert!(!within(Duration::from_millis(200), || false));
+        let began = Instant::now();
+        drop(client);
+        assert_eq!(server.text("/"), "gold");
+        assert!(began.elapsed() < SOON, "{path}: {:?}\n{}", began.elapsed(), server.log());
+        ruby::wait_for_note(&server, note);
+    }
+    assert_eq!(server.text("/pid"), pid, "the worker is not replaced\n{}", server.log());
+    assert!(!server.log().contains("interrupted"), "{}", server.log());
+}
+
+#[test]
+fn a_body_that_never_gives_anything_is_interrupted_when_its_client_has_gone() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", "500ms"]);
+    let mut client = send(&server, "/mum");
+    // With a client it has no deadline.
+    assert_eq!(client.head().unwrap().status, 200);
+    client.patience(Duration::from_millis(1200));
+    assert!(client.chunk().is_err());
+    assert!(!server.log().contains("interrupted"), "{}", server.log());
+    drop(client);
+    assert!(server.logs("GET /mum is over its time, and its client has gone"), "{}", server.log());
+    ruby::wait_for_note(&server, "closed mum");
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn what_runs_for_a_client_that_has_gone_learns_of_it_at_its_first_write() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let client = send(&server, "/late");
+    ruby::wait_for_note(&server, "runs late");
+    drop(client);
+    // Its going reaches the worker on its own time.
+    assert!(!within(Duration::from_millis(500), || false));
+    ruby::let_go(&server, "go");
+    ruby::wait_for_note(&server, "closed late");
+    assert_eq!(ruby::notes(&server), ["runs late", "late Errno::EPIPE", "closed late"]);
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn a_status_that_http_does_not_have_is_a_500() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    for status in ["99", "600", "999", "70000"] {
+        ruby::expect(&server, server.get(&format!("/status?{status}")), 500);
+        assert!(server.logs(&format!("from 100 to 599, not {status}")), "{}", server.log());
+    }
+    for status in [200, 418, 499, 599] {
+        ruby::expect(&server, server.get(&format!("/status?{status}")), status);
+    }
+}
+
+#[test]
+fn a_header_with_a_nul_is_a_500_that_names_it() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    for (path, name) in [("/nul", "\"x-odd\""), ("/nul-list", "\"x-odd-list\""), ("/nul-name", "\"x-odd\\x00name\"")] {
+        ruby::expect(&server, server.get(path), 500);
+        let words = format!("the header {name} has a NUL character");
+        assert!(server.logs(&words), "{words}\n{}", server.log());
+    }
+    let mut client = server.client();
+    client.send("GET /bytes HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let answer = client.rest().unwrap();
+    assert!(
+        answer.starts_with(b"HTTP/1.1 200 ") && answer.windows(2).any(|pair| pair == b"\xff\xfe"),
+        "{}",
+        server.log()
+    );
+}
