@@ -1,5 +1,7 @@
 //! Whole runs of the built program, on servers made for it: one that is good, and some that must be caught.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -24,8 +24,14 @@ const PLACES: [Place; 3] = [
     Place {
         words: &["env::var", "env::vars", "env::var_os", "env::vars_os", "env::args", "env::args_os", "env::set_var"],
         // An application's ENV is the environment itself, read when Ruby asks for it.
-        may: &["crates/server/", "crates/engine-mruby/src/native/log.rs", "bench/", "tests/"],
-        instead: "only server reads arguments and the environment: take the value as a setting",
+        may: &[
+            "crates/server/",
+            "crates/arena/src/command/",
+            "crates/engine-mruby/src/native/log.rs",
+            "bench/",
+            "tests/",
+        ],
+        instead: "only programs read arguments and the environment: take the value as a setting",
     },
 ];
 

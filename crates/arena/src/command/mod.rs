@@ -1,6 +1,7 @@
 //! The commands of the program, a file each.
 
 mod compare;
+mod duel;
 
 mod list;
 mod progress;
@@ -34,6 +35,8 @@ enum Command {
     List(list::List),
     /// Runs a study, several, or all of them.
     Run(run::Run),
+    /// Finds the best server and settings for your own application.
+    Duel(duel::Duel),
     /// Sets two runs of the same study side by side.
     Compare(compare::Compare),
     /// Makes the page of a run again, an index of several, or the tables of a README.
@@ -57,9 +60,13 @@ pub struct Source {
 }
 
 impl Source {
-    fn open(&self) -> Result<Place, String> {
+    fn options(&self) -> PlaceOptions {
         let Source { ring, gemfile, foolsgold } = self.clone();
-        Place::open(&PlaceOptions { ring, gemfile, foolsgold })
+        PlaceOptions { ring, gemfile, foolsgold }
+    }
+
+    fn open(&self) -> Result<Place, String> {
+        Place::open(&self.options())
     }
 }
 
@@ -97,6 +104,7 @@ impl Arena {
         match self.command {
             Command::List(list) => list.obey(&home, out),
             Command::Run(run) => run.obey(&home, out),
+            Command::Duel(duel) => duel.obey(&home, out),
             Command::Compare(compare) => compare.obey(out),
             Command::Report(report) => report.obey(out),
             Command::Ring(ring) => ring.obey(out),

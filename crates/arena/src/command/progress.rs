@@ -19,6 +19,8 @@ struct State {
     since: Instant,
     all_s: f64,
     passed_s: f64,
+    /// Whoever runs it knows better.
+    told_left_s: Option<f64>,
 }
 
 impl Progress {
@@ -29,7 +31,21 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {prefix}  {wide_msg}") {
             bar.set_style(style);
         }
-        Progress { bar, is_terminal, state: Mutex::new(State { since: Instant::now(), all_s: 1.0, passed_s: 0.0 }) }
+        Progress {
+            bar,
+            is_terminal,
+            state: Mutex::new(State { since: Instant::now(), all_s: 1.0, passed_s: 0.0, told_left_s: None }),
+        }
+    }
+
+    /// For work that is counted in turns and knows its own time.
+    pub fn stands_at(&self, done: usize, of: usize, left_s: f64) {
+        if let Ok(mut state) = self.state.lock() {
+            state.told_left_s = Some(left_s);
+        }
+        self.bar.set_length(of.max(1) as u64);
+        self.bar.set_position(done as u64);
+        self.bar.enable_steady_tick(Duration::from_secs(1));
     }
 
     /// The bar goes; what was printed stays.
@@ -43,7 +59,7 @@ impl Progress {
         let spent = state.since.elapsed().as_secs_f64();
         // What the plan says, until enough has happened to know better.
         let pace = if state.passed_s > 20.0 { spent / state.passed_s } else { 1.0 };
-        let left = (state.all_s - state.passed_s).max(0.0) * pace;
+        let left = state.told_left_s.unwrap_or((state.all_s - state.passed_s).max(0.0) * pace);
         match left {
             left if left >= 90.0 => format!("about {:.0} min left", left / 60.0),
             left => format!("about {left:.0} s left"),
@@ -54,7 +70,7 @@ impl Progress {
 impl Watcher for Progress {
     fn begins(&self, seconds: f64, passed: f64) {
         if let Ok(mut state) = self.state.lock() {
-            *state = State { since: Instant::now(), all_s: seconds, passed_s: passed };
+            *state = State { since: Instant::now(), all_s: seconds, passed_s: passed, told_left_s: None };
         }
         self.bar.set_length(seconds.max(1.0) as u64);
         self.bar.enable_steady_tick(Duration::from_secs(1));

@@ -40,7 +40,8 @@ pub struct Run {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Go on with an interrupted run, as it was asked for.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "seconds", "out"])]
+    #[arg(long, value_name = "FOLDER")]
+    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "seconds", "out"])]
     resume: Option<PathBuf>,
     /// A number that makes the random orders; another in every run if nothing is said.
     #[arg(long, value_name = "N")]

@@ -13,7 +13,14 @@ const ROOT: &str = "/sys/fs/cgroup";
 #[derive(Debug)]
 pub struct MemoryGroup {
     folder: PathBuf,
+    /// The files with its bounds.
+    bounds: [&'static str; 2],
 }
+
+/// Of the first kind, with and without swap.
+const FIRST: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
+/// Of the second kind, without and only swap.
+const SECOND: [&str; 2] = ["memory.max", "memory.swap.max"];
 
 impl MemoryGroup {
     /// Makes one with this bound. Swap is left as the system has it, so that a bounded server may be swapped out.
@@ -23,18 +30,24 @@ impl MemoryGroup {
 
     fn below(root: &Path, name: &str, bytes: u64) -> Result<MemoryGroup, String> {
         let controllers = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
-        if !controllers.split_whitespace().any(|one| one == "memory") {
-            return Err(format!(
-                "memory cannot be bounded here: {} is no cgroup v2 with a memory controller \
-                 (boot with systemd.unified_cgroup_hierarchy=1, or measure without a bound)",
-                root.display()
-            ));
+        if controllers.split_whitespace().any(|one| one == "memory") {
+            write(&root.join("cgroup.subtree_control"), "+memory")?;
+            return MemoryGroup::made(root.join(name), SECOND, bytes);
         }
-        write(&root.join("cgroup.subtree_control"), "+memory")?;
-        let folder = root.join(name);
+        if root.join("memory").join(FIRST[0]).is_file() {
+            return MemoryGroup::made(root.join("memory").join(name), FIRST, bytes);
+        }
+        Err(format!(
+            "memory cannot be bounded here: below {} is no memory controller (in a container, give it one, or leave \
+             memory_mib out of the study)",
+            root.display()
+        ))
+    }
+
+    fn made(folder: PathBuf, bounds: [&'static str; 2], bytes: u64) -> Result<MemoryGroup, String> {
         fs::create_dir(&folder).map_err(|error| format!("{}: {error} (run as root)", folder.display()))?;
-        let group = MemoryGroup { folder };
-        write(&group.folder.join("memory.max"), &bytes.to_string())?;
+        let group = MemoryGroup { folder, bounds };
+        write(&group.folder.join(bounds[0]), &bytes.to_string())?;
         Ok(group)
     }
 
@@ -48,7 +61,7 @@ impl MemoryGroup {
         let read = |name| {
             fs::read_to_string(self.folder.join(name)).map_or_else(|_| "?".into(), |text| text.trim().to_owned())
         };
-        format!("memory.max {} and memory.swap.max {}", read("memory.max"), read("memory.swap.max"))
+        self.bounds.map(|name| format!("{name} {}", read(name))).join(" and ")
     }
 }
 
@@ -71,7 +84,7 @@ mod tests {
     fn a_machine_without_is_told_so() {
         let folder = tempfile::tempdir().expect("a folder");
         let error = MemoryGroup::below(folder.path(), "x", 1).expect_err("no controllers there");
-        assert!(error.contains("no cgroup v2"), "{error}");
+        assert!(error.contains("no memory controller"), "{error}");
     }
 
     #[test]
@@ -83,5 +96,17 @@ mod tests {
         assert!(group.in_words().starts_with("memory.max 1024") && group.entrance().ends_with("x/cgroup.procs"));
         // A real group's files go with its folder.
         fs::remove_file(folder.path().join("x/memory.max")).expect("removed");
+    }
+
+    #[test]
+    fn the_first_kind_will_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("memory")).expect("a controller");
+        fs::write(folder.path().join("memory/memory.limit_in_bytes"), "9").expect("written");
+        let group = MemoryGroup::below(folder.path(), "x", 1024).expect("a group");
+        assert!(
+            group.in_words().starts_with("memory.limit_in_bytes 1024") && group.entrance().ends_with("cgroup.procs")
+        );
+        fs::remove_file(folder.path().join("memory/x/memory.limit_in_bytes")).expect("removed");
     }
 }

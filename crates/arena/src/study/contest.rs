@@ -61,7 +61,8 @@ impl Turn<'_> {
     ) -> Result<Facts, String> {
         let mut facts = Facts::default();
         let order = self.plan.order_of_families(self.round, self.number);
-        let families: Vec<&Family> = order.iter().map(|at| &self.plan.families[*at]).collect();
+        let families = order.iter().map(|at| &self.plan.families[*at]);
+        let families: Vec<&Family> = families.filter(|family| self.can(family)).collect();
         if !families.iter().flat_map(|family| &family.cases).any(is_wanted) {
             return Ok(facts);
         }
@@ -116,6 +117,15 @@ impl Turn<'_> {
         }
         facts.counts = Some(server.check_counts()?);
         Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 })
+    }
+
+    /// What it cannot do at all stands among its notes, and is not a failure.
+    fn can(&self, family: &Family) -> bool {
+        match family.recipe.tool {
+            Tool::Killed => !self.recipe.cannot.contains_key("kill"),
+            Tool::Reload => !self.recipe.cannot.contains_key("reload"),
+            _ => true,
+        }
     }
 
     fn family(&self, family: &Family, up: &mut Up, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {

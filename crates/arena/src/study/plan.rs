@@ -1,4 +1,5 @@
-//! What a run does, worked out from a recipe before anything is started: its cases, their order, and how long it may take.
+//! What a run does, worked out from a recipe before anything is started: its cases, their order, and how long it may
+//! take.
 
 use crate::metric::RATE;
 use crate::record::summary::Published;

@@ -1,5 +1,5 @@
-//! A whole run: who is here, the services, rounds of turns in random order, every sample kept at once, the summary at the
-//! end. An interrupted run goes on where it was.
+//! A whole run: who is here, the services, rounds of turns in random order, every sample kept at once, the summary at
+//! the end. An interrupted run goes on where it was.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -76,8 +76,10 @@ impl Drop for Postgres {
 
 /// Where its programs are: on PATH, or where Debian has them, the newest first.
 fn programs() -> Result<PathBuf, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let on_path = Command::new("sh").args(["-c", "command -v initdb"]).output();
+    let on_path = on_path.map_err(|error| format!("sh: {error}"))?;
+    let on_path = PathBuf::from(String::from_utf8_lossy(&on_path.stdout).trim());
+    let mut places: Vec<PathBuf> = on_path.parent().map(Path::to_path_buf).into_iter().collect();
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut versions: Vec<PathBuf> = versions.map(|entry| entry.path().join("bin")).collect();
     versions.sort();

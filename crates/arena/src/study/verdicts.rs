@@ -1,4 +1,5 @@
-//! Who is best for which use: one case decides, or several alike by the geometric mean of how far each is behind the best.
+//! Who is best for which use: one case decides, or several alike by the geometric mean of how far each is behind the
+//! best.
 
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictRecipe};
@@ -17,8 +18,9 @@ fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case]) -> Option<Verdict> {
     let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
     let names: Vec<&str> = families.flat_map(|family| &family.cases).map(|case| case.name.as_str()).collect();
     let decisive: Vec<&Case> = cases.iter().filter(|case| names.contains(&case.name.as_str())).collect();
-    let first = decisive.first()?;
-    let metric = Metric::of(recipe.metric.as_ref().or_else(|| first.metrics.first())?)?;
+    let metric = Metric::of(recipe.metric.as_ref().or_else(|| decisive.first()?.metrics.first())?)?;
+    let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name);
+    let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
     let mut scores = scores(&decisive, metric);
     scores.sort_by(|a, b| b.1.total_cmp(&a.1));
     let best = scores.first()?.1;

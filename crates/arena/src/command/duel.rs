@@ -1,0 +1,154 @@
+//! `arena duel`: the best server and settings for a user's own application.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use serde_json::json;
+
+use super::progress::Progress;
+use super::{Home, Source, run, say};
+use crate::duel::access_log::PATHS_MOST;
+use crate::duel::plan::Plan;
+use crate::duel::{self, DuelOptions, Left, Listener, Now};
+use crate::record::Sample;
+use crate::record::folder::Folder;
+use crate::report;
+use crate::study::Watcher;
+
+/// Starts the application on every server that is here, checks, loads, and recommends.
+#[derive(Debug, Args)]
+pub struct Duel {
+    /// The application's config.ru, or its folder.
+    rackup: PathBuf,
+    /// What is asked: /path, '/path*3' (three times as often), 'POST /orders body=@file type=application/json'
+    /// [default: /].
+    #[arg(value_name = "REQUEST")]
+    requests: Vec<String>,
+    /// More requests, one on each line.
+    #[arg(long, value_name = "FILE")]
+    urls: Option<PathBuf>,
+    /// What visitors asked, from an access log; - is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "requests"])]
+    log: Option<PathBuf>,
+    /// Only these contenders, with commas between them.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    contenders: Vec<String>,
+    /// What serves the application today: puma, or "puma -w 2 -t 5".
+    #[arg(long, value_name = "SERVER", value_parser = Now::parse)]
+    now: Option<Now>,
+    /// The 99th percentile at 80 % load that is still good enough, in milliseconds.
+    #[arg(long, value_name = "MS")]
+    p99: Option<f64>,
+    /// Turns of seconds: shows that all is well, and decides nothing.
+    #[arg(long)]
+    quick: bool,
+    /// The most that all of it may take.
+    #[arg(long, value_name = "MINUTES")]
+    budget: Option<f64>,
+    /// A setting for the application; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    env: Vec<(String, String)>,
+    #[command(flatten)]
+    source: Source,
+    /// Where the run folder goes [default: arena/runs].
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// A number that makes the random orders.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl Duel {
+    pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
+        let rackup = if self.rackup.is_dir() { self.rackup.join("config.ru") } else { self.rackup.clone() };
+        if !rackup.is_file() {
+            return Err(format!("{}: there is no such file; give the application's config.ru", rackup.display()));
+        }
+        for (name, number) in [("--p99", self.p99), ("--budget", self.budget)] {
+            if number.is_some_and(|number| !(number > 0.0 && number.is_finite())) {
+                return Err(format!("{name} is a number above 0"));
+            }
+        }
+        let source =
+            duel::Source::gather(&self.requests, Path::new("."), self.urls.as_deref(), self.log.as_deref(), PATHS_MOST)
+                .map_err(|errors| errors.join("\n"))?;
+        let parent = self.out.clone().unwrap_or_else(|| home.runs());
+        let command = self.in_words();
+        let folder = Folder::create(&parent, "duel", &json!({ "study": "duel", "command": command }))?;
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let options = DuelOptions {
+            rackup,
+            place: self.source.options(),
+            recipes: home.0.join("arena/contenders"),
+            contenders: self.contenders.clone(),
+            asked: source.asked,
+            workload: source.words,
+            is_recorded: source.is_recorded,
+            now: self.now.clone(),
+            p99_max_ms: self.p99,
+            plan: if self.quick { Plan::QUICK } else { Plan::FULL },
+            is_quick: self.quick,
+            budget_minutes: self.budget,
+            env: self.env.iter().cloned().collect::<BTreeMap<_, _>>(),
+            logs: folder.logs(),
+            seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
+            command,
+        };
+        let mut told = Told { folder: &folder, progress: Progress::new() };
+        let fought = duel::run(&options, &mut told);
+        told.progress.ends();
+        let path = folder.path().display();
+        let summary = fought.map_err(|error| format!("{error}\nwhat was measured is in {path}"))?;
+        folder.write_summary(&summary)?;
+        folder.write_page(&report::page::html(&summary)?)?;
+        run::print(&summary, out)?;
+        say(out, &format!("\nrun folder: {path} (report.html shows it)"))
+    }
+
+    /// The command line again, without folders of this machine.
+    fn in_words(&self) -> String {
+        let mut words = vec!["arena duel config.ru".to_owned()];
+        words.extend(self.requests.iter().map(|request| format!("'{request}'")));
+        words.extend(self.urls.as_ref().map(|_| "--urls FILE".into()));
+        words.extend(self.log.as_ref().map(|_| "--log FILE".into()));
+        words.extend((!self.contenders.is_empty()).then(|| format!("--contenders {}", self.contenders.join(","))));
+        words.extend(self.now.as_ref().map(|now| format!("--now '{}'", now.name())));
+        words.extend(self.p99.map(|ms| format!("--p99 {ms}")));
+        words.extend(self.quick.then(|| "--quick".into()));
+        words.extend(self.budget.map(|minutes| format!("--budget {minutes}")));
+        words.extend(self.env.iter().map(|(name, _)| format!("--env {name}=…")));
+        words.extend(self.source.ring.as_ref().map(|_| "--ring RING".into()));
+        words.extend(self.source.gemfile.as_ref().map(|_| "--gemfile Gemfile".into()));
+        words.join(" ")
+    }
+}
+
+/// Keeps the samples, and shows how far it is.
+struct Told<'a> {
+    folder: &'a Folder,
+    progress: Progress,
+}
+
+impl Listener for Told<'_> {
+    fn says(&mut self, words: &str) {
+        self.progress.said(words);
+    }
+
+    fn left(&mut self, left: &Left) {
+        self.progress.stands_at(left.done, left.of, left.seconds);
+        self.progress.doing(&left.what);
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<(), String> {
+        self.folder.append(sample)
+    }
+}
+
+fn setting(word: &str) -> Result<(String, String), String> {
+    let parts = word.split_once('=').filter(|(name, _)| !name.is_empty());
+    let parts = parts.ok_or("a setting has the form NAME=VALUE, such as DATABASE_URL=postgresql://user@host/shop")?;
+    Ok((parts.0.to_owned(), parts.1.to_owned()))
+}
