@@ -188,6 +188,12 @@ pub struct Count {
     /// How many threads of a worker serve without such a name: 1 where the main thread does.
     #[serde(default)]
     pub unnamed: u32,
+    /// Whether a worker is only who has started no process of its own: for masters that look like their workers.
+    #[serde(default)]
+    pub leaves: bool,
+    /// Whether more threads than told are right: for servers whose serving threads cannot be told from others.
+    #[serde(default)]
+    pub at_least: bool,
     /// A signal upon which a worker writes a list of its threads into the log; `thread` then describes lines of
     /// it.
     pub dump: Option<String>,

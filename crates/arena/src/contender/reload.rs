@@ -43,7 +43,7 @@ impl Server {
     }
 
     fn workers(&self) -> BTreeSet<u32> {
-        self.members().iter().filter(|member| self.is_worker(member)).map(|member| member.id).collect()
+        self.workers_among(&self.members()).into_iter().map(|member| member.id).collect()
     }
 
     fn step(&self, step: &Step) -> Result<(), String> {

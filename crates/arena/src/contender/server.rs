@@ -57,6 +57,8 @@ pub struct Server {
     pub(super) words: Words,
     pub(super) worker_pattern: Regex,
     pub(super) thread_pattern: Option<Regex>,
+    /// The library that must hand out memory in its workers.
+    pub(super) allocator: Option<String>,
     processes: Vec<Process>,
     mark: String,
     commands: Vec<String>,
@@ -136,7 +138,7 @@ impl Server {
             return Err(format!("{}: {why}", self.recipe.name));
         }
         let members = self.members();
-        let worker = members.iter().rev().find(|member| self.is_worker(member));
+        let worker = self.workers_among(&members).into_iter().next_back();
         let worker =
             worker.ok_or_else(|| format!("{} has no worker. {}", self.recipe.name, self.processes_in_words()))?;
         process::signal_one(worker.id, Signal::KILL).map(|()| worker.id)
@@ -312,6 +314,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         thread_pattern: recipe.count.thread.as_ref().map(|thread| words.pattern(thread)).transpose()?,
         recipe: recipe.clone(),
         place: place.clone(),
+        allocator: None,
         processes: Vec::new(),
         commands: Vec::new(),
         began: Instant::now(),
@@ -333,7 +336,9 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         if let Some(why) = recipe.cannot.get("allocator") {
             return Err(format!("it takes no other allocator: {why}"));
         }
-        settings.insert("LD_PRELOAD".into(), look::allocator(place, pattern, package)?);
+        let library = look::allocator(place, pattern, package)?;
+        settings.insert("LD_PRELOAD".into(), library.clone());
+        server.allocator = Some(library);
     }
     server.began = Instant::now();
     let is_alone = lines.len() == 1;

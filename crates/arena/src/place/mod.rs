@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use regex::Regex;
+
 /// Tells the folders of several places of one process apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -93,6 +95,7 @@ impl Place {
         let name = format!("arena-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
+        sweep(&parent);
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
         let path = if ring.is_some() { RING_PATH.to_owned() } else { path_here() };
         let foolsgold = find_foolsgold(options.foolsgold.as_deref());
@@ -242,6 +245,18 @@ impl Place {
 impl Drop for Inner {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.own);
+    }
+}
+
+/// Removes the folders of runs that were killed, and could not do it themselves.
+fn sweep(parent: &Path) {
+    let Ok(rule) = Regex::new("^arena-([0-9]+)-[0-9]+$") else { return };
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = rule.captures(&name).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
+        if owner.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
