@@ -34,6 +34,7 @@ run lambda { |env|
   when "/" then [200, html, ["<h1>hello</h1>"]]
   when "/form" then [200, html, ["<form><input value='#{SecureRandom.hex}'><p>the rest of the page</p></form>"]]
   when "/old" then [302, { "location" => "/" }, []]
+  when "/clock" then [200, html, ["<p>it is about #{Time.now.to_i / 4} now, and this is the rest of the page</p>"]]
   when "/slow" then sleep(0.005); [200, html, ["slept"]]
   when "/broken" then [500, html, ["no"]]
   else [404, html, ["not here"]]
@@ -101,7 +102,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
     let folder = tempfile::tempdir().unwrap();
     // Where our own program is not built, another stands for it.
     let other = if foolsgold().is_some() { "foolsgold" } else { "thin" };
-    let mut options = options(folder.path(), &["/*3", "/form", "/old", "/none", "/slow"], &[other]);
+    let mut options = options(folder.path(), &["/*3", "/form", "/old", "/none", "/slow", "/clock"], &[other]);
     options.now = Some(Now::parse("puma -w 1 -t 3").unwrap());
     let mut heard = Heard::default();
     let summary = run(&options, &mut heard).unwrap_or_else(|error| panic!("{error}\n{:#?}", heard.words));

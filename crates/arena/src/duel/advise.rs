@@ -37,6 +37,8 @@ struct Choice<'a> {
     best: &'a Rival<'a>,
     /// Those whose rate is level with it, within the bound.
     level: Vec<&'a Rival<'a>>,
+    /// Those whose p99 is out of bounds.
+    out: Vec<&'a Rival<'a>>,
     because: Because,
     bound_ms: f64,
     /// Whether nobody keeps the bound and the lowest p99 was taken.
@@ -72,7 +74,11 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let lowest = rivals.iter().filter_map(p99).min_by(f64::total_cmp);
     let usual = lowest.map_or(f64::INFINITY, |lowest| (P99_TIMES_BEST * lowest).max(P99_UNNOTICED_MS));
     let bound_ms = wishes.p99_max_ms.unwrap_or(usual);
-    let mut within: Vec<&Rival> = rivals.iter().filter(|one| p99(one).is_none_or(|p99| p99 <= bound_ms)).collect();
+    // Against the usual bound even the best round must fail; what a user wants is held against the median.
+    let counts = |spread: &Spread| if wishes.p99_max_ms.is_some() { spread.median } else { spread.low };
+    let keeps = |one: &&Rival| one.p99.is_none_or(|spread| counts(spread) <= bound_ms);
+    let mut within: Vec<&Rival> = rivals.iter().filter(keeps).collect();
+    let out: Vec<&Rival> = rivals.iter().filter(|one| !keeps(one)).collect();
     let is_over = within.is_empty();
     if is_over {
         within = rivals.iter().min_by(|a, b| p99_order(a).total_cmp(&p99_order(b))).into_iter().collect();
@@ -81,7 +87,7 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let mut level: Vec<&Rival> = within.into_iter().filter(|one| level_rates(one, fastest)).collect();
     let (best, because) = broken_tie(&level, wishes)?;
     level.retain(|one| one.who.name != best.who.name);
-    Some(Choice { best, level, because, bound_ms, is_over })
+    Some(Choice { best, level, out, because, bound_ms, is_over })
 }
 
 fn level_rates(one: &Rival, other: &Rival) -> bool {
@@ -142,7 +148,7 @@ fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], wishes: &Wishes) ->
             return found;
         }
     }
-    let in_bounds = |one: &&Rival| p99(one).is_none_or(|p99| p99 <= choice.bound_ms);
+    let in_bounds = |one: &&Rival| !choice.out.iter().any(|out| out.who.name == one.who.name);
     let foreign = || others().filter(|one| one.server() != best.server());
     foreign().find(in_bounds).or_else(|| foreign().next()).or_else(|| others().next())
 }
@@ -176,7 +182,8 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
         reasons.push(format!("nobody keeps a p99 of {bound} at 80 % load; {} comes closest", best.who.name));
     }
     reasons.extend(because(choice));
-    for fast in rivals.iter().filter(|one| one.rate.median > best.rate.median && p99_order(one) > choice.bound_ms) {
+    let faster = |one: &&&Rival| one.rate.median > best.rate.median && one.who.name != best.who.name;
+    for fast in choice.out.iter().filter(faster) {
         let (name, rate, bound) = (&fast.who.name, spread(RATE, fast.rate), value(P99, choice.bound_ms));
         let p99 = value(P99, p99_order(fast));
         reasons.push(format!("{name} serves more, {rate}, but its p99 of {p99} at 80 % load is above {bound}"));

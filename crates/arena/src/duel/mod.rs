@@ -6,6 +6,7 @@ pub mod urls;
 
 pub mod access_line;
 pub mod access_log;
+pub mod source;
 
 pub mod fetch;
 pub mod glob;
@@ -34,3 +35,4 @@ mod turn;
 
 pub use options::{DuelOptions, Left, Listener, Now};
 pub use run::run;
+pub use source::Source;

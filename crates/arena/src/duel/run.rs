@@ -15,12 +15,14 @@ use super::contest::FINALISTS_MOST;
 use super::crew::{Contender, Crew};
 use super::doubts;
 use super::learn::Learned;
-use super::lesson::{self, NoLesson};
+use super::lesson::{self, Lesson, NoLesson};
 use super::options::{DuelOptions, Left, Listener};
 use super::plan::{Clock, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::turn::{Running, Stage, observed};
 
+/// Paths of which it is said what is checked; the others are counted.
+const PATHS_TOLD: usize = 20;
 /// Enough to keep any setting busy; fewer than would overflow a queue of connections.
 const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
 
@@ -158,8 +160,8 @@ impl<'a> Duel<'a> {
             Ok(running) => running,
             Err(why) => return Ok(Err(why)),
         };
-        let port = running.server.port();
-        let lesson = match lesson::from_reference(port, &self.options.asked, self.options.is_recorded) {
+        let lesson = lesson::from_reference(running.server.port(), &self.options.asked, self.options.is_recorded);
+        let mut lesson = match lesson {
             Ok(lesson) => lesson,
             Err(NoLesson::Silent(why)) => return Ok(Err(format!("{why}\n{}", running.server.log_tail()))),
             Err(NoLesson::Unfit(why)) => {
@@ -167,21 +169,39 @@ impl<'a> Duel<'a> {
                 return Err(format!("the app does not answer as it should on {}:\n{why}\n{tail}", one.name()));
             }
         };
-        self.says(format!("the right answers are those of {}:", one.name()));
-        for known in &lesson.learned {
-            self.listener.says(&format!("  {}", known.in_words()));
-        }
-        let left: Vec<String> = lesson.left_out.iter().map(|(_, why)| why.clone()).collect();
-        if !left.is_empty() {
-            self.says(format!("left out {} paths: {}", left.len(), lesson::shortened(left).join("; ")));
-        }
-        self.doubts.extend(doubts::of_workload(&lesson));
+        drop(running);
+        // Started again, it has other process ids and other secrets: what they change varies, too.
+        let again = stage.start(one, ONE, &format!("{}-probe", one.name()));
+        let running = again.map_err(|why| format!("{} started once and not again: {why}", one.name()))?;
+        lesson::from_other(running.server.port(), &mut lesson.learned)
+            .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
+        self.tell(one, &lesson);
         one.learned.clone_from(&lesson.learned);
         self.known = lesson.learned;
         let probe = self.probe(&running, one)?;
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
         Ok(Ok(probe))
+    }
+
+    /// What is checked, and what was left out.
+    fn tell(&mut self, one: &Contender, lesson: &Lesson) {
+        self.says(format!("the right answers are those of {}:", one.name()));
+        let told = lesson.learned.len().min(PATHS_TOLD);
+        for known in &lesson.learned[..told] {
+            self.says(format!("  {}", known.in_words()));
+        }
+        let rest = &lesson.learned[told..];
+        if !rest.is_empty() {
+            let exact = rest.iter().filter(|known| known.body.is_exact()).count();
+            let varying = rest.len() - exact;
+            self.says(format!("  and {} more: {exact} byte for byte, {varying} with places that vary", rest.len()));
+        }
+        let left: Vec<String> = lesson.left_out.iter().map(|(_, why)| why.clone()).collect();
+        if !left.is_empty() {
+            self.says(format!("left out ({}): {}", left.len(), lesson::shortened(left).join("; ")));
+        }
+        self.doubts.extend(doubts::of_workload(lesson));
     }
 
     fn probe(&mut self, running: &Running, one: &Contender) -> Result<Probe, String> {

@@ -1,0 +1,99 @@
+//! Where a workload comes from: paths of the command line, a file of them, or a recorded access log.
+
+use std::fs::File;
+use std::io::{BufReader, stdin};
+use std::path::Path;
+
+use super::access_log;
+use super::asked::Asked;
+use super::urls;
+
+/// A workload with its story.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Source {
+    /// What is asked.
+    pub asked: Vec<Asked>,
+    /// Where it comes from and what was left out, in sentences.
+    pub words: Vec<String>,
+    /// Whether it was recorded.
+    pub is_recorded: bool,
+}
+
+impl Source {
+    /// Requests in words, beside which bodies lie in `folder`, and those of a file; or a log (`-` is standard input), of
+    /// which the `most` frequent paths count. All errors at once.
+    pub fn gather(
+        words: &[String],
+        folder: &Path,
+        file: Option<&Path>,
+        log: Option<&Path>,
+        most: usize,
+    ) -> Result<Source, Vec<String>> {
+        if let Some(log) = log {
+            if !words.is_empty() || file.is_some() {
+                return Err(vec![
+                    "paths and an access log exclude each other: their weights do not compare".to_owned(),
+                ]);
+            }
+            return from_log(log, most).map_err(|error| vec![format!("{}: {error}", log.display())]);
+        }
+        let (mut asked, mut errors) = (Vec::new(), Vec::new());
+        let mut take = |read: Result<Vec<Asked>, Vec<String>>| match read {
+            Ok(read) => asked.extend(read),
+            Err(more) => errors.extend(more),
+        };
+        take(urls::from_words(words, folder));
+        if let Some(file) = file {
+            take(urls::from_file(file));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        if asked.is_empty() {
+            // What a visitor asks first.
+            asked.push(Asked::new("GET", "/"));
+        }
+        let list: Vec<String> = asked.iter().take(5).map(Asked::in_words).collect();
+        let more =
+            if asked.len() > list.len() { format!(" and {} more", asked.len() - list.len()) } else { String::new() };
+        Ok(Source { asked, words: vec![format!("asked for: {}{more}", list.join(", "))], is_recorded: false })
+    }
+}
+
+fn from_log(path: &Path, most: usize) -> Result<Source, String> {
+    let recorded = if path.as_os_str() == "-" {
+        access_log::read(stdin().lock(), most)?
+    } else {
+        let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+        access_log::read(BufReader::new(file), most)?
+    };
+    let words = recorded.in_words();
+    Ok(Source { asked: recorded.asked, words, is_recorded: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_files_and_logs_become_workloads() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("urls");
+        std::fs::write(&file, "/b\n").unwrap();
+        let log = folder.path().join("log");
+        std::fs::write(&log, "1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] \"GET /c HTTP/1.1\" 200 1\n").unwrap();
+        let gather = |words: &[&str], file: Option<&Path>, log: Option<&Path>| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            Source::gather(&words, folder.path(), file, log, 9)
+        };
+        let both = gather(&["/a"], Some(&file), None).unwrap();
+        assert_eq!((both.asked.len(), both.is_recorded), (2, false));
+        assert_eq!(both.words, ["asked for: GET /a, GET /b"]);
+        let recorded = gather(&[], None, Some(&log)).unwrap();
+        assert_eq!((recorded.asked[0].path.as_str(), recorded.is_recorded), ("/c", true));
+        assert_eq!(gather(&[], None, None).unwrap().asked[0].path, "/");
+        assert!(gather(&["/a"], None, Some(&log)).unwrap_err()[0].contains("exclude each other"));
+        assert_eq!(gather(&["a", "b"], Some(&folder.path().join("none")), None).unwrap_err().len(), 3);
+        assert!(gather(&[], None, Some(&folder.path().join("none"))).unwrap_err()[0].contains("cannot be opened"));
+    }
+}
