@@ -1,5 +1,7 @@
-//! Duels in which servers lie, die, never listen, ignore their settings or answer with another status: each is caught and
-//! named, and the honest one is recommended.
+//! Duels in which servers lie, die, never listen, ignore their settings or answer with another status: each is caught
+//! and named, and the honest one is recommended.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -16,8 +16,8 @@ pub struct Shown {
     pub p99_ms: f64,
 }
 
-/// The best `most` of them. Of those as fast as the fastest the one with the lowest p99 goes first, and at an equal one
-/// the smaller. The user's own setting always goes on.
+/// The best `most` of them. Of those as fast as the fastest the one with the lowest p99 goes first, and at an equal
+/// one the smaller. The user's own setting always goes on.
 pub fn best(shown: &[Shown], most: usize, now: Option<Setting>) -> Vec<Setting> {
     let mut left: Vec<Shown> = shown.iter().copied().filter(|one| one.rate > 0.0).collect();
     let mut chosen: Vec<Setting> = Vec::new();

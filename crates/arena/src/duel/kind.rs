@@ -1,5 +1,5 @@
-//! Of which kind a body is, by its content type and its first bytes. An error page in place of data is of another kind,
-//! even when its status says that all is well.
+//! Of which kind a body is, by its content type and its first bytes. An error page in place of data is of another
+//! kind, even when its status says that all is well.
 
 /// Bytes that are looked at.
 const SNIFFED_BYTES: usize = 512;

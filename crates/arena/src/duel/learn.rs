@@ -1,6 +1,6 @@
-//! Which answers are right: learned from one server, the reference, by asking several times, and completed by the others.
-//! What stays is held against every later answer; what varies is not. Nobody is disqualified for a difference in what
-//! varies: only for another status, or a body of another kind. Pure; `fetch` does the asking.
+//! Which answers are right: learned from one server, the reference, by asking several times, and completed by the
+//! others. What stays is held against every later answer; what varies is not. Nobody is disqualified for a difference
+//! in what varies: only for another status, or a body of another kind. Pure; `fetch` does the asking.
 
 use super::asked::Asked;
 use super::glob::Glob;

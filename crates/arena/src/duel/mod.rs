@@ -1,5 +1,5 @@
-//! A user's own application: workload, learned answers, settings, advice. All of it is pure but `fetch` and what drives
-//! it: `run` and its parts.
+//! A user's own application: workload, learned answers, settings, advice. All of it is pure but `fetch` and what
+//! drives it: `run` and its parts.
 
 pub mod asked;
 pub mod urls;
