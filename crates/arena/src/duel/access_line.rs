@@ -1,5 +1,5 @@
-//! One line of an access log: the common and combined formats of nginx and Apache, our own two, and objects of JSON with
-//! the usual names. A line of any other kind is no request; none makes it panic.
+//! One line of an access log: the common and combined formats of nginx and Apache, our own two, and objects of JSON
+//! with the usual names. A line of any other kind is no request; none makes it panic.
 
 use std::sync::LazyLock;
 

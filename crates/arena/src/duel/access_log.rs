@@ -1,5 +1,5 @@
-//! A recorded access log as a workload: the safe requests that were answered well, weighted by how often they came. What is
-//! left out is counted with its reason. Logs may be larger than memory and hold anything.
+//! A recorded access log as a workload: the safe requests that were answered well, weighted by how often they came.
+//! What is left out is counted with its reason. Logs may be larger than memory and hold anything.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Read};
@@ -102,8 +102,8 @@ impl Tally {
             let why: Vec<String> = left_out.iter().take(5).map(|(why, count)| format!("{count} x {why}")).collect();
             let why = if why.is_empty() { "it is empty".to_owned() } else { why.join("; ") };
             return Err(format!(
-                "the access log has no request that can be asked again: {why}. Wanted are lines in the common or combined \
-                 format, or in that of foolsgold"
+                "the access log has no request that can be asked again: {why}. Wanted are lines in the common or \
+                 combined format, or in that of foolsgold"
             ));
         }
         let paths = self.seen.len();
@@ -152,8 +152,8 @@ impl Recorded {
         if self.share() < 0.5 {
             let example = self.asked.first().map(|one| shortened(&one.path)).unwrap_or_default();
             words.push(format!(
-                "that is less than half: the log has very many different paths, such as {example}, and those left out may \
-                 cost more"
+                "that is less than half: the log has very many different paths, such as {example}, and those left \
+                 out may cost more"
             ));
         }
         words.extend(self.left_out.iter().map(|(why, count)| format!("left out {count}: {why}")));

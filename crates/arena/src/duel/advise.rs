@@ -1,5 +1,5 @@
-//! The recommendation of a duel, from its summary alone: whom to use and with which settings, why, and how sure that is.
-//! It knows no server by name: whoever is best is recommended, and where two are level it says so. Pure.
+//! The recommendation of a duel, from its summary alone: whom to use and with which settings, why, and how sure that
+//! is. It knows no server by name: whoever is best is recommended, and where two are level it says so. Pure.
 
 use crate::metric::{P99, RATE};
 use crate::record::summary::{Advice, Spread, Summary};
@@ -136,7 +136,8 @@ fn is_now(one: &Rival, wishes: &Wishes) -> bool {
     wishes.now.as_ref().is_some_and(|now| *now == one.who.name || *now == one.server())
 }
 
-/// Whom the choice is compared with: what the user has now, or else the best other server, or else its next best settings.
+/// Whom the choice is compared with: what the user has now, or else the best other server, or else its next best
+/// settings.
 fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<&'a Rival<'a>> {
     let best = choice.best;
     let others = || rivals.iter().filter(|one| one.who.name != best.who.name);
@@ -193,8 +194,11 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     for one in rivals {
         if !told.contains(&one.server()) {
             told.push(one.server());
-            let share = times(one.rate.median, best.rate.median);
-            reasons.push(format!("{}: {}; {share} of the rate of {}", one.who.name, one.figures(), best.who.name));
+            let share = match level(one.rate, best.rate) {
+                true => format!("level in rate with {}", best.who.name),
+                false => format!("{} the rate of {}", times(one.rate.median, best.rate.median), best.who.name),
+            };
+            reasons.push(format!("{}: {}; {share}", one.who.name, one.figures()));
         }
     }
     reasons

@@ -51,7 +51,8 @@ fn the_fastest_within_bounds_is_recommended_against_what_the_user_has() {
     let advice = advise(&summary, &now("puma"));
     assert_eq!(
         advice.sentence,
-        "for this app on this machine, use foolsgold with -w 2 -t 3; it serves 1.4× what puma -w 2 -t 5 does at half its p99"
+        "for this app on this machine, use foolsgold with -w 2 -t 3; it serves 1.4× what puma -w 2 -t 5 does at half \
+         its p99"
     );
     assert_eq!(advice.command, "foolsgold --start");
     assert!(advice.reasons[0].contains("1400 requests/s (1390 to 1410), p99 12.00 ms"), "{:?}", advice.reasons);

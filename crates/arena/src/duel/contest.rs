@@ -218,13 +218,14 @@ impl Duel<'_> {
 
 fn about(is_quick: bool) -> Vec<String> {
     let mut about = vec![
-        "Each contender is started with several numbers of workers and threads. All settings are loaded briefly; the best of \
-         each goes on to rounds in random order."
+        "Each contender is started with several numbers of workers and threads. All settings are loaded briefly; the \
+         best of each goes on to rounds in random order."
             .to_owned(),
-        "In a round each is warmed up, asked as much as goes in a closed loop, then at 50, 80 and 100 % of that in an open \
-         loop, where a wait counts from the time at which the request should have been sent."
+        "In a round each is warmed up, asked as much as goes in a closed loop, then at 50, 80 and 100 % of that in an \
+         open loop, where a wait counts from the time at which the request should have been sent."
             .to_owned(),
-        "The right answers were learned from one of them before; every answer under load was held against them.".to_owned(),
+        "The right answers were learned from one of them before; every answer under load was held against them."
+            .to_owned(),
     ];
     about.extend(
         is_quick.then(|| "This is the quick form: its figures show that all is well, and little more.".to_owned()),

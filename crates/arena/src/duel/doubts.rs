@@ -27,7 +27,7 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
     let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
     if writes > 0 {
         doubts.push(format!(
-            "{writes} of the requests write: what they wrote stayed, and those who came later may have had more data to read"
+            "{writes} of the requests write: what they wrote stayed, and those who came later may have had more to read"
         ));
     }
     let left: f64 = lesson.left_out.iter().map(|(weight, _)| *weight).sum();
@@ -55,14 +55,15 @@ pub fn of_machine(cores: u32) -> Vec<String> {
     ]
 }
 
-/// Of what else the machine did: `load` is the mean number of processes that wanted a processor in the last minute before.
+/// Of what else the machine did: `load` is the mean number of processes that wanted a processor in the last minute
+/// before.
 pub fn of_company(load: f64, cores: u32) -> Vec<String> {
     if load < f64::from(cores) * LOAD_SHARE_MAX {
         return Vec::new();
     }
     vec![format!(
-        "the machine was busy with other work when the duel began (a load of {load:.1} on {cores} processors): its figures \
-         are those of a busy machine"
+        "the machine was busy with other work when the duel began (a load of {load:.1} on {cores} processors): its \
+         figures are those of a busy machine"
     )]
 }
 

@@ -180,8 +180,8 @@ fn common(old: &[Word<'_>], new: &[&[u8]]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Myers' greedy search for the fewest insertions and deletions: what they leave alone is common. Nothing is, when there are
-/// too many of them.
+/// Myers' greedy search for the fewest insertions and deletions: what they leave alone is common. Nothing is, when
+/// there are too many of them.
 fn shortest_edit(a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
     let (n, m) = (a.len() as isize, b.len() as isize);
     let most = (a.len() + b.len()).min(STEPS_MAX) as isize;

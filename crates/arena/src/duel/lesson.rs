@@ -1,4 +1,5 @@
-//! Asks a running server for all answers, several times, and learns of them; and checks later that they are still right.
+//! Asks a running server for all answers, several times, and learns of them; and checks later that they are still
+//! right.
 
 use std::time::{Duration, Instant};
 

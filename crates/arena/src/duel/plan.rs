@@ -1,4 +1,5 @@
-//! How long everything takes: turns, rounds and heats, in the full and the quick form and within a budget of time. Pure.
+//! How long everything takes: turns, rounds and heats, in the full and the quick form and within a budget of time.
+//! Pure.
 
 /// What is between the turns: a start, the checks, an end. A first guess; the run measures it.
 const AROUND_S: f64 = 2.5;
@@ -60,7 +61,7 @@ impl Plan {
         let shortest = ladder.iter().map(needs).fold(f64::INFINITY, f64::min);
         ladder.into_iter().find(|plan| needs(plan) <= budget_s).ok_or_else(|| {
             format!(
-                "a budget of {:.1} minutes is too short for {contenders} contenders: give at least {:.0}, or fewer contenders",
+                "a budget of {:.1} minutes is too short for {contenders} contenders: give {:.0}, or name fewer",
                 budget_s / 60.0,
                 (shortest / 60.0).ceil()
             )

@@ -1,5 +1,5 @@
-//! The duel itself: who is here, what is right, what the application does with its time, which settings go on, rounds in
-//! random order, and the advice.
+//! The duel itself: who is here, what is right, what the application does with its time, which settings go on, rounds
+//! in random order, and the advice.
 
 use std::time::{Duration, Instant};
 
@@ -208,7 +208,8 @@ impl<'a> Duel<'a> {
         let workload = lesson::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         warm_up(running.server.port(), &workload, 1, seconds);
-        // A new connection each: some servers put a kept one aside for a while, which is no waiting of the application's.
+        // A new connection each: some servers put a kept one aside for a while, which is no waiting of the
+        // application's.
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
         let outcome = observed(&running.server, |port| closed(port, &workload, &plan));
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);

@@ -1,5 +1,5 @@
-//! When a contender suddenly answers otherwise: is it the application, which shows the time of day, or the contender, which
-//! mixes things up? The reference is asked again. Only what it answers otherwise, too, is learned.
+//! When a contender suddenly answers otherwise: is it the application, which shows the time of day, or the contender,
+//! which mixes things up? The reference is asked again. Only what it answers otherwise, too, is learned.
 
 use std::time::Duration;
 

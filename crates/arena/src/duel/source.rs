@@ -20,8 +20,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Requests in words, beside which bodies lie in `folder`, and those of a file; or a log (`-` is standard input), of
-    /// which the `most` frequent paths count. All errors at once.
+    /// Requests in words, beside which bodies lie in `folder`, and those of a file; or a log (`-` is standard input),
+    /// of which the `most` frequent paths count. All errors at once.
     pub fn gather(
         words: &[String],
         folder: &Path,

@@ -1,5 +1,5 @@
-//! One turn of one contender with one setting: started, checked, warmed up, loaded, looked at, checked again, ended. What
-//! goes wrong disqualifies this setting of it, with the reason; the duel goes on.
+//! One turn of one contender with one setting: started, checked, warmed up, loaded, looked at, checked again, ended.
+//! What goes wrong disqualifies this setting of it, with the reason; the duel goes on.
 
 use std::collections::BTreeMap;
 use std::path::Path;

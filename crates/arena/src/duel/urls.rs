@@ -1,5 +1,5 @@
-//! A workload in the user's own words: `/a`, `GET /b?x=1*3`, `POST /orders body=@order.json type=application/json`; from
-//! the command line or from a file with one on each line.
+//! A workload in the user's own words: `/a`, `GET /b?x=1*3`, `POST /orders body=@order.json type=application/json`;
+//! from the command line or from a file with one on each line.
 
 use std::fs;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub fn from_words(words: &[String], folder: &Path) -> Result<Vec<Asked>, Vec<Str
     gather(named, folder)
 }
 
-/// Those of a file: one on each line; empty lines and those that begin with # do not count. Files of bodies are looked for
-/// beside it. All errors at once, each with its line.
+/// Those of a file: one on each line; empty lines and those that begin with # do not count. Files of bodies are looked
+/// for beside it. All errors at once, each with its line.
 pub fn from_file(path: &Path) -> Result<Vec<Asked>, Vec<String>> {
     let text = fs::read_to_string(path)
         .map_err(|error| vec![format!("cannot read the requests in {}: {error}", path.display())])?;
