@@ -18,7 +18,7 @@ impl Catalogue {
         let entries = fs::read_dir(folder).map_err(|error| vec![format!("{}: {error}", folder.display())])?;
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort();
+        paths.sort_by_key(|path| path.file_stem().map(std::ffi::OsStr::to_os_string));
         let (mut recipes, mut complaints) = (Vec::new(), Vec::new());
         for path in &paths {
             match read(path) {

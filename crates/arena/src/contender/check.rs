@@ -68,7 +68,7 @@ fn signals(recipe: &Recipe, found: &mut Found) {
         if let Some(name) = &step.signal {
             found.take("reload.step.signal", signal(name));
         }
-        let is_one = step.signal.is_some() != !step.command.is_empty();
+        let is_one = step.signal.is_some() == step.command.is_empty();
         found.unless(is_one, || "reload.step takes either a signal or a command".into());
         let is_whole = step.when.is_some() == step.to_see.is_some();
         found.unless(is_whole, || "reload.step: when (how many) and to_see (which titles) go together".into());

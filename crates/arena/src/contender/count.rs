@@ -30,13 +30,13 @@ impl Server {
     /// Its workers and threads at this moment. Some servers start threads with the first requests only.
     pub fn counts(&self) -> Counts {
         let members = self.members();
-        let workers: Vec<&Member> = members.iter().filter(|member| self.is_worker(member)).collect();
+        let workers = self.workers_among(&members);
         let threads = workers.iter().map(|worker| self.threads_of(worker)).sum();
         Counts { workers: workers.len() as u32, threads, processes: members.len() as u32 }
     }
 
-    /// The same, and an error where they do not come to be what the server was told. One that may shut down idle processes
-    /// may have fewer of them.
+    /// The same, and an error where they do not come to be what the server was told. One that may shut down idle
+    /// processes may have fewer of them.
     pub fn check_counts(&self) -> Result<Counts, String> {
         let end = Instant::now() + SETTLING;
         loop {
@@ -56,13 +56,15 @@ impl Server {
         let is_right = if may_idle { counts.workers <= workers } else { counts.workers == workers };
         if !is_right {
             return Err(format!(
-                "{name} was told to have {workers} workers and has {}: it ignores the setting, or [count] of its recipe \
-                 does not know them. {}",
+                "{name} was told to have {workers} workers and has {}: it ignores the setting, or [count] of its \
+                 recipe does not know them. {}",
                 counts.workers,
                 self.processes_in_words()
             ));
         }
-        if counts.threads != counts.workers * threads {
+        let told = counts.workers * threads;
+        let is_right = counts.threads == told || (self.recipe.count.at_least && counts.threads > told);
+        if !is_right {
             return Err(format!(
                 "{name} was told to have {workers} x {threads} threads and has {} in all: it ignores the setting, or \
                  [count] of its recipe does not know them. {}",
@@ -70,11 +72,29 @@ impl Server {
                 self.threads_in_words()
             ));
         }
+        self.judge_allocator()
+    }
+
+    /// The loader only warns when it does not find what it shall load first.
+    fn judge_allocator(&self) -> Result<(), String> {
+        let Some(library) = &self.allocator else { return Ok(()) };
+        let name = library.rsplit('/').next().unwrap_or(library).split(".so").next().unwrap_or(library);
+        for worker in self.workers_among(&self.members()) {
+            let maps = fs::read_to_string(format!("/proc/{}/maps", worker.id)).unwrap_or_default();
+            // One that has just ended has none.
+            if !maps.is_empty() && !maps.contains(name) {
+                return Err(format!("{}: worker {} has not loaded {library}", self.recipe.name, worker.id));
+            }
+        }
         Ok(())
     }
 
-    pub(super) fn is_worker(&self, member: &Member) -> bool {
-        self.worker_pattern.is_match(&member.title)
+    /// Those of these processes that serve.
+    pub(super) fn workers_among<'a>(&self, members: &'a [Member]) -> Vec<&'a Member> {
+        let is_parent = |one: &Member| members.iter().any(|other| other.parent == one.id);
+        let is_worker =
+            |one: &&Member| self.worker_pattern.is_match(&one.title) && !(self.recipe.count.leaves && is_parent(one));
+        members.iter().filter(is_worker).collect()
     }
 
     fn threads_of(&self, worker: &Member) -> u32 {
@@ -114,14 +134,15 @@ impl Server {
     }
 
     pub(super) fn processes_in_words(&self) -> String {
-        let titles: Vec<String> = self.members().iter().map(|one| format!("{} {}", one.id, short(&one.title))).collect();
+        let titles: Vec<String> =
+            self.members().iter().map(|one| format!("{} {}", one.id, short(&one.title))).collect();
         format!("Its processes: {}", titles.join("; "))
     }
 
     fn threads_in_words(&self) -> String {
         let members = self.members();
-        let workers = members.iter().filter(|member| self.is_worker(member));
-        let names: Vec<String> = workers.map(|worker| process::threads(worker.id).join(", ")).collect();
+        let workers = self.workers_among(&members);
+        let names: Vec<String> = workers.into_iter().map(|worker| process::threads(worker.id).join(", ")).collect();
         format!("Names of their threads: {}", names.join("; "))
     }
 }

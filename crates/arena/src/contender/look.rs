@@ -110,7 +110,8 @@ fn libraries(recipe: &Recipe, place: &Place, env: &Environment) -> Vec<String> {
     match place.said_with(&words, env) {
         Some(text) if text.lines().last() == Some("done") => {
             let lines: Vec<&str> = text.lines().collect();
-            let lacking = lines[..lines.len() - 1].iter().filter(|line| recipe.needs.libraries.iter().any(|n| n == *line));
+            let lacking =
+                lines[..lines.len() - 1].iter().filter(|line| recipe.needs.libraries.iter().any(|n| n == *line));
             lacking.map(|name| format!("the library {name}")).collect()
         }
         _ => vec![format!("a {} that can require {}", command(recipe.runtime), recipe.needs.libraries.join(", "))],
@@ -172,5 +173,6 @@ fn ways(get: &Get) -> Vec<String> {
 pub(super) fn allocator(place: &Place, pattern: &str, package: &str) -> Result<String, String> {
     let first = matching(place, pattern).into_iter().next();
     let path: Option<&Path> = first.as_deref();
-    path.map(|path| path.display().to_string()).ok_or_else(|| format!("there is no {pattern}: apt-get install {package}"))
+    path.map(|path| path.display().to_string())
+        .ok_or_else(|| format!("there is no {pattern}: apt-get install {package}"))
 }

@@ -1,4 +1,5 @@
-//! Who is compared: recipes that say how each server is found, started, counted and ended, and servers that run by them.
+//! Who is compared: recipes that say how each server is found, started, counted and ended, and servers that run by
+//! them.
 
 mod catalogue;
 mod check;
@@ -13,5 +14,7 @@ pub use catalogue::Catalogue;
 pub use count::Counts;
 pub use look::{Presence, look};
 pub use plan::Allocator;
-pub use recipe::{Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop};
+pub use recipe::{
+    Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop,
+};
 pub use server::{Server, Wanted};

@@ -153,7 +153,8 @@ pub struct GeneratedFile {
 pub struct Part {
     /// For errors and logs.
     pub name: String,
-    /// Its words, as templates: one that comes out empty is left out; `{{ extra }}` stands for the words that a user adds.
+    /// Its words, as templates: one that comes out empty is left out; `{{ extra }}` stands for the words that a user
+    /// adds.
     pub command: Vec<String>,
     /// Settings of the environment, as templates.
     #[serde(default)]
@@ -181,12 +182,20 @@ pub enum Door {
 pub struct Count {
     /// What titles (command lines) of workers look like.
     pub worker: String,
-    /// What names of threads that serve look like in a worker: 15 characters at most. Without it, a worker is one thread.
+    /// What names of threads that serve look like in a worker: 15 characters at most. Without it, a worker is one
+    /// thread.
     pub thread: Option<String>,
     /// How many threads of a worker serve without such a name: 1 where the main thread does.
     #[serde(default)]
     pub unnamed: u32,
-    /// A signal upon which a worker writes a list of its threads into the log; `thread` then describes lines of it.
+    /// Whether a worker is only who has started no process of its own: for masters that look like their workers.
+    #[serde(default)]
+    pub leaves: bool,
+    /// Whether more threads than told are right: for servers whose serving threads cannot be told from others.
+    #[serde(default)]
+    pub at_least: bool,
+    /// A signal upon which a worker writes a list of its threads into the log; `thread` then describes lines of
+    /// it.
     pub dump: Option<String>,
 }
 

@@ -35,11 +35,15 @@ impl Server {
             return Ok(());
         }
         let seconds = limit.as_secs();
-        Err(format!("{name}, {}: its workers were not replaced within {seconds} s. {}", reload.about, self.processes_in_words()))
+        Err(format!(
+            "{name}, {}: its workers were not replaced within {seconds} s. {}",
+            reload.about,
+            self.processes_in_words()
+        ))
     }
 
     fn workers(&self) -> BTreeSet<u32> {
-        self.members().iter().filter(|member| self.is_worker(member)).map(|member| member.id).collect()
+        self.workers_among(&self.members()).into_iter().map(|member| member.id).collect()
     }
 
     fn step(&self, step: &Step) -> Result<(), String> {
@@ -87,7 +91,8 @@ impl Server {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr }).into_owned();
+        let said = String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr })
+            .into_owned();
         Err(format!("`{line}` ended with {}: {}", output.status, said.trim()))
     }
 }

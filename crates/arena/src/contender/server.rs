@@ -57,6 +57,8 @@ pub struct Server {
     pub(super) words: Words,
     pub(super) worker_pattern: Regex,
     pub(super) thread_pattern: Option<Regex>,
+    /// The library that must hand out memory in its workers.
+    pub(super) allocator: Option<String>,
     processes: Vec<Process>,
     mark: String,
     commands: Vec<String>,
@@ -136,8 +138,9 @@ impl Server {
             return Err(format!("{}: {why}", self.recipe.name));
         }
         let members = self.members();
-        let worker = members.iter().rev().find(|member| self.is_worker(member));
-        let worker = worker.ok_or_else(|| format!("{} has no worker. {}", self.recipe.name, self.processes_in_words()))?;
+        let worker = self.workers_among(&members).into_iter().next_back();
+        let worker =
+            worker.ok_or_else(|| format!("{} has no worker. {}", self.recipe.name, self.processes_in_words()))?;
         process::signal_one(worker.id, Signal::KILL).map(|()| worker.id)
     }
 
@@ -161,8 +164,8 @@ impl Server {
         self.processes.iter().map(|one| one.log.as_path())
     }
 
-    /// The processes that a stop is told to, those started last first: the ones that were started, or, when a reload has
-    /// replaced them, all that nobody else of the server has started.
+    /// The processes that a stop is told to, those started last first: the ones that were started, or, when a reload
+    /// has replaced them, all that nobody else of the server has started.
     pub(super) fn masters(&self) -> Vec<Member> {
         let members = self.members();
         let is_top = |one: &&Member| !members.iter().any(|other| other.id == one.parent);
@@ -217,7 +220,8 @@ impl Server {
         let tree = self.tree();
         let polite = signal(&self.recipe.stop.signal)?;
         let also = self.recipe.stop.also.as_ref().map(|also| self.words.pattern(also)).transpose()?;
-        let helpers = self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
+        let helpers =
+            self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
         for master in helpers.chain(self.masters()) {
             // One that ends in this moment needs no signal.
             let _ = process::signal_one(master.id, polite);
@@ -227,7 +231,10 @@ impl Server {
         if !until(patience, || tree.is_gone()) {
             let left = self.processes_in_words();
             let seconds = self.recipe.stop.patience_s;
-            complaints.push(format!("did not end within {seconds} s of SIG{} and was killed. {left}", self.recipe.stop.signal));
+            complaints.push(format!(
+                "did not end within {seconds} s of SIG{} and was killed. {left}",
+                self.recipe.stop.signal
+            ));
             tree.signal_all(Signal::KILL);
             until(Duration::from_secs(5), || tree.is_gone());
         }
@@ -286,7 +293,8 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     let mut ports = process::free_ports(2 + words.workers as usize)?;
     words.ports = ports.split_off(2);
     (words.port, words.spare_port) = (ports[0], ports[1]);
-    words.sockets = (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
+    words.sockets =
+        (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
     let mut lines = Vec::new();
     for part in &recipe.processes {
         lines.extend(words.lines(recipe, part, &wanted.extra)?);
@@ -298,12 +306,15 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     let (recipe, place) = (wanted.recipe, wanted.place);
     let Prepared { words, lines, folder } = prepared;
     let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
-    let group = wanted.memory_limit.map(|bytes| MemoryGroup::new(&format!("arena-{}-{}", std::process::id(), words.port), bytes));
+    let group = wanted
+        .memory_limit
+        .map(|bytes| MemoryGroup::new(&format!("arena-{}-{}", std::process::id(), words.port), bytes));
     let mut server = Server {
         worker_pattern: words.pattern(&recipe.count.worker)?,
         thread_pattern: recipe.count.thread.as_ref().map(|thread| words.pattern(thread)).transpose()?,
         recipe: recipe.clone(),
         place: place.clone(),
+        allocator: None,
         processes: Vec::new(),
         commands: Vec::new(),
         began: Instant::now(),
@@ -325,7 +336,9 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         if let Some(why) = recipe.cannot.get("allocator") {
             return Err(format!("it takes no other allocator: {why}"));
         }
-        settings.insert("LD_PRELOAD".into(), look::allocator(place, pattern, package)?);
+        let library = look::allocator(place, pattern, package)?;
+        settings.insert("LD_PRELOAD".into(), library.clone());
+        server.allocator = Some(library);
     }
     server.began = Instant::now();
     let is_alone = lines.len() == 1;

@@ -1,5 +1,6 @@
-//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or in a
-//! ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the end.
+//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or
+//! in a ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the
+//! end.
 
 pub mod ring;
 
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use regex::Regex;
 
 /// Tells the folders of several places of one process apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -36,8 +39,12 @@ const RING_ENVIRONMENT: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/roo
 const RING_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// All servers are told the environment; Rails asks for a secret in production.
-const FOR_ALL: [(&str, &str); 4] =
-    [("RACK_ENV", "production"), ("APP_ENV", "production"), ("RAILS_ENV", "production"), ("SECRET_KEY_BASE_DUMMY", "1")];
+const FOR_ALL: [(&str, &str); 4] = [
+    ("RACK_ENV", "production"),
+    ("APP_ENV", "production"),
+    ("RAILS_ENV", "production"),
+    ("SECRET_KEY_BASE_DUMMY", "1"),
+];
 
 /// Our own server, which is brought to wherever the others are.
 const OURS: &str = "foolsgold";
@@ -88,6 +95,7 @@ impl Place {
         let name = format!("arena-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
+        sweep(&parent);
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
         let path = if ring.is_some() { RING_PATH.to_owned() } else { path_here() };
         let foolsgold = find_foolsgold(options.foolsgold.as_deref());
@@ -134,8 +142,8 @@ impl Place {
         Ok((folder, inside))
     }
 
-    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id is
-    /// the program's.
+    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id
+    /// is the program's.
     pub fn command(&self, program: &str, folder: &Path) -> Command {
         self.command_behind(&[], program, folder, &BTreeMap::new())
     }
@@ -237,6 +245,18 @@ impl Place {
 impl Drop for Inner {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.own);
+    }
+}
+
+/// Removes the folders of runs that were killed, and could not do it themselves.
+fn sweep(parent: &Path) {
+    let Ok(rule) = Regex::new("^arena-([0-9]+)-[0-9]+$") else { return };
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = rule.captures(&name).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
+        if owner.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! A bound on the memory of a server's whole tree of processes, by a control group of the kernel's second kind (cgroup v2).
+//! A bound on the memory of a server's whole tree of processes, by a control group of the kernel's second kind (cgroup
+//! v2).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,9 @@ impl MemoryGroup {
 
     /// Its bounds, for the record.
     pub fn in_words(&self) -> String {
-        let read = |name| fs::read_to_string(self.folder.join(name)).map_or_else(|_| "?".into(), |text| text.trim().to_owned());
+        let read = |name| {
+            fs::read_to_string(self.folder.join(name)).map_or_else(|_| "?".into(), |text| text.trim().to_owned())
+        };
         format!("memory.max {} and memory.swap.max {}", read("memory.max"), read("memory.swap.max"))
     }
 }

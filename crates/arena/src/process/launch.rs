@@ -1,5 +1,5 @@
-//! How a server's processes are started: in a session of their own, so that all of them are found again; told to end when
-//! this program dies; with a bound on memory and in a PID namespace where that is wanted. And one such process.
+//! How a server's processes are started: in a session of their own, so that all of them are found again; told to end
+//! when this program dies; with a bound on memory and in a PID namespace where that is wanted. And one such process.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -82,7 +82,9 @@ impl Tree {
         // A child can have a smaller id than its parent, so that one pass is not always enough.
         loop {
             let before = ours.len();
-            ours.extend(all.iter().filter(|(_, one)| ours.contains(&one.parent)).map(|(id, _)| *id).collect::<Vec<_>>());
+            ours.extend(
+                all.iter().filter(|(_, one)| ours.contains(&one.parent)).map(|(id, _)| *id).collect::<Vec<_>>(),
+            );
             if ours.len() == before {
                 break;
             }

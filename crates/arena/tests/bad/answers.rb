@@ -1,0 +1,21 @@
+# Answers on the port it is given, alone, however many workers it is told to have.
+# `stubborn`: does not end when asked to. `mother`: leaves a process behind that has left its session.
+require "socket"
+
+port, manner = ARGV
+trap("TERM") { exit } unless manner == "stubborn"
+trap("TERM", "IGNORE") if manner == "stubborn"
+if manner == "mother"
+  fork do
+    Process.setsid
+    fork { sleep }
+    exit!
+  end
+end
+server = TCPServer.new("127.0.0.1", port.to_i)
+loop do
+  client = server.accept
+  nil until [nil, "\r\n"].include?(client.gets)
+  client.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n")
+  client.close
+end

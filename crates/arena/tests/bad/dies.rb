@@ -1,0 +1,3 @@
+# Dies at once.
+warn "no such database"
+exit 3

@@ -1,0 +1,5 @@
+# Never gets ready.
+puts "waiting for a database that does not come"
+$stdout.flush
+trap("TERM") { exit }
+sleep

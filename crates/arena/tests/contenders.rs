@@ -1,0 +1,256 @@
+//! Contenders: their recipes are read and judged; those that this machine has start, answer, are counted right,
+//! and leave nothing behind; bad servers are caught, in words that help.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use arena::contender::{Catalogue, Presence, Recipe, Server, Wanted, look};
+use arena::place::{Place, PlaceOptions};
+use arena::process::until;
+
+const NAMES: [&str; 19] = [
+    "falcon",
+    "foolsgold",
+    "foolsgold-jruby",
+    "foolsgold-mruby",
+    "foolsgold-plain",
+    "iodine",
+    "itsi",
+    "mongrel",
+    "nginx-singles",
+    "passenger",
+    "passenger-apache",
+    "passenger-nginx",
+    "pitchfork",
+    "puma",
+    "puma-jruby",
+    "thin",
+    "thin-cluster",
+    "thin-threaded",
+    "unicorn",
+];
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn recipes() -> Catalogue {
+    Catalogue::read(&here("../../arena/contenders")).expect("the recipes of the house are right")
+}
+
+fn bad() -> Catalogue {
+    Catalogue::read(&here("tests/bad")).expect("the recipes of bad servers are right")
+}
+
+fn system() -> Place {
+    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.join("foolsgold")));
+    let foolsgold = std::env::var_os("FOOLSGOLD").map(PathBuf::from).or(beside).filter(|path| path.is_file());
+    Place::open(&PlaceOptions { foolsgold, ..PlaceOptions::default() }).expect("the system is a place")
+}
+
+fn wanted<'a>(recipe: &'a Recipe, place: &'a Place, rackup: &'a Path, logs: &'a Path) -> Wanted<'a> {
+    Wanted {
+        recipe,
+        place,
+        rackup,
+        workers: 2,
+        threads: 2,
+        env: BTreeMap::new(),
+        logs,
+        label: recipe.name.clone(),
+        memory_limit: None,
+        allocator: None,
+        idle_s: None,
+        extra: Vec::new(),
+    }
+}
+
+fn hello(port: u16) -> Result<(), String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(|error| format!("connect: {error}"))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(|error| error.to_string())?;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").map_err(|e| e.to_string())?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).map_err(|error| error.to_string())?;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let is_right = answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello\n");
+    if is_right { Ok(()) } else { Err(answer) }
+}
+
+/// One bad server, started with its own application.
+fn start_bad(name: &str, logs: &Path) -> Result<Server, String> {
+    let (all, place) = (bad(), system());
+    let rackup = here("tests/bad/config.ru");
+    let recipe = all.get(name).expect("there is such a bad server");
+    Server::start(wanted(recipe, &place, &rackup, logs))
+}
+
+#[test]
+fn all_recipes_of_the_house_are_right() {
+    let catalogue = recipes();
+    let names: Vec<&str> = catalogue.all().iter().map(|recipe| recipe.name.as_str()).collect();
+    assert_eq!(names, NAMES);
+    assert!(catalogue.get("puma").is_some() && catalogue.get("pumas").is_none());
+}
+
+#[test]
+fn mistakes_of_all_files_are_told_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = fs::read_to_string(here("../../arena/contenders/puma.toml")).expect("a recipe");
+    let write = |name: &str, from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        fs::write(folder.path().join(name), good.replacen(from, to, 1)).expect("written");
+    };
+    write("unknown-key.toml", "home = ", "house = ");
+    write("bad-pattern.toml", "thread = '^puma srv tp \\d'", "thread = '^puma (srv'");
+    write("bad-variable.toml", "{{ port }}", "{{ prot }}");
+    write("bad-signal.toml", "signal = \"USR2\"", "signal = \"USR3\"");
+    write("no-program.toml", "programs = [\"ruby\", \"puma\"]", "programs = []");
+    write("no-group.toml", "'version:? (\\S+)'", "'version'");
+    write("no-such-limit.toml", "idle = ", "sleep = ");
+    let errors = Catalogue::read(folder.path()).expect_err("seven recipes are wrong").join("\n");
+    for (file, words) in [
+        ("unknown-key.toml", "unknown field `house`"),
+        ("bad-pattern.toml", "count.thread: the pattern `^puma (srv`"),
+        ("bad-variable.toml", "{{ prot }}"),
+        ("bad-signal.toml", "USR3 is no signal here; there are TERM"),
+        ("no-program.toml", "needs.programs is empty"),
+        ("no-group.toml", "version.pattern has 0 groups: give it one"),
+        ("no-such-limit.toml", "cannot.sleep is unknown: it may say"),
+    ] {
+        let told = errors.split(".toml: ").count() > 7 && errors.contains(file) && errors.contains(words);
+        assert!(told, "{file} should be told with `{words}`:\n{errors}");
+    }
+    let empty = tempfile::tempdir().expect("a folder");
+    assert!(Catalogue::read(empty.path()).expect_err("no recipe")[0].contains("there is no recipe"));
+}
+
+#[test]
+fn what_is_missing_is_said_with_how_to_get_it() {
+    let catalogue = recipes();
+    let mut recipe = catalogue.get("puma").expect("a recipe").clone();
+    recipe.needs.programs.push("no-such-server".into());
+    let Presence::Missing { lacks, get } = look(&recipe, &system()) else { panic!("nobody has no-such-server") };
+    assert!(lacks.iter().any(|one| one == "the program no-such-server"), "{lacks:?}");
+    assert!(get.iter().any(|one| one == "gem install puma"), "{get:?}");
+    recipe.needs.programs = vec!["ruby".into()];
+    recipe.needs.libraries = vec!["json".into(), "no_such_library".into()];
+    let Presence::Missing { lacks, .. } = look(&recipe, &system()) else { panic!("nobody has no_such_library") };
+    assert_eq!(lacks, ["the library no_such_library"]);
+}
+
+#[test]
+fn those_that_are_here_answer_are_counted_and_leave_nothing() {
+    let (catalogue, place) = (recipes(), system());
+    let logs = tempfile::tempdir().expect("a folder");
+    let rackup = here("tests/hello/config.ru");
+    let mut tried = Vec::new();
+    for recipe in catalogue.all() {
+        let Presence::Here { version, ruby } = look(recipe, &place) else { continue };
+        assert!(version.contains('.') && !ruby.is_empty(), "{}: {version} on {ruby}", recipe.name);
+        let name = &recipe.name;
+        let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect(name);
+        server.wait_ready(&hello).expect(name);
+        // Some have their threads only after some requests.
+        (0..20).for_each(|_| hello(server.port()).expect(name));
+        let counts = server.check_counts().expect(name);
+        let (workers, threads) = server.shape();
+        assert_eq!((counts.workers, counts.threads), (workers, workers * threads), "{name}");
+        let sampled = server.sampler().stop();
+        assert!(sampled.pss_peak_kib > 1000 && server.usage().cpu_us > 0, "{name}: {sampled:?}");
+        assert!(!server.has_ended() && !server.commands().is_empty(), "{name}");
+        server.stop().expect(name);
+        tried.push(name.clone());
+    }
+    assert!(tried.iter().any(|name| name == "puma"), "bin/setup --bench brings Puma; there were {tried:?}");
+}
+
+#[test]
+fn a_killed_worker_is_replaced_and_a_reload_renews_all() {
+    let (catalogue, place) = (recipes(), system());
+    let logs = tempfile::tempdir().expect("a folder");
+    let rackup = here("tests/hello/config.ru");
+    let recipe = catalogue.get("puma").expect("a recipe");
+    let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect("started");
+    server.wait_ready(&hello).expect("ready");
+    let killed = server.kill_worker().expect("killed");
+    assert!(until(Duration::from_secs(10), || server.members().iter().all(|one| one.id != killed)));
+    server.check_counts().expect("replaced");
+    server.reload().expect("reloaded");
+    assert!(until(Duration::from_secs(20), || hello(server.port()).is_ok()));
+    server.stop().expect("stopped");
+    let alone = catalogue.get("thin").expect("a recipe");
+    let mut server = Server::start(wanted(alone, &place, &rackup, logs.path())).expect("started");
+    let error = server.kill_worker().expect_err("it is alone");
+    assert!(error.contains("its death is the server's"), "{error}");
+    assert!(server.reload().expect_err("it cannot").contains("starts another"));
+}
+
+#[test]
+fn who_never_gets_ready_is_told_with_the_log() {
+    let logs = tempfile::tempdir().expect("a folder");
+    let mut server = start_bad("silent", logs.path()).expect("it starts");
+    let error = server.wait_ready(&hello).expect_err("it never answers");
+    assert!(error.contains("silent gave no right answer within 2 s: connect"), "{error}");
+    assert!(error.contains("waiting for a database"), "{error}");
+    server.stop().expect("it ends when told to");
+}
+
+#[test]
+fn who_dies_is_told_at_once_with_the_log() {
+    let logs = tempfile::tempdir().expect("a folder");
+    let mut server = start_bad("dies", logs.path()).expect("it starts");
+    let error = server.wait_ready(&hello).expect_err("it dies");
+    assert!(error.contains("dies ended before it answered") && error.contains("exit status: 3"), "{error}");
+    assert!(error.contains("no such database") && server.has_ended(), "{error}");
+}
+
+#[test]
+fn ignored_settings_are_caught() {
+    let logs = tempfile::tempdir().expect("a folder");
+    let mut server = start_bad("alone", logs.path()).expect("it starts");
+    server.wait_ready(&hello).expect("it answers");
+    let error = server.check_counts().expect_err("it has one worker");
+    assert!(error.contains("was told to have 2 workers and has 1: it ignores the setting"), "{error}");
+    server.stop().expect("it ends");
+    let (all, place) = (bad(), system());
+    let rackup = here("tests/bad/config.ru");
+    let recipe = all.get("threadless").expect("a bad server");
+    let one = Wanted { workers: 1, ..wanted(recipe, &place, &rackup, logs.path()) };
+    let mut server = Server::start(one).expect("it starts");
+    server.wait_ready(&hello).expect("it answers");
+    let error = server.check_counts().expect_err("it has no thread of that name");
+    assert!(error.contains("was told to have 1 x 2 threads and has 0 in all"), "{error}");
+}
+
+#[test]
+fn who_does_not_end_is_killed_and_who_leaves_children_is_told() {
+    let logs = tempfile::tempdir().expect("a folder");
+    let mut server = start_bad("stubborn", logs.path()).expect("it starts");
+    server.wait_ready(&hello).expect("it answers");
+    let error = server.stop().expect_err("it does not end");
+    assert!(error.contains("did not end within 1 s of SIGTERM and was killed"), "{error}");
+    let mut server = start_bad("mother", logs.path()).expect("it starts");
+    server.wait_ready(&hello).expect("it answers");
+    let error = server.stop().expect_err("it leaves a child");
+    assert!(error.contains("behind") && error.contains("killed"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_in_words() {
+    let (catalogue, place) = (recipes(), system());
+    let logs = tempfile::tempdir().expect("a folder");
+    let puma = catalogue.get("puma").expect("a recipe");
+    let nowhere = here("tests/hello/nowhere.ru");
+    let error = Server::start(wanted(puma, &place, &nowhere, logs.path())).expect_err("no such file");
+    assert!(error.starts_with("puma: there is no ") && error.contains("nowhere.ru"), "{error}");
+    let nginx = catalogue.get("passenger-apache").expect("a recipe");
+    let rackup = here("tests/hello/config.ru");
+    let more = Wanted { extra: vec!["--more".into()], ..wanted(nginx, &place, &rackup, logs.path()) };
+    assert!(Server::start(more).expect_err("no further words").contains("it takes no further words (--more)"));
+    let both = PlaceOptions { ring: Some("/".into()), gemfile: Some("Gemfile".into()), foolsgold: None };
+    assert!(Place::open(&both).expect_err("one of them").contains("exclude each other"));
+}
