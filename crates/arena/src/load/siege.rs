@@ -57,7 +57,7 @@ pub struct SiegePlan {
 pub enum SiegeUntil {
     /// `-r`: so many requests of each client.
     Repeats(u64),
-    /// `-t`.
+    /// `-t`; siege ends with a second of the clock on the wall, up to a second too early. Give it 2 at least.
     Seconds(u32),
 }
 

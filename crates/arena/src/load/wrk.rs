@@ -1,6 +1,6 @@
-//! wrk: a closed loop in C. It looks at the status of an answer and not at the rest, and calls wrong what is 400 or more.
-//! It waits for an answer after its time-out as before it, and only counts it as late; what was never answered it does
-//! not count at all.
+//! wrk: a closed loop in C. It looks at the status of an answer and not at the rest, and calls wrong what is 400 or
+//! more. It waits for an answer after its time-out as before it, and only counts it as late; what was never answered it
+//! does not count at all.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -10,6 +10,8 @@ use crate::load::{Phase, Second, Steps, Watch, Workload, watch_open};
 const CALM: f64 = 0.5;
 /// So many good seconds in a row are a recovery and no luck.
 const IN_A_ROW: usize = 2;
+/// What is quicker than this nobody calls slow, whatever it was before.
+const UNNOTICED_MS: f64 = 10.0;
 
 /// How it goes.
 #[derive(Debug, Clone)]
@@ -84,7 +86,7 @@ fn recovery(before: &[Second], after: &[Second]) -> Result<(usize, f64), String>
     // The first second opens the connections.
     let calm: Option<Vec<f64>> = before.iter().skip(1).map(Second::p99_ms).collect();
     let limit = calm.and_then(|calm| calm.into_iter().max_by(f64::total_cmp));
-    let limit = limit.ok_or("requests failed already before: nothing can be said of a recovery")?;
+    let limit = limit.ok_or("requests failed already before: nothing can be said of a recovery")?.max(UNNOTICED_MS);
     let is_good = |second: &Second| second.p99_ms().is_some_and(|p99| p99 <= limit);
     let first = after.windows(IN_A_ROW.min(after.len()).max(1)).position(|seconds| seconds.iter().all(is_good));
     let length = after.len();
@@ -103,10 +105,11 @@ mod tests {
 
     #[test]
     fn recovery_needs_two_good_seconds_in_a_row() {
-        let before = seconds(&[900, 5, 8, 6]);
-        assert_eq!(recovery(&before, &seconds(&[100, 7, 50, 8, 8, 9])), Ok((3, 8.0)));
-        assert_eq!(recovery(&before, &seconds(&[8, 8])), Ok((0, 8.0)));
-        assert!(recovery(&before, &seconds(&[8, 9, 8, 9])).unwrap_err().contains("within 4 s"));
+        let before = seconds(&[900, 15, 18, 16]);
+        assert_eq!(recovery(&before, &seconds(&[100, 17, 50, 18, 18, 19])), Ok((3, 18.0)));
+        assert_eq!(recovery(&before, &seconds(&[18, 18])), Ok((0, 18.0)));
+        assert_eq!(recovery(&seconds(&[1, 1, 1]), &seconds(&[100, 9, 8])), Ok((1, 10.0)));
+        assert!(recovery(&before, &seconds(&[18, 19, 18, 19])).unwrap_err().contains("within 4 s"));
         assert!(recovery(&before, &[]).is_err());
         let failing = [Second::default(), Second { times_us: vec![1; 10], failed: 1 }];
         assert!(recovery(&failing, &before).unwrap_err().contains("already before"));

@@ -27,6 +27,20 @@ fn right_answers_are_counted_and_connections_kept() {
 }
 
 #[test]
+fn the_rate_is_that_of_the_time_given() {
+    let server = Small::start();
+    // Each client can get 20 answers in a second, and no more.
+    let plan = Closed { clients: 4, until: Until::Seconds(1.02), keep: true, seed: 1 };
+    let outcome = closed(server.port, &workload("/slow"), &plan);
+    let rate = number(&outcome, "requests_per_s");
+    assert!((50.0..=80.0).contains(&rate), "{outcome:?}");
+    // What was asked just before the end is waited for, and counts as a request, not for the rate.
+    assert!(number(&outcome, "elapsed_s") > 1.02 && number(&outcome, "requests") > rate * 1.02, "{outcome:?}");
+    let in_flight = number(&outcome, "concurrency");
+    assert!((3.0..=4.1).contains(&in_flight), "{outcome:?}");
+}
+
+#[test]
 fn a_new_connection_for_each_is_one() {
     let server = Small::start();
     let outcome = closed(server.port, &workload("/right"), &requests(4, 100, false));

@@ -60,7 +60,7 @@ fn siege_counts_right_answers_and_names_the_others() {
     }
     let seen = siege(NOBODY, "/", &SIEGE).unwrap();
     assert_eq!(seen.errors.get("connect"), Some(&40), "{seen:?}");
-    let timed = SiegePlan { until: SiegeUntil::Seconds(1), ..SIEGE };
+    let timed = SiegePlan { until: SiegeUntil::Seconds(2), ..SIEGE };
     assert!(number(&siege(server.port, "/right", &timed).unwrap(), "requests_per_s") > 10.0);
     let hung = siege(server.port, "/hang", &SiegePlan { limit_s: 2, ..SIEGE }).unwrap_err();
     assert!(hung.contains("did not end within 2 s"), "{hung}");
