@@ -1,5 +1,5 @@
-//! What a run leaves behind: a folder with every sample as a line of JSON, one summary, the logs of the servers, and the
-//! report made of the summary.
+//! What a run leaves behind: a folder with every sample as a line of JSON, one summary, the logs of the servers, and
+//! the report made of the summary.
 
 pub mod date;
 pub mod folder;

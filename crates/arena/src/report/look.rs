@@ -75,7 +75,8 @@ impl Looks {
 
     /// Its title and mark.
     pub fn chip(&self, name: &str) -> Chip {
-        let look = self.get(name);
+        // Without a look there is no mark either: it would be another contender's.
+        let Some(look) = self.0.get(name) else { return Chip { title: name.to_owned(), mark: String::new() } };
         let points = outline(look.shape, 6.0, 6.0, 5.0);
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let mark = format!(
@@ -84,7 +85,7 @@ impl Looks {
             points.join(" "),
             look.colour
         );
-        Chip { title: look.title, mark }
+        Chip { title: look.title.clone(), mark }
     }
 }
 

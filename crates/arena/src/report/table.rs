@@ -21,7 +21,7 @@ const NARROWEST: u16 = 40;
 pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let width = width.max(NARROWEST);
     let looks = Looks::of(summary);
-    head(summary, out)?;
+    head(summary, out, width)?;
     let lines: Vec<&Plot> = summary.plots.iter().filter(|plot| plot.kind == PlotKind::Lines).collect();
     for plot in &lines {
         curve(summary, plot, &looks, out, width)?;
@@ -29,19 +29,19 @@ pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<(
     for case in summary.cases.iter().filter(|case| lines.is_empty() || case.x.is_none()) {
         one_case(case, &looks, out, width)?;
     }
-    disqualified(summary, &looks, out)?;
-    tail(summary, &looks, out)
+    disqualified(summary, &looks, out, width)?;
+    tail(summary, &looks, out, width)
 }
 
-fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "{}", summary.title)?;
     if !summary.question.is_empty() {
-        writeln!(out, "{}", summary.question)?;
+        say(out, &summary.question, width)?;
     }
     let rounds = words::count(summary.rounds as usize, "round", "rounds");
-    writeln!(out, "{} · {} · {rounds}", date::day_in_words(&summary.started), words::machine(summary))?;
+    say(out, &format!("{} · {} · {rounds}", date::day_in_words(&summary.started), words::machine(summary)), width)?;
     if summary.is_quick {
-        writeln!(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.")?;
+        say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
 fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {
-        writeln!(out, "{}", case.what)?;
+        say(out, &case.what, width)?;
     }
     let data = rows::table(case, looks);
     let mut columns = data.columns.len();
@@ -73,12 +73,12 @@ fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::
     write_table(out, build(columns), width)?;
     if columns < data.columns.len() {
         let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
-        writeln!(out, "No place for: {}.", left_out.join(", "))?;
+        say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
-    writeln!(out, "{}", words::of_case(case, looks))?;
+    say(out, &words::of_case(case, looks), width)?;
     for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
         let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        writeln!(out, "Errors of {}: {}.", looks.title(&result.contender), kinds.join(", "))?;
+        say(out, &format!("Errors of {}: {}.", looks.title(&result.contender), kinds.join(", ")), width)?;
     }
     Ok(())
 }
@@ -118,45 +118,47 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     write_table(out, table, width)
 }
 
-fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write) -> io::Result<()> {
+fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
     for case in &summary.cases {
         for result in &case.results {
             if let Some(why) = &result.disqualified {
-                writeln!(out, "\nDISQUALIFIED: {} in {}: {why}", looks.title(&result.contender), case.title)?;
+                let title = looks.title(&result.contender);
+                writeln!(out)?;
+                say(out, &format!("DISQUALIFIED: {title} in {}: {why}", case.title), width)?;
             }
         }
     }
     Ok(())
 }
 
-fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write) -> io::Result<()> {
+fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out)?;
     for verdict in &summary.verdicts {
         let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
         let level = if winners.len() > 1 { " (level)" } else { "" };
         let why = if verdict.why.is_empty() { String::new() } else { format!(". {}", verdict.why) };
-        writeln!(out, "Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners))?;
+        say(out, &format!("Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners)), width)?;
         if !verdict.published.is_empty() {
-            writeln!(out, "  in the original: {}", verdict.published)?;
+            say(out, &format!("  in the original: {}", verdict.published), width)?;
         }
     }
     if let Some(advice) = &summary.advice {
-        writeln!(out, "{}", advice.sentence)?;
+        say(out, &advice.sentence, width)?;
         for reason in &advice.reasons {
-            writeln!(out, "  - {reason}")?;
+            say(out, &format!("  - {reason}"), width)?;
         }
         for doubt in &advice.uncertainty {
-            writeln!(out, "  ? {doubt}")?;
+            say(out, &format!("  ? {doubt}"), width)?;
         }
         writeln!(out, "  $ {}", advice.command)?;
     } else {
-        writeln!(out, "{}", words::of_run(summary, looks))?;
+        say(out, &words::of_run(summary, looks), width)?;
     }
     for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
-        writeln!(out, "Missing: {}: {}", who.title, who.missing.join("; "))?;
+        say(out, &format!("Missing: {}: {}", who.title, who.missing.join("; ")), width)?;
     }
     for note in &summary.notes {
-        writeln!(out, "Note: {note}")?;
+        say(out, &format!("Note: {note}"), width)?;
     }
     Ok(())
 }
@@ -180,6 +182,21 @@ fn natural_width(table: &Table) -> u16 {
     let widths = table.column_max_content_widths();
     let capped = widths.iter().enumerate().map(|(at, width)| if at < 2 { *width.min(&NAME_MOST) } else { *width });
     capped.map(|width| width + 2).sum::<u16>().saturating_sub(1)
+}
+
+/// Sentences, broken between words; what follows the first line is moved in as far as the text itself.
+fn say(out: &mut dyn Write, text: &str, width: u16) -> io::Result<()> {
+    let indent = &text[..text.len() - text.trim_start().len()];
+    let mut line = String::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        if !line.is_empty() && line.chars().count() + word.chars().count() + 1 > usize::from(width) {
+            writeln!(out, "{line}")?;
+            line.clear();
+        }
+        line.push_str(if line.is_empty() { indent } else { " " });
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
 }
 
 /// Cells are wrapped when even the least table is too wide.

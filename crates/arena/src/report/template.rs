@@ -1,4 +1,5 @@
-//! The templates of the pages: one frame, one style, a small script that nothing depends on. A page needs no other file.
+//! The templates of the pages: one frame, one style, a small script that nothing depends on. A page needs no other
+//! file.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};

@@ -40,7 +40,8 @@ pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Dr
     lines::draw(plot, cases, looks, id)
 }
 
-/// The results of a case as they are shown: in the order of the ranking, then what is not ranked, the disqualified last.
+/// The results of a case as they are shown: in the order of the ranking, then what is not ranked, then the
+/// disqualified.
 pub fn in_order(case: &Case) -> Vec<&Measured> {
     let ranked: Vec<&String> = case.ranking.iter().flatten().collect();
     let place = |result: &Measured| ranked.iter().position(|name| **name == result.contender).unwrap_or(usize::MAX);
