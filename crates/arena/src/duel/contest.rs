@@ -154,7 +154,7 @@ impl Duel<'_> {
     fn record(&mut self, one: &Contender, setting: Setting, account: Account) -> Result<(), String> {
         let name = one.name_with(setting);
         if let Some(why) = &account.disqualified {
-            self.says(format!("{name} is disqualified: {why}"));
+            self.warns(&format!("{name} is disqualified: {why}"));
         }
         if !account.changed.is_empty() {
             let changed = shortened(account.changed).join("; ");
