@@ -49,7 +49,7 @@ impl Server {
         }
     }
 
-    fn judge(&self, counts: Counts) -> Result<(), String> {
+    pub(super) fn judge(&self, counts: Counts) -> Result<(), String> {
         let (workers, threads) = self.shape();
         let name = &self.recipe.name;
         let may_idle = self.words.idle_s > 0 && !self.recipe.cannot.contains_key("idle");

@@ -27,11 +27,12 @@ impl Server {
             return Ok(());
         }
         let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
-        let is_new = || {
-            let now = self.workers();
-            now.len() == before.len() && now.is_disjoint(&before)
+        // Processes that have only just been forked may not listen to signals yet: all must be as it should be again.
+        let is_done = || {
+            let has_left = reload.keeps_master || !self.has_first_processes();
+            has_left && self.workers().is_disjoint(&before) && self.judge(self.counts()).is_ok()
         };
-        if until(limit, is_new) {
+        if until(limit, is_done) {
             return Ok(());
         }
         let seconds = limit.as_secs();

@@ -181,6 +181,12 @@ impl Server {
         own.filter_map(|id| members.iter().find(|member| member.id == id).cloned()).collect()
     }
 
+    /// Whether any of those that were started at first is still there.
+    pub(super) fn has_first_processes(&self) -> bool {
+        let members = self.tree().members();
+        self.processes.iter().any(|one| members.iter().any(|member| member.id == one.id()))
+    }
+
     fn tree(&self) -> Tree {
         Tree { roots: self.processes.iter().map(Process::id).collect() }
     }
