@@ -1,7 +1,6 @@
-//! A whole duel, with turns of less than a second, on an application with pages that stay, vary, lead elsewhere and
-//! are not there. And an application that fails, and servers that are not there.
-
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+//! A whole duel, with turns of less than a second, on an application with pages that stay, vary, lead elsewhere and are
+//! not there. And an application that fails, and servers that are not there.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -149,7 +148,7 @@ fn a_log_may_hold_paths_that_are_answered_otherwise_here() {
     let mut heard = Heard::default();
     let summary = run(&options, &mut heard).unwrap();
     let words = heard.words.join("\n");
-    assert!(words.contains("left out 2 paths"), "{words}");
+    assert!(words.contains("left out (2): "), "{words}");
     let advice = summary.advice.unwrap();
     assert!(advice.sentence.contains("nobody else") || advice.sentence.contains("use puma"), "{advice:?}");
     assert!(advice.uncertainty.iter().any(|doubt| doubt.contains("18 % of the recorded")), "{advice:?}");

@@ -1,7 +1,6 @@
 //! Duels in which servers lie, die, never listen, ignore their settings or answer with another status: each is caught
 //! and named, and the honest one is recommended.
-
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;
 use std::fs;

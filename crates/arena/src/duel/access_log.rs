@@ -103,8 +103,7 @@ impl Tally {
             let why = if why.is_empty() { "it is empty".to_owned() } else { why.join("; ") };
             return Err(format!(
                 "the access log has no request that can be asked again: {why}. Wanted are lines in the common or \
-                 combined \
-                 format, or in that of foolsgold"
+                 combined format, or in that of foolsgold"
             ));
         }
         let paths = self.seen.len();
@@ -153,9 +152,8 @@ impl Recorded {
         if self.share() < 0.5 {
             let example = self.asked.first().map(|one| shortened(&one.path)).unwrap_or_default();
             words.push(format!(
-                "that is less than half: the log has very many different paths, such as {example}, and those left out \
-                 may \
-                 cost more"
+                "that is less than half: the log has very many different paths, such as {example}, and those left \
+                 out may cost more"
             ));
         }
         words.extend(self.left_out.iter().map(|(why, count)| format!("left out {count}: {why}")));

@@ -11,6 +11,10 @@ use super::compare::{Rival, SAME_P99, of_its_p99, rivals, server, spread, times,
 const P99_TIMES_BEST: f64 = 3.0;
 /// … unless it is below this: nobody notices.
 const P99_UNNOTICED_MS: f64 = 10.0;
+/// Between those that serve equally many, p99s nearer than this decide nothing …
+const P99_NEAR_MS: f64 = 1.0;
+/// … nor does memory, before one holds a third more than the other: nobody changes the server for less.
+const MEMORY_NEAR: f64 = 4.0 / 3.0;
 
 /// What the user says about the choice.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -100,10 +104,13 @@ fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes) -> Option<(&'a Rival<
     if left.len() == 1 {
         return Some((left.pop()?, Because::Rate));
     }
-    for (because, of) in [(Because::P99, p99_spread as fn(&'a Rival<'a>) -> _), (Because::Memory, memory_spread)] {
+    for (because, of, near) in [
+        (Because::P99, p99_spread as fn(&'a Rival<'a>) -> _, near_p99 as fn(&Spread, &Spread) -> bool),
+        (Because::Memory, memory_spread, near_memory),
+    ] {
         let lowest = left.iter().filter_map(|one| of(one)).min_by(|a, b| a.median.total_cmp(&b.median));
         if let Some(lowest) = lowest {
-            left.retain(|one| of(one).is_none_or(|its| level(its, lowest)));
+            left.retain(|one| of(one).is_none_or(|its| near(its, lowest)));
         }
         if left.len() == 1 {
             return Some((left.pop()?, because));
@@ -114,6 +121,14 @@ fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes) -> Option<(&'a Rival<
     }
     let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
     Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
+}
+
+fn near_p99(one: &Spread, lowest: &Spread) -> bool {
+    level(one, lowest) || one.median - lowest.median < P99_NEAR_MS
+}
+
+fn near_memory(one: &Spread, lowest: &Spread) -> bool {
+    level(one, lowest) || one.median < lowest.median * MEMORY_NEAR
 }
 
 fn p99_spread<'a>(one: &Rival<'a>) -> Option<&'a Spread> {
@@ -194,8 +209,11 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     for one in rivals {
         if !told.contains(&one.server()) {
             told.push(one.server());
-            let share = times(one.rate.median, best.rate.median);
-            reasons.push(format!("{}: {}; {share} of the rate of {}", one.who.name, one.figures(), best.who.name));
+            let share = match level(one.rate, best.rate) {
+                true => format!("level in rate with {}", best.who.name),
+                false => format!("{} the rate of {}", times(one.rate.median, best.rate.median), best.who.name),
+            };
+            reasons.push(format!("{}: {}; {share}", one.who.name, one.figures()));
         }
     }
     reasons
@@ -208,7 +226,7 @@ fn because(choice: &Choice) -> Option<String> {
     let why = match choice.because {
         Because::Rate => return None,
         Because::P99 => "its p99 at 80 % load is lowest",
-        Because::Memory => "it holds least memory at the same p99",
+        Because::Memory => "it holds clearly less memory, and p99 does not tell them apart",
         Because::Now => "it is what serves the app now, and the others show no gain",
         Because::Simpler => "it runs the fewest processes and threads, and nothing else tells them apart",
     };

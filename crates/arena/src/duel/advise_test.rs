@@ -107,6 +107,8 @@ fn ties_are_called_ties_and_broken_in_order() {
     assert!(by_p99.uncertainty.iter().any(|words| words.contains("may turn")));
     let by_memory = advise(&summary(&[row("a", 9.0, 200.0), row("b", 9.0, 90.0)]), &Wishes::default());
     assert!(by_memory.sentence.contains("use b"), "{by_memory:?}");
+    let little = advise(&summary(&[row("a", 9.0, 110.0), row("b", 9.9, 90.0)]), &now("a"));
+    assert!(little.sentence.contains("stay with a"), "a tenth of the memory, or of a few ms, moves nobody: {little:?}");
     let by_habit = advise(&summary(&[row("a", 9.0, 90.0), row("b", 9.0, 90.0)]), &now("b"));
     assert!(by_habit.sentence.contains("stay with b with -w 2 -t 3; it serves as much as a"), "{by_habit:?}");
     assert!(by_habit.reasons.iter().any(|reason| reason.contains("no gain")));

@@ -92,8 +92,8 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
     (rivals, out)
 }
 
-/// The rest is the end of a log, which stands with the contender.
-fn first_line(text: &str) -> &str {
+/// Of a reason; below it stands the end of a log with paths of this machine, which is for the terminal.
+pub fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 

@@ -154,7 +154,7 @@ impl Duel<'_> {
     fn record(&mut self, one: &Contender, setting: Setting, account: Account) -> Result<(), String> {
         let name = one.name_with(setting);
         if let Some(why) = &account.disqualified {
-            self.says(format!("{name} is disqualified: {why}"));
+            self.warns(&format!("{name} is disqualified: {why}"));
         }
         if !account.changed.is_empty() {
             let changed = shortened(account.changed).join("; ");
@@ -224,8 +224,7 @@ fn about(is_quick: bool) -> Vec<String> {
         "In a round each is warmed up, asked as much as goes in a closed loop, then at 50, 80 and 100 % of that in an \
          open loop, where a wait counts from the time at which the request should have been sent."
             .to_owned(),
-        "The right answers were learned from one of them before; every answer under load was held against \
-         them."
+        "The right answers were learned from one of them before; every answer under load was held against them."
             .to_owned(),
     ];
     about.extend(

@@ -27,8 +27,7 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
     let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
     if writes > 0 {
         doubts.push(format!(
-            "{writes} of the requests write: what they wrote stayed, and those who came later may have had more data \
-             to read"
+            "{writes} of the requests write: what they wrote stayed, and those who came later may have had more to read"
         ));
     }
     let left: f64 = lesson.left_out.iter().map(|(weight, _)| *weight).sum();
@@ -64,8 +63,7 @@ pub fn of_company(load: f64, cores: u32) -> Vec<String> {
     }
     vec![format!(
         "the machine was busy with other work when the duel began (a load of {load:.1} on {cores} processors): its \
-         figures \
-         are those of a busy machine"
+         figures are those of a busy machine"
     )]
 }
 

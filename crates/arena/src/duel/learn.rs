@@ -141,7 +141,8 @@ impl Learned {
             };
             let share = (self.body.fixed_bytes() * 100 / low.max(1)).min(100);
             let at = self.body.before_first_gap();
-            format!("{kind}, {share} % of {low} to {high} bytes; {places}, the first after `{at}`")
+            let length = if low == high { low.to_string() } else { format!("{low} to {high}") };
+            format!("{kind}, {share} % of {length} bytes; {places}, the first after `{at}`")
         };
         let location = match (self.location.is_exact(), self.location.fixed_bytes()) {
             (true, 0) => String::new(),

@@ -4,9 +4,9 @@
 /// What is between the turns: a start, the checks, an end. A first guess; the run measures it.
 const AROUND_S: f64 = 2.5;
 /// Learning from one contender, with its start.
-const LEARNING_S: f64 = 5.0;
-/// The probe of one contender, with its start.
-const PROBE_S: f64 = 5.0;
+pub const LEARNING_S: f64 = 5.0;
+/// The probe of the reference, with its start.
+pub const PROBE_S: f64 = 7.0;
 
 /// The lengths of everything.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,8 +61,7 @@ impl Plan {
         let shortest = ladder.iter().map(needs).fold(f64::INFINITY, f64::min);
         ladder.into_iter().find(|plan| needs(plan) <= budget_s).ok_or_else(|| {
             format!(
-                "a budget of {:.1} minutes is too short for {contenders} contenders: give at least {:.0}, or fewer \
-                 contenders",
+                "a budget of {:.1} minutes is too short for {contenders} contenders: give {:.0}, or name fewer",
                 budget_s / 60.0,
                 (shortest / 60.0).ceil()
             )
@@ -104,7 +103,7 @@ impl Plan {
         let (contenders, finalists) = (contenders as f64, finalists as f64);
         let heats = contenders * (self.settings as f64 * self.heat_s(self.first_heat_s) + 2.0 * self.second_s());
         let rounds = finalists * f64::from(self.rounds) * self.turn_s();
-        contenders * (LEARNING_S + PROBE_S) + heats + rounds
+        contenders * LEARNING_S + PROBE_S + heats + rounds
     }
 
     /// A turn of a round.

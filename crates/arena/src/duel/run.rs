@@ -11,13 +11,14 @@ use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
 use crate::stats::Dice;
 
+use super::compare::first_line;
 use super::contest::FINALISTS_MOST;
 use super::crew::{Contender, Crew};
 use super::doubts;
 use super::learn::Learned;
 use super::lesson::{self, Lesson, NoLesson};
 use super::options::{DuelOptions, Left, Listener};
-use super::plan::{Clock, Plan};
+use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::turn::{Running, Stage, observed};
 
@@ -107,6 +108,12 @@ impl<'a> Duel<'a> {
         self.notes.push(words);
     }
 
+    /// All of it to the terminal; its first line, which is without the end of a log, into the notes.
+    pub(super) fn warns(&mut self, words: &str) {
+        self.listener.says(words);
+        self.notes.push(first_line(words).to_owned());
+    }
+
     pub(super) fn begins(&mut self, what: String) -> Instant {
         let (done, of) = self.turns;
         self.listener.left(&Left { what, done, of: of.max(done), seconds: self.clock.left_s() });
@@ -140,14 +147,16 @@ impl<'a> Duel<'a> {
                 Ok(()) => here.push(one),
                 Err(why) => self.drop_out(&one, &why),
             }
-            self.ends(since, 5.0);
+            let planned_s = if here.len() == 1 { LEARNING_S + PROBE_S } else { LEARNING_S };
+            self.ends(since, planned_s);
         }
         let probe = probe.ok_or("no contender answered: what each of them said stands above")?;
         Ok((here, probe))
     }
 
     fn drop_out(&mut self, one: &Contender, why: &str) {
-        self.says(format!("{} takes no part: {why}", one.name()));
+        self.warns(&format!("{} takes no part: {why}", one.name()));
+        let why = first_line(why);
         let who = one.who(ONE);
         let missing = vec![format!("it cannot serve this app: {why}")];
         self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });

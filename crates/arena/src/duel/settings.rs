@@ -1,5 +1,5 @@
-//! Which numbers of workers and threads are worth trying, from the machine, from how an application spends the time
-//! of a request, and from what a server can do. Pure.
+//! Which numbers of workers and threads are worth trying, from the machine, from how an application spends the time of
+//! a request, and from what a server can do. Pure.
 
 /// More threads than this in one process wait for each other.
 const THREADS_MOST: u32 = 64;

@@ -12,6 +12,7 @@ use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
 
 use super::cases;
+use super::compare::first_line;
 use super::crew::Contender;
 use super::lesson;
 use super::options::DuelOptions;
@@ -124,7 +125,7 @@ impl Stage<'_> {
             (sample.contender, sample.round) = (name.clone(), shape.round);
             sample.started.clone_from(&started);
             sample.took_s = begin.elapsed().as_secs_f64();
-            sample.disqualified.clone_from(&account.disqualified);
+            sample.disqualified = account.disqualified.as_deref().map(|why| first_line(why).to_owned());
         }
         account
     }

@@ -17,8 +17,8 @@ pub fn from_words(words: &[String], folder: &Path) -> Result<Vec<Asked>, Vec<Str
     gather(named, folder)
 }
 
-/// Those of a file: one on each line; empty lines and those that begin with # do not count. Files of bodies are
-/// looked for beside it. All errors at once, each with its line.
+/// Those of a file: one on each line; empty lines and those that begin with # do not count. Files of bodies are looked
+/// for beside it. All errors at once, each with its line.
 pub fn from_file(path: &Path) -> Result<Vec<Asked>, Vec<String>> {
     let text = fs::read_to_string(path)
         .map_err(|error| vec![format!("cannot read the requests in {}: {error}", path.display())])?;
