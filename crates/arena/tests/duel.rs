@@ -1,5 +1,5 @@
-//! A whole duel, with turns of less than a second, on an application with pages that stay, vary, lead elsewhere and are
-//! not there. And an application that fails, and servers that are not there.
+//! A whole duel, with turns of less than a second, on an application with pages that stay, vary, lead elsewhere and
+//! are not there. And an application that fails, and servers that are not there.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;

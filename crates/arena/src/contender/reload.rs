@@ -1,4 +1,5 @@
-//! Loads a server's application anew, as its own documentation says, and waits until that is done where it can be seen.
+//! Loads a server's application anew, as its own documentation says, and waits until that is done where it can be
+//! seen.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;

@@ -117,6 +117,9 @@ impl Place {
         if self.inner.ring.is_none() {
             return Ok(from);
         }
+        if let Some(there) = self.already_there(&from) {
+            return Ok(there);
+        }
         let name = from.file_name().ok_or_else(|| format!("{} has no name", from.display()))?;
         // Two applications may have the same name; their paths tell them apart.
         let folder = self.inner.own.join(format!("{:016x}", fingerprint(&from)));
@@ -129,6 +132,19 @@ impl Place {
             }
         }
         Ok(self.inside(&to))
+    }
+
+    /// Something in a folder that was brought is there with it: an application may reach for what lies beside.
+    fn already_there(&self, from: &Path) -> Option<PathBuf> {
+        let copy = |folder: &Path| {
+            Some(self.inner.own.join(format!("{:016x}", fingerprint(folder))).join(folder.file_name()?))
+        };
+        let brought = from
+            .ancestors()
+            .skip(1)
+            .find_map(|folder| copy(folder).filter(|copy| copy.is_dir()).map(|copy| (folder, copy)));
+        let (folder, copy) = brought?;
+        Some(self.inside(&copy.join(from.strip_prefix(folder).ok()?)))
     }
 
     /// A folder there for the files of one server: its path from here, and its path there.

@@ -27,14 +27,15 @@ impl Launch<'_> {
         let farewell = if self.namespace.is_some() { "KILL" } else { "TERM" };
         words.extend(["setpriv", "--pdeathsig", farewell].map(str::to_owned));
         if let Some(group) = self.group {
-            let enter = "echo $$ > \"$0\" && exec \"$@\"";
+            // A shell tells its program the folder where it is itself, which in a ring is nowhere.
+            let enter = "echo $$ > \"$0\" && unset PWD OLDPWD && exec \"$@\"";
             words.extend(["sh".into(), "-c".into(), enter.into(), group.entrance().display().to_string()]);
         }
         if let Some(proc) = self.namespace {
             words.extend(["unshare", "--mount", "--pid", "--fork", "--kill-child"].map(str::to_owned));
             words.push(format!("--mount-proc={}", proc.display()));
             // The first process of a namespace inherits orphans and must bury them, which servers do not.
-            words.extend(["sh", "-c", "\"$@\"; exit $?", "sh"].map(str::to_owned));
+            words.extend(["sh", "-c", "unset PWD OLDPWD; \"$@\"; exit $?", "sh"].map(str::to_owned));
         }
         words
     }

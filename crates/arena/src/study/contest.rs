@@ -15,6 +15,10 @@ use crate::place::Place;
 use crate::record::Sample;
 use crate::record::date::now;
 
+/// Of a reason, as it is shown.
+const REASON_LINES: usize = 3;
+const REASON_MOST: usize = 400;
+
 /// Everything that a turn needs.
 pub struct Turn<'a> {
     /// The study.
@@ -206,7 +210,13 @@ impl Turn<'_> {
     }
 
     fn refused(&self, case: &Case, why: &str) -> Sample {
-        Sample { disqualified: Some(why.to_owned()), ..self.sample(case, now()) }
+        // All of it stands in the server's log.
+        let first: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).take(REASON_LINES).collect();
+        let mut why: String = first.join(" ");
+        if why.chars().count() > REASON_MOST {
+            why = why.chars().take(REASON_MOST).chain("…".chars()).collect();
+        }
+        Sample { disqualified: Some(why), ..self.sample(case, now()) }
     }
 }
 
