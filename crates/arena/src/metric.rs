@@ -42,8 +42,11 @@ pub const PSS_PEAK: &str = "pss_peak_mib";
 /// From the start of the first process to the first right answer.
 pub const FIRST_ANSWER: &str = "first_answer_ms";
 
+/// How late the load generator itself sent, at its 99th percentile: a machine too small for both is seen by it.
+pub const LATE: &str = "late_ms";
+
 /// All of them, in the order in which they are shown.
-pub const METRICS: [Metric; 29] = [
+pub const METRICS: [Metric; 30] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
     metric("requests", "Requests", "", 0, Sense::Plain),
@@ -69,6 +72,7 @@ pub const METRICS: [Metric; 29] = [
     metric("cold_ms", "First request, cold", "ms", 0, Sense::Lower),
     metric("after_idle_ms", "First request after idling", "ms", 0, Sense::Lower),
     metric("offered_per_s", "Offered", "requests/s", 0, Sense::Plain),
+    metric(LATE, "Load generator late, p99", "ms", 2, Sense::Plain),
     metric("recovery_s", "Recovery", "s", 2, Sense::Lower),
     metric("load_pct", "Load", "% of capacity", 0, Sense::Plain),
     metric("users", "Users", "", 0, Sense::Plain),

@@ -102,7 +102,7 @@ fn nothing_in_a_summary_becomes_markup() {
             },
             Measured { contender: "b".into(), disqualified: Some(evil.into()), ..Measured::default() },
         ],
-        published: vec![Published { server: evil.into(), numbers: BTreeMap::new() }],
+        published: vec![Published { server: evil.into(), contender: None, numbers: BTreeMap::new() }],
         ranking: vec![vec![evil.into()]],
     };
     let plot = |kind| Plot {

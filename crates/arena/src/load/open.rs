@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
@@ -15,7 +16,11 @@ use super::queue::{Job, Queue};
 use super::tally::{Seen, Tally, Watch};
 use super::timer::Timer;
 use super::work::Work;
+use crate::metric;
 use crate::record::Outcome;
+
+/// Nobody is later than a minute.
+const LATE_MOST_US: u64 = 60_000_000;
 
 /// How an open loop runs.
 #[derive(Debug, Clone)]
@@ -103,10 +108,13 @@ async fn run(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Res
     let queue = Rc::new(Queue::default());
     let mut lines = JoinSet::new();
     let (mut offered, mut latest) = (0_u64, Duration::ZERO);
+    let mut lateness = Histogram::<u32>::new_with_max(LATE_MOST_US, 2).map_err(|error| error.to_string())?;
     for after in Times::new(plan) {
         let due = begun + after;
         timer.wait_until(due).await?;
-        latest = latest.max(due.elapsed());
+        let late = due.elapsed();
+        latest = latest.max(late);
+        lateness.saturating_record(late.as_micros() as u64);
         offered += 1;
         let is_free = queue.push(Job { due, place: work.draw() });
         if !is_free && lines.len() < plan.connections as usize {
@@ -123,6 +131,7 @@ async fn run(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Res
     let words = format!("{}; sent at most {:.1} ms late", plan.in_words(), latest.as_secs_f64() * 1_000.0);
     let mut seen = work.tally.borrow_mut().seen(words);
     seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
+    seen.outcome.numbers.insert(metric::LATE.into(), lateness.value_at_quantile(0.99) as f64 / 1_000.0);
     Ok(seen)
 }
 

@@ -125,6 +125,9 @@ pub struct Spread {
 pub struct Published {
     /// Its name there.
     pub server: String,
+    /// The contender that stands in its place today, if there is one.
+    #[serde(default)]
+    pub contender: Option<String>,
     /// By metric.
     pub numbers: BTreeMap<String, f64>,
 }
@@ -155,6 +158,13 @@ pub enum PlotKind {
     Bars,
     /// A line for each contender over the places of its cases.
     Lines,
+}
+
+impl Published {
+    /// Whether this contender stands in its place today.
+    pub fn is_of(&self, contender: &str) -> bool {
+        self.contender.as_deref().unwrap_or(&self.server) == contender
+    }
 }
 
 /// Who is best for one use.

@@ -8,7 +8,7 @@ use super::rows::{self, Matrix, Table};
 use super::{number, template, words};
 use crate::metric::Metric;
 use crate::record::date;
-use crate::record::summary::{Advice, Case, Plot, PlotKind, Summary, Who};
+use crate::record::summary::{Advice, Case, Plot, PlotKind, Published, Summary, Who};
 
 /// So many columns of a matrix can be read beside each other.
 const MATRIX_MOST: usize = 9;
@@ -160,8 +160,8 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
     let table = rows::table(case, looks);
     let metrics = if is_in_curves { Vec::new() } else { drawn(summary, case) };
     let drawing = if metrics.is_empty() { None } else { Some(plot::bars(case, &metrics, looks, &id)?) };
-    let seen = |name: &String| case.results.iter().any(|result| result.contender == *name);
-    let has_published = case.published.iter().any(|old| seen(&old.server));
+    let seen = |old: &Published| case.results.iter().any(|result| old.is_of(&result.contender));
+    let has_published = case.published.iter().any(seen);
     let with_errors = case.results.iter().filter(|result| result.errors.values().any(|count| *count > 0));
     let errors = with_errors.map(|result| {
         let kind = |(kind, count): (&String, &u64)| format!("{} × {kind}", number::tick(*count as f64));

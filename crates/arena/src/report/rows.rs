@@ -225,7 +225,11 @@ mod tests {
             metrics: vec!["requests_per_s".into(), "p99_ms".into(), "unknown".into()],
             results: vec![wrong, result("b", &[50.0, 51.0]), result("a", &[100.0, 101.0]), result("d", &[50.0, 52.0])],
             ranking: vec![group(&["a"]), group(&["b", "d"])],
-            published: vec![Published { server: "a".into(), numbers: [("requests_per_s".into(), 7.0)].into() }],
+            published: vec![Published {
+                server: "a".into(),
+                contender: None,
+                numbers: [("requests_per_s".into(), 7.0)].into(),
+            }],
             ..Case::default()
         }
     }

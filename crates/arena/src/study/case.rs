@@ -9,17 +9,23 @@ use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::contender::Allocator;
 use crate::load::{self, AbPlan, AbUntil, Closed, Open, SiegePlan, SiegeUntil, Until, Workload, WrkPlan};
-use crate::metric::{FIRST_ANSWER, RATE};
+use crate::metric::{FIRST_ANSWER, LATE, P99, RATE};
 use crate::record::Outcome;
 
 /// Longer than any right answer takes; the original studies' siege had the same.
 const TIME_OUT_S: u32 = 30;
-/// How long a server is left alone before its first request after idling.
-const IDLE: Duration = Duration::from_secs(15);
+/// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
+/// long enough for those that shut down after five seconds.
+const IDLE_LOADS: f64 = 1.5;
+const IDLE_S_LEAST: f64 = 7.0;
 /// A tool that runs longer has hung.
 const TOOL_LIMIT_S: u32 = 900;
 /// wrk and our own open loop share the processors with the server.
 const LOAD_THREADS: u32 = 2;
+
+/// An open loop that is later than this, and than this share of what it measured, measured itself.
+const LATE_MS: f64 = 1.0;
+const LATE_SHARE: f64 = 0.5;
 
 /// What came of it.
 pub struct Ran {
@@ -68,7 +74,7 @@ pub fn run(
             numbers: [(FIRST_ANSWER.to_owned(), up.first_answer_ms), ("cold_ms".to_owned(), up.first_answer_ms)].into(),
             ..Outcome::default()
         },
-        Tool::Idle => after_idle(port, workload),
+        Tool::Idle => after_idle(port, workload, (case.seconds * IDLE_LOADS).max(IDLE_S_LEAST)),
         Tool::SlowClients | Tool::Stuck | Tool::Killed | Tool::Reload | Tool::Overload => {
             bad_day::run(case, family, workload, &mut up.server, capacity)?
         }
@@ -98,16 +104,22 @@ pub(super) fn ladder(
     let connections = case.clients * 4;
     let seed = u64::from(case.load_pct);
     let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
-    Ok(load::open(port, workload, &plan))
+    let outcome = load::open(port, workload, &plan);
+    let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
+    let (late, p99) = (number(LATE), number(P99));
+    if late > LATE_MS.max(p99 * LATE_SHARE) {
+        return Err(format!("the load generator could not send {per_s:.0}/s here: it was {late:.1} ms late itself"));
+    }
+    Ok(outcome)
 }
 
-fn after_idle(port: u16, workload: &Workload) -> Outcome {
-    let end = Instant::now() + IDLE;
+fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {
+    let end = Instant::now() + Duration::from_secs_f64(idle_s);
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         thread::park_timeout(left);
     }
     let mut outcome = load::closed(port, workload, &closed(1, Until::Requests(1)));
-    outcome.command = format!("one request after {} s without any", IDLE.as_secs());
+    outcome.command = format!("one request after {idle_s:.0} s without any");
     if let Some(took) = outcome.numbers.get("max_ms").copied() {
         outcome.numbers.insert("after_idle_ms".into(), took);
     }

@@ -57,7 +57,7 @@ fn published(row: &Table) -> Option<Published> {
             numbers.insert(key.clone(), number);
         }
     }
-    Some(Published { server, numbers })
+    Some(Published { server, contender: None, numbers })
 }
 
 #[cfg(test)]

@@ -92,6 +92,12 @@ pub struct Entry {
     /// What a reader should know.
     #[serde(default)]
     pub note: Option<String>,
+    /// Libraries that its Ruby needs for this application.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// In the quick form as well, which is about minutes.
+    #[serde(default = "yes")]
+    pub in_quick: bool,
     /// More environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,

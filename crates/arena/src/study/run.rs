@@ -81,7 +81,7 @@ pub fn run(
 ) -> Result<Summary, String> {
     let since = Instant::now();
     let mut plan = Plan::of(study, asked, ground.figures)?;
-    let left_out = plan.leave_out(&|name| is_library(ground.place, name));
+    let left_out = plan.leave_out(&|name| is_library(ground.place, "ruby", name));
     if plan.families.is_empty() {
         return Err(left_out.join("\n"));
     }
@@ -131,8 +131,8 @@ pub fn run(
     Ok(summary)
 }
 
-fn is_library(place: &Place, name: &str) -> bool {
-    let mut command = place.command("ruby", Path::new("/"));
+fn is_library(place: &Place, ruby: &str, name: &str) -> bool {
+    let mut command = place.command(ruby, Path::new("/"));
     let told = command.args(["-e", "require ARGV[0]", name]).stdin(Stdio::null()).output();
     told.is_ok_and(|output| output.status.success())
 }
@@ -140,7 +140,9 @@ fn is_library(place: &Place, name: &str) -> bool {
 /// Everybody who was asked for, here or missing. What an interrupted run had learned is kept.
 fn who(asked: &Asked, study: &Recipe, ground: &Ground, folder: &Folder) -> Result<Vec<Who>, String> {
     let chosen = |name: &str| asked.only.is_empty() || asked.only.iter().any(|word| name.contains(word.as_str()));
-    let entries: Vec<&Entry> = study.contenders.iter().filter(|entry| chosen(entry.name())).collect();
+    let is_in = |entry: &&Entry| !asked.only.is_empty() || entry.in_quick || !asked.is_quick;
+    let entries = study.contenders.iter().filter(|entry| chosen(entry.name())).filter(is_in);
+    let entries: Vec<&Entry> = entries.collect();
     if entries.is_empty() {
         let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
         return Err(format!("--only: {} has {}", study.name, names.join(", ")));
@@ -164,7 +166,10 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
     who.notes.extend(entry.note.clone());
     who.notes.extend(entry.allocator.as_ref().map(|name| format!("memory is allocated by {name}")));
     match contender::look(recipe, ground.place) {
-        Presence::Here { version, ruby } => (who.version, who.ruby) = (version, ruby),
+        Presence::Here { version, ruby } => {
+            (who.version, who.ruby) = (version, ruby);
+            who.missing = lacking(entry, recipe, ground.place);
+        }
         Presence::Missing { mut lacks, get } => {
             lacks.extend(get.iter().map(|way| format!("to get it: {way}")));
             who.missing = lacks;
@@ -175,6 +180,15 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
         who.commands.clone_from(&known.commands);
     }
     Ok(who)
+}
+
+/// What its Ruby lacks for this application.
+fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<String> {
+    let ruby = if recipe.runtime == contender::Runtime::Jruby { "jruby" } else { "ruby" };
+    let lacks = entry.needs.iter().filter(|name| !is_library(place, ruby, name));
+    lacks
+        .map(|name| format!("this application needs {name} on {ruby}; to get it: {ruby} -S gem install {name}"))
+        .collect()
 }
 
 /// One that takes part more than once is told apart by what is different.

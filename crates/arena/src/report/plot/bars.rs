@@ -97,7 +97,7 @@ fn panel<'a>(
 ) -> Panel<'a> {
     let today = results.iter().filter_map(|result| counted(result, metric)).map(|spread| spread.high);
     let today = today.fold(0.0, f64::max);
-    let published = case.published.iter().filter(|old| results.iter().any(|result| result.contender == old.server));
+    let published = case.published.iter().filter(|old| results.iter().any(|result| old.is_of(&result.contender)));
     let published = published.filter_map(|old| old.numbers.get(metric.name)).copied();
     let near = published.filter(|old| *old <= today * FAR).fold(0.0, f64::max);
     let most = today.max(near);
@@ -184,7 +184,7 @@ impl Panel<'_> {
 
     /// The figure of the original for a server of this name; where it stands. `free` is where today's number ends.
     fn published(&self, pen: &mut Pen, contender: &str, y: f64, free: f64) -> Option<f64> {
-        let old = self.case.published.iter().find(|old| old.server == contender)?;
+        let old = self.case.published.iter().find(|old| old.is_of(contender))?;
         let value = old.numbers.get(self.metric.name).copied().filter(|value| value.is_finite() && *value >= 0.0)?;
         if value > self.most {
             // An arrow at the edge: it is somewhere out there. Its number only where there is place for it.

@@ -88,7 +88,7 @@ fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line
     let of = |case: &Case| case.results.iter().find(|result| result.contender == name).cloned();
     let point = |(x, case): &(f64, &Case)| Some((*x, counted(&of(case)?, metric)?.clone()));
     let old = |(x, case): &(f64, &Case)| {
-        let old = case.published.iter().find(|old| old.server == name)?.numbers.get(metric.name)?;
+        let old = case.published.iter().find(|old| old.is_of(name))?.numbers.get(metric.name)?;
         old.is_finite().then_some((*x, *old))
     };
     let published = cases.iter().filter_map(old).collect();
