@@ -103,6 +103,7 @@ impl Duel {
         let path = folder.path().display();
         let summary = fought.map_err(|error| format!("{error}\nwhat was measured is in {path}"))?;
         folder.write_summary(&summary)?;
+        let summary = folder.read_summary()?;
         folder.write_page(&report::page::html(&summary)?)?;
         run::print(&summary, out)?;
         say(out, &format!("\nrun folder: {path} (report.html shows it)"))

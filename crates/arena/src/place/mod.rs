@@ -105,8 +105,8 @@ impl Place {
     /// For the record.
     pub fn in_words(&self) -> String {
         match (&self.inner.ring, &self.inner.gemfile) {
-            (Some(ring), _) => format!("a ring, {}", ring.display()),
-            (_, Some(gemfile)) => format!("this machine with the gems of {}", gemfile.display()),
+            (Some(_), _) => "a ring (a root folder with its own Ruby and servers)".into(),
+            (_, Some(_)) => "this machine, with the gems of a Gemfile".into(),
             _ => "this machine".into(),
         }
     }

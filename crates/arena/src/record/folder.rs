@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::summary::{FORMAT, Summary, Who};
@@ -99,7 +100,8 @@ impl Folder {
     pub fn append(&self, sample: &Sample) -> Result<(), String> {
         let mut sample = sample.clone();
         sample.numbers.retain(|_, number| number.is_finite());
-        let mut line = serde_json::to_string(&sample).map_err(|error| self.complaint(RAW, &error.to_string()))?;
+        let line = serde_json::to_string(&sample).map_err(|error| self.complaint(RAW, &error.to_string()))?;
+        let mut line = self.portable(&line);
         line.push('\n');
         let path = self.path.join(RAW);
         let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(|e| self.failed(RAW, &e))?;
@@ -137,7 +139,7 @@ impl Folder {
     /// Writes the summary, whole or not at all.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), String> {
         let value = serde_json::to_value(summary).map_err(|error| self.complaint(SUMMARY, &error.to_string()))?;
-        self.put(SUMMARY, &pretty(&value)?)
+        self.put(SUMMARY, &self.portable(&pretty(&value)?))
     }
 
     /// Reads it, if it is of the format that this program knows.
@@ -148,7 +150,7 @@ impl Folder {
     /// Writes what is known of the contenders, in the middle of a run.
     pub fn write_who(&self, who: &[Who]) -> Result<(), String> {
         let value = serde_json::to_value(who).map_err(|error| self.complaint(WHO, &error.to_string()))?;
-        self.put(WHO, &pretty(&value)?)
+        self.put(WHO, &self.portable(&pretty(&value)?))
     }
 
     /// What an interrupted run knew of them; nothing before its first turn.
@@ -164,6 +166,17 @@ impl Folder {
     pub fn write_page(&self, html: &str) -> Result<PathBuf, String> {
         self.put(PAGE, html)?;
         Ok(self.path.join(PAGE))
+    }
+
+    /// Without this machine's folders, which say nothing elsewhere: RUN stands for the run's own, TMP for those of its
+    /// servers and for what was copied into a ring.
+    fn portable(&self, text: &str) -> String {
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let text = text.replace(&path.display().to_string(), "RUN").replace(&self.path.display().to_string(), "RUN");
+        match Regex::new(r#"/[^\s"'\\:=]*/arena-[0-9]+-[0-9]+(/[0-9a-f]{16})?"#) {
+            Ok(temporary) => temporary.replace_all(&text, "TMP").into_owned(),
+            Err(_) => text,
+        }
     }
 
     fn text(&self, name: &str) -> Result<String, String> {
@@ -248,6 +261,19 @@ mod tests {
         }
         fs::write(&raw, b"nonsense\n{}\n").expect("a bad file");
         assert!(folder.samples().is_err_and(|text| text.contains("raw.jsonl: line 1: ")));
+    }
+
+    #[test]
+    fn folders_of_this_machine_are_not_written_down() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = Folder::create(root.path(), "x", &json!({})).expect("a run");
+        let logs = folder.logs().display().to_string();
+        let words =
+            format!("nginx -c /srv/arena-12-0/thin-3/nginx.conf /a/b/arena-12-0/0123456789abcdef/app {logs}/x.log");
+        let summary = Summary { format: FORMAT, command: words, ..Summary::default() };
+        folder.write_summary(&summary).expect("a summary");
+        let command = folder.read_summary().expect("the same").command;
+        assert_eq!(command, "nginx -c TMP/thin-3/nginx.conf TMP/app RUN/logs/x.log");
     }
 
     #[test]

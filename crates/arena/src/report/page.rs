@@ -197,14 +197,8 @@ fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
 }
 
 fn wrong(summary: &Summary, looks: &Looks) -> Vec<Wrong> {
-    let mut found = Vec::new();
-    for case in &summary.cases {
-        for result in &case.results {
-            let Some(why) = &result.disqualified else { continue };
-            found.push(Wrong { chip: looks.chip(&result.contender), case: case.title.clone(), why: why.clone() });
-        }
-    }
-    found
+    let found = words::disqualified(summary).into_iter();
+    found.map(|(name, case, why)| Wrong { chip: looks.chip(&name), case, why }).collect()
 }
 
 fn who_view<'a>(who: &'a Who, looks: &Looks) -> WhoView<'a> {

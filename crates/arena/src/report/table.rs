@@ -118,28 +118,10 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     write_table(out, table, width)
 }
 
-/// One who is out for the same reason in several cases is told once.
 fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
-    let mut told: Vec<(&str, &str)> = Vec::new();
-    for case in &summary.cases {
-        for result in &case.results {
-            if let Some(why) = &result.disqualified {
-                if told.contains(&(&result.contender, why)) {
-                    continue;
-                }
-                told.push((&result.contender, why));
-                let same = |case: &&Case| {
-                    case.results
-                        .iter()
-                        .any(|other| other.contender == result.contender && other.disqualified.as_ref() == Some(why))
-                };
-                let cases: Vec<&Case> = summary.cases.iter().filter(same).collect();
-                let whence = if cases.len() > 1 { format!("{} cases", cases.len()) } else { case.title.clone() };
-                let title = looks.title(&result.contender);
-                writeln!(out)?;
-                say(out, &format!("DISQUALIFIED: {title} in {whence}: {why}"), width)?;
-            }
-        }
+    for (name, case, why) in words::disqualified(summary) {
+        writeln!(out)?;
+        say(out, &format!("DISQUALIFIED: {} in {case}: {why}", looks.title(&name)), width)?;
     }
     Ok(())
 }

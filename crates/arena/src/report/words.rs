@@ -142,6 +142,26 @@ pub fn count(number: usize, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
 
+/// Who is out, where, and why. One who is out for the same reason in several cases is told once.
+pub fn disqualified(summary: &Summary) -> Vec<(String, String, String)> {
+    let mut found: Vec<(String, Vec<&Case>, &str)> = Vec::new();
+    for case in &summary.cases {
+        for result in &case.results {
+            let Some(why) = &result.disqualified else { continue };
+            match found.iter_mut().find(|(name, _, reason)| *name == result.contender && reason == why) {
+                Some((_, cases, _)) => cases.push(case),
+                None => found.push((result.contender.clone(), vec![case], why)),
+            }
+        }
+    }
+    let place = |cases: &[&Case]| match cases {
+        [case] => case.title.clone(),
+        cases if cases.len() == summary.cases.len() => "all cases".to_owned(),
+        cases => format!("{} cases", cases.len()),
+    };
+    found.into_iter().map(|(name, cases, why)| (name, place(&cases), why.to_owned())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

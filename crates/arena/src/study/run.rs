@@ -128,7 +128,7 @@ pub fn run(
         summarize::summary(asked, study, &plan, ground, who, facts_of_machine, &folder.samples()?.0, took_s);
     summary.notes.extend(left_out);
     folder.write_summary(&summary)?;
-    Ok(summary)
+    folder.read_summary()
 }
 
 fn is_library(place: &Place, ruby: &str, name: &str) -> bool {
