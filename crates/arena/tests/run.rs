@@ -224,10 +224,23 @@ fn what_is_wrong_is_said_at_once() {
     fs::write(home.path("arena/studies/other.toml"), study(&["good"], "hammer")).unwrap();
     refused(&["list"], "hammer");
     let twice = study(&["good", "good"], "ladder");
+    fs::write(home.path("arena/studies/other.toml"), study(&["unheard-of"], "closed")).unwrap();
+    refused(&["list"], "other: there is no contender unheard-of");
     fs::write(home.path("arena/studies/other.toml"), twice).unwrap();
     let output = home.run(&["list"]);
     let words = said(&output);
     assert!(words.contains("two contenders are named good") && words.contains("load_pct"), "{words}");
+}
+
+#[test]
+fn what_comes_with_the_program_is_read_without_complaint() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_arena")).arg("--home").arg(&home).arg("list").output().unwrap();
+    let words = said(&output);
+    assert!(output.status.success(), "{words}");
+    for name in ["foolsgold", "puma", "passenger-apache", "prime-sums", "round-3", "scenarios"] {
+        assert!(words.contains(name), "{name}: {words}");
+    }
 }
 
 /// Waits for something that a running program does.

@@ -18,7 +18,7 @@ impl List {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let place = self.source.open()?;
         // What is wrong with a recipe is said before anything else.
-        let (contenders, studies) = (home.catalogue()?, home.studies()?);
+        let (contenders, studies) = home.read()?;
         say(out, &format!("Contenders on {}:", place.in_words()))?;
         for recipe in contenders.all() {
             match contender::look(recipe, &place) {

@@ -84,12 +84,26 @@ impl Home {
         }
     }
 
-    fn catalogue(&self) -> Result<Catalogue, String> {
-        Catalogue::read(&self.0.join("arena/contenders")).map_err(|complaints| complaints.join("\n"))
-    }
-
-    fn studies(&self) -> Result<Recipes, String> {
-        Recipes::read(&self.0.join("arena/studies")).map_err(|complaints| complaints.join("\n"))
+    /// All contenders and studies; all that is wrong with them is told at once.
+    fn read(&self) -> Result<(Catalogue, Recipes), String> {
+        let contenders = Catalogue::read(&self.0.join("arena/contenders"));
+        let studies = Recipes::read(&self.0.join("arena/studies"));
+        let mut complaints = Vec::new();
+        if let (Ok(contenders), Ok(studies)) = (&contenders, &studies) {
+            let entries = studies.0.iter().flat_map(|study| study.contenders.iter().map(move |entry| (study, entry)));
+            let unknown = entries.filter(|(_, entry)| contenders.get(&entry.recipe).is_none());
+            complaints.extend(
+                unknown.map(|(study, entry)| format!("{}: there is no contender {}", study.name, entry.recipe)),
+            );
+        }
+        match (contenders, studies) {
+            (Ok(contenders), Ok(studies)) if complaints.is_empty() => Ok((contenders, studies)),
+            (contenders, studies) => {
+                complaints.extend(contenders.err().into_iter().flatten());
+                complaints.extend(studies.err().into_iter().flatten());
+                Err(complaints.join("\n"))
+            }
+        }
     }
 
     fn runs(&self) -> PathBuf {

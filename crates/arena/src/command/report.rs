@@ -55,7 +55,15 @@ impl Report {
         let before = std::fs::read_to_string(file).map_err(told)?;
         let mut text = before.clone();
         for (path, summary) in all {
-            text = report::splice::splice(&text, &summary.study, summary, &link(file, path))?;
+            // A page may show other metrics of the same run as well: `round-3/p99_ms`.
+            let is_of = |name: &String| name.split('/').next() == Some(&summary.study);
+            let mut names: Vec<String> = report::splice::names(&text).into_iter().filter(is_of).collect();
+            if names.is_empty() {
+                names.push(summary.study.clone());
+            }
+            for name in names {
+                text = report::splice::splice(&text, &name, summary, &link(file, path))?;
+            }
         }
         if text == before {
             return say(out, &format!("{}: its tables are those of the runs", file.display()));
@@ -73,7 +81,8 @@ impl Report {
 
 /// How a page refers to a file below its own folder; elsewhere, the path as it was given.
 fn link(from: &Path, to: &Path) -> String {
-    let folder = from.parent().unwrap_or(Path::new("")).canonicalize().unwrap_or_default();
+    let beside = from.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = beside.canonicalize().unwrap_or_default();
     let target = to.canonicalize().unwrap_or_else(|_| to.to_path_buf());
     target.strip_prefix(&folder).map_or_else(|_| to.display().to_string(), |inside| inside.display().to_string())
 }

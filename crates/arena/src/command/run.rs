@@ -51,7 +51,7 @@ pub struct Run {
 impl Run {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let place = self.source.open()?;
-        let (catalogue, recipes) = (home.catalogue()?, home.studies()?);
+        let (catalogue, recipes) = home.read()?;
         let figures = Figures::read(&home.0.join("arena/published.toml"))?;
         let apps = home.0.join("apps");
         let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };

@@ -1,6 +1,8 @@
 //! The recommendation of a duel, from its summary alone: whom to use and with which settings, why, and how sure that
 //! is. It knows no server by name: whoever is best is recommended, and where two are level it says so. Pure.
 
+use regex::Regex;
+
 use crate::metric::{P99, RATE};
 use crate::record::summary::{Advice, Spread, Summary};
 use crate::stats::level;
@@ -61,8 +63,14 @@ pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
         sentence: sentence(best, other, wishes),
         reasons,
         uncertainty: uncertainty(summary, &choice, wishes),
-        command: best.who.commands.join("\n"),
+        command: for_users(&best.who.commands.join("\n")),
     }
+}
+
+/// With a port that a user knows in the place of that of the run.
+fn for_users(commands: &str) -> String {
+    let port = Regex::new(r"127\.0\.0\.1:[0-9]+");
+    port.map_or_else(|_| commands.to_owned(), |port| port.replace_all(commands, "127.0.0.1:9292").into_owned())
 }
 
 fn nobody(out: Vec<String>) -> Advice {

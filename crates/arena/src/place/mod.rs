@@ -84,7 +84,8 @@ impl Place {
             return Err("a ring and a Gemfile exclude each other: name one of them".into());
         }
         let absolute = |path: &PathBuf| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
-        let ring = options.ring.as_ref().map(absolute).transpose()?;
+        let ring = options.ring.as_ref().map(absolute).transpose();
+        let ring = ring.map_err(|error| format!("ring {error} (arena ring builds one)"))?;
         let gemfile = options.gemfile.as_ref().map(absolute).transpose()?;
         if let Some(gemfile) = gemfile.as_ref().filter(|gemfile| !gemfile.is_file()) {
             return Err(format!("{} is no Gemfile: name the file itself", gemfile.display()));

@@ -65,7 +65,10 @@ fn table(summary: &Summary, metric: Option<&str>, link: &str) -> Result<String, 
     let first = summary.cases.first().ok_or_else(|| format!("the run of {} has no cases", summary.study))?;
     let metric = chosen.or(words::ranking_metric(first)).ok_or("the first case has no metric to show")?;
     let has = |case: &&Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
-    let cases: Vec<&Case> = summary.cases.iter().filter(has).collect();
+    // Unless it was asked for by name, a metric stands only for the cases that it ranks.
+    let ranks =
+        |case: &&Case| chosen.is_some() || words::ranking_metric(case).is_some_and(|one| one.name == metric.name);
+    let cases: Vec<&Case> = summary.cases.iter().filter(has).filter(ranks).collect();
     let lines = match (&cases[..], chosen) {
         ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
         ([case], None) => one_case(case, &looks),

@@ -113,7 +113,9 @@ impl Turn<'_> {
         // Every path is asked before any clock is started.
         let workloads = families.iter().map(|family| family.recipe.expect.workload(&family.recipe.path));
         let workloads = workloads.collect::<Result<Vec<Workload>, String>>()?;
-        let first = workloads.first().ok_or("a study without cases")?;
+        // The same one in every round, whatever comes first in this one: the study's first.
+        let of_study = self.plan.families.iter().find(|family| self.can(family)).ok_or("a study without cases")?;
+        let first = &of_study.recipe.expect.workload(&of_study.recipe.path)?;
         let first_answer = server.wait_ready(&|port| load::check(port, first))?;
         for workload in &workloads {
             load::check(server.port(), workload)?;

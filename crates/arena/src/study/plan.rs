@@ -191,3 +191,84 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
     }));
     cases
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = r#"
+        title = "T"
+        question = "Q?"
+        about = []
+        app = "a"
+        published = "old"
+        contenders = [{ recipe = "x", workers = 1, threads = 1, published = "x2" }]
+        full = { rounds = 3, seconds = 10, requests = 500, warm_up_s = 1, clients = 7 }
+        quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 2 }
+        metrics = ["requests_per_s"]
+        [[case]]
+        name = "users"
+        title = "Users"
+        tool = "ab"
+        path = "/"
+        expect = {}
+        requests = 2000
+        users = [1, 2, 4, 8]
+        published = {}
+        [[case]]
+        name = "steps"
+        title = "Steps"
+        tool = "ladder"
+        path = "/"
+        expect = {}
+        load_pct = [50, 100]
+        in_quick = false
+    "#;
+
+    fn asked(recipe: &Recipe, is_quick: bool, cases: &[&str]) -> Asked {
+        Asked {
+            study: "t".into(),
+            is_quick,
+            effort: if is_quick { recipe.quick.clone() } else { recipe.full.clone() },
+            only: Vec::new(),
+            cases: cases.iter().map(|word| (*word).to_owned()).collect(),
+            seed: 5,
+            command: String::new(),
+        }
+    }
+
+    fn names(plan: &Plan) -> Vec<&str> {
+        plan.cases().map(|case| case.name.as_str()).collect()
+    }
+
+    #[test]
+    fn series_become_cases_and_the_quick_form_has_fewer() {
+        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let figures = Figures::default();
+        let full = Plan::of(&recipe, &asked(&recipe, false, &[]), &figures).unwrap();
+        assert_eq!(names(&full), ["users@1", "users@2", "users@4", "users@8", "steps", "steps@50", "steps@100"]);
+        let cases: Vec<&Case> = full.cases().collect();
+        assert_eq!((cases[3].clients, cases[3].x, cases[3].requests), (8, Some(8.0), Some(500)));
+        assert_eq!((cases[4].clients, cases[4].x, cases[4].load_pct), (7, None, 0));
+        assert_eq!((cases[6].load_pct, cases[6].metrics[0].as_str()), (100, "p99_ms"));
+        let quick = Plan::of(&recipe, &asked(&recipe, true, &[]), &figures).unwrap();
+        assert_eq!(names(&quick), ["users@1", "users@4", "users@8"]);
+        let chosen = Plan::of(&recipe, &asked(&recipe, true, &["step"]), &figures).unwrap();
+        assert_eq!(names(&chosen), ["steps", "steps@50", "steps@100"]);
+        assert!(
+            Plan::of(&recipe, &asked(&recipe, true, &["none"]), &figures).is_err_and(|error| error.contains("users"))
+        );
+    }
+
+    #[test]
+    fn the_order_is_another_in_each_round_and_the_same_when_resumed() {
+        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
+        let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round, 6)).collect();
+        assert!(orders.windows(2).any(|two| two[0] != two[1]));
+        assert_eq!(plan.order(3, 6), orders[2]);
+        let mut sorted = orders[0].clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
+    }
+}

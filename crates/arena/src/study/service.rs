@@ -11,6 +11,8 @@ use crate::process::{Process, free_ports, until};
 
 const MISSING: &str =
     "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
+/// Tells its folder from those of places, which are few.
+const NUMBER: u32 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Running until it is dropped.
@@ -25,7 +27,8 @@ impl Postgres {
     pub fn start(log: &Path) -> Result<Postgres, String> {
         let programs = programs()?;
         let user = user()?;
-        let folder = std::env::temp_dir().join(format!("arena-postgres-{}", std::process::id()));
+        // A name by which a later run knows whose it was, and removes it when that one was killed.
+        let folder = std::env::temp_dir().join(format!("arena-{}-{NUMBER}", std::process::id()));
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(&folder).map_err(told)?;
         let port = free_ports(1)?[0];
@@ -36,8 +39,9 @@ impl Postgres {
         }
         let data = folder.join("data");
         let command = |name: &str| {
-            let mut command = Command::new(programs.join(name));
-            command.current_dir(&folder).arg("-D").arg(&data);
+            // It ends with this program, also when that is killed: by SIGINT, which does not wait for clients.
+            let mut command = Command::new("setpriv");
+            command.args(["--pdeathsig", "INT"]).arg(programs.join(name)).current_dir(&folder).arg("-D").arg(&data);
             if let Some((uid, gid)) = user {
                 command.uid(uid).gid(gid);
             }

@@ -49,7 +49,9 @@ impl Services {
 
     fn add_upstream(&mut self, place: &Place, app: &Path, logs: &Path) -> Result<(), String> {
         let log = logs.join("upstream.log");
-        let mut command = place.command("ruby", app);
+        // It ends with this program, also when that is killed.
+        let before = ["setpriv", "--pdeathsig", "TERM"].map(str::to_owned);
+        let mut command = place.command_behind(&before, "ruby", app, &BTreeMap::new());
         command.args(["upstream.rb", "0"]);
         let mut process = Process::start("upstream", command, &log)?;
         let address = || {

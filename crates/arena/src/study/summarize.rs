@@ -6,13 +6,17 @@ use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::run::{Asked, Ground};
 use super::verdicts;
-use crate::metric::{FAILED, Metric, P99, RATE, Sense};
+use crate::metric::{FAILED, LATE, Metric, P99, RATE, Sense};
 use crate::record::Sample;
 use crate::record::summary::{self, FORMAT, Measured, Plot, PlotKind, Spread, Summary, Who};
 use crate::stats;
 
 /// A contender that fails more of its requests than this is shown, and not ranked.
 const FAILED_SHARE_MAX: f64 = 0.01;
+
+/// An open loop that sent later than this, and than this share of the latency that it measured, is not believed.
+const LATE_MS: f64 = 1.0;
+const LATE_SHARE: f64 = 0.1;
 
 /// All of it.
 #[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
@@ -91,7 +95,9 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let mut lists: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut errors: BTreeMap<String, u64> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.disqualified.is_none()) {
-        for (metric, number) in sample.numbers.iter().filter(|(_, number)| number.is_finite()) {
+        let is_late = is_late(sample);
+        let believed = |name: &str| !is_late || name == LATE || !name.ends_with("_ms");
+        for (metric, number) in sample.numbers.iter().filter(|(name, number)| number.is_finite() && believed(name)) {
             lists.entry(metric.clone()).or_default().push(*number);
         }
     }
@@ -101,6 +107,12 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of(&list)?)));
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
     Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified }
+}
+
+/// Whether the load generator measured itself: no figure is better than that one.
+fn is_late(sample: &Sample) -> bool {
+    let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
+    number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
 }
 
 /// By the case's first metric, of those that answered rightly and failed little.
@@ -120,7 +132,8 @@ fn ranking(case: &Case, results: &[Measured]) -> Vec<Vec<String>> {
 fn failed_share(result: &Measured) -> f64 {
     let sum = |name: &str| result.numbers.get(name).map_or(0.0, |spread| spread.all.iter().sum());
     let (failed, requests) = (sum(FAILED), sum("requests"));
-    if failed > 0.0 { failed / f64::max(requests, failed) } else { 0.0 }
+    // What is counted as a request had a right answer.
+    if failed > 0.0 { failed / (requests + failed) } else { 0.0 }
 }
 
 fn plots(study: &Recipe, plan: &Plan) -> Vec<Plot> {
@@ -152,4 +165,46 @@ fn of_recipe(recipe: &PlotRecipe, plan: &Plan) -> Option<Plot> {
         x_title: recipe.x_title.clone(),
         is_log: recipe.is_log,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(numbers: &[(&str, f64)]) -> Sample {
+        let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+        Sample { contender: "x".into(), numbers, ..Sample::default() }
+    }
+
+    #[test]
+    fn latencies_of_a_late_generator_are_left_out_and_its_lateness_is_shown() {
+        let late = sample(&[(LATE, 5.0), (P99, 20.0), (RATE, 7.0)]);
+        let good = sample(&[(LATE, 0.9), (P99, 2.0), (RATE, 8.0)]);
+        let of = |sample: &Sample| measured("x", &[sample]).numbers.into_keys().collect::<Vec<_>>();
+        assert_eq!(of(&late), [LATE, RATE]);
+        assert_eq!(of(&good), [LATE, P99, RATE]);
+    }
+
+    #[test]
+    fn rounds_are_put_together_and_one_bad_one_disqualifies() {
+        let bad = Sample { disqualified: Some("wrong".into()), ..sample(&[(RATE, 900.0)]) };
+        let both = measured("x", &[&sample(&[(RATE, 7.0)]), &bad, &sample(&[(RATE, 9.0)])]);
+        assert_eq!((both.numbers[RATE].median, both.numbers[RATE].all.len()), (8.0, 2));
+        assert_eq!(both.disqualified.as_deref(), Some("wrong"));
+    }
+
+    #[test]
+    fn who_fails_more_than_one_in_a_hundred_is_not_ranked() {
+        let shares = [(100.0, 0.0), (100.0, 1.0), (98.0, 2.0), (0.0, 5.0)];
+        let shares = shares.map(|(right, failed)| {
+            let result = measured("x", &[&sample(&[("requests", right), (FAILED, failed)])]);
+            failed_share(&result) <= FAILED_SHARE_MAX
+        });
+        assert_eq!(shares, [true, true, false, false]);
+    }
+
+    #[test]
+    fn ports_and_addresses_are_no_part_of_what_was_done() {
+        assert_eq!(without_port("wrk -t2 http://127.0.0.1:4000/a", "/a"), "wrk -t2 /a");
+    }
 }

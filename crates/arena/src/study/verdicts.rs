@@ -74,3 +74,46 @@ fn why(cases: &[&Case], metric: &Metric, winners: &[String], scores: &[(String, 
     }
     format!("{} over {} cases, geometric mean{behind}", metric.title.to_lowercase(), cases.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::Spread;
+
+    fn case(name: &str, figures: &[(&str, f64)], ranking: &[&[&str]]) -> Case {
+        let spread = |number: f64| Spread { median: number, low: number, high: number, all: vec![number] };
+        let result = |(contender, number): &(&str, f64)| Measured {
+            contender: (*contender).to_owned(),
+            numbers: [("p99_ms".to_owned(), spread(*number))].into(),
+            ..Measured::default()
+        };
+        let owned = |group: &&[&str]| group.iter().map(|name| (*name).to_owned()).collect();
+        Case {
+            name: name.into(),
+            metrics: vec!["p99_ms".into()],
+            results: figures.iter().map(result).collect(),
+            ranking: ranking.iter().map(owned).collect(),
+            ..Case::default()
+        }
+    }
+
+    #[test]
+    fn several_cases_count_alike_and_who_is_not_ranked_in_one_has_no_part() {
+        let a = case("a", &[("x", 1.0), ("y", 2.0), ("z", 0.1)], &[&["x"], &["y"]]);
+        let b = case("b", &[("x", 8.0), ("y", 2.0), ("z", 0.1)], &[&["z"], &["y"], &["x"]]);
+        let cases = [&a, &b];
+        let scores = scores(&cases, Metric::of("p99_ms").unwrap());
+        // x is best in a and at a fortieth of z in b; z is not ranked in a, and counts as the best in b all the same.
+        let names: Vec<&str> = scores.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["x", "y"]);
+        assert!(scores[1].1 > scores[0].1, "{scores:?}");
+    }
+
+    #[test]
+    fn one_case_has_its_own_ranking() {
+        let a = case("a", &[("x", 1.0), ("y", 1.2)], &[&["x", "y"]]);
+        let metric = Metric::of("p99_ms").unwrap();
+        let words = why(&[&a], metric, &["x".into(), "y".into()], &scores(&[&a], metric));
+        assert!(words.contains("1.00 ms") && !words.contains("next is"), "{words}");
+    }
+}
