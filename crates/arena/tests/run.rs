@@ -131,7 +131,7 @@ fn is_running(word: &str) -> bool {
 #[test]
 fn a_good_server_is_measured_and_bad_ones_are_caught() {
     let home = Home::with(&["good", "wrong", "later", "dies", "never", "alone", "absent"]);
-    let output = home.run(&["run", "tiny"]);
+    let output = home.run(&["run", "tiny", "--rounds", "1"]);
     let words = said(&output);
     // Somebody who is there could not be measured: the command says so by its exit code.
     assert_eq!(output.status.code(), Some(1), "{words}");
@@ -141,7 +141,6 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
     let good = &results["good"];
     assert!(good["disqualified"].is_null());
     assert!(good["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 50.0, "{good}");
-    assert_eq!(good["numbers"]["requests_per_s"]["all"].as_array().unwrap().len(), 2);
     for number in ["p50_ms", "p99_ms", "cpu_us_per_request", "pss_peak_mib", "first_answer_ms"] {
         assert!(good["numbers"][number]["median"].as_f64().unwrap() > 0.0, "{number}: {good}");
     }
