@@ -1,12 +1,11 @@
 //! A server that belongs to this run: its output goes to a file, and it is ended by its own process id, politely first.
 
 use std::fs::File;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+pub use arena::process::{free_ports, until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a server may take to start or to end. Puma's workers need seconds on a busy machine.
@@ -48,23 +47,4 @@ impl Drop for Process {
         }
         let _ = self.child.wait();
     }
-}
-
-/// Ports that were free a moment ago, all held at once so that none is given twice.
-pub fn free_ports(count: usize) -> Result<Vec<u16>, String> {
-    let held: Result<Vec<TcpListener>, _> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
-    let held = held.map_err(|error| format!("no free port: {error}"))?;
-    held.iter().map(|one| one.local_addr().map(|at| at.port()).map_err(|error| error.to_string())).collect()
-}
-
-/// Waits until `done` says yes; says no when it did not within `limit`.
-pub fn until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + limit;
-    while !done() {
-        if Instant::now() >= end {
-            return false;
-        }
-        thread::park_timeout(Duration::from_millis(20));
-    }
-    true
 }

@@ -5,6 +5,7 @@ mod catalogue;
 mod check;
 mod count;
 mod look;
+mod observe;
 mod plan;
 mod recipe;
 mod reload;
@@ -13,6 +14,7 @@ mod server;
 pub use catalogue::Catalogue;
 pub use count::Counts;
 pub use look::{Presence, look};
+pub use observe::Observation;
 pub use plan::Allocator;
 pub use recipe::{
     Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop,

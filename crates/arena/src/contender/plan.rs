@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 use regex::Regex;
+use serde::Deserialize;
 
 use super::recipe::{Part, Recipe};
 
 /// Who hands out memory to the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Allocator {
     /// That of the C library.
     Glibc,

@@ -1,13 +1,12 @@
 //! One turn of one contender with one setting: started, checked, warmed up, loaded, looked at, checked again, ended.
 //! What goes wrong disqualifies this setting of it, with the reason; the duel goes on.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::contender::{Server, Wanted};
+use crate::contender::{Observation, Server, Wanted};
 use crate::load::{Closed, Phase, Steps, Until, Watch, Workload, warm_up, watch_closed, watch_open};
-use crate::metric::{CPU, FAILED, FIRST_ANSWER, P99, PSS_PEAK, RATE};
+use crate::metric::{FIRST_ANSWER, P99, RATE};
 use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
 
@@ -224,18 +223,9 @@ struct Shape<'a> {
 
 /// The load, with the processor time and the memory that it took the server.
 pub fn observed(server: &Server, load: impl FnOnce(u16) -> Outcome) -> Outcome {
-    let before = server.usage().cpu_us;
-    let sampler = server.sampler();
+    let observation = Observation::begin(server);
     let mut outcome = load(server.port());
-    let sampled = sampler.stop();
-    let cpu_us = server.usage().cpu_us.saturating_sub(before) as f64;
-    let number = |numbers: &BTreeMap<String, f64>, name: &str| numbers.get(name).copied().unwrap_or(0.0);
-    let requests = number(&outcome.numbers, "requests") + number(&outcome.numbers, FAILED);
-    if requests > 0.0 {
-        outcome.numbers.insert(CPU.to_owned(), cpu_us / requests);
-    }
-    outcome.numbers.insert(PSS_PEAK.to_owned(), sampled.pss_peak_kib as f64 / 1024.0);
-    outcome.numbers.insert("pss_mean_mib".to_owned(), sampled.pss_mean_kib / 1024.0);
+    observation.end(server, &mut outcome);
     outcome
 }
 

@@ -1,30 +1,20 @@
-//! Chance with a seed: the same seed gives the same draws (xorshift64).
+//! Chance with a seed for loads: times of requests, and which one comes.
 
-/// A source of numbers.
+use crate::stats::Dice;
+
+/// A source of times and places.
 #[derive(Debug, Clone)]
-pub struct Draw(u64);
+pub struct Draw(Dice);
 
 impl Draw {
     /// The same for the same seed.
     pub fn from_seed(seed: u64) -> Draw {
-        // Seeds that are near each other must not give numbers that are: the odd factor spreads their bits.
-        let mut draw = Draw(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        for _ in 0..8 {
-            draw.bits();
-        }
-        draw
-    }
-
-    fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        Draw(Dice::from_seed(seed))
     }
 
     /// Above 0 and at most 1.
     pub fn fraction(&mut self) -> f64 {
-        ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+        self.0.fraction()
     }
 
     /// Seconds until the next of events that come at this rate and know nothing of each other (Poisson).

@@ -19,14 +19,9 @@ const HANGING: u32 = 12;
 const DEADLINE_MS: u64 = 1000;
 
 /// Runs it.
-pub fn run(
-    case: &Case,
-    family: &Family,
-    workload: &Workload,
-    server: &mut Server,
-    capacity: &mut Option<f64>,
-) -> Result<Outcome, String> {
+pub fn run(case: &Case, family: &Family, server: &mut Server, capacity: &mut Option<f64>) -> Result<Outcome, String> {
     let port = server.port();
+    let workload = &family.workload;
     let (clients, seconds) = (case.clients, case.seconds);
     let told = match case.tool {
         Tool::SlowClients => {

@@ -7,7 +7,6 @@ use super::bad_day;
 use super::contest::Up;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
-use crate::contender::Allocator;
 use crate::load::{self, AbPlan, AbUntil, Closed, Open, SiegePlan, SiegeUntil, Until, Workload, WrkPlan};
 use crate::metric::{FIRST_ANSWER, RATE};
 use crate::record::Outcome;
@@ -23,27 +22,13 @@ const TOOL_LIMIT_S: u32 = 900;
 /// wrk and our own open loop share the processors with the server.
 const LOAD_THREADS: u32 = 2;
 
-/// What came of it.
-pub struct Ran {
-    /// What the load saw.
-    pub outcome: Outcome,
-    /// All requests, for what each of them cost.
-    pub requests: f64,
-}
-
 /// Loads the server. The capacity that a ladder begins with is kept for its other steps.
-pub fn run(
-    case: &Case,
-    family: &Family,
-    workload: &Workload,
-    up: &mut Up,
-    capacity: &mut Option<f64>,
-) -> Result<Ran, String> {
+pub fn run(case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Result<Outcome, String> {
     let port = up.server.port();
-    let path = &family.recipe.path;
+    let (path, workload) = (&family.recipe.path, &family.workload);
     let (clients, timeout_s) = (case.clients, TIME_OUT_S);
     let whole_seconds = case.seconds.ceil() as u32;
-    let outcome = match case.tool {
+    Ok(match case.tool {
         Tool::Wrk => {
             let threads = LOAD_THREADS.min(clients);
             load::wrk(port, path, &WrkPlan { threads, connections: clients, seconds: whole_seconds, timeout_s })?
@@ -72,11 +57,9 @@ pub fn run(
         },
         Tool::Idle => after_idle(port, workload, (case.seconds * IDLE_LOADS).max(IDLE_S_LEAST)),
         Tool::SlowClients | Tool::Stuck | Tool::Killed | Tool::Reload | Tool::Overload => {
-            bad_day::run(case, family, workload, &mut up.server, capacity)?
+            bad_day::run(case, family, &mut up.server, capacity)?
         }
-    };
-    let requests = outcome.numbers.get("requests").copied().unwrap_or(0.0);
-    Ok(Ran { outcome, requests })
+    })
 }
 
 fn closed(clients: u32, until: Until) -> Closed {
@@ -114,11 +97,4 @@ fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {
         outcome.numbers.insert("after_idle_ms".into(), took);
     }
     outcome
-}
-
-/// By its name in a recipe.
-pub fn allocator(name: &str) -> Result<Allocator, String> {
-    let all = [Allocator::Glibc, Allocator::Tcmalloc, Allocator::Jemalloc];
-    let found = all.into_iter().find(|allocator| allocator.name() == name);
-    found.ok_or_else(|| format!("there is no allocator {name:?}; there are glibc, tcmalloc and jemalloc"))
 }

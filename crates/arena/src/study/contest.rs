@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::case::{self, Ran};
+use super::case;
 use super::plan::{Case, Family, Plan};
 use super::recipe::{Entry, Recipe, Tool};
 use super::run::Watcher;
-use crate::contender::{self, Counts, Server, Wanted};
-use crate::load::{self, Workload};
-use crate::metric::{CPU, FIRST_ANSWER, P50, P99, PSS_PEAK, RATE};
+use crate::contender::{self, Counts, Observation, Server, Wanted};
+use crate::load;
+use crate::metric::{FIRST_ANSWER, P50, P99, RATE};
 use crate::place::Place;
-use crate::record::Sample;
 use crate::record::date::now;
+use crate::record::{Outcome, Sample};
 
 /// Of a reason, as it is shown.
 const REASON_LINES: usize = 3;
@@ -104,20 +104,17 @@ impl Turn<'_> {
             logs: self.logs,
             label: format!("{}-{}", self.entry.name(), self.round),
             memory_limit: self.study.memory_mib.map(|mib| mib << 20),
-            allocator: self.entry.allocator.as_deref().map(case::allocator).transpose()?,
+            allocator: self.entry.allocator,
             idle_s: self.entry.idle_s,
             extra: Vec::new(),
         };
         let mut server = Server::start(wanted)?;
         facts.commands = server.commands();
-        // Every path is asked before any clock is started.
-        let workloads = families.iter().map(|family| family.recipe.expect.workload(&family.recipe.path));
-        let workloads = workloads.collect::<Result<Vec<Workload>, String>>()?;
         // The same one in every round, whatever comes first in this one: the study's first.
         let of_study = self.plan.families.iter().find(|family| self.can(family)).ok_or("a study without cases")?;
-        let first = &of_study.recipe.expect.workload(&of_study.recipe.path)?;
-        let first_answer = server.wait_ready(&|port| load::check(port, first))?;
-        for workload in &workloads {
+        let first_answer = server.wait_ready(&|port| load::check(port, &of_study.workload))?;
+        // Every path is asked before any load is timed.
+        for workload in families.iter().map(|family| &family.workload) {
             load::check(server.port(), workload)?;
             let _ = load::warm_up(server.port(), workload, self.entry.workers * self.entry.threads, 0.3);
         }
@@ -135,61 +132,41 @@ impl Turn<'_> {
     }
 
     fn family(&self, family: &Family, up: &mut Up, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {
-        let workload = family.recipe.expect.workload(&family.recipe.path)?;
         let is_loaded = !matches!(family.recipe.tool, Tool::Start | Tool::Idle);
         if is_loaded && self.plan.effort.warm_up_s > 0.0 {
             let clients = family.cases.iter().map(|case| case.clients).max().unwrap_or(1).min(64);
-            load::warm_up(up.server.port(), &workload, clients, self.plan.effort.warm_up_s);
+            load::warm_up(up.server.port(), &family.workload, clients, self.plan.effort.warm_up_s);
         }
         let mut capacity = None;
         for case in &family.cases {
             watcher.doing(&format!("round {}: {}, {}", self.round, self.entry.name(), case.title));
-            let sample = self.measure(case, family, &workload, up, &mut capacity);
+            let sample = self.measure(case, family, up, &mut capacity);
             watcher.passed(case.seconds + 0.5);
             keep(sample)?;
         }
         Ok(())
     }
 
-    fn measure(
-        &self,
-        case: &Case,
-        family: &Family,
-        load: &Workload,
-        up: &mut Up,
-        capacity: &mut Option<f64>,
-    ) -> Sample {
+    fn measure(&self, case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
         let (since, started) = (Instant::now(), now());
         let mut sample = self.sample(case, started);
-        if let Err(why) = load::check(up.server.port(), load) {
+        if let Err(why) = load::check(up.server.port(), &family.workload) {
             sample.disqualified = Some(format!("before the load: {why}"));
             return sample;
         }
-        let before = up.server.usage();
-        let sampler = up.server.sampler();
-        let ran = case::run(case, family, load, up, capacity);
-        let memory = sampler.stop();
-        let used = up.server.usage().cpu_us.saturating_sub(before.cpu_us);
-        match ran {
-            Ok(Ran { outcome, requests }) => {
-                sample.command = outcome.command;
-                sample.numbers = outcome.numbers;
-                sample.errors = outcome.errors;
-                sample.disqualified = outcome.wrong.map(|wrong| format!("wrong answer: {wrong}"));
-                // Nothing can be said of the times of answers that never came.
-                if sample.numbers.get(RATE) == Some(&0.0) {
-                    sample.disqualified = Some("no right answer in the whole load".into());
-                }
-                if requests > 0.0 {
-                    sample.numbers.insert(CPU.into(), used as f64 / requests);
-                }
-            }
-            Err(why) => sample.disqualified = Some(why),
-        }
-        sample.numbers.insert(PSS_PEAK.into(), memory.pss_peak_kib as f64 / 1024.0);
-        sample.numbers.insert("pss_mean_mib".into(), memory.pss_mean_kib / 1024.0);
-        sample.numbers.insert("rss_mib".into(), memory.rss_peak_kib as f64 / 1024.0);
-        sample.numbers.insert("swap_mib".into(), memory.swap_peak_kib as f64 / 1024.0);
+        let observation = Observation::begin(&up.server);
+        let ran = case::run(case, family, up, capacity);
+        let (mut outcome, failure) = match ran {
+            Ok(outcome) => (outcome, None),
+            Err(why) => (Outcome::default(), Some(why)),
+        };
+        observation.end(&up.server, &mut outcome);
+        // Nothing can be said of the times of answers that never came.
+        let is_silent = outcome.numbers.get(RATE) == Some(&0.0);
+        let silent = is_silent.then(|| "no right answer in the whole load".to_owned());
+        let wrong = outcome.wrong.map(|wrong| format!("wrong answer: {wrong}"));
+        sample.disqualified = failure.or(silent).or(wrong);
+        (sample.command, sample.numbers, sample.errors) = (outcome.command, outcome.numbers, outcome.errors);
         sample.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
         if let (Some(p50), Some(p99)) = (sample.numbers.get(P50), sample.numbers.get(P99)) {
             sample.numbers.insert("p99_over_p50".into(), p99 / p50.max(1e-3));
@@ -198,7 +175,7 @@ impl Turn<'_> {
             let tail = up.server.log_tail();
             sample.disqualified = Some(format!("the server ended in the middle of it: {tail}"));
         } else if sample.disqualified.is_none()
-            && let Err(why) = load::check(up.server.port(), load)
+            && let Err(why) = load::check(up.server.port(), &family.workload)
         {
             sample.disqualified = Some(format!("after the load: {why}"));
         }

@@ -1,6 +1,7 @@
 //! What a run does, worked out from a recipe before anything is started: its cases, their order, and how long it may
 //! take.
 
+use crate::load::Workload;
 use crate::metric::RATE;
 use crate::record::summary::Published;
 use crate::stats::Dice;
@@ -45,6 +46,8 @@ pub struct Case {
 pub struct Family {
     /// What the recipe says.
     pub recipe: CaseRecipe,
+    /// What is asked in all of them, and the right answer.
+    pub workload: Workload,
     /// In their order.
     pub cases: Vec<Case>,
 }
@@ -68,15 +71,12 @@ impl Plan {
             true => case.in_quick || !asked.is_quick,
             false => only.iter().any(|word| case.name.contains(word)),
         };
-        let families: Vec<Family> = recipe
-            .cases
-            .iter()
-            .filter(chosen)
-            .map(|case| Family {
-                recipe: case.clone(),
-                cases: expand(&thinned(case, asked.is_quick), recipe, &effort, figures),
-            })
-            .collect();
+        let family = |case: &CaseRecipe| {
+            let workload = case.expect.workload(&case.path)?;
+            let cases = expand(&thinned(case, asked.is_quick), recipe, &effort, figures);
+            Ok(Family { recipe: case.clone(), workload, cases })
+        };
+        let families = recipe.cases.iter().filter(chosen).map(family).collect::<Result<Vec<Family>, String>>()?;
         if families.is_empty() {
             let names: Vec<&str> = recipe.cases.iter().map(|case| case.name.as_str()).collect();
             return Err(format!("--case: {} has {}", recipe.name, names.join(", ")));

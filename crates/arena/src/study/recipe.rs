@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::effort::Effort;
 use super::expect::Expected;
+use crate::contender::Allocator;
 use crate::metric::Metric;
 use crate::record::summary::PlotKind;
 
@@ -79,7 +80,7 @@ pub struct Entry {
     pub threads: u32,
     /// In whose place memory is allocated: glibc, tcmalloc or jemalloc.
     #[serde(default)]
-    pub allocator: Option<String>,
+    pub allocator: Option<Allocator>,
     /// Another file than config.ru.
     #[serde(default)]
     pub rackup: Option<String>,

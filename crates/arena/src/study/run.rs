@@ -166,7 +166,7 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
         ..Who::default()
     };
     who.notes.extend(entry.note.clone());
-    who.notes.extend(entry.allocator.as_ref().map(|name| format!("memory is allocated by {name}")));
+    who.notes.extend(entry.allocator.map(|who| format!("memory is allocated by {}", who.name())));
     match contender::look(recipe, ground.place) {
         Presence::Here { version, ruby } => {
             (who.version, who.ruby) = (version, ruby);
@@ -195,9 +195,9 @@ fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<Stri
 
 /// One that takes part more than once is told apart by what is different.
 fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
-    match (&entry.name, &entry.allocator) {
+    match (&entry.name, entry.allocator) {
         (None, _) => recipe.title.clone(),
-        (Some(_), Some(allocator)) => format!("{}, {allocator}", recipe.title),
+        (Some(_), Some(allocator)) => format!("{}, {}", recipe.title, allocator.name()),
         (Some(_), None) => format!("{}, {} × {}", recipe.title, entry.workers, entry.threads),
     }
 }
