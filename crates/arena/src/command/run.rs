@@ -43,6 +43,9 @@ pub struct Run {
     #[arg(long, value_name = "FOLDER")]
     #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "seconds", "out"])]
     resume: Option<PathBuf>,
+    /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    must: Vec<String>,
     /// A number that makes the random orders; another in every run if nothing is said.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -59,7 +62,8 @@ impl Run {
             let (folder, _, note) = Folder::resume(path)?;
             note.iter().try_for_each(|note| say(out, note))?;
             let asked: Asked = serde_json::from_value(folder.plan()?).map_err(|error| no_run(path, &error))?;
-            return one(&asked, recipes.get(&asked.study)?, &ground, &folder, out).map(drop);
+            let summary = one(&asked, recipes.get(&asked.study)?, &ground, &folder, out)?;
+            return passed(self.verdict(&summary, &folder)?);
         }
         let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
             true => recipes.0.iter().collect(),
@@ -72,11 +76,28 @@ impl Run {
             let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
             let folder = Folder::create(&parent, &recipe.name, &plan)?;
             match one(&asked, recipe, &ground, &folder, out) {
-                Ok(summary) => failed.extend(broken(&summary)),
+                Ok(summary) => failed.extend(self.verdict(&summary, &folder)?),
                 Err(error) => failed.push(format!("{}: {error}", recipe.name)),
             }
         }
-        if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+        passed(failed)
+    }
+
+    /// Why this run has not passed: contenders that are here and could never be loaded, and those that must not fail and
+    /// did. That another breaks down under load is a result like any other, and stands in the report.
+    fn verdict(&self, summary: &Summary, folder: &Folder) -> Result<Vec<String>, String> {
+        let (samples, _) = folder.samples()?;
+        let mut failed = Vec::new();
+        for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
+            let mut reasons = samples.iter().filter(|sample| sample.contender == who.name);
+            let was_loaded = reasons.clone().any(|sample| !sample.numbers.is_empty());
+            if was_loaded && !self.must.contains(&who.name) {
+                continue;
+            }
+            let reason = reasons.find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
+            failed.extend(reason.map(|(case, why)| format!("{}: {} in {case}: {why}", summary.study, who.name)));
+        }
+        Ok(failed)
     }
 
     fn asked(&self, recipe: &Recipe) -> Result<Asked, String> {
@@ -146,17 +167,8 @@ fn one(
     Ok(summary)
 }
 
-/// Contenders that are there and could not be measured at all: a run in which that happens has not passed.
-fn broken(summary: &Summary) -> Vec<String> {
-    let who = summary.contenders.iter().filter(|who| who.missing.is_empty());
-    let never = who.filter_map(|who| {
-        let mut results = summary.cases.iter().flat_map(|case| &case.results).filter(|one| one.contender == who.name);
-        let reason = results.next()?.disqualified.clone()?;
-        results
-            .all(|result| result.disqualified.is_some())
-            .then(|| format!("{}: {}: {reason}", summary.study, who.name))
-    });
-    never.collect()
+fn passed(failed: Vec<String>) -> Result<(), String> {
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
 /// As wide as the terminal says that it is, or a page of text.

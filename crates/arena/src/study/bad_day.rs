@@ -36,7 +36,7 @@ pub fn run(case: &Case, family: &Family, server: &mut Server, capacity: &mut Opt
         }
         Tool::Killed => {
             let act: Act = &mut || server.kill_worker();
-            let plan = killed::Killed { clients, seconds, every_s: 1.0, keep: true, seed: 1 };
+            let plan = killed::Killed { clients, seconds, every_s: (seconds / 2.5).min(1.0), keep: true, seed: 1 };
             killed::run(port, workload, &plan, act)?
         }
         Tool::Reload => {
