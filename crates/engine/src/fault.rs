@@ -54,6 +54,20 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// The one word of each, with whose fault it is.
+    pub const NAMES: [(&str, Culprit); 10] = [
+        ("client_gone", Culprit::Client),
+        ("app_error", Culprit::App),
+        ("bad_answer", Culprit::App),
+        ("out_of_time", Culprit::App),
+        ("out_of_memory", Culprit::App),
+        ("queue_full", Culprit::Load),
+        ("queue_wait", Culprit::Load),
+        ("stopping", Culprit::Load),
+        ("worker_died", Culprit::Engine),
+        ("broken", Culprit::Engine),
+    ];
+
     /// Whose fault this is.
     pub fn culprit(&self) -> Culprit {
         match self {

@@ -6,18 +6,24 @@
 pub mod body;
 pub mod env;
 pub mod fault;
+pub mod meter;
+pub mod order;
 pub mod queue;
 pub mod regular;
 pub mod reply;
 pub mod request;
 pub mod response;
+pub mod snapshot;
 pub mod status;
 
 pub use body::{Duplex, Sink, Source};
 pub use fault::{AppError, Culprit, Fault};
+pub use meter::Meter;
+pub use order::Order;
 pub use reply::{Answer, Reply, Responder};
 pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};
+pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
 
 /// Runs a Rack application, somewhere.
@@ -34,4 +40,19 @@ pub trait Engine: Send + Sync {
 
     /// Refuses new requests from now on; those accepted go on to their end.
     fn close(&self);
+
+    /// The same worker by worker, for a person or a machine that watches.
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { status: self.status(), ..Snapshot::default() }
+    }
+
+    /// Requests of the past that were slow or failed.
+    fn recorded(&self) -> Recorded {
+        Recorded::default()
+    }
+
+    /// Does what it is told, or says why it cannot. Waits for it; not for I/O threads.
+    fn order(&self, order: Order) -> Result<String, String> {
+        Err(format!("this engine cannot do that: {order:?}"))
+    }
 }

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use crate::fault::Fault;
+use crate::meter::Meter;
 use crate::response::Response;
 
 /// What came of a request.
@@ -25,7 +27,10 @@ pub struct Answer {
 pub struct Reply(oneshot::Receiver<Answer>);
 
 /// The engine's end: sends the answer once.
-pub struct Responder(oneshot::Sender<Answer>);
+pub struct Responder {
+    way: oneshot::Sender<Answer>,
+    meter: Option<(Arc<Meter>, Instant)>,
+}
 
 impl fmt::Debug for Responder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,7 +41,14 @@ impl fmt::Debug for Responder {
 /// A fresh pair.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder(sender), Reply(receiver))
+    (Responder { way: sender, meter: None }, Reply(receiver))
+}
+
+/// A fresh pair whose answer is counted.
+pub fn metered(meter: Arc<Meter>) -> (Responder, Reply) {
+    let (mut responder, reply) = pair();
+    responder.meter = Some((meter, Instant::now()));
+    (responder, reply)
 }
 
 impl Reply {
@@ -51,12 +63,18 @@ impl Reply {
 impl Responder {
     /// Sends the answer. Whether anybody still waits makes no difference to the sender.
     pub fn send(self, result: Result<Response, Fault>, queued: Duration) {
-        let _ = self.0.send(Answer { result, queued });
+        if let Some((meter, since)) = &self.meter {
+            match &result {
+                Ok(_) => meter.answered(queued, since.elapsed().saturating_sub(queued)),
+                Err(fault) => meter.failed(fault, queued),
+            }
+        }
+        let _ = self.way.send(Answer { result, queued });
     }
 
     /// Whether the client has gone: a request that has not begun need not be run.
     pub fn is_abandoned(&self) -> bool {
-        self.0.is_closed()
+        self.way.is_closed()
     }
 }
 

@@ -1,7 +1,9 @@
 //! What an engine is doing at this moment, as plain numbers.
 
+use serde::Serialize;
+
 /// A snapshot; the numbers are each right but not taken at one instant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Status {
     /// How many requests can run at once.
     pub capacity: usize,

@@ -49,7 +49,7 @@ pub fn serve(app: App, settings: &Settings) -> Result<(), String> {
     // This thread only waits for signals and for the end.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     // The application first: as long as it is not ready, no client should find an open door.
-    let running = Running::start(&app, settings, lanes.handles())?;
+    let running = Running::start(&app, &settings.apps[0], lanes.handles())?;
     let front_settings = Arc::new(front_settings(settings));
     let ended = runtime.block_on(run(&app, settings, &lanes, &running, front_settings.clone()))?;
     running.stop(if ended.cut == 0 { WORKERS_TIME } else { WORKERS_CUT_TIME });
@@ -114,11 +114,11 @@ fn front_settings(settings: &Settings) -> front::Settings {
 
 /// Says what is served, where, by what and how: what somebody who reads the log a year later will want to know.
 fn announce(app: &App, settings: &Settings, running: &Running, listeners: &[Listener]) {
-    for notice in &settings.notices {
+    for notice in settings.notices.iter().chain(settings.apps.iter().flat_map(|app| &app.notices)) {
         warn!(target: "server", "{notice}");
     }
     let (environment, pid) = (settings.environment.as_str(), process::id());
-    let engine = running.in_words(settings);
+    let engine = running.in_words(&settings.apps[0]);
     info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));

@@ -10,9 +10,9 @@ use engine_ruby::RubyEngine;
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
+use crate::app_settings::{AppSettings, RubyWorker};
 use crate::boot::App;
 use crate::choice::EngineKind;
-use crate::settings::{RubyWorker, Settings};
 use crate::{native, rackup};
 
 /// The engine that runs the application.
@@ -23,7 +23,7 @@ pub enum Running {
 
 impl Running {
     /// Loads the application. `lanes` are the event loops of the I/O threads.
-    pub fn start(app: &App, settings: &Settings, lanes: Vec<Handle>) -> Result<Running, String> {
+    pub fn start(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Running, String> {
         let engine = match app.engine {
             EngineKind::Mruby => start_mruby(app, settings).map(Running::Mruby),
             EngineKind::Ruby => start_ruby(app, settings, lanes).map(Running::Ruby),
@@ -40,7 +40,7 @@ impl Running {
     }
 
     /// What runs, with its numbers, for the log.
-    pub fn in_words(&self, settings: &Settings) -> String {
+    pub fn in_words(&self, settings: &AppSettings) -> String {
         match self {
             Running::Mruby(_) => {
                 for lack in engine_mruby::lacks() {
@@ -68,7 +68,7 @@ impl Running {
     }
 }
 
-fn start_mruby(app: &App, settings: &Settings) -> Result<Arc<MrubyEngine>, String> {
+fn start_mruby(app: &App, settings: &AppSettings) -> Result<Arc<MrubyEngine>, String> {
     let engine = MrubyEngine::start(engine_mruby::Settings {
         rackup: app.rackup.clone(),
         environment: settings.environment.clone(),
@@ -81,7 +81,7 @@ fn start_mruby(app: &App, settings: &Settings) -> Result<Arc<MrubyEngine>, Strin
     engine.map_err(|error| error.to_string())
 }
 
-fn start_ruby(app: &App, settings: &Settings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
+fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
     let native = native::choose(ruby.worker, &ruby.program)?;
     let engine = RubyEngine::start(

@@ -1,6 +1,7 @@
 //! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
 //! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
 
+mod app_settings;
 mod asked;
 mod boot;
 mod choice;
@@ -52,20 +53,19 @@ fn main() -> ExitCode {
 }
 
 fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
-    let named = asked.rackup.clone();
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut settings = match settings::settle(asked, cores) {
         Ok(settings) => settings,
         Err(problems) => return refuse(&problems),
     };
-    let rackup = match rackup::find(named.as_deref()) {
+    let rackup = match rackup::find(settings.apps[0].rackup.as_deref()) {
         Ok(rackup) => rackup,
         Err(why) => return fail(&why),
     };
     let bundle_gemfile = environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
     let gemfile = rackup::gemfile(&rackup, bundle_gemfile.map(|(_, path)| path.as_os_str()));
-    let (engine, why) = choice::choose(settings.engine, &rackup, gemfile.as_deref());
-    if let Err(problems) = settings.fit_to(engine) {
+    let (engine, why) = choice::choose(settings.apps[0].engine, &rackup, gemfile.as_deref());
+    if let Err(problems) = settings.apps[0].fit_to(engine) {
         return refuse(&problems);
     }
     let log = match log::open(settings.log_form, &settings.log_filter) {
@@ -80,7 +80,7 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
 
 fn build_native(asked: Asked) -> ExitCode {
     let ruby = match settings::settle(asked, 1) {
-        Ok(settings) => settings.ruby.program,
+        Ok(settings) => settings.apps[0].ruby.program.clone(),
         Err(problems) => return refuse(&problems),
     };
     match native::build(&ruby) {

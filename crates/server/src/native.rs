@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engine_ruby::native;
 
-use crate::settings::RubyWorker;
+use crate::app_settings::RubyWorker;
 
 /// `foolsgold native`: builds it, and says where it is.
 pub fn build(ruby: &Path) -> Result<PathBuf, String> {

@@ -2,8 +2,8 @@
 //! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
+use crate::app_settings::{AppSettings, Mruby, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
@@ -26,55 +26,15 @@ pub enum LogForm {
     NoAccess,
 }
 
-/// What embedded interpreters are given.
-#[derive(Debug, Clone)]
-pub struct Mruby {
-    pub interpreters: usize,
-    pub fresh: bool,
-    /// Zero means never.
-    pub max_requests: u64,
-    pub memory_bytes: usize,
-}
-
-/// How a Ruby worker reads requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RubyWorker {
-    /// Native where it can be.
-    Auto,
-    Plain,
-    Native,
-}
-
-/// What Ruby processes are given.
-#[derive(Debug, Clone)]
-pub struct Ruby {
-    /// A name on PATH, or a path.
-    pub program: PathBuf,
-    pub workers: usize,
-    /// Of each worker.
-    pub threads: usize,
-    pub worker: RubyWorker,
-    /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
-    pub hooks: Option<PathBuf>,
-    /// In which the application must be loaded, and a worker be ready.
-    pub boot_time: Duration,
-    /// From the soft interrupt of a request to the end of its worker.
-    pub kill_time: Duration,
-}
-
 /// Everything the program needs to know to start.
 #[derive(Debug)]
 pub struct Settings {
     pub binds: Vec<front::Bind>,
     pub trusted: Vec<front::Trusted>,
+    /// The applications, one at least.
+    pub apps: Vec<AppSettings>,
+    /// Of the first application: it decides what error pages tell.
     pub environment: String,
-    /// The engine that was named; otherwise the application decides.
-    pub engine: Option<EngineKind>,
-    pub mruby: Mruby,
-    pub ruby: Ruby,
-    /// What process titles call the application, if somebody said it.
-    pub tag: Option<String>,
-    pub queue_places: usize,
     pub io_threads: usize,
     pub limits: front::Limits,
     pub log_form: LogForm,
@@ -83,21 +43,6 @@ pub struct Settings {
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
     pub notices: Vec<String>,
-    /// What does not fit an engine that nobody named, for when it is known.
-    misfits: Vec<(EngineKind, Misfits)>,
-}
-
-impl Settings {
-    /// To be called when the application has decided on its engine.
-    pub fn fit_to(&mut self, engine: EngineKind) -> Result<(), Vec<Problem>> {
-        for (_, misfits) in std::mem::take(&mut self.misfits).into_iter().filter(|(kind, _)| *kind == engine) {
-            self.notices.extend(misfits.notices);
-            if !misfits.problems.is_empty() {
-                return Err(misfits.problems);
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Checks everything; the errors are all there are.
@@ -108,10 +53,13 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
     let limits = picker.limits();
     let (interpreters, threads) = picker.threads();
     picker.preload();
-    let settings = Settings {
-        binds: picker.binds(),
-        trusted: picker.trusted(),
-        environment: picker.environment(),
+    let environment = picker.environment();
+    let app = AppSettings {
+        name: "app".to_owned(),
+        rackup: asked.rackup.clone(),
+        host: None,
+        prefix: String::new(),
+        environment: environment.clone(),
         engine,
         mruby: Mruby {
             interpreters,
@@ -122,6 +70,16 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         ruby: picker.ruby(threads),
         tag: picker.tag(),
         queue_places: picker.small(Name::Queue),
+        request_time: limits.request_time,
+        queue_wait: limits.queue_wait,
+        notices: Vec::new(),
+        misfits,
+    };
+    let settings = Settings {
+        binds: picker.binds(),
+        trusted: picker.trusted(),
+        apps: vec![app],
+        environment,
         io_threads: picker.small(Name::IoThreads),
         limits,
         log_form: match picker.choice(Name::AccessLog).as_str() {
@@ -132,7 +90,6 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         log_filter: picker.log_filter(),
         chosen: chosen(&asked),
         notices: picker.notices,
-        misfits,
     };
     if picker.problems.is_empty() { Ok(settings) } else { Err(picker.problems) }
 }

@@ -18,16 +18,19 @@ fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
 fn nothing_asked_gives_the_defaults() {
     let settings = settled(&[], &[]).unwrap();
     assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
-    assert_eq!((settings.mruby.interpreters, settings.io_threads, settings.queue_places), (4, 2, 1024));
+    assert_eq!((settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places), (4, 2, 1024));
     assert_eq!(
-        (settings.environment.as_str(), settings.mruby.fresh, settings.mruby.max_requests),
+        (settings.environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].mruby.max_requests),
         ("development", false, 0)
     );
-    assert_eq!((settings.engine, settings.mruby.memory_bytes, settings.tag), (None, 64 << 20, None));
+    assert_eq!(
+        (settings.apps[0].engine, settings.apps[0].mruby.memory_bytes, settings.apps[0].tag),
+        (None, 64 << 20, None)
+    );
     assert_eq!(settings.trusted, [front::Trusted::Private]);
-    let ruby = settings.ruby;
+    let ruby = &settings.apps[0].ruby;
     assert_eq!((ruby.workers, ruby.threads, ruby.worker), (2, 5, RubyWorker::Auto));
-    assert_eq!((ruby.program.to_str(), ruby.hooks), (Some("ruby"), None));
+    assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [60, 5]);
     assert_eq!(settings.log_form, LogForm::Text);
     let limits = settings.limits;
@@ -41,7 +44,7 @@ fn nothing_asked_gives_the_defaults() {
 
 #[test]
 fn defaults_follow_the_cores() {
-    let threads = |cores| settle(Asked::default(), cores).unwrap().mruby.interpreters;
+    let threads = |cores| settle(Asked::default(), cores).unwrap().apps[0].mruby.interpreters;
     assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
 }
 
@@ -52,8 +55,11 @@ fn good_values_are_taken() {
         &[("FOOLS_GOLD_MAX_REQUESTS", "1000"), ("FOOLS_GOLD_ACCESS_LOG", "json"), ("FOOLS_GOLD_THREADS", "3")],
     )
     .unwrap();
-    assert_eq!((settings.mruby.interpreters, settings.mruby.fresh, settings.mruby.max_requests), (16, true, 1000));
-    assert_eq!(settings.mruby.memory_bytes, 32 << 20);
+    assert_eq!(
+        (settings.apps[0].mruby.interpreters, settings.apps[0].mruby.fresh, settings.apps[0].mruby.max_requests),
+        (16, true, 1000)
+    );
+    assert_eq!(settings.apps[0].mruby.memory_bytes, 32 << 20);
     assert_eq!(settings.limits.queue_wait.as_millis(), 500);
     assert_eq!(settings.log_form, LogForm::Json);
     let chosen = [
@@ -72,7 +78,7 @@ fn pumas_pair_of_threads_is_taken_with_a_word() {
     for least in ["0", "1"] {
         let pair = format!("{least}:16");
         let settings = settled(&["-t", &pair], &[]).unwrap();
-        assert_eq!((settings.mruby.interpreters, settings.ruby.threads), (16, 16));
+        assert_eq!((settings.apps[0].mruby.interpreters, settings.apps[0].ruby.threads), (16, 16));
         assert_eq!(settings.notices, [format!("-t {pair}: all 16 threads are started at once")]);
     }
     assert!(settled(&["-t", "5:5"], &[]).unwrap().notices.is_empty());
@@ -92,7 +98,7 @@ fn pumas_pair_of_threads_is_taken_with_a_word() {
 fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
     let threads = |arguments: &[&str], environment: &[(&str, &str)]| {
         let settings = settled(arguments, environment).unwrap();
-        (settings.mruby.interpreters, settings.ruby.threads)
+        (settings.apps[0].mruby.interpreters, settings.apps[0].ruby.threads)
     };
     let rails = [("RAILS_MAX_THREADS", "3")];
     assert_eq!(threads(&[], &rails), (4, 3));
@@ -102,7 +108,8 @@ fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
 
 #[test]
 fn workers_are_counted_as_puma_does() {
-    let workers = |words: &[&str], environment: &[(&str, &str)]| settled(words, environment).unwrap().ruby.workers;
+    let workers =
+        |words: &[&str], environment: &[(&str, &str)]| settled(words, environment).unwrap().apps[0].ruby.workers;
     assert_eq!(workers(&["-w", "3"], &[("WEB_CONCURRENCY", "4")]), 3);
     assert_eq!(workers(&[], &[("WEB_CONCURRENCY", "4")]), 4);
     assert_eq!((workers(&["-w", "auto"], &[]), workers(&["-w", "0"], &[])), (2, 1));
@@ -113,14 +120,14 @@ fn options_of_ruby_processes_are_taken() {
     let words = ["--engine", "ruby", "--ruby", "/opt/jruby", "--hooks", "h.rb", "--ruby-worker", "plain"];
     let more = ["--boot-time", "5m", "--kill-time", "0", "--tag", "shop", "--preload"];
     let settings = settled(&[&words[..], &more[..]].concat(), &[("RAILS_ENV", "test")]).unwrap();
-    let ruby = &settings.ruby;
-    assert_eq!((settings.engine, ruby.worker), (Some(EngineKind::Ruby), RubyWorker::Plain));
+    let ruby = &settings.apps[0].ruby;
+    assert_eq!((settings.apps[0].engine, ruby.worker), (Some(EngineKind::Ruby), RubyWorker::Plain));
     assert_eq!(
         (ruby.program.to_str(), ruby.hooks.as_deref()),
         (Some("/opt/jruby"), Some(std::path::Path::new("h.rb")))
     );
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
-    assert_eq!((settings.tag.as_deref(), settings.environment.as_str()), (Some("shop"), "test"));
+    assert_eq!((settings.apps[0].tag.as_deref(), settings.environment.as_str()), (Some("shop"), "test"));
     let always = "--preload: the application is always loaded before the first request, with or without this";
     assert_eq!(settings.notices, [always]);
 }
@@ -131,9 +138,9 @@ fn what_does_not_fit_a_named_engine_is_told_with_all_else_and_otherwise_when_it_
     assert_eq!(refused.len(), 2, "{refused:?}");
     let mut settings = settled(&["-w", "4", "--fresh"], &[]).unwrap();
     assert!(settings.notices.is_empty());
-    settings.fit_to(EngineKind::Mruby).unwrap();
-    assert!(settings.notices[0].starts_with("-w 4: the embedded engine"), "{:?}", settings.notices);
-    let refused = settled(&["--fresh"], &[]).unwrap().fit_to(EngineKind::Ruby).unwrap_err();
+    settings.apps[0].fit_to(EngineKind::Mruby).unwrap();
+    assert!(settings.apps[0].notices[0].starts_with("-w 4: the embedded engine"), "{:?}", settings.apps[0].notices);
+    let refused = settled(&["--fresh"], &[]).unwrap().apps[0].fit_to(EngineKind::Ruby).unwrap_err();
     assert_eq!(refused.len(), 1);
 }
 

@@ -83,8 +83,8 @@ impl Run {
         passed(failed)
     }
 
-    /// Why this run has not passed: contenders that are here and could never be loaded, and those that must not fail and
-    /// did. That another breaks down under load is a result like any other, and stands in the report.
+    /// Why this run has not passed: contenders that are here and could never be loaded, and those that must not fail
+    /// and did. That another breaks down under load is a result like any other, and stands in the report.
     fn verdict(&self, summary: &Summary, folder: &Folder) -> Result<Vec<String>, String> {
         let (samples, _) = folder.samples()?;
         let mut failed = Vec::new();

@@ -1,0 +1,100 @@
+//! Counts what becomes of requests: how long they wait and run, and whose fault it is when one fails. One per
+//! application; it outlives the engine that counts on it, so that a reload does not set it back.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::fault::Fault;
+
+/// Upper bounds of the classes of times, in microseconds; one more class is for what is longer.
+pub const BOUNDS_US: [u64; 16] = [
+    250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+    10_000_000, 30_000_000,
+];
+
+/// Times in classes.
+#[derive(Debug, Default)]
+pub struct Times {
+    classes: [AtomicU64; BOUNDS_US.len() + 1],
+    total_us: AtomicU64,
+}
+
+impl Times {
+    /// Counts one.
+    pub fn add(&self, time: Duration) {
+        let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let class = BOUNDS_US.partition_point(|bound| *bound < us);
+        self.classes[class].fetch_add(1, Ordering::Relaxed);
+        self.total_us.fetch_add(us, Ordering::Relaxed);
+    }
+
+    /// How many are in each class, and the sum of all in microseconds.
+    pub fn read(&self) -> ([u64; BOUNDS_US.len() + 1], u64) {
+        let mut counts = [0; BOUNDS_US.len() + 1];
+        for (count, class) in counts.iter_mut().zip(&self.classes) {
+            *count = class.load(Ordering::Relaxed);
+        }
+        (counts, self.total_us.load(Ordering::Relaxed))
+    }
+}
+
+/// The counts of one application.
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// From the moment a request was whole until it began to run, or was refused.
+    pub queue: Times,
+    /// From its beginning to its answer.
+    pub service: Times,
+    /// Requests that had no answer, in the order of [`Fault::NAMES`].
+    faults: [AtomicU64; Fault::NAMES.len()],
+}
+
+impl Meter {
+    /// Counts an answered request.
+    pub fn answered(&self, queued: Duration, ran: Duration) {
+        self.queue.add(queued);
+        self.service.add(ran);
+    }
+
+    /// Counts one that had none.
+    pub fn failed(&self, fault: &Fault, queued: Duration) {
+        self.queue.add(queued);
+        if let Some(at) = Fault::NAMES.iter().position(|(name, _)| *name == fault.name()) {
+            self.faults[at].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How often each fault happened, in the order of [`Fault::NAMES`].
+    pub fn faults(&self) -> [u64; Fault::NAMES.len()] {
+        let mut counts = [0; Fault::NAMES.len()];
+        for (count, fault) in counts.iter_mut().zip(&self.faults) {
+            *count = fault.load(Ordering::Relaxed);
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_fall_into_the_class_whose_bound_they_do_not_pass() {
+        let times = Times::default();
+        for us in [0, 250, 251, 30_000_000, 30_000_001] {
+            times.add(Duration::from_micros(us));
+        }
+        let (counts, total) = times.read();
+        assert_eq!((counts[0], counts[1], counts[15], counts[16]), (2, 1, 1, 1));
+        assert_eq!(total, 60_000_502);
+    }
+
+    #[test]
+    fn every_fault_is_counted_under_its_own_name() {
+        let meter = Meter::default();
+        meter.failed(&Fault::Stopping, Duration::ZERO);
+        let at = Fault::NAMES.iter().position(|(name, _)| *name == "stopping").unwrap();
+        assert_eq!(meter.faults()[at], 1);
+        assert_eq!(meter.faults().iter().sum::<u64>(), 1);
+    }
+}

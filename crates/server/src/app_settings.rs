@@ -1,0 +1,88 @@
+//! What one application is given: its engine, its workers, its limits. A server has one or several.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::asked::Problem;
+use crate::choice::EngineKind;
+use crate::misfits::Misfits;
+
+/// What embedded interpreters are given.
+#[derive(Debug, Clone)]
+pub struct Mruby {
+    pub interpreters: usize,
+    pub fresh: bool,
+    /// Zero means never.
+    pub max_requests: u64,
+    pub memory_bytes: usize,
+}
+
+/// How a Ruby worker reads requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RubyWorker {
+    /// Native where it can be.
+    Auto,
+    Plain,
+    Native,
+}
+
+/// What Ruby processes are given.
+#[derive(Debug, Clone)]
+pub struct Ruby {
+    /// A name on PATH, or a path.
+    pub program: PathBuf,
+    pub workers: usize,
+    /// Of each worker.
+    pub threads: usize,
+    pub worker: RubyWorker,
+    /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
+    pub hooks: Option<PathBuf>,
+    /// In which the application must be loaded, and a worker be ready.
+    pub boot_time: Duration,
+    /// From the soft interrupt of a request to the end of its worker.
+    pub kill_time: Duration,
+}
+
+/// One application.
+#[derive(Debug)]
+#[expect(dead_code, reason = "the router, which reads them, is being built")]
+pub struct AppSettings {
+    /// What it is called in commands, metrics and titles; of one that nobody named: `app`.
+    pub name: String,
+    /// Its config.ru, or the folder of that; `None` is the current folder.
+    pub rackup: Option<PathBuf>,
+    /// It gets requests for this host only, in lower case and without a port; `None` is every host.
+    pub host: Option<String>,
+    /// It gets requests whose path is this or below it, without a slash at its end: `` is all, `/shop`.
+    pub prefix: String,
+    /// What it finds in RACK_ENV.
+    pub environment: String,
+    /// The engine that was named; otherwise the application decides.
+    pub engine: Option<EngineKind>,
+    pub mruby: Mruby,
+    pub ruby: Ruby,
+    /// What process titles call the application, if somebody said it.
+    pub tag: Option<String>,
+    pub queue_places: usize,
+    /// From the last byte of a request to its answer.
+    pub request_time: Duration,
+    /// How long a request may wait.
+    pub queue_wait: Duration,
+    /// Things that are worth a warning at start.
+    pub notices: Vec<String>,
+    /// What does not fit an engine that nobody named, for when it is known.
+    pub misfits: Vec<(EngineKind, Misfits)>,
+}
+
+impl AppSettings {
+    /// To be called when the application has decided on its engine.
+    pub fn fit_to(&mut self, engine: EngineKind) -> Result<(), Vec<Problem>> {
+        for (_, misfits) in std::mem::take(&mut self.misfits).into_iter().filter(|(kind, _)| *kind == engine) {
+            self.notices.extend(misfits.notices);
+            if !misfits.problems.is_empty() {
+                return Err(misfits.problems);
+            }
+        }
+        Ok(())
+    }
+}
