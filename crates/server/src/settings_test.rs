@@ -24,7 +24,7 @@ fn nothing_asked_gives_the_defaults() {
         ("development", false, 0)
     );
     assert_eq!(
-        (settings.apps[0].engine, settings.apps[0].mruby.memory_bytes, settings.apps[0].tag),
+        (settings.apps[0].engine, settings.apps[0].mruby.memory_bytes, settings.apps[0].tag.as_deref()),
         (None, 64 << 20, None)
     );
     assert_eq!(settings.trusted, [front::Trusted::Private]);
