@@ -1,10 +1,14 @@
 # Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby; and
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
-# and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets.
+# and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets;
+# and makes room for private methods, autoload, `defined?`, ruby2_keywords and Hash#compare_by_identity.
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
 require_relative "patch_parser"
+require_relative "patch_language"
+require_relative "patch_autoload"
+require_relative "patch_defined"
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -14,7 +18,14 @@ CHANGES = {
     ["#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if",
      "extern void (*fg_on_except)(mrb_state*, const mrb_code*, int, mrb_value);\n" \
      "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
+    *VISIBILITY_VM,
+    *KEYWORDS_VM,
   ],
+  "include/mruby.h" => CALLINFO,
+  "include/mruby/proc.h" => PROC_FLAGS,
+  "include/mruby/hash.h" => HASH_FLAGS,
+  "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS,
+  "src/kernel.c" => VISIBILITY_KERNEL,
   # An exception is raised for the first time: its cause is the one being handled at that moment.
   "src/error.c" => [
     ["void\nmrb_exc_set(mrb_state *mrb, mrb_value exc)\n{\n",
@@ -30,10 +41,12 @@ CHANGES = {
      "  if (fg_on_gv_get && fg_on_gv_get(mrb, sym, &v)) return v;\n"],
     ["MRB_API mrb_value\nmrb_gv_get(",
      "int (*fg_on_gv_get)(mrb_state*, mrb_sym, mrb_value*);\nMRB_API mrb_value\nmrb_gv_get("],
+    *AUTOLOAD_VARIABLE,
   ],
   # The values of a copied hash are replaced in the order of its keys, without hashing any: the environment of a request
   # has the same keys as that of the one before.
   "src/hash.c" => [
+    *IDENTITY_HASH,
     ["MRB_API mrb_value\nmrb_hash_new(mrb_state *mrb)\n{\n",
      "void fg_hash_fill(mrb_state *mrb, mrb_value hash, const mrb_value *values, uint32_t count)\n{\n" \
      "  struct RHash *filled = mrb_hash_ptr(hash);\n" \
@@ -114,8 +127,8 @@ CHANGES = {
     ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
   ],
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
-  "mrbgems/mruby-compiler/core/parse.y" => INTERPOLATION + COMMAND + GRAMMAR,
-  "mrbgems/mruby-compiler/core/y.tab.c" => INTERPOLATION + COMMAND + GENERATED,
+  "mrbgems/mruby-compiler/core/parse.y" => INTERPOLATION + COMMAND + VOID + DEFINED + GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => INTERPOLATION + COMMAND + VOID + DEFINED + GENERATED,
 }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }

@@ -36,6 +36,12 @@ COMMAND = [
   ["                      CMDARG_LEXPOP();\n", ""],
 ].freeze
 
+# `a || return` has a value when `a` has one: only the left side must not be void.
+VOID = [
+  ["      void_expr_error(p, n->cdr->car);\n      void_expr_error(p, n->cdr->cdr);\n",
+   "      void_expr_error(p, n->cdr->car);\n"],
+].freeze
+
 # What differs between the grammar and what bison made of it: how a saved stack is written.
 ENDED = "                      if (FG_CLOSES(yychar)) CMDARG_POP();\n" \
         "                      if (yychar == tLBRACE_ARG) CMDARG_PUSH(0);\n".freeze

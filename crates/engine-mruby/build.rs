@@ -7,8 +7,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 8] =
-    ["c/vm.c", "c/env.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/fg.h"];
+const SOURCES: [&str; 12] = [
+    "c/vm.c",
+    "c/env.c",
+    "c/load.c",
+    "c/rescue.c",
+    "c/visibility.c",
+    "c/autoload.c",
+    "c/defined.c",
+    "c/keywords.c",
+    "c/tree.c",
+    "c/native.c",
+    "c/call.c",
+    "c/fg.h",
+];
 
 struct Mruby {
     flags: Vec<String>,

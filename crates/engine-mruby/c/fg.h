@@ -80,6 +80,8 @@ void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
 void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
+/* The bytecode of a library, which is never freed; 0 where there is none of that name. */
+size_t fg_host_library(const char *name, size_t length, const char **code);
 void fg_host_compiled(void *host, const char *code, size_t length);
 void fg_host_frame(void *host, const char *line, size_t length);
 
@@ -135,9 +137,13 @@ void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
 void fg_rescue_reset(fg_vm *vm);
 void fg_rescue_close(fg_vm *vm);
 void fg_load_init(mrb_state *mrb);
+void fg_visibility_init(mrb_state *mrb);
+void fg_autoload_init(mrb_state *mrb);
+void fg_defined_init(mrb_state *mrb);
+void fg_keywords_init(mrb_state *mrb);
 void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
-struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name);
+struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth);
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);

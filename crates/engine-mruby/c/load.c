@@ -29,11 +29,12 @@ static mrb_value syntax_message(mrb_state *mrb, struct mrb_parser_state *parser,
   return message;
 }
 
-/* The code of a text; raises SyntaxError with every error in it. */
-struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name)
+/* The code of a text, whose first line has the given number; raises SyntaxError with every error in it. */
+struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line)
 {
   mrb_ccontext *context = mrb_ccontext_new(mrb);
   context->capture_errors = TRUE;
+  context->lineno = (uint16_t)line;
   mrb_ccontext_filename(mrb, context, name);
   struct mrb_parser_state *parser = mrb_parse_nstring(mrb, source, length, context);
   struct RProc *proc = NULL;
@@ -60,7 +61,7 @@ static mrb_value run(mrb_state *mrb, struct RProc *proc, mrb_value self)
 /* Raises what the text raises. */
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self)
 {
-  return run(mrb, fg_compile(mrb, source, length, name), self);
+  return run(mrb, fg_compile(mrb, source, length, name, 1), self);
 }
 
 struct text { const char *bytes; size_t length; const char *name; };
@@ -68,7 +69,7 @@ struct text { const char *bytes; size_t length; const char *name; };
 static mrb_value compile_body(mrb_state *mrb, void *data)
 {
   struct text *text = data;
-  struct RProc *proc = fg_compile(mrb, text->bytes, text->length, text->name);
+  struct RProc *proc = fg_compile(mrb, text->bytes, text->length, text->name, 1);
   uint8_t *code = NULL;
   size_t length = 0;
   if (mrb_dump_irep(mrb, proc->body.irep, MRB_DUMP_DEBUG_INFO, &code, &length) != MRB_DUMP_OK) {
@@ -86,16 +87,21 @@ int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name
   return fg_guard(vm, compile_body, &text);
 }
 
-static mrb_value run_body(mrb_state *mrb, void *data)
+static mrb_value run_code(mrb_state *mrb, const char *code, size_t length)
 {
-  struct text *text = data;
-  mrb_irep *irep = mrb_read_irep_buf(mrb, text->bytes, text->length);
+  mrb_irep *irep = mrb_read_irep_buf(mrb, code, length);
   if (irep == NULL) mrb_raise(mrb, E_RUNTIME_ERROR, "this is no bytecode of this mruby");
   struct RProc *proc = mrb_proc_new(mrb, irep);
   proc->c = NULL;
   mrb_irep_decref(mrb, irep);
   mrb_gc_protect(mrb, mrb_obj_value(proc));
   return run(mrb, proc, mrb_top_self(mrb));
+}
+
+static mrb_value run_body(mrb_state *mrb, void *data)
+{
+  struct text *text = data;
+  return run_code(mrb, text->bytes, text->length);
 }
 
 /* Runs bytecode from fg_vm_compile. */
@@ -122,6 +128,19 @@ static mrb_value run_source(mrb_state *mrb, mrb_value module)
   return fg_run_source(mrb, text, length, name, self);
 }
 
+/* FoolsGold.run_library(name): a library of ours; false where there is no file for it. */
+static mrb_value run_library(mrb_state *mrb, mrb_value module)
+{
+  const char *name, *code;
+  mrb_int length;
+  (void)module;
+  mrb_get_args(mrb, "s", &name, &length);
+  size_t size = fg_host_library(name, (size_t)length, &code);
+  if (size == 0) return mrb_false_value();
+  run_code(mrb, code, size);
+  return mrb_true_value();
+}
+
 /* FoolsGold.caller_file(depth): the file of the Ruby code `depth` Ruby frames above the caller, or nil. */
 static mrb_value caller_file(mrb_state *mrb, mrb_value module)
 {
@@ -144,5 +163,6 @@ void fg_load_init(mrb_state *mrb)
 {
   struct RClass *module = mrb_module_get(mrb, "FoolsGold");
   mrb_define_module_function(mrb, module, "run_source", run_source, MRB_ARGS_REQ(3));
+  mrb_define_module_function(mrb, module, "run_library", run_library, MRB_ARGS_REQ(1));
   mrb_define_module_function(mrb, module, "caller_file", caller_file, MRB_ARGS_REQ(1));
 }

@@ -178,6 +178,10 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   mrb_define_module(mrb, "FoolsGold");
   fg_rescue_init(mrb, vm);
   fg_load_init(mrb);
+  fg_visibility_init(mrb);
+  fg_autoload_init(mrb);
+  fg_defined_init(mrb);
+  fg_keywords_init(mrb);
   fg_call_init(mrb, vm);
   return vm;
 }

@@ -1,41 +1,5 @@
 # Small methods of core classes that CRuby has and mruby has not, where they are simple and Rack code uses them.
 
-class Integer
-  def even? = self % 2 == 0
-  def odd? = self % 2 == 1
-  def pred = self - 1
-  def ord = self
-  def size = 8
-  def integer? = true
-  def fdiv(other) = to_f / other
-
-  def gcd(other)
-    a, b = abs, other.abs
-    a, b = b, a % b until b == 0
-    a
-  end
-
-  def lcm(other)
-    self == 0 || other == 0 ? 0 : (self / gcd(other) * other).abs
-  end
-
-  def bit_length
-    number = self < 0 ? ~self : self
-    bits = 0
-    while number > 0
-      number >>= 1
-      bits += 1
-    end
-    bits
-  end
-end
-
-class Float
-  def integer? = false
-  def to_int = to_i
-  def fdiv(other) = self / other
-end
-
 class Symbol
   def start_with?(*parts) = to_s.start_with?(*parts)
   def end_with?(*parts) = to_s.end_with?(*parts)
@@ -43,6 +7,8 @@ class Symbol
   def succ = to_s.succ.to_sym
   alias next succ
   alias id2name to_s
+  def swapcase = to_s.swapcase.to_sym
+  alias slice []
 end
 
 class Array
@@ -82,33 +48,48 @@ module Enumerable
     result.empty? && first ? [[first]].each : result.each
   end
 
+  def slice_before(pattern = nil)
+    slices(false) { |item| block_given? && pattern.nil? ? yield(item) : pattern === item }
+  end
+
+  def slice_after(pattern = nil)
+    slices(true) { |item| block_given? && pattern.nil? ? yield(item) : pattern === item }
+  end
+
+  def chunk
+    result = []
+    each do |item|
+      key = yield(item)
+      next if key.nil? || key == :_separator
+      alone = key == :_alone || result.empty? || result.last[0] != key
+      alone ? result << [key, [item]] : result.last[1] << item
+    end
+    result.each
+  end
+
+  def grep_v(pattern)
+    found = reject { |item| pattern === item }
+    block_given? ? found.map { |item| yield(item) } : found
+  end
+
+  def compact = reject(&:nil?)
+  def to_set(*args, &block) = Set.new(self, *args, &block)
+  def chain(*others) = [self, *others].flat_map(&:to_a).each
+
   def chunk_while
     slice_when { |left, right| !yield(left, right) }
   end
-end
 
-# Strings are bytes that are usually UTF-8, and carry no encoding: what would change one leaves the bytes alone.
-class String
-  def force_encoding(*)
-    self
-  end
+  private
 
-  def b
-    dup
-  end
-
-  def ascii_only?
-    bytes.all? { |byte| byte < 128 }
-  end
-
-  def scrub(*)
-    dup
-  end
-end
-
-module Kernel
-  # Nothing is private here, so it is `send`.
-  def public_send(name, *args, &block)
-    __send__(name, *args, &block)
+  def slices(after)
+    result = []
+    cut = true
+    each do |item|
+      hit = yield(item)
+      cut || (hit && !after) ? result << [item] : result.last << item
+      cut = hit && after
+    end
+    result.each
   end
 end

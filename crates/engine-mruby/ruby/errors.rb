@@ -50,10 +50,6 @@ class Exception
   def detailed_message(*)
     "#{message} (#{self.class})"
   end
-
-  def backtrace_locations
-    nil
-  end
 end
 
 class Module
@@ -69,10 +65,10 @@ end
 module FoolsGold
   # What CRuby has without `require`, or with a usual one, and this interpreter has not.
   ABSENT = %i[
-    Regexp MatchData Thread Queue SizedQueue ConditionVariable Monitor Ractor Encoding Marshal ObjectSpace GC Signal
+    Regexp MatchData Ractor Marshal Signal
     Date DateTime Digest OpenSSL Zlib Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV Tempfile
-    FileUtils Pathname Etc Timeout WeakRef Delegator SimpleDelegator Forwardable Singleton Observable OptionParser
-    StringScanner BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage Bundler Gem
+    FileUtils Pathname Etc WeakRef Observable OptionParser
+    StringScanner BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
 end

@@ -3,29 +3,34 @@
 module FoolsGold
   # By name alone: a class of the application that has one of these is asked first and never gets here.
   ABSENT_METHODS = %i[
-    =~ match match? scan encode encode! encoding unicode_normalize unicode_normalize! unicode_normalized?
-    grapheme_clusters each_grapheme_cluster scrub! crypt sum undump to_c to_r rationalize numerator denominator real
-    imaginary imag conj conjugate polar rect rectangular arg angle phase abs2 coerce next_float prev_float swapcase
-    ruby2_keywords bsearch subsec tv_sec tv_usec tv_nsec isdst gmtoff grep_v chunk chain slice_after slice_before
-    compare_by_identity compare_by_identity? deconstruct deconstruct_keys private_constant public_constant
-    deprecate_constant const_source_location private_class_method public_class_method autoload? curry original_name
-    instance_variable_names refine using callcc set_trace_func
+    =~ match match? scan unicode_normalize unicode_normalize! unicode_normalized?
+    grapheme_clusters each_grapheme_cluster crypt undump to_c to_r rationalize real
+    imaginary imag conj conjugate polar rect rectangular arg angle phase abs2 next_float prev_float
+    subsec tv_sec tv_usec tv_nsec isdst gmtoff callcc set_trace_func
   ].map { |name| [name, true] }.to_h.freeze
 end
 
 class BasicObject
-  alias __method_missing method_missing
-
+  # Without arguments or parentheses it may have been meant as a local variable, but nobody knows here.
   def method_missing(name, *args, &block)
-    if ::FoolsGold::ABSENT_METHODS[name]
-      whom = ::FoolsGold.class_of(self)
-      ::Kernel.raise ::NoMethodError.new("undefined method '#{name}' for #{whom}: #{::FoolsGold::HINT}", name)
-    end
-    __method_missing(name, *args, &block)
+    seen = ::FoolsGold.hidden(self, name)
+    hint = ": #{::FoolsGold::HINT}" if !seen && ::FoolsGold::ABSENT_METHODS[name]
+    words = seen ? "#{seen} method '#{name}' called" : "undefined method '#{name}'"
+    error = ::NoMethodError.new("#{words} for #{::FoolsGold.whom(self)}#{hint}", name, args)
+    error.receiver = self
+    error.set_backtrace(::Kernel.caller(1))
+    ::Kernel.raise error
   end
 end
 
 module FoolsGold
+  # An object as error messages name it.
+  def self.whom(object)
+    return object.inspect if nil.equal?(object) || true.equal?(object) || false.equal?(object)
+    return "class #{object}" if Class === object
+    Module === object ? "module #{object}" : "an instance of #{class_of(object)}"
+  end
+
   # The class of any object, even of one that answers nothing.
   def self.class_of(object)
     Kernel.instance_method(:class).bind(object).call

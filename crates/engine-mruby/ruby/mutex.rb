@@ -28,5 +28,3 @@ class Mutex
     locked?
   end
 end
-
-Thread::Mutex = Mutex if Object.const_defined?(:Thread)

@@ -1,60 +1,75 @@
-# require, require_relative and load: files below $LOAD_PATH or beside the caller, each loaded once.
+# What require, require_relative and load find: files below $LOAD_PATH or beside the caller, libraries that are built
+# in, and files of gems (library/gems.rb), each loaded once.
 
 module FoolsGold
-  # Libraries whose classes are here already. Read from Rust as well (libraries.rs), so these stay plain words.
+  # Libraries whose classes are here. Read from Rust as well (libraries.rs), so these stay plain words. Some have a file
+  # of ours that is loaded when they are first required (prelude.rs).
   BUILT_IN = %w[
     json securerandom time stringio cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
     rack rack/builder rack/urlmap rack/lint rbconfig
+    delegate forwardable singleton ostruct English weakref base64
   ].freeze
+
+  # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
+  # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
+  STAND_INS = %w[monitor timeout bundler bundler/setup rubygems].freeze
+
+  # Of those, what a gem beside the application may replace.
+  REPLACEABLE = %w[rack rack/lint].freeze
 
   module Loader
     LOADED = []
+    LIBRARIES = {}
 
     class << self
       # Whether something was loaded; LoadError names what was looked for and where.
-      def require(name, from)
-        name = name.to_path if name.respond_to?(:to_path)
-        raise TypeError, "no implicit conversion of #{name.class} into String" unless name.is_a?(String)
-        path = find(name, from)
+      def require(name)
+        name = path_of(name)
+        path = find(name)
         return load_once(path) if path
-        return false if BUILT_IN.include?(without_suffix(name))
-        raise LoadError, "cannot load such file -- #{name}. It is no file below $LOAD_PATH " \
-          "(#{$LOAD_PATH.empty? ? 'which is empty' : $LOAD_PATH.join(', ')}), and no library that is built in. #{HINT}"
+        plain = without_suffix(name)
+        built_in = BUILT_IN.include?(plain) || STAND_INS.include?(plain)
+        return library(plain) if built_in && !REPLACEABLE.include?(plain)
+        path = gems.find(plain)
+        return load_once(path) if path
+        return false if built_in
+        raise missing(name)
       end
 
       def relative(name, from)
         base = from ? File.dirname(File.expand_path(from)) : nil
-        path = candidate(File.expand_path(name, base))
-        raise LoadError, "cannot load such file -- #{File.expand_path(name, base)}" unless path
+        path = candidate(File.expand_path(path_of(name), base))
+        raise error("cannot load such file -- #{File.expand_path(name, base)}", name) unless path
         load_once(path)
       end
 
       def load(name)
-        path = File.file?(name) ? File.expand_path(name) : find(name, nil)
-        raise LoadError, "cannot load such file -- #{name}" unless path
+        name = path_of(name)
+        path = File.file?(name) ? File.expand_path(name) : find(name)
+        raise error("cannot load such file -- #{name}", name) unless path
         run(path)
         true
       end
 
-      private
-
-      def find(name, from)
-        return candidate(File.expand_path(name, Dir.pwd)) if name.start_with?("./", "../")
-        return candidate(name) if name.start_with?("/")
-        $LOAD_PATH.each do |folder|
-          path = candidate(File.expand_path(name, folder.to_s))
-          return path if path
-        end
-        nil
+      # A library of ours; whether it was loaded now.
+      def library(name)
+        return false if LIBRARIES[name]
+        LIBRARIES[name] = true
+        FoolsGold.run_library(name)
+        true
       end
 
+      def gems
+        library("foolsgold/gems")
+        Gems
+      end
+
+      # The Ruby file that a name without its suffix may mean.
       def candidate(path)
         return path if path.end_with?(".rb") && File.file?(path)
-        File.file?("#{path}.rb") ? "#{path}.rb" : nil
-      end
-
-      def without_suffix(name)
-        name.end_with?(".rb") ? name[0...-3] : name
+        return "#{path}.rb" if File.file?("#{path}.rb")
+        return nil unless File.file?(path.end_with?(".so") ? path : "#{path}.so")
+        raise error("#{path} is a C extension, which only CRuby can load. #{HINT}", path)
       end
 
       def load_once(path)
@@ -69,6 +84,41 @@ module FoolsGold
         true
       end
 
+      private
+
+      def path_of(name)
+        name = name.to_path if name.respond_to?(:to_path)
+        name = name.to_str if !name.is_a?(String) && name.respond_to?(:to_str)
+        raise TypeError, "no implicit conversion of #{name.class} into String" unless name.is_a?(String)
+        name
+      end
+
+      def find(name)
+        return candidate(File.expand_path(name, Dir.pwd)) if name.start_with?("./", "../")
+        return candidate(File.expand_path(name)) if name.start_with?("/", "~")
+        $LOAD_PATH.each do |folder|
+          path = candidate(File.expand_path(name, folder.to_s))
+          return path if path
+        end
+        nil
+      end
+
+      def without_suffix(name)
+        name.end_with?(".rb") ? name[0...-3] : name
+      end
+
+      def missing(name)
+        error("cannot load such file -- #{name}. It is no file below $LOAD_PATH " \
+          "(#{$LOAD_PATH.empty? ? 'which is empty' : $LOAD_PATH.join(', ')}), no library that is built in, " \
+          "and in no gem (#{gems.summary}). #{HINT}", name)
+      end
+
+      def error(message, name)
+        error = LoadError.new(message)
+        error.path = name
+        error
+      end
+
       def run(path)
         FoolsGold.run_source(File.read(path), path, TOP)
       end
@@ -78,30 +128,7 @@ module FoolsGold
   TOP = self.class == Module ? nil : self
 end
 
-$LOAD_PATH = []
+$LOAD_PATH = ENV["RUBYLIB"].to_s.split(":")
 $: = $LOAD_PATH
 $LOADED_FEATURES = FoolsGold::Loader::LOADED
 $" = $LOADED_FEATURES
-
-module Kernel
-  def require(name)
-    FoolsGold::Loader.require(name, nil)
-  end
-
-  def require_relative(name)
-    FoolsGold::Loader.relative(name, FoolsGold.caller_file(1))
-  end
-
-  def load(name, _wrap = false)
-    FoolsGold::Loader.load(name)
-  end
-
-  def __dir__
-    file = FoolsGold.caller_file(1)
-    file && File.dirname(File.expand_path(file))
-  end
-
-  def autoload(name, _path)
-    raise NotImplementedError, "autoload of #{name}: #{FoolsGold::HINT}"
-  end
-end

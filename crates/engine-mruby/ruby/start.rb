@@ -3,6 +3,7 @@
 module FoolsGold
   class << self
     def start(rackup)
+      self.root = File.dirname(File.expand_path(rackup))
       ENV["RACK_ENV"] = environment
       ENV["APP_ENV"] = environment if ENV.key?("APP_ENV")
       app = Rack::Builder.load_file(rackup)

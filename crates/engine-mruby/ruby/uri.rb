@@ -1,4 +1,4 @@
-# URI: encoding and decoding of components and forms. URI.parse is not there and says so.
+# URI: encoding and decoding of components and forms. What takes a whole URI apart is in library/uri.rb.
 
 module URI
   class << self
@@ -33,8 +33,16 @@ module URI
       end
     end
 
-    def parse(*)
-      raise NotImplementedError, "URI.parse: #{FoolsGold::HINT}"
-    end
+    def parse(text) = Generic.parse(text)
+    def join(base, *others) = others.inject(parse(base)) { |left, right| left.merge(right) }
+    def split(text) = parse(text).parts
   end
+
+  names = %i[Generic HTTP HTTPS Parser RFC2396_Parser RFC2396_PARSER DEFAULT_PARSER Error InvalidURIError
+             InvalidComponentError BadURIError]
+  names.each { |name| FoolsGold.wait_for(URI, name, "foolsgold/uri") }
+end
+
+module Kernel
+  def URI(text) = text.is_a?(URI::Generic) ? text : URI.parse(text)
 end

@@ -15,6 +15,7 @@ use engine::body::SendError;
 use crate::exchange::{Exchange, app_fault};
 use crate::gauge::{Clock, Gauge};
 use crate::native::{self, Arg, Context, Value};
+use crate::prelude;
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 
@@ -296,6 +297,16 @@ fn argument(value: &FgValue) -> Arg<'_> {
         tag::TREE => Arg::Tree(text()),
         _ => Arg::Nil,
     }
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_library(name: *const c_char, length: usize, code: *mut *const c_char) -> usize {
+    let library = catch_unwind(|| prelude::library(bytes(name, length))).unwrap_or(None);
+    let Some(library) = library else { return 0 };
+    // SAFETY: C passes a place on its stack; the code is never freed.
+    unsafe { *code = library.code.as_ptr().cast() };
+    library.code.len()
 }
 
 // SAFETY: as above.

@@ -5,15 +5,19 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 25] = [
+const SOURCES: [(&CStr, &str); 30] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
+    (c"foolsgold/numeric.rb", include_str!("../ruby/numeric.rb")),
+    (c"foolsgold/text.rb", include_str!("../ruby/text.rb")),
+    (c"foolsgold/language.rb", include_str!("../ruby/language.rb")),
     (c"foolsgold/missing.rb", include_str!("../ruby/missing.rb")),
     (c"foolsgold/kernel.rb", include_str!("../ruby/kernel.rb")),
     (c"foolsgold/process.rb", include_str!("../ruby/process.rb")),
     (c"foolsgold/mutex.rb", include_str!("../ruby/mutex.rb")),
     (c"foolsgold/require.rb", include_str!("../ruby/require.rb")),
+    (c"foolsgold/loading.rb", include_str!("../ruby/loading.rb")),
     (c"foolsgold/file.rb", include_str!("../ruby/file.rb")),
     (c"foolsgold/positioned.rb", include_str!("../ruby/positioned.rb")),
     (c"foolsgold/reading.rb", include_str!("../ruby/reading.rb")),
@@ -30,7 +34,30 @@ const SOURCES: [(&CStr, &str); 25] = [
     (c"foolsgold/environment.rb", include_str!("../ruby/environment.rb")),
     (c"foolsgold/urlmap.rb", include_str!("../ruby/urlmap.rb")),
     (c"foolsgold/builder.rb", include_str!("../ruby/builder.rb")),
+    (c"foolsgold/reflect.rb", include_str!("../ruby/reflect.rb")),
     (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
+];
+
+/// What is loaded when it is first required, or when a constant of it is first named.
+const LIBRARIES: [(&CStr, &str); 18] = [
+    (c"bundler", include_str!("../ruby/library/bundler.rb")),
+    (c"delegate", include_str!("../ruby/library/delegate.rb")),
+    (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
+    (c"foolsgold/gems", include_str!("../ruby/library/gems.rb")),
+    (c"foolsgold/objectspace", include_str!("../ruby/library/objectspace.rb")),
+    (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
+    (c"foolsgold/rubygems", include_str!("../ruby/library/rubygems.rb")),
+    (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
+    (c"foolsgold/uri", include_str!("../ruby/library/uri.rb")),
+    (c"base64", include_str!("../ruby/library/base64.rb")),
+    (c"forwardable", include_str!("../ruby/library/forwardable.rb")),
+    (c"monitor", include_str!("../ruby/library/monitor.rb")),
+    (c"ostruct", include_str!("../ruby/library/ostruct.rb")),
+    (c"rbconfig", include_str!("../ruby/library/rbconfig.rb")),
+    (c"singleton", include_str!("../ruby/library/singleton.rb")),
+    (c"timeout", include_str!("../ruby/library/timeout.rb")),
+    (c"weakref", include_str!("../ruby/library/weakref.rb")),
+    (c"English", "# What it names is not there.\n"),
 ];
 
 /// Loaded before the native functions are there, which the others need.
@@ -42,15 +69,27 @@ pub struct Compiled {
     pub code: Vec<u8>,
 }
 
-static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
+struct All {
+    files: Vec<Compiled>,
+    libraries: Vec<Compiled>,
+}
 
-/// All files, compiled by `compile` if nobody has done so before.
+static COMPILED: OnceLock<All> = OnceLock::new();
+
+/// All files that every interpreter loads, compiled by `compile` if nobody has done so before.
 pub fn compiled<E>(compile: impl Fn(&CStr, &str) -> Result<Vec<u8>, E>) -> Result<&'static [Compiled], E> {
     if let Some(compiled) = COMPILED.get() {
-        return Ok(compiled);
+        return Ok(&compiled.files);
     }
     let one = |(name, source): &(&'static CStr, &str)| compile(name, source).map(|code| Compiled { code });
     let files: Vec<Compiled> = SOURCES.iter().map(one).collect::<Result<_, E>>()?;
+    let libraries: Vec<Compiled> = LIBRARIES.iter().map(one).collect::<Result<_, E>>()?;
     // Two interpreters may have compiled at the same time; one of the two results is as good as the other.
-    Ok(COMPILED.get_or_init(|| files))
+    Ok(&COMPILED.get_or_init(|| All { files, libraries }).files)
+}
+
+/// The library of a name; none where there is no file of ours for it, or nothing has been compiled yet.
+pub fn library(name: &[u8]) -> Option<&'static Compiled> {
+    let at = LIBRARIES.iter().position(|(known, _)| known.to_bytes() == name)?;
+    COMPILED.get()?.libraries.get(at)
 }

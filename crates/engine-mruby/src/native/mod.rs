@@ -1,6 +1,7 @@
 //! The functions that Rust gives to Ruby: a table of rows, each a name and a plain, safe Rust function.
 //! To add one is to add a row; the Ruby files under `ruby/` dress them as the library that people know.
 
+mod encoding;
 mod float;
 mod input;
 mod json;
@@ -130,6 +131,10 @@ pub static TABLE: &[Native] = &[
     function(c"parse_httpdate", time::parse_httpdate),
     function(c"monotonic", time::monotonic),
     function(c"sleep", time::sleep),
+    function(c"text_kind", encoding::kind),
+    function(c"text_scrub", encoding::scrub),
+    function(c"text_split", encoding::split),
+    function(c"text_widen", encoding::widen),
     function(c"html_escape", text::html_escape),
     function(c"html_unescape", text::html_unescape),
     function(c"form_escape", text::form_escape),

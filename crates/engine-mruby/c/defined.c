@@ -1,0 +1,133 @@
+/* `defined?`: the parser (mruby/patch_defined.rb) has made a call of `__defined__(kind, name)` of it, with a block
+ * where there is a receiver to be evaluated. */
+#include "fg.h"
+
+#include <ctype.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+
+/* Of mruby/internal.h, which is for mruby's own files. */
+mrb_value mrb_f_global_variables(mrb_state *, mrb_value);
+struct RClass *mrb_vm_ci_target_class(const mrb_callinfo *);
+mrb_bool mrb_mod_cv_defined(mrb_state *, struct RClass *, mrb_sym);
+
+static mrb_value word(mrb_state *mrb, bool defined, const char *text)
+{
+  return defined ? mrb_obj_freeze(mrb, mrb_str_new_cstr(mrb, text)) : mrb_nil_value();
+}
+
+static mrb_value yield_body(mrb_state *mrb, void *data)
+{
+  return mrb_yield_argv(mrb, *(mrb_value *)data, 0, NULL);
+}
+
+/* The receiver; false where it cannot be had, which is when what stands behind it is not defined either. */
+static bool receiver(mrb_state *mrb, mrb_value block, mrb_value *out)
+{
+  mrb_bool failed = FALSE;
+  *out = mrb_protect_error(mrb, yield_body, &block, &failed);
+  if (failed && !mrb_obj_is_kind_of(mrb, *out, mrb->eStandardError_class)) mrb_exc_raise(mrb, *out);
+  if (failed) mrb->exc = NULL;
+  return !failed;
+}
+
+static bool has_global(mrb_state *mrb, mrb_sym name)
+{
+  mrb_int length;
+  const char *text = mrb_sym_name_len(mrb, name, &length);
+  /* $!, $~ and their kin have no storage of their own, but always exist. */
+  if (length == 2 && !isalnum((unsigned char)text[1]) && text[1] != '_') return true;
+  mrb_value names = mrb_f_global_variables(mrb, mrb_nil_value());
+  for (mrb_int i = 0; i < RARRAY_LEN(names); i++) {
+    if (mrb_symbol(RARRAY_PTR(names)[i]) == name) return true;
+  }
+  return false;
+}
+
+static const struct RProc *caller_proc(mrb_state *mrb)
+{
+  const struct RProc *proc = mrb->c->ci > mrb->c->cibase ? mrb->c->ci[-1].proc : NULL;
+  return proc && !MRB_PROC_CFUNC_P(proc) ? proc : NULL;
+}
+
+static bool has_constant(mrb_state *mrb, mrb_sym name)
+{
+  struct RClass *first = NULL;
+  for (const struct RProc *proc = caller_proc(mrb); proc; proc = proc->upper) {
+    struct RClass *klass = MRB_PROC_TARGET_CLASS(proc);
+    if (klass == NULL) continue;
+    if (first == NULL) first = klass;
+    if (mrb_iv_defined(mrb, mrb_obj_value(klass), name)) return true;
+    if (klass->tt != MRB_TT_SCLASS) continue;
+    mrb_value attached = mrb_iv_get(mrb, mrb_obj_value(klass), mrb_intern_lit(mrb, "__attached__"));
+    if ((mrb_class_p(attached) || mrb_module_p(attached)) && mrb_const_defined(mrb, attached, name)) return true;
+  }
+  if (first && mrb_const_defined(mrb, mrb_obj_value(first), name)) return true;
+  return mrb_const_defined(mrb, mrb_obj_value(mrb->object_class), name);
+}
+
+static bool has_class_variable(mrb_state *mrb, mrb_sym name)
+{
+  for (const struct RProc *proc = caller_proc(mrb); proc; proc = proc->upper) {
+    struct RClass *klass = MRB_PROC_TARGET_CLASS(proc);
+    if (klass && klass->tt != MRB_TT_SCLASS) return mrb_mod_cv_defined(mrb, klass, name);
+  }
+  return false;
+}
+
+static bool has_super(mrb_state *mrb)
+{
+  const mrb_callinfo *ci = mrb->c->ci - 1;
+  if (ci < mrb->c->cibase || ci->mid == 0) return false;
+  struct RClass *klass = mrb_vm_ci_target_class(ci);
+  if (klass == NULL || klass->super == NULL) return false;
+  klass = klass->super;
+  return !MRB_METHOD_UNDEF_P(mrb_method_search_vm(mrb, &klass, ci->mid));
+}
+
+static bool answers(mrb_state *mrb, mrb_value object, mrb_sym name)
+{
+  return mrb_test(mrb_funcall(mrb, object, "respond_to?", 1, mrb_symbol_value(name)));
+}
+
+static mrb_value path(mrb_state *mrb, mrb_value block, mrb_sym name)
+{
+  mrb_value object;
+  if (!receiver(mrb, block, &object)) return mrb_nil_value();
+  enum mrb_vtype type = mrb_type(object);
+  if (type == MRB_TT_CLASS || type == MRB_TT_MODULE || type == MRB_TT_SCLASS) {
+    if (mrb_const_defined(mrb, object, name)) return word(mrb, true, "constant");
+  }
+  return word(mrb, answers(mrb, object, name), "method");
+}
+
+static mrb_value defined(mrb_state *mrb, mrb_value self)
+{
+  mrb_sym kind, name;
+  mrb_value block, object;
+  mrb_get_args(mrb, "nn&", &kind, &name, &block);
+  mrb_int length;
+  switch (mrb_sym_name_len(mrb, kind, &length)[0]) {
+  case 'i': return word(mrb, mrb_iv_defined(mrb, self, name), "instance-variable");
+  case 'g': return word(mrb, has_global(mrb, name), "global-variable");
+  case 'n': return word(mrb, !mrb_nil_p(mrb_gv_get(mrb, name)), "global-variable");
+  case 'v': return word(mrb, has_class_variable(mrb, name), "class variable");
+  case 'c': return word(mrb, has_constant(mrb, name), "constant");
+  case 't': return word(mrb, mrb_const_defined(mrb, mrb_obj_value(mrb->object_class), name), "constant");
+  case 'p': return path(mrb, block, name);
+  case 's': return word(mrb, has_super(mrb), "super");
+  case 'm': return word(mrb, mrb_respond_to(mrb, self, name), "method");
+  default: return word(mrb, receiver(mrb, block, &object) && answers(mrb, object, name), "method");
+  }
+}
+
+void fg_defined_init(mrb_state *mrb)
+{
+  struct RClass *basic = mrb_class_get(mrb, "BasicObject");
+  mrb_define_method(mrb, basic, "__defined__", defined, MRB_ARGS_REQ(2) | MRB_ARGS_BLOCK());
+}

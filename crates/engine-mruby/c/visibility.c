@@ -1,0 +1,361 @@
+/* Private and protected methods: what sets, asks and lists them. mruby/patch_language.rb enforces them: a method's
+ * visibility is in the flags of its proc, and a frame remembers what `private` alone said in it. Also define_method and
+ * the evaluation of text in a class, since both define methods where they are called. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/hash.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+
+#ifndef FG_PROC_PRIVATE
+/* An mruby without our patch: everything stays public. */
+#define FG_PROC_PRIVATE 0
+#define FG_PROC_PROTECTED 0
+#define FG_PROC_HIDDEN 0
+#define NO_VISIBILITY
+#endif
+
+/* Of mruby/internal.h, which is for mruby's own files. */
+void mrb_proc_copy(mrb_state *, struct RProc *, struct RProc *);
+void mrb_method_added(mrb_state *, struct RClass *, mrb_sym);
+mrb_value mrb_mod_module_eval(mrb_state *, mrb_value);
+mrb_value mrb_exec_irep(mrb_state *, mrb_value, struct RProc *);
+struct RClass *mrb_vm_ci_target_class(const mrb_callinfo *);
+void mrb_vm_ci_target_class_set(mrb_callinfo *, struct RClass *);
+
+enum { PUBLIC, PRIVATE, PROTECTED, MODULE_FUNCTION };
+static const uint32_t flags_of[] = {0, FG_PROC_PRIVATE, FG_PROC_PROTECTED, FG_PROC_PRIVATE};
+
+static int visibility_of(mrb_state *mrb, mrb_sym name, mrb_method_t method)
+{
+  /* These are always private; those of C functions have no flags to say so. */
+  if (!MRB_METHOD_PROC_P(method)) {
+    mrb_int length;
+    const char *text = mrb_sym_name_len(mrb, name, &length);
+    return length > 9 && strncmp(text, "initialize", 10) == 0 ? PRIVATE : PUBLIC;
+  }
+  uint32_t flags = MRB_METHOD_PROC(method)->flags & FG_PROC_HIDDEN;
+  return flags == 0 ? PUBLIC : flags == FG_PROC_PRIVATE ? PRIVATE : PROTECTED;
+}
+
+/* A proc of its own: what is found may belong to other names and classes as well. */
+static struct RProc *own_proc(mrb_state *mrb, mrb_method_t method)
+{
+  if (!MRB_METHOD_PROC_P(method)) {
+    struct RProc *proc = mrb_proc_new_cfunc(mrb, MRB_METHOD_FUNC(method));
+    if (MRB_METHOD_NOARG_P(method)) proc->flags |= MRB_PROC_NOARG;
+    return proc;
+  }
+  struct RProc *from = MRB_METHOD_PROC(method);
+  struct RProc *proc = (struct RProc *)mrb_obj_alloc(mrb, MRB_TT_PROC, mrb->proc_class);
+  if (MRB_PROC_ALIAS_P(from)) {
+    proc->flags = from->flags;
+    proc->body.mid = from->body.mid;
+    proc->upper = from->upper;
+    proc->e.env = NULL;
+  }
+  else {
+    mrb_proc_copy(mrb, proc, from);
+  }
+  proc->flags &= ~(uint32_t)MRB_FL_OBJ_IS_FROZEN;
+  return proc;
+}
+
+static mrb_method_t found(mrb_state *mrb, struct RClass *klass, mrb_sym name, struct RClass **owner)
+{
+  *owner = klass;
+  mrb_method_t method = mrb_method_search_vm(mrb, owner, name);
+  if (MRB_METHOD_UNDEF_P(method) && klass->tt == MRB_TT_MODULE) {
+    *owner = mrb->object_class;
+    method = mrb_method_search_vm(mrb, owner, name);
+  }
+  return method;
+}
+
+static void define(mrb_state *mrb, struct RClass *klass, mrb_sym name, struct RProc *proc, int visibility)
+{
+  mrb_method_t method;
+  proc->flags = (proc->flags & ~(uint32_t)FG_PROC_HIDDEN) | flags_of[visibility];
+  MRB_METHOD_FROM_PROC(method, proc);
+  mrb_define_method_raw(mrb, klass, name, method);
+}
+
+static void set(mrb_state *mrb, struct RClass *klass, mrb_sym name, int visibility)
+{
+  struct RClass *owner;
+  mrb_method_t method = found(mrb, klass, name, &owner);
+  if (MRB_METHOD_UNDEF_P(method)) {
+    mrb_name_error(mrb, name, "undefined method '%n' for %s '%C'", name,
+                   klass->tt == MRB_TT_MODULE ? "module" : "class", klass);
+  }
+  int arena = mrb_gc_arena_save(mrb);
+  if (visibility == MODULE_FUNCTION) {
+    struct RClass *single = mrb_class_ptr(mrb_singleton_class(mrb, mrb_obj_value(klass)));
+    define(mrb, single, name, own_proc(mrb, method), PUBLIC);
+  }
+  if (visibility != visibility_of(mrb, name, method)) define(mrb, klass, name, own_proc(mrb, method), visibility);
+  mrb_gc_arena_restore(mrb, arena);
+}
+
+static void set_all(mrb_state *mrb, struct RClass *klass, const mrb_value *names, mrb_int count, int visibility)
+{
+  for (mrb_int i = 0; i < count; i++) {
+    if (!mrb_array_p(names[i])) {
+      set(mrb, klass, mrb_obj_to_sym(mrb, names[i]), visibility);
+      continue;
+    }
+    for (mrb_int j = 0; j < RARRAY_LEN(names[i]); j++) {
+      set(mrb, klass, mrb_obj_to_sym(mrb, RARRAY_PTR(names[i])[j]), visibility);
+    }
+  }
+}
+
+static mrb_value change(mrb_state *mrb, struct RClass *klass, int visibility)
+{
+  const mrb_value *names;
+  mrb_int count;
+  mrb_get_args(mrb, "*!", &names, &count);
+  if (count == 0) {
+#ifndef NO_VISIBILITY
+    if (mrb->c->ci > mrb->c->cibase) mrb->c->ci[-1].vis = (uint8_t)visibility;
+#endif
+    return mrb_nil_value();
+  }
+  mrb_value given = count == 1 ? names[0] : mrb_ary_new_from_values(mrb, count, names);
+  set_all(mrb, klass, names, count, visibility);
+  return given;
+}
+
+static mrb_value mod_public(mrb_state *mrb, mrb_value self) { return change(mrb, mrb_class_ptr(self), PUBLIC); }
+static mrb_value mod_private(mrb_state *mrb, mrb_value self) { return change(mrb, mrb_class_ptr(self), PRIVATE); }
+static mrb_value mod_protected(mrb_state *mrb, mrb_value self) { return change(mrb, mrb_class_ptr(self), PROTECTED); }
+static mrb_value mod_function(mrb_state *mrb, mrb_value self)
+{
+  mrb_check_type(mrb, self, MRB_TT_MODULE);
+  return change(mrb, mrb_class_ptr(self), MODULE_FUNCTION);
+}
+static mrb_value top_public(mrb_state *mrb, mrb_value self)
+{
+  (void)self;
+  return change(mrb, mrb->object_class, PUBLIC);
+}
+static mrb_value top_private(mrb_state *mrb, mrb_value self)
+{
+  (void)self;
+  return change(mrb, mrb->object_class, PRIVATE);
+}
+
+static mrb_value class_method(mrb_state *mrb, mrb_value self, int visibility)
+{
+  const mrb_value *names;
+  mrb_int count;
+  mrb_get_args(mrb, "*!", &names, &count);
+  set_all(mrb, mrb_class_ptr(mrb_singleton_class(mrb, self)), names, count, visibility);
+  return mrb_nil_value();
+}
+
+static mrb_value private_class_method(mrb_state *mrb, mrb_value self) { return class_method(mrb, self, PRIVATE); }
+static mrb_value public_class_method(mrb_state *mrb, mrb_value self) { return class_method(mrb, self, PUBLIC); }
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+/* FoolsGold.visibility(class, name): :public, :private, :protected, or nil where there is no such method. */
+static mrb_value visibility(mrb_state *mrb, mrb_value self)
+{
+  static const char *const names[] = {"public", "private", "protected"};
+  mrb_value klass;
+  mrb_sym name;
+  mrb_bool inherited = TRUE;
+  (void)self;
+  mrb_get_args(mrb, "Cn|b", &klass, &name, &inherited);
+  struct RClass *owner = mrb_class_ptr(klass);
+  mrb_method_t method = mrb_method_search_vm(mrb, &owner, name);
+  if (MRB_METHOD_UNDEF_P(method)) return mrb_nil_value();
+  while (owner->tt == MRB_TT_ICLASS) owner = owner->c;
+  if (!inherited && owner != mrb_class_ptr(klass)) return mrb_nil_value();
+  return mrb_symbol_value(mrb_intern_cstr(mrb, names[visibility_of(mrb, name, method)]));
+}
+
+/* FoolsGold.visible?(object, name): whether there is a method that anybody may call. */
+static mrb_value visible(mrb_state *mrb, mrb_value self)
+{
+  mrb_value object;
+  mrb_sym name;
+  (void)self;
+  mrb_get_args(mrb, "on", &object, &name);
+  struct RClass *owner = mrb_class(mrb, object);
+  mrb_method_t method = mrb_method_search_vm(mrb, &owner, name);
+  return mrb_bool_value(!MRB_METHOD_UNDEF_P(method) && visibility_of(mrb, name, method) == PUBLIC);
+}
+
+/* FoolsGold.hidden(object, name): :private or :protected, if there is such a method. */
+static mrb_value hidden(mrb_state *mrb, mrb_value self)
+{
+  mrb_value object;
+  mrb_sym name;
+  (void)self;
+  mrb_get_args(mrb, "on", &object, &name);
+  struct RClass *owner = mrb_class(mrb, object);
+  mrb_method_t method = mrb_method_search_vm(mrb, &owner, name);
+  if (MRB_METHOD_UNDEF_P(method) || visibility_of(mrb, name, method) == PUBLIC) return mrb_nil_value();
+  bool private = visibility_of(mrb, name, method) == PRIVATE;
+  return mrb_symbol_value(mrb_intern_cstr(mrb, private ? "private" : "protected"));
+}
+
+struct listing { mrb_value seen, names; mrb_int wanted; };
+
+static int list_one(mrb_state *mrb, mrb_sym name, mrb_method_t method, void *data)
+{
+  struct listing *listing = data;
+  mrb_value key = mrb_symbol_value(name);
+  if (mrb_hash_key_p(mrb, listing->seen, key)) return 0;
+  mrb_hash_set(mrb, listing->seen, key, mrb_true_value());
+  if (MRB_METHOD_UNDEF_P(method)) return 0;
+  if (listing->wanted & (1 << visibility_of(mrb, name, method))) mrb_ary_push(mrb, listing->names, key);
+  return 0;
+}
+
+/* FoolsGold.method_names(class, wanted, inherited): `wanted` is 1 for public, 2 for private, 4 for protected, added up.
+ * For an object it begins at its singleton class, and without the inherited ones ends at the first that is none. */
+static mrb_value method_names(mrb_state *mrb, mrb_value self)
+{
+  mrb_value module;
+  mrb_bool inherited;
+  struct listing listing = {mrb_hash_new(mrb), mrb_ary_new(mrb), 0};
+  (void)self;
+  mrb_get_args(mrb, "Cib", &module, &listing.wanted, &inherited);
+  struct RClass *klass = mrb_class_ptr(module);
+  if (!inherited) {
+    MRB_CLASS_ORIGIN(klass);
+    mrb_mt_foreach(mrb, klass, list_one, &listing);
+    return listing.names;
+  }
+  for (; klass; klass = klass->super) mrb_mt_foreach(mrb, klass, list_one, &listing);
+  return listing.names;
+}
+
+/* --- defining ----------------------------------------------------------------------------------------------------- */
+
+static mrb_value define_method_in(mrb_state *mrb, struct RClass *klass)
+{
+  mrb_sym name;
+  mrb_value body = mrb_undef_value(), block;
+  struct RProc *proc;
+  mrb_get_args(mrb, "n|o&", &name, &body, &block);
+  if (mrb_undef_p(body)) body = block;
+  if (mrb_nil_p(body)) mrb_raise(mrb, E_ARGUMENT_ERROR, "tried to create Proc object without a block");
+  mrb_sym held = mrb_intern_lit(mrb, "_proc");
+  bool method = !mrb_proc_p(body) && mrb_type(body) == MRB_TT_OBJECT && mrb_iv_defined(mrb, body, held);
+  if (method) body = mrb_iv_get(mrb, body, held);
+  if (!mrb_proc_p(body)) {
+    mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected Proc/Method/UnboundMethod)", body);
+  }
+  mrb_method_t from;
+  MRB_METHOD_FROM_PROC(from, mrb_proc_ptr(body));
+  proc = own_proc(mrb, from);
+  if (!method) proc->flags |= MRB_PROC_STRICT;
+  int visibility = PUBLIC;
+#ifndef NO_VISIBILITY
+  const mrb_callinfo *caller = mrb->c->ci - 1;
+  if (caller >= mrb->c->cibase && mrb_vm_ci_target_class(caller) == klass) visibility = caller->vis;
+#endif
+  define(mrb, klass, name, proc, visibility == MODULE_FUNCTION ? PUBLIC : visibility);
+  if (visibility == MODULE_FUNCTION) set(mrb, klass, name, MODULE_FUNCTION);
+  mrb_method_added(mrb, klass, name);
+  return mrb_symbol_value(name);
+}
+
+/* mruby's own is written in Ruby, so that what `private` alone said would be looked for in its frame. */
+static mrb_value attr_accessor(mrb_state *mrb, mrb_value self)
+{
+  const mrb_value *given;
+  mrb_int count;
+  int visibility = PUBLIC;
+  mrb_get_args(mrb, "*", &given, &count);
+  mrb_value names = mrb_ary_new_from_values(mrb, count, given), made = mrb_ary_new(mrb);
+#ifndef NO_VISIBILITY
+  const mrb_callinfo *caller = mrb->c->ci - 1;
+  if (mrb_vm_ci_target_class(caller) == mrb_class_ptr(self)) visibility = caller->vis;
+#endif
+  for (mrb_int i = 0; i < count; i++) {
+    mrb_value name = RARRAY_PTR(names)[i];
+    mrb_value reader = mrb_funcall(mrb, self, "attr_reader", 1, name);
+    mrb_value writer = mrb_funcall(mrb, self, "attr_writer", 1, name);
+    if (!mrb_array_p(reader) || !mrb_array_p(writer)) continue;
+    mrb_ary_concat(mrb, made, reader);
+    mrb_ary_concat(mrb, made, writer);
+  }
+  if (visibility != PUBLIC) set_all(mrb, mrb_class_ptr(self), &made, 1, visibility);
+  return made;
+}
+
+static mrb_value mod_define_method(mrb_state *mrb, mrb_value self)
+{
+  return define_method_in(mrb, mrb_class_ptr(self));
+}
+
+static mrb_value define_singleton_method(mrb_state *mrb, mrb_value self)
+{
+  return define_method_in(mrb, mrb_class_ptr(mrb_singleton_class(mrb, self)));
+}
+
+static mrb_value top_define_method(mrb_state *mrb, mrb_value self)
+{
+  (void)self;
+  return define_method_in(mrb, mrb->object_class);
+}
+
+/* Module#class_eval(text, file, line). mruby's own would change the class of the frame it is called from. Constants are
+ * looked up from where it is called; its local variables are not seen. */
+static mrb_value module_eval(mrb_state *mrb, mrb_value self)
+{
+  const char *text, *name = "(eval)";
+  mrb_int length, line = 1;
+  if (mrb_block_given_p(mrb)) return mrb_mod_module_eval(mrb, self);
+  mrb_get_args(mrb, "s|zi", &text, &length, &name, &line);
+  struct RProc *proc = fg_compile(mrb, text, (size_t)length, name, line);
+  mrb_callinfo *ci = mrb->c->ci;
+  const struct RProc *scope = ci[-1].proc;
+  if (scope && !MRB_PROC_CFUNC_P(scope)) {
+    proc->upper = scope;
+    mrb_field_write_barrier(mrb, (struct RBasic *)proc, (struct RBasic *)scope);
+  }
+  proc->flags |= MRB_PROC_SCOPE;
+  MRB_PROC_SET_TARGET_CLASS(proc, mrb_class_ptr(self));
+  mrb_vm_ci_target_class_set(ci, mrb_class_ptr(self));
+  ci->n = 0;
+  ci->nk = 0;
+  ci->stack[1] = mrb_nil_value();
+  return mrb_exec_irep(mrb, self, proc);
+}
+
+void fg_visibility_init(mrb_state *mrb)
+{
+  struct RClass *module = mrb->module_class, *own = mrb_module_get(mrb, "FoolsGold");
+  mrb_value top = mrb_top_self(mrb);
+  mrb_define_method(mrb, module, "public", mod_public, MRB_ARGS_ANY());
+  mrb_define_method(mrb, module, "private", mod_private, MRB_ARGS_ANY());
+  mrb_define_method(mrb, module, "protected", mod_protected, MRB_ARGS_ANY());
+  mrb_define_method(mrb, module, "module_function", mod_function, MRB_ARGS_ANY());
+  mrb_define_method(mrb, module, "private_class_method", private_class_method, MRB_ARGS_ANY());
+  mrb_define_method(mrb, module, "public_class_method", public_class_method, MRB_ARGS_ANY());
+  mrb_define_method(mrb, module, "define_method", mod_define_method, MRB_ARGS_ARG(1, 1) | MRB_ARGS_BLOCK());
+  mrb_define_method(mrb, module, "class_eval", module_eval, MRB_ARGS_OPT(3) | MRB_ARGS_BLOCK());
+  mrb_define_method(mrb, module, "module_eval", module_eval, MRB_ARGS_OPT(3) | MRB_ARGS_BLOCK());
+  mrb_define_method(mrb, mrb->kernel_module, "define_singleton_method", define_singleton_method,
+                    MRB_ARGS_ARG(1, 1) | MRB_ARGS_BLOCK());
+  mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "public", top_public, MRB_ARGS_ANY());
+  mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "private", top_private, MRB_ARGS_ANY());
+  mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "define_method", top_define_method, MRB_ARGS_ARG(1, 1));
+  mrb_define_module_function(mrb, own, "visibility", visibility, MRB_ARGS_ARG(2, 1));
+  mrb_define_module_function(mrb, own, "visible?", visible, MRB_ARGS_REQ(2));
+  mrb_define_module_function(mrb, own, "hidden", hidden, MRB_ARGS_REQ(2));
+  mrb_define_method(mrb, module, "attr_accessor", attr_accessor, MRB_ARGS_ANY());
+  mrb_define_module_function(mrb, own, "method_names", method_names, MRB_ARGS_REQ(3));
+}

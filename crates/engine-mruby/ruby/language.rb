@@ -1,0 +1,101 @@
+# The language itself, where mruby lacks a method that asks about methods and constants; the rest of it is in C
+# (c/visibility.c, c/autoload.c, c/defined.c).
+
+class Module
+  def method_defined?(name, inherit = true)
+    found = FoolsGold.visibility(self, name, inherit)
+    found == :public || found == :protected
+  end
+
+  def public_method_defined?(name, inherit = true)
+    FoolsGold.visibility(self, name, inherit) == :public
+  end
+
+  def private_method_defined?(name, inherit = true)
+    FoolsGold.visibility(self, name, inherit) == :private
+  end
+
+  def protected_method_defined?(name, inherit = true)
+    FoolsGold.visibility(self, name, inherit) == :protected
+  end
+
+  def instance_methods(inherit = true) = FoolsGold.method_names(self, 5, inherit)
+  def public_instance_methods(inherit = true) = FoolsGold.method_names(self, 1, inherit)
+  def private_instance_methods(inherit = true) = FoolsGold.method_names(self, 2, inherit)
+  def protected_instance_methods(inherit = true) = FoolsGold.method_names(self, 4, inherit)
+
+  def public_instance_method(name)
+    return instance_method(name) if FoolsGold.visibility(self, name) == :public
+    raise NameError.new("undefined method '#{name}' for class '#{self}'", name)
+  end
+
+  alias attr attr_reader
+
+  # All constants can be reached.
+  def private_constant(*) = nil
+  def public_constant(*) = nil
+  def deprecate_constant(*) = self
+
+  def const_source_location(name, *)
+    const_defined?(name) ? [] : nil
+  end
+
+  def autoload(name, path)
+    raise ArgumentError, "empty file name" if path.to_s.empty?
+    FoolsGold.wait_for(self, name, path.respond_to?(:to_path) ? path.to_path : path)
+  end
+
+  def autoload?(name, inherit = true)
+    (inherit ? ancestors : [self]).each do |place|
+      path = FoolsGold.waits_for(place, name)
+      return path if path
+    end
+    nil
+  end
+
+  def refine(*)
+    raise NotImplementedError, "refine: there are no refinements here. #{FoolsGold::HINT}"
+  end
+  alias using refine
+
+  def set_temporary_name(_name) = self
+  def instance_variable_names = instance_variables.map(&:to_s)
+  private :refine, :using
+end
+
+module Kernel
+  def methods(all = true)
+    all ? FoolsGold.method_names(singleton_class, 5, true) : singleton_methods(false)
+  end
+
+  def public_methods(all = true) = FoolsGold.method_names(singleton_class, 1, all)
+  def private_methods(all = true) = FoolsGold.method_names(singleton_class, 2, all)
+  def protected_methods(all = true) = FoolsGold.method_names(singleton_class, 4, all)
+
+  def public_method(name)
+    return method(name) if respond_to?(name)
+    raise NameError.new("undefined method '#{name}' for an instance of #{self.class}", name)
+  end
+
+  # `send`, but not to what is private or protected.
+  def public_send(name, *args, **options, &block)
+    name = name.to_sym
+    return __send__(name, *args, **options, &block) if FoolsGold.visible?(self, name)
+    method_missing(name, *args, **options, &block)
+  end
+
+  def autoload(name, path) = (is_a?(Module) ? self : Object).autoload(name, path)
+  def autoload?(name, inherit = true) = (is_a?(Module) ? self : Object).autoload?(name, inherit)
+
+  def using(*)
+    raise NotImplementedError, "using: there are no refinements here. #{FoolsGold::HINT}"
+  end
+  private :autoload, :autoload?, :using
+end
+
+module FoolsGold
+  # C calls this when a constant is looked up that waits for its file.
+  def self.autoloaded(path)
+    path.start_with?("foolsgold/") ? Loader.library(path) : Loader.require(path)
+  end
+end

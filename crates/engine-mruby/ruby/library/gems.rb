@@ -1,0 +1,157 @@
+# Gems beside the application: pure Ruby in vendor/, vendor/bundle, or a folder that GEM_HOME, GEM_PATH or BUNDLE_PATH
+# name. A Gemfile.lock says which versions; without one the newest of each counts. Loaded when something is required
+# that is neither the application's own nor built in.
+
+module FoolsGold
+  module Gems
+    # One gem: its folder and the folders below it that are required from.
+    class Entry
+      attr_reader :name, :version, :folder
+
+      def initialize(name, version, folder, specification)
+        @name = name
+        @version = version
+        @folder = folder
+        @specification = specification
+      end
+
+      def newer?(other)
+        mine = numbers
+        theirs = other.numbers
+        [mine.size, theirs.size].max.times do |at|
+          left = mine[at] || 0
+          right = theirs[at] || 0
+          return left > right if left != right
+        end
+        false
+      end
+
+      def numbers = version.split(".").map(&:to_i)
+
+      def paths
+        @paths ||= words("require_paths", ["lib"]).map { |path| File.join(folder, path) }
+      end
+
+      def extension?
+        !words("extensions", []).empty?
+      end
+
+      # A list of words in the gem's specification, as RubyGems writes it.
+      def words(name, otherwise)
+        return otherwise unless File.file?(@specification)
+        line = File.readlines(@specification).find { |one| one.include?("s.#{name} = [") }
+        return otherwise unless line
+        found = []
+        line.split('"').each_with_index { |word, at| found << word if at.odd? }
+        found
+      end
+    end
+
+    class << self
+      # The file that `require name` means in a gem. Its folders join $LOAD_PATH, for what it requires itself.
+      def find(name)
+        all.each do |gem|
+          gem.paths.each do |folder|
+            path = candidate(gem, "#{folder}/#{name}")
+            next unless path
+            gem.paths.each { |one| $LOAD_PATH << one unless $LOAD_PATH.include?(one) }
+            return path
+          end
+        end
+        nil
+      end
+
+      def demand(name)
+        return true if all.any? { |gem| gem.name == name } || BUILT_IN.include?(name.tr("-", "/"))
+        raise LoadError, "Could not find '#{name}' among the gems (#{summary})"
+      end
+
+      def summary
+        all.empty? ? "there are none: vendor/, GEM_HOME, GEM_PATH and BUNDLE_PATH are looked through" : names
+      end
+
+      def names
+        all.map { |gem| "#{gem.name} #{gem.version}" }.join(", ")
+      end
+
+      def all
+        @all ||= chosen
+      end
+
+      # What Gemfile.lock names: name to version, nil where there is none.
+      def locked
+        return @locked if @looked
+        @looked = true
+        path = (ENV["BUNDLE_GEMFILE"] || File.join(root, "Gemfile")) + ".lock"
+        @locked = File.file?(path) ? read_lock(path) : nil
+      end
+
+      def root
+        FoolsGold.root || Dir.pwd
+      end
+
+      private
+
+      def candidate(gem, path)
+        Loader.candidate(path)
+      rescue LoadError => error
+        raise unless gem.extension?
+        raise LoadError, "#{gem.name} #{gem.version} is a C extension, which only CRuby can load. #{HINT}"
+      end
+
+      def read_lock(path)
+        found = {}
+        File.readlines(path, chomp: true).each do |line|
+          next unless line.start_with?("    ") && !line.start_with?("     ") && line.end_with?(")")
+          name, version = line.strip.chomp(")").split(" (")
+          found[name] = version
+        end
+        found
+      end
+
+      def chosen
+        found = {}
+        places.each do |place|
+          next unless File.directory?(place)
+          Dir.children(place).each { |entry| consider(found, place, entry) }
+        end
+        found.values
+      end
+
+      def consider(found, place, entry)
+        folder = File.join(place, entry)
+        dash = dash_in(entry)
+        name = dash ? entry[0...dash] : entry
+        version = dash ? entry[(dash + 1)..-1] : "0"
+        return if locked && dash && locked[name] != version
+        return unless File.directory?(File.join(folder, "lib"))
+        gem = Entry.new(name, version, folder, File.join(place, "../specifications/#{entry}.gemspec"))
+        found[name] = gem if found[name].nil? || gem.newer?(found[name])
+      end
+
+      # Where the version begins: at the last dash that a digit follows, since names have dashes too.
+      def dash_in(entry)
+        at = entry.size
+        while (at = entry.rindex("-", at - 1))
+          digit = entry[at + 1]
+          return at if digit && digit >= "0" && digit <= "9"
+          return nil if at == 0
+        end
+      end
+
+      def places
+        vendor = File.join(root, "vendor")
+        homes = [ENV["GEM_HOME"], *ENV["GEM_PATH"].to_s.split(":")].compact.reject(&:empty?)
+        [vendor, File.join(vendor, "gems"), *bundles(File.join(vendor, "bundle")), *bundles(ENV["BUNDLE_PATH"]),
+         *homes.map { |home| File.join(home, "gems") }]
+      end
+
+      # Bundler keeps gems below the name and version of the Ruby they were installed with.
+      def bundles(folder)
+        return [] if folder.nil? || !File.directory?(File.join(folder, "ruby"))
+        ruby = File.join(folder, "ruby")
+        Dir.children(ruby).sort.reverse.map { |version| File.join(ruby, version, "gems") }
+      end
+    end
+  end
+end

@@ -1,0 +1,70 @@
+# Monitor and MonitorMixin: locks that one thread may take several times. There is one thread, so all are free.
+
+class Monitor
+  def initialize
+    @count = 0
+  end
+
+  def enter
+    @count += 1
+    nil
+  end
+  alias mon_enter enter
+
+  def exit
+    raise ThreadError, "current thread not owner" if @count == 0
+    @count -= 1
+    nil
+  end
+  alias mon_exit exit
+
+  def try_enter
+    enter
+    true
+  end
+  alias mon_try_enter try_enter
+  alias try_mon_enter try_enter
+
+  def synchronize
+    enter
+    begin
+      yield
+    ensure
+      @count -= 1
+    end
+  end
+  alias mon_synchronize synchronize
+
+  def mon_locked? = @count > 0
+  def mon_owned? = @count > 0
+  def new_cond = Thread::ConditionVariable.new
+end
+
+module MonitorMixin
+  def self.extend_object(object)
+    super
+    object.__send__(:mon_initialize)
+  end
+
+  def mon_enter = mon_data.enter
+  def mon_exit = mon_data.exit
+  def mon_try_enter = mon_data.try_enter
+  def mon_locked? = mon_data.mon_locked?
+  def mon_owned? = mon_data.mon_owned?
+  def new_cond = mon_data.new_cond
+
+  def mon_synchronize(&block)
+    mon_data.synchronize(&block)
+  end
+  alias synchronize mon_synchronize
+
+  private
+
+  def mon_initialize
+    @mon_data = Monitor.new
+  end
+
+  def mon_data
+    @mon_data ||= Monitor.new
+  end
+end

@@ -1,0 +1,82 @@
+# Queue, SizedQueue and ConditionVariable for a program with one thread: what could only go on when another thread does
+# something raises and says so.
+
+class ClosedQueueError < StopIteration; end
+
+class Thread
+  class Queue
+    attr_reader :num_waiting
+
+    def initialize(items = [])
+      @items = items.to_a.dup
+      @closed = false
+      @num_waiting = 0
+    end
+
+    def push(item)
+      raise ClosedQueueError, "queue closed" if @closed
+      @items.push(item)
+      self
+    end
+    alias << push
+    alias enq push
+
+    # Nobody else could ever put something in: what would wait for ever raises.
+    def pop(non_block = false, timeout: nil)
+      return @items.shift unless @items.empty?
+      return nil if @closed
+      raise ThreadError, "queue empty" if non_block
+      raise ThreadError, "the queue is empty and nobody can fill it: #{ONE}" unless timeout
+      sleep(timeout)
+      nil
+    end
+    alias shift pop
+    alias deq pop
+
+    def close
+      @closed = true
+      self
+    end
+
+    def closed? = @closed
+    def empty? = @items.empty?
+    def size = @items.size
+    alias length size
+
+    def clear
+      @items.clear
+      self
+    end
+  end
+
+  class SizedQueue < Queue
+    attr_accessor :max
+
+    def initialize(max)
+      super()
+      @max = max
+    end
+
+    def push(item, non_block = false, timeout: nil)
+      return super(item) if size < max
+      raise ThreadError, non_block ? "queue full" : "the queue is full and nobody can empty it: #{ONE}"
+    end
+    alias << push
+    alias enq push
+  end
+
+  class ConditionVariable
+    def signal = self
+    def broadcast = self
+
+    def wait(_mutex, timeout = nil)
+      raise ThreadError, "nobody can signal this ConditionVariable: #{ONE}" unless timeout
+      sleep(timeout)
+      self
+    end
+  end
+end
+
+Queue = Thread::Queue
+SizedQueue = Thread::SizedQueue
+ConditionVariable = Thread::ConditionVariable

@@ -1,0 +1,49 @@
+# Gem::Version and what else libraries ask of RubyGems.
+
+module Gem
+  VERSION = "3.5.0".freeze
+
+  class LoadError < ::LoadError; end
+  class MissingSpecError < LoadError; end
+
+  class Version
+    include Comparable
+
+    def self.correct?(version) = !version.to_s.empty?
+    def self.create(version) = version.is_a?(Version) ? version : new(version)
+
+    def initialize(version)
+      @version = version.to_s.strip
+    end
+
+    attr_reader :version
+    alias to_s version
+
+    # Letters begin a prerelease, which is older than the release.
+    def segments
+      @segments ||= @version.split(".").map { |part| part.to_i.to_s == part ? part.to_i : part }
+    end
+
+    def prerelease? = segments.any?(String)
+    def hash = segments.hash
+    def eql?(other) = other.is_a?(Version) && segments == other.segments
+    def inspect = "Gem::Version.new(#{@version.inspect})"
+
+    def <=>(other)
+      other = Version.create(other)
+      size = [segments.size, other.segments.size].max
+      size.times do |at|
+        mine = segments[at] || 0
+        theirs = other.segments[at] || 0
+        next if mine == theirs
+        return mine.is_a?(String) ? -1 : 1 unless mine.class == theirs.class
+        return mine <=> theirs
+      end
+      0
+    end
+  end
+
+  def self.ruby_version = Version.new(RUBY_VERSION)
+  def self.loaded_specs = {}
+  def self.win_platform? = false
+end

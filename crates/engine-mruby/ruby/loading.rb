@@ -1,0 +1,48 @@
+# What loads files, as Ruby sees it: require and its kin, and the classes that wait for their library.
+
+class LoadError
+  attr_accessor :path
+end
+
+module Kernel
+  def require(name)
+    FoolsGold::Loader.require(name)
+  end
+
+  def require_relative(name)
+    FoolsGold::Loader.relative(name, FoolsGold.caller_file(1))
+  end
+
+  def load(name, _wrap = false)
+    FoolsGold::Loader.load(name)
+  end
+
+  # Every gem that is there can be required; this only asks.
+  def gem(name, *_versions)
+    FoolsGold::Loader.gems.demand(name)
+  end
+
+  def __dir__
+    file = FoolsGold.caller_file(1)
+    file && File.dirname(File.expand_path(file))
+  end
+
+  private :require, :require_relative, :load, :gem, :__dir__
+end
+
+module FoolsGold
+  class << self
+    # The folder of the application.
+    attr_accessor :root
+  end
+
+  # Loaded when first named: most applications need none of them, and every interpreter would pay for all.
+  {
+    "foolsgold/thread" => %i[Thread ThreadError ThreadGroup],
+    "foolsgold/queue" => %i[Queue SizedQueue ClosedQueueError ConditionVariable],
+    "foolsgold/objectspace" => %i[ObjectSpace],
+    "foolsgold/encoding" => %i[Encoding EncodingError],
+    "rbconfig" => %i[RbConfig],
+    "foolsgold/rubygems" => %i[Gem]
+  }.each { |library, names| names.each { |name| FoolsGold.wait_for(Object, name, library) } }
+end

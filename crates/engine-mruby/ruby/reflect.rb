@@ -1,0 +1,129 @@
+# What errors, methods and the program itself tell of themselves: names that libraries take for granted.
+
+class NameError
+  attr_accessor :receiver
+end
+
+class KeyError
+  attr_reader :key, :receiver
+
+  def initialize(message = nil, receiver: nil, key: nil)
+    super(message)
+    @receiver = receiver
+    @key = key
+  end
+end
+
+class Hash
+  def fetch(key, *otherwise)
+    return self[key] if key?(key)
+    return yield(key) if block_given?
+    return otherwise[0] unless otherwise.empty?
+    raise KeyError.new("key not found: #{key.inspect}", receiver: self, key: key)
+  end
+end
+
+class NoMatchingPatternError < StandardError; end
+class NoMatchingPatternKeyError < NoMatchingPatternError; end
+class SignalException < Exception; end unless Object.const_defined?(:SignalException)
+
+class Method
+  alias original_name name
+  def curry(count = nil) = to_proc.curry(count || (arity < 0 ? -arity - 1 : arity))
+end
+
+class UnboundMethod
+  alias original_name name
+end
+
+class Struct
+  alias deconstruct to_a
+
+  def deconstruct_keys(keys)
+    keys ? to_h.slice(*keys) : to_h
+  end
+end
+
+class Array
+  alias deconstruct itself
+end
+
+class Hash
+  def deconstruct_keys(_keys) = self
+end
+
+module Warning
+  def self.[](_category) = false
+  def self.[]=(_category, _value); end
+
+  def self.warn(message, **)
+    $stderr.write(message)
+    nil
+  end
+end
+
+# Signals belong to the server.
+module Signal
+  def self.list = { "EXIT" => 0, "HUP" => 1, "INT" => 2, "KILL" => 9, "TERM" => 15 }
+
+  def self.trap(*)
+    raise NotImplementedError, "trap: #{FoolsGold::HINT}"
+  end
+end
+
+
+module Kernel
+  # One line of a backtrace, taken apart.
+  class Location
+    attr_reader :path, :lineno, :label
+
+    def initialize(line)
+      @line = line
+      path, lineno, label = line.split(":", 3)
+      @path = path
+      @lineno = lineno.to_i
+      @label = label.to_s.delete_prefix("in ")
+    end
+
+    def to_s = @line
+    def inspect = @line.inspect
+    def base_label = label
+    def absolute_path = File.expand_path(path)
+  end
+
+  def caller_locations(start = 1, length = nil)
+    lines = caller(start + 1) || []
+    lines = lines.first(length) if length
+    lines.map { |line| Location.new(line) }
+  end
+
+  def display(port = $stdout)
+    port.write(to_s)
+    nil
+  end
+
+  private :caller_locations
+end
+
+class Exception
+  def backtrace_locations
+    backtrace&.map { |line| Kernel::Location.new(line) }
+  end
+end
+
+RUBY_COPYRIGHT = MRUBY_COPYRIGHT
+RUBY_RELEASE_DATE = MRUBY_RELEASE_DATE
+RUBY_REVISION = "0".freeze
+RUBY_DESCRIPTION = "mruby #{MRUBY_VERSION} in FoolsGold".freeze
+TOPLEVEL_BINDING = binding
+$0 = $PROGRAM_NAME = "foolsgold"
+
+# What anybody may call without a receiver is private, so that no object seems to answer to it; `Kernel.format` and its
+# kin go on.
+module Kernel
+  module_function :puts, :print, :p, :pp, :printf, :warn, :sleep, :exit, :exit!, :abort, :at_exit, :gets, :fork,
+                  :system, :exec, :spawn, :open, :trap, :select, :syscall, :test, :`, :raise, :fail, :loop, :lambda,
+                  :proc, :format, :sprintf, :Integer, :Float, :String, :Array, :Hash, :rand, :srand,
+                  :caller, :binding, :block_given?, :iterator?, :eval, :local_variables, :global_variables,
+                  :require, :require_relative, :load, :autoload, :autoload?, :caller_locations, :__method__, :__dir__
+end

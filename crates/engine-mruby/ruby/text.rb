@@ -1,0 +1,61 @@
+# Strings are bytes that are usually UTF-8, and carry no encoding: what would change one leaves the bytes alone, and
+# what asks for one looks at the bytes.
+
+class String
+  def encoding
+    valid_encoding? ? Encoding::UTF_8 : Encoding::BINARY
+  end
+
+  def force_encoding(encoding)
+    Encoding.find(encoding)
+    raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
+    self
+  end
+
+  def valid_encoding? = FoolsGold::Native.text_kind(self) != 0
+  def ascii_only? = FoolsGold::Native.text_kind(self) == 1
+  def b = dup
+  def unpack1(format, offset: 0) = (offset == 0 ? self : byteslice(offset, bytesize)).unpack(format).first
+
+  def scrub(replacement = "\u{fffd}")
+    return dup if valid_encoding?
+    return FoolsGold::Native.text_scrub(self, replacement) unless block_given?
+    FoolsGold::Native.text_split(self).map { |good, bad| bad.empty? ? good : good + yield(bad) }.join
+  end
+
+  def scrub!(*args, &block) = replace(scrub(*args, &block))
+
+  # From one encoding to another, of the few that matter on the wire; other names are an ArgumentError.
+  def encode(to = Encoding::UTF_8, from = nil, invalid: nil, replace: nil, xml: nil, **options)
+    to = Encoding.find(to)
+    from = Encoding.find(from) if from
+    text = from == Encoding::ISO_8859_1 || from == Encoding::WINDOWS_1252 ? FoolsGold::Native.text_widen(self) : dup
+    unless text.valid_encoding?
+      text = text.scrub(replace || (to == Encoding::UTF_8 ? "\u{fffd}" : "?")) if invalid == :replace
+      if invalid != :replace && to != Encoding::BINARY
+        raise Encoding::InvalidByteSequenceError, "the bytes are not UTF-8, which #{to} was to be made of"
+      end
+    end
+    text = text.__narrow(to, options[:undef] == :replace ? replace || "?" : nil)
+    return text unless xml
+    text = FoolsGold::Native.html_escape(text)
+    xml == :attr ? "\"#{text}\"" : text
+  end
+
+  def encode!(*args, **options) = replace(encode(*args, **options))
+
+  def __narrow(to, replacement)
+    most = { "US-ASCII" => 127, "ISO-8859-1" => 255 }[to.name]
+    return self if most.nil? || ascii_only?
+    each_char.map do |char|
+      next char if char.ord < 128
+      next char.ord.chr if char.ord <= most
+      next replacement if replacement
+      raise Encoding::UndefinedConversionError, "U+#{char.ord.to_s(16).upcase} from UTF-8 to #{to}"
+    end.join
+  end
+end
+
+class Symbol
+  def encoding = to_s.encoding
+end

@@ -1,0 +1,45 @@
+//! What Ruby's strings have instead of encodings: whether the bytes are UTF-8, and ways to make them so.
+
+use super::{Arg, Context, Outcome, Value, arg};
+use crate::tree::Tree;
+
+/// text_kind(text): 1 for ASCII alone, 2 for other UTF-8, 0 for what is not UTF-8.
+pub fn kind(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let kind = if bytes.is_ascii() {
+        1
+    } else if std::str::from_utf8(bytes).is_ok() {
+        2
+    } else {
+        0
+    };
+    Ok(Value::Int(kind))
+}
+
+/// text_scrub(text, replacement): each run of bytes that cannot begin or go on a character becomes one replacement.
+pub fn scrub(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (bytes, replacement) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
+    let mut out = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.extend_from_slice(chunk.valid().as_bytes());
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice(replacement);
+        }
+    }
+    Ok(Value::Str(out))
+}
+
+/// text_split(text) → pairs of what is UTF-8 and of the bytes behind it that are not.
+pub fn split(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let chunks = arg(args, 0).bytes()?.utf8_chunks();
+    let pair = |valid: &str, invalid: &[u8]| Tree::Array(vec![Tree::Str(valid.into()), Tree::Str(invalid.to_vec())]);
+    let mut out = Vec::new();
+    Tree::Array(chunks.map(|chunk| pair(chunk.valid(), chunk.invalid())).collect()).encode(&mut out);
+    Ok(Value::Tree(out))
+}
+
+/// text_widen(text): ISO-8859-1 to UTF-8.
+pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let text: String = arg(args, 0).bytes()?.iter().map(|&byte| char::from(byte)).collect();
+    Ok(Value::Str(text.into_bytes()))
+}

@@ -1,0 +1,126 @@
+//! require, autoload, and gems in a folder beside the application.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use engine_mruby::{MrubyEngine, Settings, StartError};
+use support::{get, read, settings, wait};
+
+/// An application of several files; what `/` answers, or what it said when it did not load.
+fn answer(files: &[(&str, &str)]) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let settings = Settings { rackup: folder.path().join("config.ru"), ..settings() };
+    let engine = MrubyEngine::start(settings).map_err(|error: StartError| error.to_string())?;
+    let answer = wait(engine::Engine::call(&*engine, get("/")));
+    Ok(read(answer.result.unwrap().body))
+}
+
+fn shows(value: &str) -> String {
+    format!("run ->(env) {{ [200, {{}}, [({value}).inspect]] }}")
+}
+
+#[test]
+fn gems_are_found_in_vendor_and_their_files_require_each_other() {
+    let config = format!("require 'tiny'\n{}", shows("[Tiny.hello, $LOAD_PATH.map { |p| p.split('/').last(2) }]"));
+    for folder in ["vendor/tiny-1.0.0", "vendor/gems/tiny-1.0.0", "vendor/bundle/ruby/3.3.0/gems/tiny-1.0.0"] {
+        let (main, part) = (format!("{folder}/lib/tiny.rb"), format!("{folder}/lib/tiny/part.rb"));
+        let files = [
+            ("config.ru", config.as_str()),
+            (&main, "require 'tiny/part'\nmodule Tiny; def self.hello = Part::WORD; end"),
+            (&part, "module Tiny; module Part; WORD = 'hello'; end; end"),
+        ];
+        assert_eq!(answer(&files).unwrap(), "[\"hello\", [[\"tiny-1.0.0\", \"lib\"]]]", "{folder}");
+    }
+}
+
+#[test]
+fn the_newest_gem_counts_unless_a_lock_file_names_another() {
+    let config = format!("require 'tiny'\n{}", shows("TINY"));
+    let mut files = vec![
+        ("config.ru", config.as_str()),
+        ("vendor/tiny-1.9.0/lib/tiny.rb", "TINY = '1.9.0'"),
+        ("vendor/tiny-1.10.0/lib/tiny.rb", "TINY = '1.10.0'"),
+    ];
+    assert_eq!(answer(&files).unwrap(), "\"1.10.0\"");
+    let lock = "GEM\n  remote: x\n  specs:\n    tiny (1.9.0)\n      other (~> 1)\n\nDEPENDENCIES\n  tiny\n";
+    files.push(("Gemfile.lock", lock));
+    assert_eq!(answer(&files).unwrap(), "\"1.9.0\"");
+}
+
+#[test]
+fn bundler_requires_what_the_gemfile_names() {
+    let gemfile = "source 'https://x'\ngem 'tiny', '~> 1'\ngem 'dash-ed'\ngem 'quiet', require: false\n\
+                   group :test do\n  gem 'absent'\nend\n";
+    let shown = shows("[TINY, DASHED, defined?(QUIET)]");
+    let config = format!("require 'bundler/setup'\nBundler.require(:default)\n{shown}");
+    let files = [
+        ("config.ru", config.as_str()),
+        ("Gemfile", gemfile),
+        ("vendor/tiny-1.0.0/lib/tiny.rb", "TINY = 1"),
+        ("vendor/dash-ed-0.1.0/lib/dash/ed.rb", "DASHED = 2"),
+        ("vendor/quiet-0.1.0/lib/quiet.rb", "QUIET = 3"),
+    ];
+    assert_eq!(answer(&files).unwrap(), "[1, 2, nil]");
+}
+
+#[test]
+fn a_gem_made_of_c_says_so_and_a_missing_one_names_what_there_is() {
+    let config = format!("require 'fast'\n{}", shows("1"));
+    let files = [("config.ru", config.as_str()), ("vendor/fast-2.0.0/lib/fast.so", "\x7fELF")];
+    let said = answer(&files).unwrap_err();
+    assert!(said.contains("is a C extension, which only CRuby can load"), "{said}");
+    let config = format!("require 'nope'\n{}", shows("1"));
+    let files = [("config.ru", config.as_str()), ("vendor/tiny-1.0.0/lib/tiny.rb", "")];
+    let said = answer(&files).unwrap_err();
+    assert!(said.contains("cannot load such file -- nope") && said.contains("tiny 1.0.0"), "{said}");
+}
+
+#[test]
+fn a_constant_that_waits_is_loaded_when_it_is_named() {
+    let config = format!(
+        "$LOAD_PATH.unshift __dir__\nmodule Lazy\n  autoload :Part, 'part'\n  autoload :Gone, 'gone'\n\
+         autoload :Bad, 'bad'\nclass Inner; def part = Part::WORD; end\nend\nBEFORE = [defined?(Lazy::Part), Lazy.autoload?(:Part)]\n{}",
+        shows(
+            "[BEFORE, Lazy::Inner.new.part, Lazy.autoload?(:Part), (Lazy::Gone rescue $!.class), \
+             (Lazy::Bad rescue $!.message), (Lazy::Bad rescue $!.message)]"
+        )
+    );
+    let files = [
+        ("config.ru", config.as_str()),
+        ("part.rb", "module Lazy; class Part; WORD = 'late'; end; end"),
+        ("gone.rb", ""),
+        ("bad.rb", "raise 'broken'"),
+    ];
+    let expected = "[[\"constant\", \"part\"], \"late\", nil, NameError, \"broken\", \"broken\"]";
+    assert_eq!(answer(&files).unwrap(), expected);
+}
+
+#[test]
+fn a_class_that_waits_is_opened_by_its_own_file_or_another() {
+    let config = format!(
+        "$LOAD_PATH.unshift __dir__\nmodule Lazy; autoload :A, 'a'; autoload :B, 'b'; end\nrequire 'a'\n\
+         module Lazy; class B; def more = 2; end; end\n{}",
+        shows("[Lazy::A.new.a, Lazy::B.new.b, Lazy::B.new.more]")
+    );
+    let files = [
+        ("config.ru", config.as_str()),
+        ("a.rb", "module Lazy; class A; def a = 1; end; end"),
+        ("b.rb", "module Lazy; class B; def b = 1; end; end"),
+    ];
+    assert_eq!(answer(&files).unwrap(), "[1, 1, 2]");
+}
+
+#[test]
+fn evaluated_text_keeps_its_file_and_line() {
+    let config = "class Made\n  class_eval <<-RUBY, __FILE__, __LINE__ + 1\n    def broken\n      raise 'here'\n    end\n\
+                  RUBY\nend\nrun ->(env) { [200, {}, [(Made.new.broken rescue $!.backtrace.first.split('/').last)]] }";
+    let said = answer(&[("config.ru", config)]).unwrap();
+    assert!(said.starts_with("config.ru:4:in broken"), "{said}");
+}

@@ -1,0 +1,53 @@
+//! Tables of expressions with CRuby's answers (tests/tables): the embedded interpreter gives the same, but for those
+//! that are listed here as known. Printed with `--nocapture`: the share that agrees.
+
+mod support;
+
+use support::{app, get};
+
+const RUN: &str = r##"
+ANSWERS = lambda do |table|
+  lines = table.split("\n")
+  given = []
+  lines.each_with_index do |line, at|
+    next unless line.start_with?("#=> ")
+    code = lines[at - 1]
+    said = begin
+      "#=> #{FoolsGold.run_source(code, "(table)", FoolsGold::TOP).inspect}"
+    rescue Exception => error
+      "#=> ! #{error.class}"
+    end
+    given << "#{said == line ? 'same' : 'other'}\t#{code}\t#{line}\t#{said}"
+  end
+  given.join("\n")
+end
+run ->(env) { [200, {}, [ANSWERS.call(TABLE)]] }
+"##;
+
+/// Runs a table, and says which of its expressions are answered otherwise than on CRuby.
+fn others(table: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("{}/tests/tables/{table}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let config = format!("TABLE = <<'END_OF_TABLE'\n{text}END_OF_TABLE\n{RUN}");
+    let got = app(&config).got(get("/"));
+    let all: Vec<&str> = got.body.lines().collect();
+    let others: Vec<String> =
+        all.iter().filter(|line| line.starts_with("other")).map(|line| line.replace('\t', "\n  ")).collect();
+    println!("{table}: {} of {} agree", all.len() - others.len(), all.len());
+    assert!(all.len() > 100, "{}", got.body);
+    others
+}
+
+/// What differs on purpose, or cannot be had: the beginnings of the expressions.
+const KNOWN: [&str; 0] = [];
+
+#[test]
+fn the_language_answers_as_on_cruby() {
+    let others = others("language.txt");
+    let code = |other: &str| other.lines().nth(1).unwrap_or_default().trim().to_owned();
+    let known = |other: &&String| KNOWN.iter().any(|known| code(other).starts_with(known));
+    let new: Vec<&str> = others.iter().filter(|other| !known(other)).map(String::as_str).collect();
+    assert!(new.is_empty(), "{} differ:\n{}", new.len(), new.join("\n"));
+    for known in KNOWN {
+        assert!(others.iter().any(|other| code(other).starts_with(known)), "{known} agrees now: take it off the list");
+    }
+}

@@ -1,0 +1,72 @@
+# What patch.rb changes in mruby's parser for `defined?`, which it does not know: it is parsed as the call of a method
+# with one argument. That is made into a String where the kind of expression says it all, else into a call of
+# `__defined__` (crates/engine-mruby/c/defined.c), which is told a kind and a name and, where there is a receiver, gets
+# it as a block, so that an error in it is caught.
+
+DEFINED = [
+  ["static node*\nnew_fcall(parser_state *p, mrb_sym b, node *c)\n{\n",
+   "static node* fg_defined(parser_state *p, node *e);\n" \
+   "static node*\nnew_fcall(parser_state *p, mrb_sym b, node *c)\n{\n" \
+   "  mrb_int len;\n" \
+   "  const char *name = mrb_sym_name_len(p->mrb, b, &len);\n" \
+   "  if (len == 8 && c && c->car && !c->car->cdr && memcmp(name, \"defined?\", 8) == 0) {\n" \
+   "    return fg_defined(p, c->car->car);\n" \
+   "  }\n"],
+  ["/* (:super . c) */\nstatic node*\nnew_super(",
+   <<~C + "/* (:super . c) */\nstatic node*\nnew_super("],
+     static node*
+     fg_ask(parser_state *p, char kind, mrb_sym name, node *receiver)
+     {
+       node *args = list2(cons((node*)NODE_SYM, nsym(mrb_intern(p->mrb, &kind, 1))),
+                          cons((node*)NODE_SYM, nsym(name)));
+       node *block = receiver ? list4((node*)NODE_BLOCK, 0, 0, receiver) : 0;
+       return list4((node*)NODE_FCALL, 0, nsym(mrb_intern_lit(p->mrb, "__defined__")), new_callargs(p, args, 0, block));
+     }
+
+     static node*
+     fg_word(parser_state *p, const char *word)
+     {
+       size_t len = strlen(word);
+       return cons((node*)NODE_STR, cons((node*)parser_strndup(p, word, len), nint(len)));
+     }
+
+     static node*
+     fg_defined(parser_state *p, node *e)
+     {
+       mrb_sym none = mrb_intern_lit(p->mrb, "x");
+       if (e == NULL) return fg_word(p, "expression");
+       switch (typen(e->car)) {
+       case NODE_BEGIN:
+         if (e->cdr && e->cdr->car && !e->cdr->cdr) return fg_defined(p, e->cdr->car);
+         return fg_word(p, "expression");
+       case NODE_SELF: return fg_word(p, "self");
+       case NODE_LVAR: return fg_word(p, "local-variable");
+       case NODE_ASGN: case NODE_MASGN: case NODE_OP_ASGN: return fg_word(p, "assignment");
+       case NODE_IVAR: return fg_ask(p, 'i', sym(e->cdr), 0);
+       case NODE_GVAR: return fg_ask(p, 'g', sym(e->cdr), 0);
+       case NODE_CVAR: return fg_ask(p, 'v', sym(e->cdr), 0);
+       case NODE_CONST: return fg_ask(p, 'c', sym(e->cdr), 0);
+       case NODE_COLON3: return fg_ask(p, 't', sym(e->cdr), 0);
+       case NODE_COLON2: return fg_ask(p, 'p', sym(e->cdr->cdr), e->cdr->car);
+       case NODE_BACK_REF: {
+         char name[2] = {'$', (char)intn(e->cdr)};
+         return fg_ask(p, 'n', mrb_intern(p->mrb, name, 2), 0);
+       }
+       case NODE_NTH_REF: {
+         char name[24];
+         snprintf(name, sizeof(name), "$%d", (int)intn(e->cdr));
+         return fg_ask(p, 'n', mrb_intern_cstr(p->mrb, name), 0);
+       }
+       case NODE_YIELD: {
+         node *given = list4((node*)NODE_FCALL, 0, nsym(mrb_intern_lit(p->mrb, "block_given?")), 0);
+         return list4((node*)NODE_IF, given, fg_word(p, "yield"), 0);
+       }
+       case NODE_SUPER: case NODE_ZSUPER: return fg_ask(p, 's', none, 0);
+       case NODE_FCALL: return fg_ask(p, 'm', sym(e->cdr->cdr->car), 0);
+       case NODE_CALL: case NODE_SCALL: return fg_ask(p, 'a', sym(e->cdr->cdr->car), e->cdr->car);
+       default: return fg_word(p, "expression");
+       }
+     }
+
+   C
+].freeze
