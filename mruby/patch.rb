@@ -1,10 +1,12 @@
 # Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby; and
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
-# and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets.
+# and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
+# and what regular expressions need (patch_regexp.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
 require_relative "patch_parser"
+require_relative "patch_regexp"
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -114,9 +116,9 @@ CHANGES = {
     ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
   ],
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
-  "mrbgems/mruby-compiler/core/parse.y" => INTERPOLATION + COMMAND + GRAMMAR,
-  "mrbgems/mruby-compiler/core/y.tab.c" => INTERPOLATION + COMMAND + GENERATED,
-}.freeze
+  "mrbgems/mruby-compiler/core/parse.y" => INTERPOLATION + COMMAND + GRAMMAR + LITERALS + MATCH_GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => INTERPOLATION + COMMAND + GENERATED + LITERALS + MATCH_GENERATED,
+}.merge(LAST_MATCH) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
 CHANGES.each do |path, changes|

@@ -7,8 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 8] =
-    ["c/vm.c", "c/env.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/fg.h"];
+const SOURCES: [&str; 14] = [
+    "c/vm.c", "c/env.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/regexp.c", "c/finder.c",
+    "c/match.c", "c/subject.c", "c/replace.c", "c/scanner.c", "c/fg.h",
+];
 
 struct Mruby {
     flags: Vec<String>,

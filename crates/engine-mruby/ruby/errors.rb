@@ -69,10 +69,10 @@ end
 module FoolsGold
   # What CRuby has without `require`, or with a usual one, and this interpreter has not.
   ABSENT = %i[
-    Regexp MatchData Thread Queue SizedQueue ConditionVariable Monitor Ractor Encoding Marshal ObjectSpace GC Signal
+    Thread Queue SizedQueue ConditionVariable Monitor Ractor Encoding Marshal ObjectSpace GC Signal
     Date DateTime Digest OpenSSL Zlib Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV Tempfile
     FileUtils Pathname Etc Timeout WeakRef Delegator SimpleDelegator Forwardable Singleton Observable OptionParser
-    StringScanner BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage Bundler Gem
+    BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage Bundler Gem
     RubyVM TracePoint Refinement
   ].freeze
 end

@@ -3,7 +3,7 @@
 module FoolsGold
   # Libraries whose classes are here already. Read from Rust as well (libraries.rs), so these stay plain words.
   BUILT_IN = %w[
-    json securerandom time stringio cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
+    json securerandom time stringio strscan cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
     rack rack/builder rack/urlmap rack/lint rbconfig
   ].freeze
 

@@ -5,10 +5,13 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 25] = [
+const SOURCES: [(&CStr, &str); 28] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
+    (c"foolsgold/regexp.rb", include_str!("../ruby/regexp.rb")),
+    (c"foolsgold/substitute.rb", include_str!("../ruby/substitute.rb")),
+    (c"foolsgold/strscan.rb", include_str!("../ruby/strscan.rb")),
     (c"foolsgold/missing.rb", include_str!("../ruby/missing.rb")),
     (c"foolsgold/kernel.rb", include_str!("../ruby/kernel.rb")),
     (c"foolsgold/process.rb", include_str!("../ruby/process.rb")),
