@@ -1,14 +1,19 @@
-# Adds three call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby; and
+# Adds call-outs to mruby's source, so that `$!`, a bare `raise` and `Exception#cause` can work as in CRuby; and
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
-# and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets;
-# and makes room for private methods, autoload, `defined?`, ruby2_keywords and Hash#compare_by_identity.
+# and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
+# and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
 require_relative "patch_parser"
 require_relative "patch_language"
+require_relative "patch_hash"
 require_relative "patch_autoload"
 require_relative "patch_defined"
+require_relative "patch_regexp"
+
+# What both forms of the parser get.
+PARSER = (INTERPOLATION + COMMAND + VOID + ENDLESS + DEFINED + LITERALS).freeze
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -20,6 +25,7 @@ CHANGES = {
      "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
     *VISIBILITY_VM,
     *KEYWORDS_VM,
+    *OWN_INDEX,
   ],
   "include/mruby.h" => CALLINFO,
   "include/mruby/proc.h" => PROC_FLAGS,
@@ -127,9 +133,9 @@ CHANGES = {
     ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
   ],
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
-  "mrbgems/mruby-compiler/core/parse.y" => INTERPOLATION + COMMAND + VOID + DEFINED + GRAMMAR,
-  "mrbgems/mruby-compiler/core/y.tab.c" => INTERPOLATION + COMMAND + VOID + DEFINED + GENERATED,
-}.freeze
+  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + MATCH_GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + MATCH_GENERATED,
+}.merge(LAST_MATCH) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
 CHANGES.each do |path, changes|

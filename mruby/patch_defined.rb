@@ -40,6 +40,9 @@ DEFINED = [
          if (e->cdr && e->cdr->car && !e->cdr->cdr) return fg_defined(p, e->cdr->car);
          return fg_word(p, "expression");
        case NODE_SELF: return fg_word(p, "self");
+       case NODE_NIL: return fg_word(p, "nil");
+       case NODE_TRUE: return fg_word(p, "true");
+       case NODE_FALSE: return fg_word(p, "false");
        case NODE_LVAR: return fg_word(p, "local-variable");
        case NODE_ASGN: case NODE_MASGN: case NODE_OP_ASGN: return fg_word(p, "assignment");
        case NODE_IVAR: return fg_ask(p, 'i', sym(e->cdr), 0);

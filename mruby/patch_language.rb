@@ -1,5 +1,5 @@
-# What patch.rb changes in mruby for private and protected methods, ruby2_keywords and Hash#compare_by_identity. The
-# rest of each is in crates/engine-mruby/c: visibility.c, keywords.c.
+# What patch.rb changes in mruby for private and protected methods, ruby2_keywords and `[]`. The rest
+# of the first two is in crates/engine-mruby/c: visibility.c, keywords.c.
 
 # A frame remembers what `private` without arguments has said in it; a method's visibility is two flags of its proc.
 # Methods made of C functions alone have no proc, and stay public until somebody says otherwise, which gives them one.
@@ -119,24 +119,15 @@ KEYWORDS_VM = [
    "static struct RClass*\ncheck_target_class(mrb_state *mrb)\n"],
 ].freeze
 
-HASH_FLAGS = [
-  ["#define MRB_HASH_HT                 (1 << (MRB_HASH_SIZE_FLAGS_SHIFT + 2))\n",
-   "#define MRB_HASH_HT                 (1 << (MRB_HASH_SIZE_FLAGS_SHIFT + 2))\n" \
-   "#define FG_HASH_IDENTITY (1 << 15)\n#define FG_HASH_KEYWORDS (1 << 16)\n"],
-].freeze
-
-# Hash#compare_by_identity.
-IDENTITY_HASH = [
-  ["  mrb_value hash_code_obj;\n  switch (tt) {\n",
-   "  mrb_value hash_code_obj;\n" \
-   "  if (h->flags & FG_HASH_IDENTITY) {\n" \
-   "    hash_code = U32(mrb_obj_id(key));\n" \
-   "    return hash_code ^ (hash_code << 2) ^ (hash_code >> 2);\n  }\n" \
-   "  switch (tt) {\n"],
-  ["  mrb_bool eql;\n\n  switch (tt) {\n",
-   "  mrb_bool eql;\n\n  if (h->flags & FG_HASH_IDENTITY) return mrb_obj_eq(mrb, a, b);\n  switch (tt) {\n"],
-  ["  key = h_key_for(mrb, key);\n",
-   "  if (!(mrb_hash_ptr(hash)->flags & FG_HASH_IDENTITY)) key = h_key_for(mrb, key);\n"],
-  ["  uint32_t mask = MRB_HASH_DEFAULT | MRB_HASH_PROC_DEFAULT;\n",
-   "  uint32_t mask = MRB_HASH_DEFAULT | MRB_HASH_PROC_DEFAULT | FG_HASH_IDENTITY;\n"],
+# A class made from Array, Hash or String may have a `[]` of its own: only the plain ones are read without asking.
+OWN_INDEX = [
+  ["        if (!mrb_integer_p(vb)) goto getidx_fallback;\n",
+   "        if (!mrb_integer_p(vb) || mrb_ary_ptr(va)->c != mrb->array_class) goto getidx_fallback;\n"],
+  ["      case MRB_TT_HASH:\n        va = mrb_hash_get(mrb, va, vb);\n",
+   "      case MRB_TT_HASH:\n        if (mrb_hash_ptr(va)->c != mrb->hash_class) goto getidx_fallback;\n" \
+   "        va = mrb_hash_get(mrb, va, vb);\n"],
+  ["      case MRB_TT_STRING:\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n" \
+   "        case MRB_TT_STRING:\n",
+   "      case MRB_TT_STRING:\n        if (mrb_str_ptr(va)->c != mrb->string_class) goto getidx_fallback;\n" \
+   "        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n        case MRB_TT_STRING:\n"],
 ].freeze

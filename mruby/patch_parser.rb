@@ -42,6 +42,22 @@ VOID = [
    "      void_expr_error(p, n->cdr->car);\n"],
 ].freeze
 
+# A method without parentheses and `end` (def name = value) got no place for its block, which `super` and `yield` then
+# took from the first value they found.
+ENDLESS = [
+  ["static void\ndefn_setup(parser_state *p, node *d, node *a, node *b)\n{\n  node *n = d->cdr->cdr;\n\n",
+   "static node* new_args(parser_state*, node*, node*, mrb_sym, node*, node*);\n" \
+   "static node*\nfg_no_args(parser_state *p)\n{\n" \
+   "  p->locals->car = cons(nsym(intern_op(and)), p->locals->car);\n" \
+   "  return new_args(p, 0, 0, 0, 0, 0);\n}\n\n" \
+   "static void\ndefn_setup(parser_state *p, node *d, node *a, node *b)\n{\n  node *n = d->cdr->cdr;\n\n" \
+   "  if (a == NULL) a = fg_no_args(p);\n"],
+  ["  node *n = d->cdr->cdr->cdr;\n\n  n->car = locals_node(p);\n" \
+   "  p->cmdarg_stack = intn(n->cdr->car);\n  n->cdr->car = a;\n",
+   "  node *n = d->cdr->cdr->cdr;\n\n  if (a == NULL) a = fg_no_args(p);\n  n->car = locals_node(p);\n" \
+   "  p->cmdarg_stack = intn(n->cdr->car);\n  n->cdr->car = a;\n"],
+].freeze
+
 # What differs between the grammar and what bison made of it: how a saved stack is written.
 ENDED = "                      if (FG_CLOSES(yychar)) CMDARG_POP();\n" \
         "                      if (yychar == tLBRACE_ARG) CMDARG_PUSH(0);\n".freeze

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 18] = [
     "c/vm.c",
     "c/env.c",
     "c/load.c",
@@ -19,6 +19,12 @@ const SOURCES: [&str; 12] = [
     "c/tree.c",
     "c/native.c",
     "c/call.c",
+    "c/regexp.c",
+    "c/finder.c",
+    "c/match.c",
+    "c/subject.c",
+    "c/replace.c",
+    "c/scanner.c",
     "c/fg.h",
 ];
 

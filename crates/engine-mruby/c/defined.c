@@ -3,6 +3,7 @@
 #include "fg.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include <mruby/array.h>
 #include <mruby/class.h>
@@ -126,8 +127,44 @@ static mrb_value defined(mrb_state *mrb, mrb_value self)
   }
 }
 
+/* One constant of a class or module, of what it inherits from, or of Object, which is where mruby's own stops. */
+static mrb_value constant(mrb_state *mrb, mrb_value module, mrb_sym name, bool inherited)
+{
+  for (struct RClass *klass = mrb_class_ptr(module); klass; klass = klass->super) {
+    if (klass == mrb->object_class) break;
+    if (mrb_obj_iv_defined(mrb, (struct RObject *)klass, name)) return mrb_const_get(mrb, module, name);
+    if (!inherited) return mrb_funcall(mrb, module, "const_missing", 1, mrb_symbol_value(name));
+  }
+  mrb_value object = mrb_obj_value(mrb->object_class);
+  if (mrb_const_defined(mrb, object, name)) return mrb_const_get(mrb, object, name);
+  return mrb_const_get(mrb, module, name);
+}
+
+/* Module#const_get(name, inherit = true); the name may be a path, such as "A::B". */
+static mrb_value const_get(mrb_state *mrb, mrb_value self)
+{
+  mrb_value path;
+  mrb_bool inherited = TRUE;
+  mrb_get_args(mrb, "o|b", &path, &inherited);
+  if (mrb_symbol_p(path)) return constant(mrb, self, mrb_symbol(path), inherited);
+  path = mrb_ensure_string_type(mrb, path);
+  const char *at = RSTRING_PTR(path), *end = at + RSTRING_LEN(path);
+  if (end - at > 2 && at[0] == ':' && at[1] == ':') at += 2;
+  while (at < end) {
+    const char *colon = memchr(at, ':', (size_t)(end - at));
+    size_t length = colon ? (size_t)(colon - at) : (size_t)(end - at);
+    if (length == 0 || !isupper((unsigned char)at[0])) {
+      mrb_raisef(mrb, E_NAME_ERROR, "wrong constant name %v", path);
+    }
+    self = constant(mrb, self, mrb_intern(mrb, at, length), inherited);
+    at += length + (colon ? 2 : 0);
+  }
+  return self;
+}
+
 void fg_defined_init(mrb_state *mrb)
 {
+  mrb_define_method(mrb, mrb->module_class, "const_get", const_get, MRB_ARGS_ARG(1, 1));
   struct RClass *basic = mrb_class_get(mrb, "BasicObject");
   mrb_define_method(mrb, basic, "__defined__", defined, MRB_ARGS_REQ(2) | MRB_ARGS_BLOCK());
 }

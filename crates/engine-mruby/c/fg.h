@@ -85,6 +85,36 @@ size_t fg_host_library(const char *name, size_t length, const char **code);
 void fg_host_compiled(void *host, const char *code, size_t length);
 void fg_host_frame(void *host, const char *line, size_t length);
 
+/* Patterns belong to Rust; C holds them by address. */
+typedef struct fg_pattern fg_pattern;
+/* Of a text: unknown, UTF-8, or bytes that are not. */
+enum { FG_TEXT_UNKNOWN = 0, FG_TEXT_UTF8 = 1, FG_TEXT_BYTES = 2 };
+/* How a search ended. */
+enum { FG_NOT_FOUND = 0, FG_FOUND = 1, FG_TIMEOUT = 2, FG_OVERTIME = 3, FG_STACK = 4 };
+#define FG_UNSET SIZE_MAX
+typedef struct {
+  const char *text;
+  size_t length, start;
+  bool anchored; /* only at the start */
+  uint8_t kind;
+  uint64_t timeout; /* nanoseconds; 0 for none */
+} fg_search;
+
+const fg_pattern *fg_pattern_new(void *host, const char *source, size_t length, uint32_t options, fg_value *error);
+void fg_pattern_free(const fg_pattern *pattern);
+size_t fg_pattern_bytes(const fg_pattern *pattern);
+uint32_t fg_pattern_groups(const fg_pattern *pattern);
+uint32_t fg_pattern_options(const fg_pattern *pattern);
+bool fg_pattern_is_linear(const fg_pattern *pattern);
+const char *fg_pattern_source(const fg_pattern *pattern, size_t *length);
+const char *fg_pattern_name(const fg_pattern *pattern, size_t index, size_t *length); /* NULL behind the last */
+uint32_t fg_pattern_group(const fg_pattern *pattern, const char *name, size_t length, size_t index); /* 0: none */
+int fg_pattern_search(void *host, const fg_pattern *pattern, const fg_search *search, size_t *slots, size_t count);
+uint8_t fg_text_kind(const char *text, size_t length);
+size_t fg_text_count(const char *text, size_t length);
+size_t fg_text_offset(const char *text, size_t length, size_t characters); /* FG_UNSET beyond the end */
+size_t fg_text_before(const char *text, size_t at);
+
 /* One interpreter. */
 typedef struct fg_vm {
   mrb_state *mrb;
@@ -101,6 +131,10 @@ typedef struct fg_vm {
   struct fg_handled *handled;
   size_t handled_count, handled_room;
   mrb_value handled_exceptions;
+  struct RClass *regexp_class, *match_class;
+  mrb_value regexps;      /* those that were made last, by their hash */
+  mrb_sym match_symbols[24];
+  uint64_t regexp_timeout;
 } fg_vm;
 
 /* vm.c: the life of an interpreter. */
@@ -143,10 +177,65 @@ void fg_defined_init(mrb_state *mrb);
 void fg_keywords_init(mrb_state *mrb);
 void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
+void fg_look_at_clock(mrb_state *mrb);
+mrb_noreturn void fg_out_of_time(mrb_state *mrb);
+bool fg_reserve(mrb_state *mrb, size_t bytes);
+void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth);
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);
+
+/* regexp.c: Regexp. */
+void fg_regexp_init(mrb_state *mrb, fg_vm *vm);
+const fg_pattern *fg_regexp_pattern(mrb_state *mrb, mrb_value regexp);
+bool fg_is_regexp(mrb_state *mrb, mrb_value value);
+mrb_value fg_regexp_new(mrb_state *mrb, const char *source, size_t length, uint32_t options);
+mrb_value fg_regexp_quote(mrb_state *mrb, const char *text, size_t length);
+
+/* finder.c: searching, and the last match. */
+#define FG_SLOTS 32
+typedef struct {
+  mrb_value pattern, text; /* Regexp or String; String */
+  const fg_pattern *native;
+  uint64_t timeout;
+  uint8_t kind;
+  size_t base; /* where the text begins for the pattern */
+  size_t *slots, room;
+  size_t few[FG_SLOTS];
+} fg_finder;
+void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text);
+void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text, size_t base, uint8_t kind);
+bool fg_find(mrb_state *mrb, fg_finder *finder, size_t start, bool anchored);
+bool fg_find_last(mrb_state *mrb, fg_finder *finder, size_t start);
+size_t fg_after(fg_finder *finder);
+mrb_value fg_match_new(mrb_state *mrb, fg_finder *finder);
+mrb_value fg_match_get(mrb_state *mrb, int above);
+void fg_match_set(mrb_state *mrb, mrb_value match, int above);
+int fg_match_global(mrb_state *mrb, mrb_sym name, mrb_value *value);
+void fg_finder_setup(mrb_state *mrb, fg_vm *vm);
+
+/* match.c: MatchData. */
+#define FG_MATCH_TEXT 0
+#define FG_MATCH_PATTERN 1
+#define FG_MATCH_SLOTS 2
+void fg_match_init(mrb_state *mrb, fg_vm *vm);
+mrb_value fg_match_group(mrb_state *mrb, mrb_value match, size_t group);
+mrb_value fg_match_pre(mrb_state *mrb, mrb_value match);
+mrb_value fg_match_post(mrb_state *mrb, mrb_value match);
+size_t fg_match_size(mrb_value match);
+size_t fg_match_named(mrb_state *mrb, mrb_value match, const char *name, size_t length);
+
+/* subject.c: what Regexp and String do with each other. */
+void fg_subject_init(mrb_state *mrb, fg_vm *vm);
+
+/* scanner.c: StringScanner. */
+void fg_scanner_init(mrb_state *mrb);
+
+/* replace.c: what it does with all matches. */
+void fg_replace_init(mrb_state *mrb);
+mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int limit);
+
 static inline fg_vm *fg_of(mrb_state *mrb) { return (fg_vm *)mrb->ud; }
 
 #endif

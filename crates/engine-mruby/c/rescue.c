@@ -162,8 +162,9 @@ static void on_raise(mrb_state *mrb, mrb_value exception)
 
 static int on_gv_get(mrb_state *mrb, mrb_sym name, mrb_value *value)
 {
+  if (fg_of(mrb) == NULL) return 0;
   /* "$!" is short enough to be packed in the symbol itself: the comparison of two numbers. */
-  if (fg_of(mrb) == NULL || name != mrb_intern_lit(mrb, "$!")) return 0;
+  if (name != mrb_intern_lit(mrb, "$!")) return fg_match_global(mrb, name, value);
   *value = current(mrb);
   return 1;
 }

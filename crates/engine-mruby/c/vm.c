@@ -42,6 +42,24 @@ static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
   return fresh;
 }
 
+/* Memory that Rust holds for an object of this interpreter counts as its own; false where there is no room for it. */
+bool fg_reserve(mrb_state *mrb, size_t bytes)
+{
+  fg_vm *vm = fg_of(mrb);
+  if (!vm->closing && vm->used + bytes > vm->limit) mrb_full_gc(mrb);
+  if (!vm->closing && vm->used + bytes > vm->limit) {
+    vm->out_of_memory = true;
+    return false;
+  }
+  vm->used += bytes;
+  return true;
+}
+
+void fg_release(mrb_state *mrb, size_t bytes)
+{
+  fg_of(mrb)->used -= bytes;
+}
+
 /* --- stopping ------------------------------------------------------------------------------------------------- */
 
 #ifdef MRB_USE_DEBUG_HOOK
@@ -67,6 +85,24 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
   mrb_raise(mrb, klass, "the request took longer than it may");
 }
 
+/* Long work in C has no instructions at which it could be interrupted: it looks for itself whether an alarm has come. */
+void fg_look_at_clock(mrb_state *mrb)
+{
+  if (__atomic_load_n(&mrb->code_fetch_hook, __ATOMIC_RELAXED) == NULL) return;
+  mrb->code_fetch_hook = NULL;
+  if (fg_host_tick(fg_of(mrb)->host) != FG_GO_ON) fg_out_of_time(mrb);
+}
+
+/* Raises what a request is ended with, and goes on doing so. */
+void fg_out_of_time(mrb_state *mrb)
+{
+  fg_vm *vm = fg_of(mrb);
+  vm->stops++;
+  mrb->code_fetch_hook = on_instruction;
+  struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
+  mrb_raise(mrb, klass, "the request took longer than it may");
+}
+
 void *fg_vm_alarm(fg_vm *vm)
 {
   return &vm->mrb->code_fetch_hook;
@@ -81,6 +117,13 @@ void fg_alarm_set(void *address)
 int fg_can_stop(void) { return 1; }
 #else
 void *fg_vm_alarm(fg_vm *vm) { (void)vm; return NULL; }
+void fg_look_at_clock(mrb_state *mrb) { (void)mrb; }
+void fg_out_of_time(mrb_state *mrb)
+{
+  fg_vm *vm = fg_of(mrb);
+  vm->stops++;
+  mrb_raise(mrb, mrb_class_ptr(vm->timeout_class), "the request took longer than it may");
+}
 void fg_alarm_set(void *address) { (void)address; }
 int fg_can_stop(void) { return 0; }
 #endif
@@ -182,6 +225,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_autoload_init(mrb);
   fg_defined_init(mrb);
   fg_keywords_init(mrb);
+  fg_regexp_init(mrb, vm);
   fg_call_init(mrb, vm);
   return vm;
 }

@@ -65,10 +65,10 @@ end
 module FoolsGold
   # What CRuby has without `require`, or with a usual one, and this interpreter has not.
   ABSENT = %i[
-    Regexp MatchData Ractor Marshal Signal
+    Ractor Marshal Signal
     Date DateTime Digest OpenSSL Zlib Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV Tempfile
     FileUtils Pathname Etc WeakRef Observable OptionParser
-    StringScanner BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage
+    BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
 end

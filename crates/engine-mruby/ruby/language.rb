@@ -63,7 +63,35 @@ class Module
   private :refine, :using
 end
 
+class BasicObject
+  private :method_missing, :__defined__, :singleton_method_added
+end
+
 module Kernel
+  alias __clone clone
+
+  def clone(freeze: nil)
+    return dup if freeze == false && frozen?
+    copy = __clone
+    freeze ? copy.freeze : copy
+  end
+
+  alias __integer Integer
+
+  def Integer(value, base = nil, exception: true)
+    base ? __integer(value, base) : __integer(value)
+  rescue ArgumentError, TypeError
+    raise if exception
+  end
+
+  alias __float Float
+
+  def Float(value, exception: true)
+    __float(value)
+  rescue ArgumentError, TypeError
+    raise if exception
+  end
+
   def methods(all = true)
     all ? FoolsGold.method_names(singleton_class, 5, true) : singleton_methods(false)
   end

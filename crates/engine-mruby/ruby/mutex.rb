@@ -3,7 +3,10 @@
 
 class Mutex
   def synchronize
+    lock
     yield
+  ensure
+    unlock
   end
 
   def lock

@@ -11,6 +11,18 @@ class Integer
   def magnitude = abs
   def numerator = self
   def denominator = 1
+  def round(digits = 0, half: :up)
+    return self if digits >= 0
+    unit = 10**-digits
+    low = self - self % unit
+    rest = (self % unit) * 2 <=> unit
+    up = rest > 0 || (rest == 0 && (half == :even ? (low / unit).odd? : (half == :down ? self < 0 : self > 0)))
+    up ? low + unit : low
+  end
+
+  def floor(digits = 0) = digits >= 0 ? self : self - self % 10**-digits
+  def ceil(digits = 0) = digits >= 0 ? self : -(-self).floor(digits)
+  def truncate(digits = 0) = self < 0 ? ceil(digits) : floor(digits)
   def gcdlcm(other) = [gcd(other), lcm(other)]
 
   def [](bit, length = nil)

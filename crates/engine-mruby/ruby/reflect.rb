@@ -14,7 +14,31 @@ class KeyError
   end
 end
 
+class Array
+  def max(count = nil, &block)
+    count ? (block ? sort(&block) : sort).reverse.first(count) : super(&block)
+  end
+
+  def min(count = nil, &block)
+    count ? (block ? sort(&block) : sort).first(count) : super(&block)
+  end
+end
+
 class Hash
+  def to_h
+    return instance_of?(Hash) ? self : {}.merge(self) unless block_given?
+    made = {}
+    each { |key, value| made.store(*yield(key, value)) }
+    made
+  end
+
+  alias __transform_keys transform_keys
+
+  def transform_keys(names = nil, &block)
+    return __transform_keys(&block) unless names
+    __transform_keys { |key| names.fetch(key) { block ? yield(key) : key } }
+  end
+
   def fetch(key, *otherwise)
     return self[key] if key?(key)
     return yield(key) if block_given?
@@ -37,6 +61,27 @@ class UnboundMethod
 end
 
 class Struct
+  # initialize of a Struct with keyword_init: true.
+  module Keywords
+    def initialize(*values, **named)
+      raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)" unless values.empty?
+      unknown = named.keys - members
+      raise ArgumentError, "unknown keywords: #{unknown.join(', ')}" unless unknown.empty?
+      super(*members.map { |name| named[name] })
+    end
+  end
+
+  class << self
+    alias __define new
+
+    def new(*names, keyword_init: nil, &block)
+      made = __define(*names)
+      made.include(Keywords) if keyword_init
+      made.class_eval(&block) if block
+      made
+    end
+  end
+
   alias deconstruct to_a
 
   def deconstruct_keys(keys)

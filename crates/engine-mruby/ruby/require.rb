@@ -5,7 +5,7 @@ module FoolsGold
   # Libraries whose classes are here. Read from Rust as well (libraries.rs), so these stay plain words. Some have a file
   # of ours that is loaded when they are first required (prelude.rs).
   BUILT_IN = %w[
-    json securerandom time stringio cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
+    json securerandom time stringio strscan cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
     rack rack/builder rack/urlmap rack/lint rbconfig
     delegate forwardable singleton ostruct English weakref base64
   ].freeze
@@ -124,9 +124,10 @@ module FoolsGold
       end
     end
   end
-
-  TOP = self.class == Module ? nil : self
 end
+
+# What `self` is outside of any class.
+FoolsGold::TOP = self
 
 $LOAD_PATH = ENV["RUBYLIB"].to_s.split(":")
 $: = $LOAD_PATH

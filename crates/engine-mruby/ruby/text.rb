@@ -15,7 +15,16 @@ class String
   def valid_encoding? = FoolsGold::Native.text_kind(self) != 0
   def ascii_only? = FoolsGold::Native.text_kind(self) == 1
   def b = dup
-  def unpack1(format, offset: 0) = (offset == 0 ? self : byteslice(offset, bytesize)).unpack(format).first
+
+  def upcase(*options) = FoolsGold::Native.text_case(self, "up", options.include?(:ascii))
+  def downcase(*options) = FoolsGold::Native.text_case(self, "down", options.include?(:ascii))
+  def swapcase(*options) = FoolsGold::Native.text_case(self, "swap", options.include?(:ascii))
+  def capitalize(*options) = FoolsGold::Native.text_case(self, "capital", options.include?(:ascii))
+  def upcase!(*options) = __become(upcase(*options))
+  def downcase!(*options) = __become(downcase(*options))
+  def swapcase!(*options) = __become(swapcase(*options))
+  def capitalize!(*options) = __become(capitalize(*options))
+  def __become(other) = self == other ? nil : replace(other)
 
   def scrub(replacement = "\u{fffd}")
     return dup if valid_encoding?

@@ -48,7 +48,8 @@ impl Host {
         std::mem::take(&mut self.out)
     }
 
-    fn tick(&mut self) -> c_int {
+    /// Whether the script may go on; one that turns out to be long changes its thread here.
+    pub fn tick(&mut self) -> c_int {
         if !self.gauge.is_late(self.clock.at(Instant::now())) {
             if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
                 return sys::GO_ON;
@@ -104,6 +105,12 @@ impl Host {
         self.point_at_out(result);
     }
 
+    /// Points C at a text, which stays until the next.
+    pub fn give_text(&mut self, text: &str, result: &mut FgValue) {
+        self.out = text.as_bytes().to_vec();
+        self.point_at_out(result);
+    }
+
     fn point_at_out(&self, result: &mut FgValue) {
         result.bytes = self.out.as_ptr().cast();
         result.length = self.out.len();
@@ -111,14 +118,15 @@ impl Host {
 }
 
 /// Runs `work` on the host behind a pointer from C. A panic becomes `otherwise`: it must not unwind into C.
-fn with<T>(host: *mut c_void, otherwise: T, work: impl FnOnce(&mut Host) -> T) -> T {
+pub fn with<T>(host: *mut c_void, otherwise: T, work: impl FnOnce(&mut Host) -> T) -> T {
     // SAFETY: C hands back the pointer given to fg_vm_open, which is that of a boxed Host that outlives the
     // interpreter, and only the thread that runs the interpreter gets here.
     let host = unsafe { &mut *host.cast::<Host>() };
     catch_unwind(AssertUnwindSafe(|| work(host))).unwrap_or(otherwise)
 }
 
-fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
+/// What C points at.
+pub fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
     if start.is_null() {
         return &[];
     }

@@ -5,13 +5,16 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 30] = [
+const SOURCES: [(&CStr, &str); 33] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
     (c"foolsgold/numeric.rb", include_str!("../ruby/numeric.rb")),
     (c"foolsgold/text.rb", include_str!("../ruby/text.rb")),
     (c"foolsgold/language.rb", include_str!("../ruby/language.rb")),
+    (c"foolsgold/regexp.rb", include_str!("../ruby/regexp.rb")),
+    (c"foolsgold/substitute.rb", include_str!("../ruby/substitute.rb")),
+    (c"foolsgold/strscan.rb", include_str!("../ruby/strscan.rb")),
     (c"foolsgold/missing.rb", include_str!("../ruby/missing.rb")),
     (c"foolsgold/kernel.rb", include_str!("../ruby/kernel.rb")),
     (c"foolsgold/process.rb", include_str!("../ruby/process.rb")),

@@ -71,6 +71,28 @@ pub struct FgNative {
     pub json: bool,
 }
 
+/// One search; see c/fg.h.
+#[repr(C)]
+pub struct FgSearch {
+    pub text: *const c_char,
+    pub length: usize,
+    pub start: usize,
+    pub anchored: bool,
+    pub kind: u8,
+    pub timeout: u64,
+}
+
+/// What is known of a text.
+pub const TEXT_UNKNOWN: u8 = 0;
+pub const TEXT_UTF8: u8 = 1;
+pub const TEXT_BYTES: u8 = 2;
+/// How a search ended.
+pub const NOT_FOUND: c_int = 0;
+pub const FOUND: c_int = 1;
+pub const TIMEOUT: c_int = 2;
+pub const OVERTIME: c_int = 3;
+pub const STACK: c_int = 4;
+
 /// Answers to a chunk.
 pub const SENT: c_int = 0;
 pub const GONE: c_int = 1;

@@ -86,7 +86,8 @@ fn a_gem_made_of_c_says_so_and_a_missing_one_names_what_there_is() {
 fn a_constant_that_waits_is_loaded_when_it_is_named() {
     let config = format!(
         "$LOAD_PATH.unshift __dir__\nmodule Lazy\n  autoload :Part, 'part'\n  autoload :Gone, 'gone'\n\
-         autoload :Bad, 'bad'\nclass Inner; def part = Part::WORD; end\nend\nBEFORE = [defined?(Lazy::Part), Lazy.autoload?(:Part)]\n{}",
+         autoload :Bad, 'bad'\nclass Inner; def part = Part::WORD; end\nend\n\
+         BEFORE = [defined?(Lazy::Part), Lazy.autoload?(:Part)]\n{}",
         shows(
             "[BEFORE, Lazy::Inner.new.part, Lazy.autoload?(:Part), (Lazy::Gone rescue $!.class), \
              (Lazy::Bad rescue $!.message), (Lazy::Bad rescue $!.message)]"
@@ -119,7 +120,7 @@ fn a_class_that_waits_is_opened_by_its_own_file_or_another() {
 
 #[test]
 fn evaluated_text_keeps_its_file_and_line() {
-    let config = "class Made\n  class_eval <<-RUBY, __FILE__, __LINE__ + 1\n    def broken\n      raise 'here'\n    end\n\
+    let config = "class Made\n  class_eval <<-RUBY, __FILE__, __LINE__ + 1\n  def broken\n    raise 'here'\n  end\n\
                   RUBY\nend\nrun ->(env) { [200, {}, [(Made.new.broken rescue $!.backtrace.first.split('/').last)]] }";
     let said = answer(&[("config.ru", config)]).unwrap();
     assert!(said.starts_with("config.ru:4:in broken"), "{said}");

@@ -43,3 +43,37 @@ pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text: String = arg(args, 0).bytes()?.iter().map(|&byte| char::from(byte)).collect();
     Ok(Value::Str(text.into_bytes()))
 }
+
+/// text_case(text, "up" | "down" | "swap" | "capital", ascii only): letters of all of Unicode, or of ASCII alone. Bytes
+/// that are no UTF-8 stay as they are.
+pub fn case(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (bytes, way) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
+    let plain = arg(args, 2).truthy() || bytes.is_ascii();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut first = true;
+    for chunk in bytes.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            let up = match way {
+                b"up" => true,
+                b"capital" => first,
+                b"swap" => char.is_lowercase(),
+                _ => false,
+            };
+            first = false;
+            push_in_case(&mut out, char, up, plain);
+        }
+        out.extend_from_slice(chunk.invalid());
+    }
+    Ok(Value::Str(out))
+}
+
+fn push_in_case(out: &mut Vec<u8>, char: char, up: bool, plain: bool) {
+    let mut room = [0; 4];
+    let mut push = |one: char| out.extend_from_slice(one.encode_utf8(&mut room).as_bytes());
+    match (plain, up) {
+        (true, true) => push(char.to_ascii_uppercase()),
+        (true, false) => push(char.to_ascii_lowercase()),
+        (false, true) => char.to_uppercase().for_each(push),
+        (false, false) => char.to_lowercase().for_each(push),
+    }
+}

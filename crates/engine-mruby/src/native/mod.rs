@@ -131,6 +131,7 @@ pub static TABLE: &[Native] = &[
     function(c"parse_httpdate", time::parse_httpdate),
     function(c"monotonic", time::monotonic),
     function(c"sleep", time::sleep),
+    function(c"text_case", encoding::case),
     function(c"text_kind", encoding::kind),
     function(c"text_scrub", encoding::scrub),
     function(c"text_split", encoding::split),

@@ -1,0 +1,246 @@
+/* Searches in strings, for patterns and for strings, and what `$~` is: the last match of a method, as in CRuby.
+ *
+ * A match is remembered in the frame of the method that searched; blocks share that of the method around them. mruby is
+ * patched to have a place for it in each frame (mruby/patch_regexp.rb); without the patch there is one per interpreter. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+
+/* `$~`, `$&`, `` $` ``, `$'`, `$+`, then `$1` and on: as many as there is room for. */
+enum { LAST, WHOLE, PRE, POST, LAST_GROUP, FIRST_GROUP };
+#define GLOBALS (sizeof ((fg_vm *)0)->match_symbols / sizeof(mrb_sym))
+
+extern struct RBasic **fg_match_place(mrb_callinfo *) __attribute__((weak));
+extern int (*fg_on_gv_set)(mrb_state *, mrb_sym, mrb_value) __attribute__((weak));
+
+/* --- searching ----------------------------------------------------------------------------------------------------- */
+
+/* Readies a search in `text`; TypeError where `pattern` is neither Regexp nor String. */
+void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text)
+{
+  fg_finder_begin(mrb, finder, pattern, text, 0, FG_TEXT_UNKNOWN);
+}
+
+/* The same where the text begins at `base` to the pattern, and where its kind may be known. */
+void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text, size_t base, uint8_t kind)
+{
+  finder->text = text;
+  finder->native = NULL;
+  finder->base = base;
+  finder->kind = kind;
+  finder->timeout = 0;
+  finder->slots = finder->few;
+  finder->room = 2;
+  if (fg_is_regexp(mrb, pattern)) {
+    finder->native = fg_regexp_pattern(mrb, pattern);
+    if (kind == FG_TEXT_UNKNOWN) finder->kind = fg_text_kind(RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    finder->room = 2 * ((size_t)fg_pattern_groups(finder->native) + 1);
+    mrb_value own = mrb_iv_get(mrb, pattern, mrb_intern_lit(mrb, "__timeout"));
+    finder->timeout = mrb_integer_p(own) ? (uint64_t)mrb_integer(own) : fg_of(mrb)->regexp_timeout;
+    if (finder->room > FG_SLOTS) {
+      mrb_value room = mrb_str_new(mrb, NULL, (mrb_int)(finder->room * sizeof(size_t)));
+      finder->slots = (size_t *)RSTRING_PTR(room);
+    }
+  }
+  else if (!mrb_string_p(pattern)) {
+    mrb_value converted = mrb_check_string_type(mrb, pattern);
+    if (mrb_nil_p(converted)) {
+      mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected Regexp)", pattern);
+    }
+    pattern = converted;
+  }
+  finder->pattern = pattern;
+}
+
+static bool find_text(fg_finder *finder, size_t start, bool anchored)
+{
+  const char *text = RSTRING_PTR(finder->text), *needle = RSTRING_PTR(finder->pattern);
+  size_t length = (size_t)RSTRING_LEN(finder->text), wanted = (size_t)RSTRING_LEN(finder->pattern);
+  if (start > length || wanted > length - start) return false;
+  extern void *memmem(const void *, size_t, const void *, size_t);
+  const char *at = text + start;
+  if (anchored ? memcmp(at, needle, wanted) != 0 : (at = memmem(at, length - start, needle, wanted)) == NULL) return false;
+  finder->slots[0] = (size_t)(at - text);
+  finder->slots[1] = finder->slots[0] + wanted;
+  return true;
+}
+
+/* The first match from `start` on; its positions are in the slots, as many as there is room for. */
+bool fg_find(mrb_state *mrb, fg_finder *finder, size_t start, bool anchored)
+{
+  fg_look_at_clock(mrb);
+  if (finder->native == NULL) return find_text(finder, start, anchored);
+  fg_search search = {
+    RSTRING_PTR(finder->text) + finder->base, (size_t)RSTRING_LEN(finder->text) - finder->base, start - finder->base,
+    anchored, finder->kind, finder->timeout,
+  };
+  switch (fg_pattern_search(fg_of(mrb)->host, finder->native, &search, finder->slots, finder->room)) {
+  case FG_NOT_FOUND: return false;
+  case FG_FOUND:
+    for (size_t i = 0; finder->base > 0 && i < finder->room; i++) {
+      if (finder->slots[i] != FG_UNSET) finder->slots[i] += finder->base;
+    }
+    return true;
+  case FG_OVERTIME: fg_out_of_time(mrb);
+  case FG_TIMEOUT:
+    mrb_raise(mrb, mrb_class_get_under(mrb, fg_of(mrb)->regexp_class, "TimeoutError"), "regexp match timeout");
+  default: mrb_raise(mrb, mrb_class_get(mrb, "RegexpError"), "match-stack limit over");
+  }
+}
+
+/* The last place at or before `start` where it matches. */
+bool fg_find_last(mrb_state *mrb, fg_finder *finder, size_t start)
+{
+  size_t length = (size_t)RSTRING_LEN(finder->text);
+  if (start > length) start = length;
+  for (;;) {
+    if (fg_find(mrb, finder, start, true)) return true;
+    if (start == 0) return false;
+    start = finder->kind == FG_TEXT_BYTES ? start - 1 : fg_text_before(RSTRING_PTR(finder->text), start);
+  }
+}
+
+/* Where the next search begins: behind the match, and one character on where that was empty. */
+size_t fg_after(fg_finder *finder)
+{
+  size_t end = finder->slots[1], length = (size_t)RSTRING_LEN(finder->text);
+  if (finder->slots[0] != end) return end;
+  if (end >= length || finder->kind == FG_TEXT_BYTES) return end + 1;
+  size_t step = fg_text_offset(RSTRING_PTR(finder->text) + end, length - end, 1);
+  return end + (step == FG_UNSET ? 1 : step);
+}
+
+/* --- the last match ------------------------------------------------------------------------------------------------ */
+
+/* An object of the form of a Struct: text, pattern, and its positions or nil. */
+mrb_value fg_match_new(mrb_state *mrb, fg_finder *finder)
+{
+  mrb_value text = finder->text;
+  if (!mrb_frozen_p(mrb_basic_ptr(text))) {
+    text = mrb_str_dup(mrb, text);
+    /* Of a subclass, a match still holds plain strings. */
+    mrb_basic_ptr(text)->c = mrb->string_class;
+    mrb_basic_ptr(text)->flags |= MRB_FL_OBJ_IS_FROZEN;
+  }
+  size_t count = FG_MATCH_SLOTS + finder->room;
+  struct RArray *match = (struct RArray *)mrb_obj_alloc(mrb, MRB_TT_STRUCT, fg_of(mrb)->match_class);
+  mrb_value *values = mrb_malloc(mrb, count * sizeof *values);
+  values[FG_MATCH_TEXT] = text;
+  values[FG_MATCH_PATTERN] = finder->pattern;
+  for (size_t i = 0; i < finder->room; i++) {
+    size_t at = finder->slots[i];
+    values[FG_MATCH_SLOTS + i] = at == FG_UNSET ? mrb_nil_value() : mrb_fixnum_value((mrb_int)at);
+  }
+  match->as.heap.ptr = values;
+  match->as.heap.len = match->as.heap.aux.capa = (mrb_ssize)count;
+  return mrb_obj_value(match);
+}
+
+static mrb_callinfo *ruby_frame(struct mrb_context *fiber, mrb_callinfo *ci)
+{
+  while (ci > fiber->cibase && (ci->proc == NULL || MRB_PROC_CFUNC_P(ci->proc))) ci--;
+  return ci;
+}
+
+/* The frame of the method that a block stands in, as long as it runs; else the frame itself. */
+static mrb_callinfo *method_frame(struct mrb_context *fiber, mrb_callinfo *ci)
+{
+  struct REnv *env = NULL;
+  const struct RProc *proc = ci->proc;
+  if (proc == NULL || MRB_PROC_CFUNC_P(proc) || MRB_PROC_SCOPE_P(proc)) return ci;
+  for (; proc && !MRB_PROC_CFUNC_P(proc) && !MRB_PROC_SCOPE_P(proc); proc = proc->upper) {
+    if (MRB_PROC_ENV(proc)) env = MRB_PROC_ENV(proc);
+  }
+  if (env == NULL) return ci;
+  for (mrb_callinfo *frame = ci; frame >= fiber->cibase; frame--) if (frame->u.env == env) return frame;
+  return ci;
+}
+
+/* The place of the method that runs now, or of the one so many calls `above` it; NULL without the patch. */
+static struct RBasic **place(mrb_state *mrb, int above)
+{
+  struct mrb_context *fiber = mrb->c;
+  if (&fg_match_place == NULL) return NULL;
+  mrb_callinfo *ci = method_frame(fiber, ruby_frame(fiber, fiber->ci));
+  for (; above > 0 && ci > fiber->cibase; above--) ci = method_frame(fiber, ruby_frame(fiber, ci - 1));
+  return fg_match_place(ci);
+}
+
+mrb_value fg_match_get(mrb_state *mrb, int above)
+{
+  struct RBasic **found = place(mrb, above);
+  if (found) return *found ? mrb_obj_value(*found) : mrb_nil_value();
+  return mrb_ary_entry(fg_of(mrb)->regexps, 0);
+}
+
+void fg_match_set(mrb_state *mrb, mrb_value match, int above)
+{
+  struct RBasic **found = place(mrb, above);
+  if (found) *found = mrb_nil_p(match) ? NULL : mrb_basic_ptr(match);
+  else mrb_ary_set(mrb, fg_of(mrb)->regexps, 0, match);
+}
+
+static mrb_value last_group(mrb_state *mrb, mrb_value match)
+{
+  for (size_t group = fg_match_size(match) - 1; group > 0; group--) {
+    mrb_value text = fg_match_group(mrb, match, group);
+    if (!mrb_nil_p(text)) return text;
+  }
+  return mrb_nil_value();
+}
+
+/* Reads `$~` and its kin; 0 for any other name. */
+int fg_match_global(mrb_state *mrb, mrb_sym name, mrb_value *value)
+{
+  const fg_vm *vm = fg_of(mrb);
+  size_t which = 0;
+  while (which < GLOBALS && vm->match_symbols[which] != name) which++;
+  if (which == GLOBALS) return 0;
+  mrb_value match = fg_match_get(mrb, 0);
+  *value = match;
+  if (mrb_nil_p(match)) return 1;
+  switch (which) {
+  case LAST: break;
+  case WHOLE: *value = fg_match_group(mrb, match, 0); break;
+  case PRE: *value = fg_match_pre(mrb, match); break;
+  case POST: *value = fg_match_post(mrb, match); break;
+  case LAST_GROUP: *value = last_group(mrb, match); break;
+  default: *value = fg_match_group(mrb, match, which - FIRST_GROUP + 1);
+  }
+  return 1;
+}
+
+/* Writes `$~`; its kin cannot be written. */
+static int set_global(mrb_state *mrb, mrb_sym name, mrb_value value)
+{
+  if (fg_of(mrb) == NULL || name != fg_of(mrb)->match_symbols[LAST]) return 0;
+  if (!mrb_nil_p(value) && mrb_obj_class(mrb, value) != fg_of(mrb)->match_class) {
+    mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected MatchData)", value);
+  }
+  fg_match_set(mrb, value, 0);
+  return 1;
+}
+
+void fg_finder_setup(mrb_state *mrb, fg_vm *vm)
+{
+  static const char *const names[] = {"$~", "$&", "$`", "$'", "$+"};
+  for (size_t i = 0; i < GLOBALS; i++) {
+    char number[8] = "$";
+    if (i < FIRST_GROUP) {
+      vm->match_symbols[i] = mrb_intern_cstr(mrb, names[i]);
+      continue;
+    }
+    size_t group = i - FIRST_GROUP + 1, length = 1;
+    if (group >= 10) number[length++] = (char)('0' + group / 10);
+    number[length++] = (char)('0' + group % 10);
+    vm->match_symbols[i] = mrb_intern(mrb, number, length);
+  }
+  if (&fg_on_gv_set) fg_on_gv_set = set_global;
+}

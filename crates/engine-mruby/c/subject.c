@@ -1,0 +1,290 @@
+/* What Regexp and String do with each other. Whatever calls blocks is in Ruby (ruby/regexp.rb), so that the blocks can
+ * do all that blocks can. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/proc.h>
+#include <mruby/hash.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+
+/* mruby's own methods, for when no pattern is given. They are the same functions in every interpreter. */
+static mrb_func_t plain_aref, plain_aset, plain_index, plain_rindex, plain_byteindex, plain_byterindex, plain_split, plain_start;
+
+/* Text that is searched: nil stays nil; TypeError for what is none. */
+static mrb_value subject_of(mrb_state *mrb, mrb_value value)
+{
+  if (mrb_symbol_p(value)) return mrb_sym_str(mrb, mrb_symbol(value));
+  return mrb_string_p(value) || mrb_nil_p(value) ? value : mrb_ensure_string_type(mrb, value);
+}
+
+/* Searches, and notes the outcome as the last match; the match or nil. */
+static mrb_value search(mrb_state *mrb, fg_finder *finder, size_t start, int above)
+{
+  mrb_value match = mrb_nil_value();
+  if (start != FG_UNSET && fg_find(mrb, finder, start, false)) match = fg_match_new(mrb, finder);
+  fg_match_set(mrb, match, above);
+  return match;
+}
+
+/* A position in characters, counted from the end when negative, in bytes; FG_UNSET outside. */
+static size_t byte_of(mrb_value text, mrb_int position)
+{
+  const char *bytes = RSTRING_PTR(text);
+  size_t length = (size_t)RSTRING_LEN(text);
+  if (position < 0) position += (mrb_int)fg_text_count(bytes, length);
+  return position < 0 ? FG_UNSET : fg_text_offset(bytes, length, (size_t)position);
+}
+
+static mrb_value character_of(mrb_state *mrb, fg_finder *finder)
+{
+  (void)mrb;
+  return mrb_fixnum_value((mrb_int)fg_text_count(RSTRING_PTR(finder->text), finder->slots[0]));
+}
+
+/* --- Regexp -------------------------------------------------------------------------------------------------------- */
+
+static mrb_value match(mrb_state *mrb, mrb_value regexp, mrb_value text, mrb_int position, mrb_value block)
+{
+  text = subject_of(mrb, text);
+  if (mrb_nil_p(text)) {
+    fg_match_set(mrb, text, 0);
+    return text;
+  }
+  fg_finder finder;
+  fg_finder_init(mrb, &finder, regexp, text);
+  mrb_value found = search(mrb, &finder, byte_of(text, position), 0);
+  return mrb_nil_p(found) || mrb_nil_p(block) ? found : mrb_yield(mrb, block, found);
+}
+
+static mrb_value regexp_match(mrb_state *mrb, mrb_value self)
+{
+  mrb_value text, block;
+  mrb_int position = 0;
+  mrb_get_args(mrb, "o|i&", &text, &position, &block);
+  return match(mrb, self, text, position, block);
+}
+
+static mrb_value is_match(mrb_state *mrb, mrb_value regexp, mrb_value text, mrb_int position)
+{
+  text = subject_of(mrb, text);
+  if (mrb_nil_p(text)) return mrb_false_value();
+  fg_finder finder;
+  fg_finder_init(mrb, &finder, regexp, text);
+  size_t start = byte_of(text, position);
+  if (finder.native) finder.room = 0;
+  return mrb_bool_value(start != FG_UNSET && fg_find(mrb, &finder, start, false));
+}
+
+static mrb_value regexp_is_match(mrb_state *mrb, mrb_value self)
+{
+  mrb_value text;
+  mrb_int position = 0;
+  mrb_get_args(mrb, "o|i", &text, &position);
+  return is_match(mrb, self, text, position);
+}
+
+static mrb_value where(mrb_state *mrb, mrb_value regexp, mrb_value text)
+{
+  fg_finder finder;
+  fg_finder_init(mrb, &finder, regexp, text);
+  return mrb_nil_p(search(mrb, &finder, 0, 0)) ? mrb_nil_value() : character_of(mrb, &finder);
+}
+
+static mrb_value regexp_where(mrb_state *mrb, mrb_value self)
+{
+  mrb_value text;
+  mrb_get_args(mrb, "o", &text);
+  text = subject_of(mrb, text);
+  if (!mrb_nil_p(text)) return where(mrb, self, text);
+  fg_match_set(mrb, text, 0);
+  return text;
+}
+
+static mrb_value regexp_case(mrb_state *mrb, mrb_value self)
+{
+  mrb_value text;
+  mrb_get_args(mrb, "o", &text);
+  text = mrb_symbol_p(text) ? mrb_sym_str(mrb, mrb_symbol(text)) : mrb_check_string_type(mrb, text);
+  if (mrb_nil_p(text)) {
+    fg_match_set(mrb, text, 0);
+    return mrb_false_value();
+  }
+  fg_finder finder;
+  fg_finder_init(mrb, &finder, self, text);
+  return mrb_bool_value(!mrb_nil_p(search(mrb, &finder, 0, 0)));
+}
+
+/* --- String: one match --------------------------------------------------------------------------------------------- */
+
+static mrb_value pattern_of(mrb_state *mrb, mrb_value pattern)
+{
+  if (fg_is_regexp(mrb, pattern)) return pattern;
+  pattern = mrb_ensure_string_type(mrb, pattern);
+  return fg_regexp_new(mrb, RSTRING_PTR(pattern), (size_t)RSTRING_LEN(pattern), 0);
+}
+
+static mrb_value string_where(mrb_state *mrb, mrb_value self)
+{
+  mrb_value pattern;
+  mrb_get_args(mrb, "o", &pattern);
+  if (fg_is_regexp(mrb, pattern)) return where(mrb, pattern, self);
+  if (mrb_string_p(pattern)) mrb_raise(mrb, E_TYPE_ERROR, "type mismatch: String given");
+  return mrb_funcall(mrb, pattern, "=~", 1, self);
+}
+
+static mrb_value string_match(mrb_state *mrb, mrb_value self)
+{
+  mrb_value pattern, block;
+  mrb_int position = 0;
+  mrb_get_args(mrb, "o|i&", &pattern, &position, &block);
+  return match(mrb, pattern_of(mrb, pattern), self, position, block);
+}
+
+static mrb_value string_is_match(mrb_state *mrb, mrb_value self)
+{
+  mrb_value pattern;
+  mrb_int position = 0;
+  mrb_get_args(mrb, "o|i", &pattern, &position);
+  return is_match(mrb, pattern_of(mrb, pattern), self, position);
+}
+
+static bool has_pattern(mrb_state *mrb)
+{
+  return mrb_get_argc(mrb) > 0 && fg_is_regexp(mrb, mrb_get_argv(mrb)[0]);
+}
+
+/* text[/pattern/], text[/pattern/, 1], text[/pattern/, :name] */
+static mrb_value string_aref(mrb_state *mrb, mrb_value self)
+{
+  if (!has_pattern(mrb)) return plain_aref(mrb, self);
+  mrb_value pattern, group = mrb_fixnum_value(0);
+  mrb_get_args(mrb, "o|o", &pattern, &group);
+  fg_finder finder;
+  fg_finder_init(mrb, &finder, pattern, self);
+  mrb_value found = search(mrb, &finder, 0, 0);
+  if (mrb_nil_p(found)) return found;
+  if (mrb_integer_p(group) && mrb_integer(group) == 0) return fg_match_group(mrb, found, 0);
+  return mrb_funcall(mrb, found, "[]", 1, group);
+}
+
+/* text[/pattern/] = other; text[/pattern/, group] = other */
+static mrb_value string_aset(mrb_state *mrb, mrb_value self)
+{
+  if (!has_pattern(mrb)) return plain_aset(mrb, self);
+  mrb_value pattern, group = mrb_fixnum_value(0), other;
+  if (mrb_get_argc(mrb) == 2) mrb_get_args(mrb, "oo", &pattern, &other);
+  else mrb_get_args(mrb, "ooo", &pattern, &group, &other);
+  mrb_ensure_string_type(mrb, other);
+  fg_finder finder;
+  fg_finder_init(mrb, &finder, pattern, self);
+  mrb_value found = search(mrb, &finder, 0, 0);
+  if (mrb_nil_p(found)) mrb_raise(mrb, E_INDEX_ERROR, "regexp not matched");
+  mrb_value offsets = mrb_funcall(mrb, found, "byteoffset", 1, group);
+  if (mrb_nil_p(RARRAY_PTR(offsets)[0])) mrb_raisef(mrb, E_INDEX_ERROR, "regexp group %v not matched", group);
+  mrb_int from = mrb_integer(RARRAY_PTR(offsets)[0]), to = mrb_integer(RARRAY_PTR(offsets)[1]);
+  mrb_funcall(mrb, self, "bytesplice", 3, mrb_fixnum_value(from), mrb_fixnum_value(to - from), other);
+  return other;
+}
+
+static mrb_value find_index(mrb_state *mrb, mrb_value self, bool bytes, bool last)
+{
+  mrb_value pattern;
+  mrb_int position = last ? MRB_INT_MAX : 0;
+  mrb_bool given = FALSE;
+  mrb_get_args(mrb, "o|i?", &pattern, &position, &given);
+  fg_finder finder;
+  fg_finder_init(mrb, &finder, pattern, self);
+  size_t length = (size_t)RSTRING_LEN(self), start;
+  if (last && !given) start = length;
+  else if (bytes) start = position < 0 ? (size_t)(position + (mrb_int)length) : (size_t)position;
+  else start = byte_of(self, position);
+  if (last && (start == FG_UNSET || start > length) && position >= 0) start = length;
+  bool found = start <= length && (last ? fg_find_last(mrb, &finder, start) : fg_find(mrb, &finder, start, false));
+  fg_match_set(mrb, found ? fg_match_new(mrb, &finder) : mrb_nil_value(), 0);
+  if (!found) return mrb_nil_value();
+  return bytes ? mrb_fixnum_value((mrb_int)finder.slots[0]) : character_of(mrb, &finder);
+}
+
+static mrb_value string_index(mrb_state *mrb, mrb_value self)
+{
+  return has_pattern(mrb) ? find_index(mrb, self, false, false) : plain_index(mrb, self);
+}
+
+static mrb_value string_rindex(mrb_state *mrb, mrb_value self)
+{
+  return has_pattern(mrb) ? find_index(mrb, self, false, true) : plain_rindex(mrb, self);
+}
+
+static mrb_value string_byteindex(mrb_state *mrb, mrb_value self)
+{
+  return has_pattern(mrb) ? find_index(mrb, self, true, false) : plain_byteindex(mrb, self);
+}
+
+static mrb_value string_byterindex(mrb_state *mrb, mrb_value self)
+{
+  return has_pattern(mrb) ? find_index(mrb, self, true, true) : plain_byterindex(mrb, self);
+}
+
+static mrb_value string_starts(mrb_state *mrb, mrb_value self)
+{
+  const mrb_value *args = mrb_get_argv(mrb);
+  mrb_int count = mrb_get_argc(mrb);
+  for (mrb_int i = 0; i < count; i++) {
+    if (!fg_is_regexp(mrb, args[i])) continue;
+    mrb_get_args(mrb, "*", &args, &count);
+    for (i = 0; i < count; i++) {
+      fg_finder finder;
+      fg_finder_init(mrb, &finder, args[i], self);
+      bool found = fg_find(mrb, &finder, 0, true);
+      if (finder.native) fg_match_set(mrb, found ? fg_match_new(mrb, &finder) : mrb_nil_value(), 0);
+      if (found) return mrb_true_value();
+    }
+    return mrb_false_value();
+  }
+  return plain_start(mrb, self);
+}
+
+static mrb_value string_split(mrb_state *mrb, mrb_value self)
+{
+  if (!has_pattern(mrb)) return plain_split(mrb, self);
+  mrb_value pattern;
+  mrb_int limit = 0;
+  mrb_get_args(mrb, "o|i", &pattern, &limit);
+  return fg_split(mrb, self, pattern, limit);
+}
+
+static mrb_func_t take_over(mrb_state *mrb, const char *name, mrb_func_t ours, mrb_aspec aspec)
+{
+  struct RClass *string = mrb->string_class;
+  mrb_method_t before = mrb_method_search_vm(mrb, &string, mrb_intern_cstr(mrb, name));
+  mrb_func_t plain = MRB_METHOD_UNDEF_P(before) || !MRB_METHOD_CFUNC_P(before) ? NULL : MRB_METHOD_CFUNC(before);
+  mrb_define_method(mrb, mrb->string_class, name, ours, aspec);
+  return plain;
+}
+
+void fg_subject_init(mrb_state *mrb, fg_vm *vm)
+{
+  struct RClass *regexp = vm->regexp_class, *string = mrb->string_class;
+  mrb_define_method(mrb, regexp, "match", regexp_match, MRB_ARGS_ARG(1, 1) | MRB_ARGS_BLOCK());
+  mrb_define_method(mrb, regexp, "match?", regexp_is_match, MRB_ARGS_ARG(1, 1));
+  mrb_define_method(mrb, regexp, "=~", regexp_where, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, regexp, "===", regexp_case, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, string, "match", string_match, MRB_ARGS_ARG(1, 1) | MRB_ARGS_BLOCK());
+  mrb_define_method(mrb, string, "match?", string_is_match, MRB_ARGS_ARG(1, 1));
+  mrb_define_method(mrb, string, "=~", string_where, MRB_ARGS_REQ(1));
+  plain_aref = take_over(mrb, "[]", string_aref, MRB_ARGS_ARG(1, 1));
+  plain_aset = take_over(mrb, "[]=", string_aset, MRB_ARGS_ANY());
+  mrb_define_method(mrb, string, "slice", string_aref, MRB_ARGS_ARG(1, 1));
+  plain_index = take_over(mrb, "index", string_index, MRB_ARGS_ARG(1, 1));
+  plain_rindex = take_over(mrb, "rindex", string_rindex, MRB_ARGS_ARG(1, 1));
+  plain_byteindex = take_over(mrb, "byteindex", string_byteindex, MRB_ARGS_ARG(1, 1));
+  plain_byterindex = take_over(mrb, "byterindex", string_byterindex, MRB_ARGS_ARG(1, 1));
+  plain_split = take_over(mrb, "split", string_split, MRB_ARGS_OPT(2));
+  plain_start = take_over(mrb, "start_with?", string_starts, MRB_ARGS_ANY());
+  fg_replace_init(mrb);
+}

@@ -1,0 +1,135 @@
+# What String does with patterns and blocks; the rest is in c/subject.c and c/replace.c.
+
+class String
+  NOT_GIVEN = Object.new.freeze
+  private_constant :NOT_GIVEN if respond_to?(:private_constant)
+
+  alias __slice! slice!
+  alias __split split
+
+  def sub(pattern, replacement = NOT_GIVEN, &block)
+    result = NOT_GIVEN.equal?(replacement) ? __each_replaced(pattern, block, false) : __replace(pattern, replacement, false)
+    FoolsGold.last_match = $~ if NOT_GIVEN.equal?(replacement)
+    result || String.new(self)
+  end
+
+  def sub!(pattern, replacement = NOT_GIVEN, &block)
+    raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
+    result = NOT_GIVEN.equal?(replacement) ? __each_replaced(pattern, block, false) : __replace(pattern, replacement, false)
+    FoolsGold.last_match = $~ if NOT_GIVEN.equal?(replacement)
+    result && replace(result)
+  end
+
+  def gsub(pattern, replacement = NOT_GIVEN, &block)
+    if NOT_GIVEN.equal?(replacement)
+      return to_enum(:gsub, pattern) unless block
+      result = __each_replaced(pattern, block, true)
+      FoolsGold.last_match = $~
+    else
+      result = __replace(pattern, replacement, true)
+    end
+    result || String.new(self)
+  end
+
+  def gsub!(pattern, replacement = NOT_GIVEN, &block)
+    raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
+    if NOT_GIVEN.equal?(replacement)
+      return to_enum(:gsub!, pattern) unless block
+      result = __each_replaced(pattern, block, true)
+      FoolsGold.last_match = $~
+    else
+      result = __replace(pattern, replacement, true)
+    end
+    result && replace(result)
+  end
+
+  def scan(pattern, &block)
+    unless block
+      found = __scan(pattern)
+      return found
+    end
+    text = frozen? ? self : String.new(self).freeze
+    position = 0
+    last = nil
+    while (match = text.__find(pattern, position))
+      last = match
+      FoolsGold.last_match = match
+      block.call(match.size > 1 ? match.captures : match[0])
+      position = match.__after
+    end
+    FoolsGold.last_match = last
+    self
+  end
+
+  def partition(pattern)
+    match = __find(pattern, 0)
+    FoolsGold.last_match = match
+    match ? [match.pre_match, match[0], match.post_match] : [String.new(self), "", ""]
+  end
+
+  def rpartition(pattern)
+    if pattern.is_a?(Regexp)
+      found = rindex(pattern)
+      match = $~
+      FoolsGold.last_match = match
+      return found ? [match.pre_match, match[0], match.post_match] : ["", "", String.new(self)]
+    end
+    pattern = pattern.to_str unless pattern.is_a?(String)
+    found = byterindex(pattern)
+    return ["", "", String.new(self)] unless found
+    after = found + pattern.bytesize
+    [byteslice(0, found), pattern.dup, byteslice(after, bytesize - after)]
+  end
+
+  def slice!(pattern, *rest)
+    return __slice!(pattern, *rest) unless pattern.is_a?(Regexp)
+    raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
+    match = __find(pattern, 0)
+    FoolsGold.last_match = match
+    group = rest[0] || 0
+    part = match && match[group]
+    return nil unless part
+    from, to = match.byteoffset(group.is_a?(Integer) && group < 0 ? group + match.size : group)
+    bytesplice(from, to - from, "")
+    part
+  end
+
+  def split(*args, &block)
+    return __split(*args) unless block
+    __split(*args).each(&block)
+    self
+  end
+
+  def grapheme_clusters
+    __scan(/\X/)
+  end
+
+  def each_grapheme_cluster(&block)
+    return grapheme_clusters.each unless block
+    grapheme_clusters.each(&block)
+    self
+  end
+
+  private
+
+  # Its caller's caller is the one who sees the matches. The text, or nil where nothing was found.
+  def __each_replaced(pattern, block, all)
+    raise ArgumentError, "wrong number of arguments (given 1, expected 2)" unless block
+    text = frozen? ? self : String.new(self).freeze
+    out = nil
+    position = copied = 0
+    last = nil
+    while (match = text.__find(pattern, position))
+      last = match
+      FoolsGold.__last_match(match, 2)
+      out ||= ""
+      from = match.__from
+      out << text.byteslice(copied, from - copied) << block.call(match[0]).to_s
+      copied = match.__to
+      position = match.__after
+      break unless all
+    end
+    FoolsGold.last_match = last
+    out && out << text.byteslice(copied, text.bytesize - copied)
+  end
+end

@@ -1,0 +1,158 @@
+//! What C calls for regular expressions: patterns by their address, searches, and the counting of characters.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::host::{bytes, with};
+use crate::regex::{self, How, Pattern, Stop, text};
+use crate::sys::{self, FgSearch, FgValue, tag};
+
+/// The pattern at an address that [`fg_pattern_new`] gave out.
+fn at<'a>(pattern: *const Pattern) -> &'a Pattern {
+    // SAFETY: C holds the address from fg_pattern_new to fg_pattern_free, and the Arc keeps what is there that long.
+    unsafe { &*pattern }
+}
+
+fn point(text: &[u8], length: *mut usize) -> *const c_char {
+    // SAFETY: C passes the address of a variable of its own.
+    unsafe { *length = text.len() };
+    text.as_ptr().cast()
+}
+
+// SAFETY: the names below are declared in c/fg.h with these very types, and defined nowhere else.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_new(
+    host: *mut c_void,
+    source: *const c_char,
+    length: usize,
+    options: u32,
+    error: *mut FgValue,
+) -> *const Pattern {
+    with(host, std::ptr::null(), |host| match regex::pattern(bytes(source, length), options) {
+        Ok(pattern) => Arc::into_raw(pattern),
+        Err(message) => {
+            // SAFETY: C passes the address of a variable of its own.
+            let error = unsafe { &mut *error };
+            error.tag = tag::ERROR;
+            host.give_text(&message, error);
+            std::ptr::null()
+        }
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_free(pattern: *const Pattern) {
+    // SAFETY: the address came from Arc::into_raw, and C gives it back once.
+    drop(unsafe { Arc::from_raw(pattern) });
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_bytes(pattern: *const Pattern) -> usize {
+    at(pattern).bytes
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_groups(pattern: *const Pattern) -> u32 {
+    at(pattern).groups
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_options(pattern: *const Pattern) -> u32 {
+    at(pattern).options
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_is_linear(pattern: *const Pattern) -> bool {
+    at(pattern).is_linear()
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_source(pattern: *const Pattern, length: *mut usize) -> *const c_char {
+    point(&at(pattern).source, length)
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_name(pattern: *const Pattern, index: usize, length: *mut usize) -> *const c_char {
+    at(pattern).names.get(index).map_or(std::ptr::null(), |(name, _)| point(name.as_bytes(), length))
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_group(pattern: *const Pattern, name: *const c_char, length: usize, index: usize) -> u32 {
+    let wanted = bytes(name, length);
+    let named = at(pattern).names.iter().find(|(name, _)| name.as_bytes() == wanted);
+    named.and_then(|(_, groups)| groups.get(index)).copied().unwrap_or(0)
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_pattern_search(
+    host: *mut c_void,
+    pattern: *const Pattern,
+    search: *const FgSearch,
+    slots: *mut usize,
+    count: usize,
+) -> c_int {
+    // SAFETY: C passes a search and room for `count` slots, both of its own.
+    let (search, slots) = unsafe { (&*search, std::slice::from_raw_parts_mut(slots, count)) };
+    let text = bytes(search.text, search.length);
+    with(host, sys::STACK, |host| {
+        let until = (search.timeout > 0).then(|| Instant::now() + Duration::from_nanos(search.timeout));
+        let mut tick = || {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(Stop::Timeout);
+            }
+            if host.tick() == sys::GO_ON { Ok(()) } else { Err(Stop::Late) }
+        };
+        let how = How { anchored: search.anchored, bytes: kind(search.kind, text) == sys::TEXT_BYTES };
+        match at(pattern).search(text, search.start, how, slots, &mut tick) {
+            Ok(true) => sys::FOUND,
+            Ok(false) => sys::NOT_FOUND,
+            Err(Stop::Timeout) => sys::TIMEOUT,
+            Err(Stop::Late) => sys::OVERTIME,
+            Err(Stop::Stack) => sys::STACK,
+        }
+    })
+}
+
+fn kind(known: u8, text: &[u8]) -> u8 {
+    if known != sys::TEXT_UNKNOWN {
+        known
+    } else if std::str::from_utf8(text).is_ok() {
+        sys::TEXT_UTF8
+    } else {
+        sys::TEXT_BYTES
+    }
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_text_kind(text: *const c_char, length: usize) -> u8 {
+    kind(sys::TEXT_UNKNOWN, bytes(text, length))
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_text_count(text: *const c_char, length: usize) -> usize {
+    text::count(bytes(text, length))
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_text_offset(text: *const c_char, length: usize, characters: usize) -> usize {
+    text::offset(bytes(text, length), characters).unwrap_or(regex::UNSET)
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_text_before(text: *const c_char, at: usize) -> usize {
+    text::before(bytes(text, at), at)
+}

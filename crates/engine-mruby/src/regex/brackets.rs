@@ -1,0 +1,138 @@
+//! What stands in brackets: ranges, named sets, brackets in brackets, and `&&`.
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+use super::charset::{self, Letters};
+use super::escapes::Meaning;
+use super::parser::{Parser, Wrong};
+
+const PREMATURE: &str = "premature end of char-class";
+
+impl Parser {
+    /// Behind `[`, up to the `]` that closes it, which is taken.
+    pub(super) fn bracket(&mut self) -> Wrong<ClassUnicode> {
+        let negative = self.take("^");
+        let mut left: Option<ClassUnicode> = None;
+        let mut set = ClassUnicode::empty();
+        let begin = self.at;
+        loop {
+            let Some(c) = self.next() else { return Err(PREMATURE.into()) };
+            match c {
+                ']' if self.at - 1 > begin => break,
+                ']' if !self.source.get(self.at..).is_some_and(|rest| rest.contains(&']')) => {
+                    return Err("empty char-class".into());
+                }
+                '[' if self.peek() == Some(':') => self.named_or_bracket(&mut set)?,
+                '[' => set.union(&self.deeper(Parser::bracket)?),
+                '&' if self.take("&") => {
+                    let right = self.folded_set(std::mem::replace(&mut set, ClassUnicode::empty()));
+                    left = Some(meet(left, right));
+                }
+                c => self.item(c, &mut set)?,
+            }
+        }
+        let mut set = meet(left, self.folded_set(set));
+        if negative {
+            set.negate();
+        }
+        Ok(self.bounded(set))
+    }
+
+    fn folded_set(&self, mut set: ClassUnicode) -> ClassUnicode {
+        if self.flags.fold && !set.ranges().is_empty() {
+            // Fails only where Unicode's tables are left out of the build.
+            let _ = set.try_case_fold_simple();
+        }
+        set
+    }
+
+    /// `[:name:]`, or brackets that begin with a colon.
+    fn named_or_bracket(&mut self, set: &mut ClassUnicode) -> Wrong<()> {
+        let rest: String = self.source[self.at + 1..].iter().take(20).collect();
+        let Some((name, _)) = rest.split_once(":]").filter(|(name, _)| !name.contains(']')) else {
+            set.union(&self.deeper(Parser::bracket)?);
+            return Ok(());
+        };
+        let (negative, plain) = match name.strip_prefix('^') {
+            Some(plain) => (true, plain),
+            None => (false, name),
+        };
+        let found = charset::posix(plain, self.flags.letters == Letters::Ascii || self.binary);
+        let Some(found) = found else {
+            set.union(&self.deeper(Parser::bracket)?);
+            return Ok(());
+        };
+        self.at += 1 + name.chars().count() + 2;
+        set.union(&if negative { charset::negated(found) } else { found });
+        Ok(())
+    }
+
+    /// One character, a range, or an escape.
+    fn item(&mut self, c: char, set: &mut ClassUnicode) -> Wrong<()> {
+        let low = match self.single(c)? {
+            Meaning::Char(low) => low,
+            Meaning::Chars(all) => {
+                all.iter().for_each(|c| set.push(ClassUnicodeRange::new(*c, *c)));
+                return Ok(());
+            }
+            Meaning::Set(found) => {
+                set.union(&found);
+                return Ok(());
+            }
+        };
+        let high = if self.begins_range() { self.range_end()? } else { None };
+        match high {
+            Some(high) if high < low => Err("empty range in char class".into()),
+            Some(high) => {
+                set.push(ClassUnicodeRange::new(low, high));
+                Ok(())
+            }
+            None => {
+                set.push(ClassUnicodeRange::new(low, low));
+                Ok(())
+            }
+        }
+    }
+
+    fn single(&mut self, c: char) -> Wrong<Meaning> {
+        if c != '\\' {
+            return Ok(Meaning::Char(c));
+        }
+        if self.take("b") { Ok(Meaning::Char('\x08')) } else { self.meaning() }
+    }
+
+    /// Whether a hyphen comes that has something to its right.
+    fn begins_range(&self) -> bool {
+        let next = self.source.get(self.at + 1).copied();
+        let after = self.source.get(self.at + 2).copied();
+        self.peek() == Some('-')
+            && match next {
+                None | Some(']') => false,
+                Some('&') => after != Some('&'),
+                Some('[') => false,
+                Some(_) => true,
+            }
+    }
+
+    /// The end of a range; none where the hyphen stands for itself after all: `[a-\d]`.
+    fn range_end(&mut self) -> Wrong<Option<char>> {
+        let begin = self.at;
+        self.at += 1;
+        let Some(c) = self.next() else { return Err(PREMATURE.into()) };
+        if let Meaning::Char(high) = self.single(c)? {
+            return Ok(Some(high));
+        }
+        self.at = begin;
+        Ok(None)
+    }
+}
+
+fn meet(left: Option<ClassUnicode>, right: ClassUnicode) -> ClassUnicode {
+    match left {
+        Some(mut left) => {
+            left.intersect(&right);
+            left
+        }
+        None => right,
+    }
+}

@@ -1,0 +1,55 @@
+//! Compiled patterns by their source, shared by all interpreters: with `--fresh` each request meets all patterns of the
+//! application anew, and to compile one takes longer than to use it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::Pattern;
+
+/// Patterns kept. When there are more, those that were not asked for since the last time are dropped.
+const KEPT: usize = 1000;
+/// Bytes of what is kept.
+const BYTES_MAX: usize = 64 << 20;
+
+#[derive(Default)]
+struct Cache {
+    patterns: HashMap<(Vec<u8>, u32), (Arc<Pattern>, bool)>,
+    bytes: usize,
+}
+
+/// The pattern of this source, compiled now or before.
+pub fn pattern(source: &[u8], options: u32) -> Result<Arc<Pattern>, String> {
+    static CACHE: OnceLock<Mutex<Cache>> = OnceLock::new();
+    let cache = || CACHE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (source.to_vec(), options);
+    if let Some((pattern, used)) = cache().patterns.get_mut(&key) {
+        *used = true;
+        return Ok(pattern.clone());
+    }
+    let pattern = Arc::new(Pattern::new(source, options)?);
+    cache().keep(key, pattern.clone());
+    Ok(pattern)
+}
+
+impl Cache {
+    fn keep(&mut self, key: (Vec<u8>, u32), pattern: Arc<Pattern>) {
+        let bytes = pattern.bytes;
+        if self.patterns.len() >= KEPT || self.bytes + bytes > BYTES_MAX {
+            self.patterns.retain(|_, (_, used)| std::mem::take(used));
+            // When all were in use, half of them go: which ones is chance.
+            if self.patterns.len() >= KEPT / 2 {
+                let mut keep = false;
+                self.patterns.retain(|_, _| {
+                    keep = !keep;
+                    keep
+                });
+            }
+            self.bytes = self.patterns.values().map(|(pattern, _)| pattern.bytes).sum();
+        }
+        if self.bytes + bytes > BYTES_MAX {
+            return;
+        }
+        self.bytes += bytes;
+        self.patterns.insert(key, (pattern, false));
+    }
+}

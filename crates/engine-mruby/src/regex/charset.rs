@@ -1,0 +1,121 @@
+//! Sets of characters by name: `\w`, `[[:alpha:]]`, `\p{Greek}`. The tables of Unicode are those of regex-syntax.
+
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+/// Which characters the names mean: `(?d)`, `(?a)`, `(?u)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Letters {
+    /// `\w`, `\d` and `\s` are of ASCII, all else is of Unicode.
+    Default,
+    /// All of ASCII.
+    Ascii,
+    /// All of Unicode.
+    Unicode,
+}
+
+/// The characters in these ranges, both ends included.
+pub fn ranges(ranges: &[(char, char)]) -> ClassUnicode {
+    ClassUnicode::new(ranges.iter().map(|(low, high)| ClassUnicodeRange::new(*low, *high)))
+}
+
+/// All characters but these.
+pub fn negated(mut set: ClassUnicode) -> ClassUnicode {
+    set.negate();
+    set
+}
+
+/// Of Unicode's tables, such as `\p{Alphabetic}`.
+fn table(expression: &str) -> Option<ClassUnicode> {
+    match regex_syntax::parse(expression).ok()?.into_kind() {
+        HirKind::Class(Class::Unicode(set)) => Some(set),
+        HirKind::Literal(literal) => {
+            let text = std::str::from_utf8(&literal.0).ok()?;
+            Some(text.chars().map(|c| (c, c)).collect::<Vec<_>>()).map(|all| ranges(&all))
+        }
+        _ => None,
+    }
+}
+
+fn union(expressions: &[&str]) -> Option<ClassUnicode> {
+    let mut all = ClassUnicode::empty();
+    for expression in expressions {
+        all.union(&table(expression)?);
+    }
+    Some(all)
+}
+
+const ASCII: (char, char) = ('\0', '\x7f');
+
+/// `\w`, `\d`, `\s`, `\h`, in small letters.
+pub fn shorthand(letter: char, letters: Letters) -> ClassUnicode {
+    let name = match letter {
+        'w' => "word",
+        'd' => "digit",
+        's' => "space",
+        _ => "xdigit",
+    };
+    let ascii = letters != Letters::Unicode;
+    posix(name, ascii).unwrap_or_else(ClassUnicode::empty)
+}
+
+/// The set between `[:` and `:]`.
+pub fn posix(name: &str, ascii: bool) -> Option<ClassUnicode> {
+    let mut set = match name {
+        "xdigit" => ranges(&[('0', '9'), ('a', 'f'), ('A', 'F')]),
+        "ascii" => ranges(&[ASCII]),
+        _ if ascii => return ascii_posix(name),
+        "alpha" => table(r"\p{Alphabetic}")?,
+        "digit" => table(r"\p{Nd}")?,
+        "alnum" => union(&[r"\p{Alphabetic}", r"\p{Nd}"])?,
+        "upper" => table(r"\p{Uppercase}")?,
+        "lower" => table(r"\p{Lowercase}")?,
+        "space" => table(r"\p{White_Space}")?,
+        "blank" => union(&[r"\p{Zs}", r"[\t]"])?,
+        "cntrl" => table(r"\p{Cc}")?,
+        "punct" => union(&[r"\p{P}", r"[$+<=>^`|~]"])?,
+        "graph" => negated(union(&[r"\p{White_Space}", r"\p{Cc}", r"\p{Cn}"])?),
+        "print" => negated(union(&[r"\p{Cc}", r"\p{Cn}"])?),
+        "word" => union(&[r"\p{Alphabetic}", r"\p{M}", r"\p{Nd}", r"\p{Pc}"])?,
+        _ => return None,
+    };
+    if name == "print" {
+        set.difference(&ranges(&[('\u{2028}', '\u{2029}')]));
+    }
+    Some(set)
+}
+
+fn ascii_posix(name: &str) -> Option<ClassUnicode> {
+    let class = match name {
+        "space" => r"[\t-\r ]".to_owned(),
+        "alpha" | "digit" | "alnum" | "upper" | "lower" | "blank" | "cntrl" | "punct" | "graph" | "print" | "word" => {
+            format!("[[:{name}:]]")
+        }
+        _ => return None,
+    };
+    table(&class)
+}
+
+/// The set of a property; its name is taken as Ruby does, without regard to case, spaces, hyphens and underscores.
+pub fn property(name: &str, ascii: bool) -> Option<ClassUnicode> {
+    let plain: String = name.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).collect::<String>().to_lowercase();
+    if let Some(set) = posix(&plain, ascii) {
+        return Some(set);
+    }
+    match plain.as_str() {
+        "any" => return Some(ranges(&[('\0', char::MAX)])),
+        "assigned" => return table(r"\P{Cn}"),
+        _ => {}
+    }
+    if plain.is_empty() || !plain.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    table(&format!(r"\p{{{plain}}}"))
+}
+
+/// A character, or all that only differ from it in their case.
+pub fn folded(c: char) -> ClassUnicode {
+    let mut set = ranges(&[(c, c)]);
+    // Fails only where the tables are left out of the build, and then case is told apart.
+    let _ = set.try_case_fold_simple();
+    set
+}

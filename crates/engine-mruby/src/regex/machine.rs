@@ -1,0 +1,443 @@
+//! Runs a program by trying, going back and trying otherwise, as Ruby's own matcher does. What that can take has no
+//! bound that depends on the text alone, so the machine asks every few thousand steps whether it may go on.
+
+use std::sync::OnceLock;
+
+use super::charset;
+use super::program::{Address, Program, Set, Step};
+use super::syntax::{Kind, Place};
+use super::text;
+
+/// No position.
+pub const UNSET: usize = usize::MAX;
+/// Steps between two questions.
+const STEPS: u32 = 4096;
+/// Open choices and changes to be undone, 24 bytes each.
+const STACK_MAX: usize = 1 << 20;
+
+/// Why a search ended without a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The pattern's own time is over.
+    Timeout,
+    /// The request's time is over.
+    Late,
+    /// Too many choices were open.
+    Stack,
+}
+
+/// Asked now and then whether to go on.
+pub type Tick<'a> = &'a mut dyn FnMut() -> Result<(), Stop>;
+
+/// What is to be undone or tried when something fails.
+enum Entry {
+    /// Go on there from this position.
+    Other { at: u32, position: usize },
+    /// Give back one character, as long as there are any above `low`.
+    Shrink { at: u32, low: usize, position: usize },
+    /// Take one character more.
+    Grow { at: u32, left: u32, position: usize },
+    /// The slot was this before.
+    Slot { slot: u32, before: usize },
+    /// The register was this before.
+    Register { register: u32, before: usize },
+    /// A call was begun.
+    Called,
+    /// A call was ended: how it stood then.
+    Returned(Box<(Frame, Vec<usize>)>),
+}
+
+/// A call under way: where it returns to, and the registers of the caller.
+#[derive(Clone)]
+struct Frame {
+    back: Address,
+    registers: Vec<usize>,
+}
+
+enum Flow {
+    On(Address),
+    Fail,
+    Matched,
+}
+
+/// A search under way.
+pub struct Machine<'a> {
+    program: &'a Program,
+    text: &'a [u8],
+    search: usize,
+    position: usize,
+    slots: Vec<usize>,
+    registers: Vec<usize>,
+    stack: Vec<Entry>,
+    frames: Vec<Frame>,
+    taken: u32,
+    tick: Tick<'a>,
+}
+
+/// The positions of the first match from `start` on: start and end of the whole, then of each group.
+pub fn search(
+    program: &Program,
+    text: &[u8],
+    start: usize,
+    anchored: bool,
+    tick: Tick<'_>,
+) -> Result<Option<Vec<usize>>, Stop> {
+    let mut machine = Machine {
+        program,
+        text,
+        search: start,
+        position: start,
+        slots: Vec::new(),
+        registers: vec![UNSET; program.registers],
+        stack: Vec::new(),
+        frames: Vec::new(),
+        taken: 0,
+        tick,
+    };
+    let mut at = start;
+    loop {
+        if machine.may_begin(at) && machine.run(at)? {
+            return Ok(Some(machine.slots));
+        }
+        if anchored || at >= text.len() || program.at_start {
+            return Ok(None);
+        }
+        at += if program.bytes { 1 } else { text::char_length(text, at) };
+        machine.count(1)?;
+    }
+}
+
+impl Machine<'_> {
+    fn may_begin(&self, at: usize) -> bool {
+        match &self.program.first {
+            Some(first) => self.text.get(at).is_some_and(|byte| first[usize::from(*byte)]),
+            None => true,
+        }
+    }
+
+    fn count(&mut self, steps: u32) -> Result<(), Stop> {
+        self.taken = self.taken.saturating_add(steps);
+        if self.taken < STEPS {
+            return Ok(());
+        }
+        self.taken = 0;
+        (self.tick)()
+    }
+
+    fn run(&mut self, at: usize) -> Result<bool, Stop> {
+        self.slots.clear();
+        self.slots.resize((self.program.groups as usize + 1) * 2, UNSET);
+        self.slots[0] = at;
+        self.position = at;
+        self.stack.clear();
+        self.frames.clear();
+        let mut step = 0;
+        loop {
+            self.count(1)?;
+            if self.stack.len() > STACK_MAX || self.frames.len() > STACK_MAX / 16 {
+                return Err(Stop::Stack);
+            }
+            match self.step(step)? {
+                Flow::On(next) => step = next,
+                Flow::Matched => {
+                    self.slots[1] = self.position;
+                    return Ok(true);
+                }
+                Flow::Fail => match self.go_back(0) {
+                    Some(next) => step = next,
+                    None => return Ok(false),
+                },
+            }
+        }
+    }
+
+    /// Undoes down to the last open choice above `floor`, and takes it.
+    fn go_back(&mut self, floor: usize) -> Option<Address> {
+        while self.stack.len() > floor {
+            match self.stack.pop()? {
+                Entry::Other { at, position } => {
+                    self.position = position;
+                    return Some(at as usize);
+                }
+                Entry::Shrink { at, low, position } => {
+                    self.position = self.before(position);
+                    if self.position > low {
+                        self.stack.push(Entry::Shrink { at, low, position: self.position });
+                    }
+                    return Some(at as usize);
+                }
+                Entry::Grow { at, left, position } => {
+                    let Step::Run { set, .. } = self.program.steps[at as usize] else { continue };
+                    let Some(position) = self.one(set, position) else { continue };
+                    self.position = position;
+                    if left > 1 {
+                        self.stack.push(Entry::Grow { at, left: left - 1, position });
+                    }
+                    return Some(at as usize + 1);
+                }
+                undo => self.undo(undo),
+            }
+        }
+        None
+    }
+
+    fn undo(&mut self, entry: Entry) {
+        match entry {
+            Entry::Slot { slot, before } => self.slots[slot as usize] = before,
+            Entry::Register { register, before } => self.registers[register as usize] = before,
+            Entry::Called => {
+                self.frames.pop();
+            }
+            Entry::Returned(state) => {
+                let (frame, registers) = *state;
+                self.frames.push(frame);
+                self.registers = registers;
+            }
+            Entry::Other { .. } | Entry::Shrink { .. } | Entry::Grow { .. } => {}
+        }
+    }
+
+    fn other(&mut self, at: Address) {
+        self.stack.push(Entry::Other { at: at as u32, position: self.position });
+    }
+
+    fn set_register(&mut self, register: usize, value: usize) {
+        self.stack.push(Entry::Register { register: register as u32, before: self.registers[register] });
+        self.registers[register] = value;
+    }
+
+    fn step(&mut self, at: Address) -> Result<Flow, Stop> {
+        let program = self.program;
+        let next = Flow::On(at + 1);
+        Ok(match &program.steps[at] {
+            Step::Text(bytes) if self.text[self.position..].starts_with(bytes) => {
+                self.position += bytes.len();
+                next
+            }
+            Step::One(set) => match self.one(*set, self.position) {
+                Some(position) => {
+                    self.position = position;
+                    next
+                }
+                None => Flow::Fail,
+            },
+            Step::At(place) if self.is_at(*place) => next,
+            Step::Text(_) | Step::At(_) | Step::Fail => Flow::Fail,
+            Step::Split(one, two) => {
+                self.other(*two);
+                Flow::On(*one)
+            }
+            Step::Jump(to) => Flow::On(*to),
+            Step::Save(slot) => {
+                self.stack.push(Entry::Slot { slot: *slot as u32, before: self.slots[*slot] });
+                self.slots[*slot] = self.position;
+                next
+            }
+            Step::Run { set, min, max, kind } => return self.run_of(at, *set, (*min, *max), *kind),
+            Step::Turn { counter, min, max, lazy, body } => self.turn(at, *counter, (*min, *max), *lazy, *body),
+            Step::Same { groups, fold } => match self.same(&program.backs[*groups], *fold) {
+                Some(position) => {
+                    self.count((position - self.position) as u32 / 8)?;
+                    self.position = position;
+                    next
+                }
+                None => Flow::Fail,
+            },
+            Step::Unless { groups, otherwise } => {
+                let matched = program.backs[*groups].iter().any(|group| self.group(*group).is_some());
+                if matched { next } else { Flow::On(*otherwise) }
+            }
+            Step::Match => Flow::Matched,
+            other => self.bookkeeping(other, at),
+        })
+    }
+
+    fn bookkeeping(&mut self, step: &Step, at: Address) -> Flow {
+        match step {
+            Step::Note(register) => self.set_register(*register, self.position),
+            Step::Idle(register, end) if self.registers[*register] == self.position => return Flow::On(*end),
+            Step::Zero(register) => self.set_register(*register, 0),
+            Step::Mark(register) => self.set_register(*register, self.stack.len() + 1),
+            Step::Cut(register) => self.cut(self.registers[*register]),
+            Step::Return(register) => self.position = self.registers[*register],
+            Step::Guard(register, end) => {
+                self.set_register(*register, self.stack.len() + 1);
+                self.other(*end);
+            }
+            Step::Never(register) => {
+                // The choice that the guard left is given up as well.
+                let floor = self.registers[*register];
+                while self.stack.len() > floor {
+                    let Some(entry) = self.stack.pop() else { break };
+                    self.undo(entry);
+                }
+                return Flow::Fail;
+            }
+            Step::Back(count) => {
+                for _ in 0..*count {
+                    if self.position == 0 {
+                        return Flow::Fail;
+                    }
+                    self.position = self.before(self.position);
+                }
+            }
+            Step::Here(register) if self.registers[*register] != self.position => return Flow::Fail,
+            Step::Call(to) => {
+                self.frames.push(Frame { back: at + 1, registers: self.registers.clone() });
+                self.stack.push(Entry::Called);
+                return Flow::On(*to);
+            }
+            Step::Ret => {
+                let Some(frame) = self.frames.pop() else { return Flow::Fail };
+                let back = frame.back;
+                let registers = std::mem::replace(&mut self.registers, frame.registers.clone());
+                self.stack.push(Entry::Returned(Box::new((frame, registers))));
+                return Flow::On(back);
+            }
+            _ => {}
+        }
+        Flow::On(at + 1)
+    }
+
+    /// Forgets the choices above `floor`; what is to be undone stays.
+    fn cut(&mut self, floor: usize) {
+        let mut kept = floor;
+        for index in floor..self.stack.len() {
+            if !matches!(self.stack[index], Entry::Other { .. } | Entry::Shrink { .. } | Entry::Grow { .. }) {
+                self.stack.swap(kept, index);
+                kept += 1;
+            }
+        }
+        self.stack.truncate(kept);
+    }
+
+    fn turn(&mut self, at: Address, counter: usize, times: (u32, Option<u32>), lazy: bool, body: Address) -> Flow {
+        let turns = self.registers[counter];
+        let (min, max) = times;
+        let next = |machine: &mut Self| {
+            machine.set_register(counter, turns + 1);
+            Flow::On(body)
+        };
+        if turns < min as usize {
+            return next(self);
+        }
+        if max.is_some_and(|max| turns >= max as usize) {
+            return Flow::On(at + 1);
+        }
+        if lazy {
+            // Taken up again, the same question would be asked again: so the turn is counted before.
+            self.set_register(counter, turns + 1);
+            self.other(body);
+            return Flow::On(at + 1);
+        }
+        self.other(at + 1);
+        next(self)
+    }
+
+    fn run_of(&mut self, at: Address, set: usize, times: (u32, u32), kind: Kind) -> Result<Flow, Stop> {
+        let (min, max) = times;
+        let wanted = if kind == Kind::Lazy { min } else { max };
+        let (mut count, mut low) = (0, self.position);
+        while count < wanted {
+            let Some(position) = self.one(set, self.position) else { break };
+            self.position = position;
+            count += 1;
+            if count == min {
+                low = position;
+            }
+        }
+        self.count(count / 8)?;
+        if count < min {
+            return Ok(Flow::Fail);
+        }
+        match kind {
+            Kind::Greedy if count > min => {
+                self.stack.push(Entry::Shrink { at: at as u32 + 1, low, position: self.position });
+            }
+            Kind::Lazy if max > min => {
+                self.stack.push(Entry::Grow { at: at as u32, left: max - min, position: self.position });
+            }
+            _ => {}
+        }
+        Ok(Flow::On(at + 1))
+    }
+
+    /// The position behind one character of the set.
+    fn one(&self, set: usize, position: usize) -> Option<usize> {
+        let byte = *self.text.get(position)?;
+        let set: &Set = &self.program.sets[set];
+        if byte < 0x80 || self.program.bytes {
+            return set.has_low(byte).then_some(position + 1);
+        }
+        let (c, length) = text::decode(self.text, position);
+        set.has_high(c).then_some(position + length)
+    }
+
+    fn before(&self, position: usize) -> usize {
+        if self.program.bytes { position.saturating_sub(1) } else { text::before(self.text, position) }
+    }
+
+    fn group(&self, group: u32) -> Option<(usize, usize)> {
+        let slot = group as usize * 2;
+        let (start, end) = (self.slots[slot], self.slots[slot + 1]);
+        (start != UNSET && end != UNSET && start <= end).then_some((start, end))
+    }
+
+    /// The position behind what the last of these groups that has matched says once more.
+    fn same(&self, groups: &[u32], fold: bool) -> Option<usize> {
+        let (start, end) = groups.iter().rev().find_map(|group| self.group(*group))?;
+        let (said, rest) = (&self.text[start..end], &self.text[self.position..]);
+        if !fold {
+            return rest.starts_with(said).then_some(self.position + said.len());
+        }
+        let (mut one, mut two) = (0, 0);
+        while one < said.len() {
+            if two >= rest.len() {
+                return None;
+            }
+            let ((a, a_length), (b, b_length)) = (text::decode(said, one), text::decode(rest, two));
+            let small = |c| char::from_u32(c).map(|c| c.to_lowercase().collect::<String>());
+            if a != b && (small(a).is_none() || small(a) != small(b)) {
+                return None;
+            }
+            (one, two) = (one + a_length, two + b_length);
+        }
+        Some(self.position + two)
+    }
+
+    fn is_at(&self, place: Place) -> bool {
+        let (at, end) = (self.position, self.text.len());
+        match place {
+            Place::Start => at == 0,
+            Place::End => at == end,
+            Place::EndOrNewline => at == end || (at + 1 == end && self.text[at] == b'\n'),
+            Place::LineStart => at == 0 || (self.text[at - 1] == b'\n' && at < end),
+            Place::LineEnd => at == end || self.text[at] == b'\n',
+            Place::Word { ascii } => self.is_boundary(ascii),
+            Place::NotWord { ascii } => !self.is_boundary(ascii),
+            Place::SearchStart => at == self.search,
+        }
+    }
+
+    fn is_boundary(&self, ascii: bool) -> bool {
+        let ascii = ascii || self.program.bytes;
+        let word = |at: usize| match self.text.get(at) {
+            None => false,
+            Some(byte) if *byte < 0x80 || ascii => byte.is_ascii_alphanumeric() || *byte == b'_',
+            Some(_) => is_word(text::decode(self.text, at).0),
+        };
+        let before = self.position > 0 && word(self.before(self.position));
+        before != word(self.position)
+    }
+}
+
+/// Whether Unicode counts it to words.
+fn is_word(c: u32) -> bool {
+    static WORD: OnceLock<Vec<(u32, u32)>> = OnceLock::new();
+    let ranges = WORD.get_or_init(|| {
+        let set = charset::posix("word", false);
+        set.iter().flat_map(|set| set.ranges()).map(|range| (range.start().into(), range.end().into())).collect()
+    });
+    let at = ranges.partition_point(|(_, end)| *end < c);
+    ranges.get(at).is_some_and(|(begin, _)| *begin <= c)
+}

@@ -1,0 +1,202 @@
+//! Regular expressions in Ruby's dialect.
+//!
+//! No crate has that dialect, and none can be interrupted, so a pattern is read here (`parser.rs`) and runs in one of two
+//! ways: as an automaton of regex-automata (`plain.rs`), which takes a time in proportion to the text, wherever that
+//! gives what Ruby gives; else on a machine of ours (`machine.rs`) that goes back and tries again, and can be stopped.
+
+mod brackets;
+mod cache;
+mod charset;
+mod escapes;
+mod first;
+mod groups;
+mod machine;
+mod parser;
+mod plain;
+mod program;
+mod syntax;
+pub mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Anchored, Input};
+
+pub use cache::pattern;
+pub use machine::{Stop, Tick, UNSET};
+
+use charset::Letters;
+use parser::Flags;
+use plain::Plain;
+use program::Program;
+use syntax::Parsed;
+
+/// `Regexp::IGNORECASE`
+pub const IGNORECASE: u32 = 1;
+/// `Regexp::EXTENDED`
+pub const EXTENDED: u32 = 2;
+/// `Regexp::MULTILINE`
+pub const MULTILINE: u32 = 4;
+/// `Regexp::NOENCODING`: of bytes.
+pub const NOENCODING: u32 = 32;
+
+/// The longest source, in bytes.
+const SOURCE_MAX: usize = 1 << 20;
+
+/// How a search runs.
+#[derive(Debug)]
+enum Way {
+    Plain(Plain),
+    Machine(Box<Program>),
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub struct Pattern {
+    /// Its source as it was written.
+    pub source: Vec<u8>,
+    /// Its options.
+    pub options: u32,
+    /// Named groups with their numbers.
+    pub names: Vec<(String, Vec<u32>)>,
+    /// How many groups capture.
+    pub groups: u32,
+    /// About how much memory it takes; never changes.
+    pub bytes: usize,
+    parsed: Parsed,
+    for_text: OnceLock<Result<Way, String>>,
+    for_bytes: OnceLock<Result<Way, String>>,
+}
+
+impl Pattern {
+    /// Reads and compiles; the error is Ruby's message without the pattern.
+    pub fn new(source: &[u8], options: u32) -> Result<Pattern, String> {
+        if source.len() > SOURCE_MAX {
+            return Err("too long a pattern".into());
+        }
+        let binary = std::str::from_utf8(source).is_err() || (options & NOENCODING != 0 && has_byte_escape(source));
+        let characters: Vec<char> = match std::str::from_utf8(source) {
+            Ok(text) if !binary => text.chars().collect(),
+            _ => source.iter().map(|byte| char::from(*byte)).collect(),
+        };
+        let flags = Flags {
+            fold: options & IGNORECASE != 0,
+            extended: options & EXTENDED != 0,
+            dotall: options & MULTILINE != 0,
+            letters: if binary { Letters::Ascii } else { Letters::Default },
+        };
+        let parsed = parser::parse(&characters, flags, binary)?;
+        let mut pattern = Pattern {
+            source: source.to_vec(),
+            options,
+            names: parsed.names.clone(),
+            groups: parsed.groups,
+            bytes: 0,
+            parsed,
+            for_text: OnceLock::new(),
+            for_bytes: OnceLock::new(),
+        };
+        let way = match pattern.way(binary)? {
+            Way::Plain(plain) => plain.regex.memory_usage(),
+            Way::Machine(program) => program.steps.len() * 64 + program.sets.len() * 512,
+        };
+        // Both forms, though the second is made only when it is needed: what was counted must not change.
+        pattern.bytes = 2 * way + pattern.source.len() * 16 + 512;
+        Ok(pattern)
+    }
+
+    /// Whether a search takes a time in proportion to the text.
+    pub fn is_linear(&self) -> bool {
+        matches!(self.way(self.parsed.binary), Ok(Way::Plain(_)))
+    }
+
+    fn way(&self, bytes: bool) -> Result<&Way, &str> {
+        let place = if bytes { &self.for_bytes } else { &self.for_text };
+        let made = place.get_or_init(|| match plain::compile(&self.parsed, bytes) {
+            Some(plain) => Ok(Way::Plain(plain)),
+            None => program::compile(&self.parsed, bytes).map(|program| Way::Machine(Box::new(program))),
+        });
+        made.as_ref().map_err(String::as_str)
+    }
+
+    /// Searches from `start`; on a match its positions are in `slots`, as many as there is room for, [`UNSET`] where a
+    /// group has not matched. `bytes`: the text is not UTF-8.
+    pub fn search(
+        &self,
+        text: &[u8],
+        start: usize,
+        how: How,
+        slots: &mut [usize],
+        tick: Tick<'_>,
+    ) -> Result<bool, Stop> {
+        if start > text.len() {
+            return Ok(false);
+        }
+        match self.way(how.bytes || self.parsed.binary) {
+            Ok(Way::Plain(plain)) => Ok(plain_search(plain, text, start, how.anchored, slots)),
+            Ok(Way::Machine(program)) => {
+                let found = machine::search(program, text, start, how.anchored, tick)?;
+                for (slot, position) in slots.iter_mut().zip(found.iter().flatten()) {
+                    *slot = *position;
+                }
+                Ok(found.is_some())
+            }
+            // It compiled in one of the two forms, and is too large in the other.
+            Err(_) => Err(Stop::Stack),
+        }
+    }
+}
+
+/// How to search.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct How {
+    /// Only at the start.
+    pub anchored: bool,
+    /// In bytes.
+    pub bytes: bool,
+}
+
+fn plain_search(plain: &Plain, text: &[u8], start: usize, anchored: bool, slots: &mut [usize]) -> bool {
+    const INLINE: usize = 16;
+    let anchored = if anchored { Anchored::Yes } else { Anchored::No };
+    let input = Input::new(text).range(start..).anchored(anchored);
+    let behind_all = |at: usize| plain.line_first && at == text.len() && text.last() == Some(&b'\n');
+    if slots.is_empty() && !plain.line_first {
+        return plain.regex.is_match(input);
+    }
+    if slots.len() <= 2 {
+        let Some(found) = plain.regex.find(input).filter(|found| !behind_all(found.start())) else { return false };
+        for (slot, position) in slots.iter_mut().zip([found.start(), found.end()]) {
+            *slot = position;
+        }
+        return true;
+    }
+    let mut small = [None::<NonMaxUsize>; INLINE];
+    let mut large = Vec::new();
+    let found: &mut [Option<NonMaxUsize>] = if slots.len() <= INLINE {
+        &mut small[..slots.len()]
+    } else {
+        large.resize(slots.len(), None);
+        &mut large
+    };
+    if plain.regex.search_slots(&input, found).is_none() {
+        return false;
+    }
+    for (slot, position) in slots.iter_mut().zip(found.iter()) {
+        *slot = position.map_or(UNSET, NonMaxUsize::get);
+    }
+    !behind_all(slots[0])
+}
+
+/// Whether a byte above 127 is written by its number.
+fn has_byte_escape(source: &[u8]) -> bool {
+    let high = |digit: u8| matches!(digit, b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F');
+    source.windows(4).any(|four| match four {
+        [b'\\', b'x', digit, low] => high(*digit) && low.is_ascii_hexdigit(),
+        [b'\\', b'2' | b'3', one, two] => one.is_ascii_digit() && two.is_ascii_digit(),
+        _ => false,
+    })
+}

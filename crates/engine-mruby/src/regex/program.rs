@@ -1,0 +1,451 @@
+//! A pattern as instructions of the machine: for all that is not regular.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::ClassUnicode;
+
+use super::charset;
+use super::plain::byte_class;
+use super::syntax::{Kind, Node, Parsed, Place};
+
+/// Copies of a repeated part are written out up to this many; beyond, turns are counted.
+const COPIES_MAX: u32 = 3;
+/// Instructions of one pattern.
+const LENGTH_MAX: usize = 100_000;
+
+/// Where to go on.
+pub type Address = usize;
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// These bytes.
+    Text(Box<[u8]>),
+    /// One character of this set.
+    One(usize),
+    /// A place.
+    At(Place),
+    /// Go on at the first, and should that fail at the second.
+    Split(Address, Address),
+    /// Go on there.
+    Jump(Address),
+    /// Note the position in this slot.
+    Save(usize),
+    /// One character of a set, again and again.
+    Run { set: usize, min: u32, max: u32, kind: Kind },
+    /// Note the position in a register.
+    Note(usize),
+    /// Go on there if the position is still the noted one.
+    Idle(usize, Address),
+    /// Set a counter to 0.
+    Zero(usize),
+    /// One turn more; on to `body` while there are too few, out when there are enough, else a choice.
+    Turn { counter: usize, min: u32, max: Option<u32>, lazy: bool, body: Address },
+    /// Note how many choices are open.
+    Mark(usize),
+    /// Forget the choices that have opened since.
+    Cut(usize),
+    /// Go back to a noted position.
+    Return(usize),
+    /// Go on there should all fail until `Never`.
+    Guard(usize, Address),
+    /// Undo all since the guard, and fail.
+    Never(usize),
+    /// So many characters back.
+    Back(u32),
+    /// Only at the noted position.
+    Here(usize),
+    /// What one of these groups has matched.
+    Same { groups: usize, fold: bool },
+    /// Go on there if none of these groups has matched.
+    Unless { groups: usize, otherwise: Address },
+    /// Go there and come back.
+    Call(Address),
+    /// Come back.
+    Ret,
+    /// No.
+    Fail,
+    /// Yes.
+    Match,
+}
+
+/// Which characters are in a set.
+#[derive(Debug)]
+pub struct Set {
+    /// Those of ASCII, a bit each; of bytes all 256.
+    pub low: [u64; 4],
+    /// The others, in order.
+    pub high: Vec<(u32, u32)>,
+}
+
+/// A pattern for the machine.
+#[derive(Debug)]
+pub struct Program {
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// Its sets.
+    pub sets: Vec<Set>,
+    /// How many registers it needs.
+    pub registers: usize,
+    /// What each `Same` and `Unless` refers to.
+    pub backs: Vec<Vec<u32>>,
+    /// How many groups there are.
+    pub groups: u32,
+    /// Characters are bytes.
+    pub bytes: bool,
+    /// The bytes that a match can begin with; none where it may be empty.
+    pub first: Option<Box<[bool; 256]>>,
+    /// It can only match at the start of the text.
+    pub at_start: bool,
+}
+
+/// Why there is no program.
+pub type Refused = String;
+
+struct Compiler<'a> {
+    parsed: &'a Parsed,
+    bytes: bool,
+    steps: Vec<Step>,
+    sets: Vec<Set>,
+    known_sets: HashMap<Vec<(u32, u32)>, usize>,
+    registers: usize,
+    /// Groups that are called, and where they begin once they are written.
+    called: HashMap<u32, Option<Address>>,
+    pending: Vec<(Address, u32)>,
+}
+
+/// The program of a pattern. `bytes`: for text that is no UTF-8.
+pub fn compile(parsed: &Parsed, bytes: bool) -> Result<Program, Refused> {
+    let mut compiler = Compiler {
+        parsed,
+        bytes,
+        steps: Vec::new(),
+        sets: Vec::new(),
+        known_sets: HashMap::new(),
+        registers: 0,
+        called: parsed.calls.iter().map(|group| (*group, None)).collect(),
+        pending: Vec::new(),
+    };
+    compiler.whole()?;
+    let first = super::first::bytes(parsed, bytes);
+    let Compiler { steps, sets, registers, .. } = compiler;
+    let at_start = begins_text(&parsed.node);
+    Ok(Program { steps, sets, registers, backs: parsed.backs.clone(), groups: parsed.groups, bytes, first, at_start })
+}
+
+fn begins_text(node: &Node) -> bool {
+    match node {
+        Node::At(Place::Start) => true,
+        Node::Concat(nodes) => nodes.first().is_some_and(begins_text),
+        Node::Alt(nodes) => nodes.iter().all(begins_text),
+        Node::Group(_, node) | Node::Atomic(node) => begins_text(node),
+        _ => false,
+    }
+}
+
+impl Compiler<'_> {
+    fn whole(&mut self) -> Result<(), Refused> {
+        let node = &self.parsed.node;
+        if self.called.contains_key(&0) {
+            let call = self.push(Step::Fail);
+            self.push(Step::Match);
+            self.called.insert(0, Some(self.here()));
+            self.steps[call] = Step::Call(self.here());
+            self.node(node)?;
+            self.push(Step::Ret);
+        } else {
+            self.node(node)?;
+            self.push(Step::Match);
+        }
+        for (at, group) in std::mem::take(&mut self.pending) {
+            let address = self.called.get(&group).copied().flatten().ok_or("undefined group reference")?;
+            self.steps[at] = Step::Call(address);
+        }
+        Ok(())
+    }
+
+    fn here(&self) -> Address {
+        self.steps.len()
+    }
+
+    fn push(&mut self, step: Step) -> Address {
+        self.steps.push(step);
+        self.steps.len() - 1
+    }
+
+    fn register(&mut self) -> usize {
+        self.registers += 1;
+        self.registers - 1
+    }
+
+    fn node(&mut self, node: &Node) -> Result<(), Refused> {
+        if self.steps.len() > LENGTH_MAX {
+            return Err("the pattern is too large".into());
+        }
+        match node {
+            Node::Empty => {}
+            Node::Char(c) => self.text(*c),
+            Node::Set(_) | Node::Dot { .. } => {
+                let set = self.set_of(node);
+                self.push(Step::One(set));
+            }
+            Node::At(place) => {
+                self.push(Step::At(*place));
+            }
+            Node::Keep => {
+                self.push(Step::Save(0));
+            }
+            Node::Concat(nodes) => nodes.iter().try_for_each(|node| self.node(node))?,
+            Node::Alt(nodes) => self.alternatives(nodes.len(), |compiler, index| compiler.node(&nodes[index]))?,
+            Node::Group(number, node) => self.group(*number, node)?,
+            Node::Repeat { node, min, max, kind } => self.repeat(node, *min, *max, *kind)?,
+            Node::Look { node, behind, negative } => self.look(node, *behind, *negative)?,
+            Node::Atomic(node) => self.atomic(|compiler| compiler.node(node))?,
+            Node::Back { index, fold } => {
+                self.push(Step::Same { groups: *index, fold: *fold });
+            }
+            Node::Call(index) => {
+                let at = self.push(Step::Fail);
+                self.pending.push((at, self.parsed.calls[*index]));
+            }
+            Node::Cond { index, yes, no } => {
+                let unless = self.push(Step::Fail);
+                self.node(yes)?;
+                let jump = self.push(Step::Fail);
+                self.steps[unless] = Step::Unless { groups: *index, otherwise: self.here() };
+                self.node(no)?;
+                self.steps[jump] = Step::Jump(self.here());
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, c: char) {
+        let mut bytes = if self.parsed.binary { vec![c as u32 as u8] } else { c.to_string().into_bytes() };
+        // Joined with the text before it, unless something jumps between the two: then that is no text.
+        if let Some(Step::Text(before)) = self.steps.last()
+            && !self.is_target(self.steps.len())
+        {
+            bytes = [before, bytes.as_slice()].concat();
+            self.steps.pop();
+        }
+        self.push(Step::Text(bytes.into()));
+    }
+
+    fn is_target(&self, address: Address) -> bool {
+        self.called.values().any(|at| *at == Some(address))
+            || self.steps.iter().any(|step| match step {
+                Step::Split(one, other) => *one == address || *other == address,
+                Step::Jump(to) | Step::Idle(_, to) | Step::Guard(_, to) => *to == address,
+                Step::Turn { body, .. } => *body == address,
+                Step::Unless { otherwise, .. } => *otherwise == address,
+                _ => false,
+            })
+    }
+
+    /// Tries each until one matches.
+    fn alternatives(
+        &mut self,
+        count: usize,
+        mut each: impl FnMut(&mut Self, usize) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let mut jumps = Vec::new();
+        for index in 0..count {
+            if index + 1 == count {
+                each(self, index)?;
+                break;
+            }
+            let split = self.push(Step::Fail);
+            each(self, index)?;
+            jumps.push(self.push(Step::Fail));
+            self.steps[split] = Step::Split(split + 1, self.here());
+        }
+        let end = self.here();
+        jumps.into_iter().for_each(|jump| self.steps[jump] = Step::Jump(end));
+        Ok(())
+    }
+
+    fn group(&mut self, number: u32, node: &Node) -> Result<(), Refused> {
+        let slot = number as usize * 2;
+        let called = self.called.contains_key(&number);
+        let around = self.here();
+        if called {
+            // Called here as well as from elsewhere: Call, Jump over it, the group.
+            self.push(Step::Call(around + 2));
+            self.push(Step::Fail);
+            self.called.insert(number, Some(around + 2));
+        }
+        self.push(Step::Save(slot));
+        self.node(node)?;
+        self.push(Step::Save(slot + 1));
+        if called {
+            self.push(Step::Ret);
+            self.steps[around + 1] = Step::Jump(self.here());
+        }
+        Ok(())
+    }
+
+    fn atomic(&mut self, body: impl FnOnce(&mut Self) -> Result<(), Refused>) -> Result<(), Refused> {
+        let mark = self.register();
+        self.push(Step::Mark(mark));
+        body(self)?;
+        self.push(Step::Cut(mark));
+        Ok(())
+    }
+
+    fn look(&mut self, node: &Node, behind: bool, negative: bool) -> Result<(), Refused> {
+        let (mark, place) = (self.register(), self.register());
+        let guard = if negative { self.push(Step::Guard(mark, 0)) } else { self.push(Step::Mark(mark)) };
+        self.push(Step::Note(place));
+        if behind { self.behind(node, place)? } else { self.node(node)? }
+        if negative {
+            self.push(Step::Never(mark));
+            self.steps[guard] = Step::Guard(mark, self.here());
+        } else {
+            self.push(Step::Cut(mark));
+            self.push(Step::Return(place));
+        }
+        Ok(())
+    }
+
+    /// Goes back as far as the alternative is wide; where it can be of several widths, one after the other.
+    fn behind(&mut self, node: &Node, place: usize) -> Result<(), Refused> {
+        let one = [node.clone()];
+        let nodes = if let Node::Alt(nodes) = node { nodes.as_slice() } else { &one };
+        let mut ways = Vec::new();
+        for node in nodes {
+            let (min, max) = node.width();
+            let max = max.filter(|max| max - min <= 255).ok_or("invalid pattern in look-behind")?;
+            ways.extend((min..=max).map(|width| (node, width)));
+        }
+        self.alternatives(ways.len(), |compiler, index| {
+            let (node, width) = ways[index];
+            compiler.push(Step::Back(width));
+            compiler.node(node)?;
+            compiler.push(Step::Here(place));
+            Ok(())
+        })
+    }
+
+    fn repeat(&mut self, node: &Node, min: u32, max: Option<u32>, kind: Kind) -> Result<(), Refused> {
+        if max == Some(0) {
+            // Groups in it exist and may be called.
+            let jump = self.push(Step::Fail);
+            self.node(node)?;
+            self.steps[jump] = Step::Jump(self.here());
+            return Ok(());
+        }
+        if matches!(node, Node::Set(_) | Node::Dot { .. }) || matches!(node, Node::Char(c) if self.parsed.binary || c.is_ascii())
+        {
+            let set = self.set_of(node);
+            self.push(Step::Run { set, min, max: max.unwrap_or(u32::MAX), kind });
+            return Ok(());
+        }
+        if kind == Kind::Possessive {
+            return self.atomic(|compiler| compiler.repeat(node, min, max, Kind::Greedy));
+        }
+        let lazy = kind == Kind::Lazy;
+        let defines = node.any(&|node| matches!(node, Node::Group(number, _) if self.called.contains_key(number)));
+        match max {
+            _ if defines || min > COPIES_MAX => self.counted(node, min, max, lazy),
+            None => {
+                (0..min).try_for_each(|_| self.node(node))?;
+                self.star(node, lazy)
+            }
+            Some(max) if max <= COPIES_MAX => {
+                (0..min).try_for_each(|_| self.node(node))?;
+                self.optional(node, max - min, lazy)
+            }
+            Some(_) => self.counted(node, min, max, lazy),
+        }
+    }
+
+    fn star(&mut self, node: &Node, lazy: bool) -> Result<(), Refused> {
+        let split = self.push(Step::Fail);
+        let idle = (node.width().0 == 0).then(|| self.register());
+        if let Some(place) = idle {
+            self.push(Step::Note(place));
+        }
+        self.node(node)?;
+        let check = idle.map(|place| (self.push(Step::Fail), place));
+        self.push(Step::Jump(split));
+        let end = self.here();
+        if let Some((check, place)) = check {
+            self.steps[check] = Step::Idle(place, end);
+        }
+        self.steps[split] = if lazy { Step::Split(end, split + 1) } else { Step::Split(split + 1, end) };
+        Ok(())
+    }
+
+    fn optional(&mut self, node: &Node, times: u32, lazy: bool) -> Result<(), Refused> {
+        if times == 0 {
+            return Ok(());
+        }
+        let split = self.push(Step::Fail);
+        self.node(node)?;
+        self.optional(node, times - 1, lazy)?;
+        let end = self.here();
+        self.steps[split] = if lazy { Step::Split(end, split + 1) } else { Step::Split(split + 1, end) };
+        Ok(())
+    }
+
+    fn counted(&mut self, node: &Node, min: u32, max: Option<u32>, lazy: bool) -> Result<(), Refused> {
+        let (counter, place) = (self.register(), self.register());
+        self.push(Step::Zero(counter));
+        let jump = self.push(Step::Fail);
+        let body = self.here();
+        self.push(Step::Note(place));
+        self.node(node)?;
+        // A turn that took nothing is the last one: more of them would change nothing.
+        let idle = self.push(Step::Fail);
+        self.steps[jump] = Step::Jump(self.here());
+        self.push(Step::Turn { counter, min, max, lazy, body });
+        self.steps[idle] = Step::Idle(place, self.here());
+        Ok(())
+    }
+
+    fn set_of(&mut self, node: &Node) -> usize {
+        let all = || charset::negated(ClassUnicode::empty());
+        let set = match node {
+            Node::Set(set) => (**set).clone(),
+            Node::Dot { newline: false } => charset::negated(charset::ranges(&[('\n', '\n')])),
+            Node::Char(c) => charset::ranges(&[(*c, *c)]),
+            _ => all(),
+        };
+        let ranges: Vec<(u32, u32)> = if self.bytes {
+            let bytes = byte_class(&set, self.parsed.binary);
+            bytes.ranges().iter().map(|range| (range.start().into(), range.end().into())).collect()
+        } else {
+            set.ranges().iter().map(|range| (range.start() as u32, range.end() as u32)).collect()
+        };
+        if let Some(known) = self.known_sets.get(&ranges) {
+            return *known;
+        }
+        self.known_sets.insert(ranges.clone(), self.sets.len());
+        self.sets.push(Set::new(&ranges, if self.bytes { 256 } else { 128 }));
+        self.sets.len() - 1
+    }
+}
+
+impl Set {
+    fn new(ranges: &[(u32, u32)], small: u32) -> Set {
+        let mut low = [0; 4];
+        for (begin, end) in ranges {
+            for c in *begin..=(*end).min(small - 1) {
+                low[c as usize / 64] |= 1 << (c % 64);
+            }
+        }
+        Set { low, high: ranges.iter().copied().filter(|(_, end)| *end >= small).collect() }
+    }
+
+    /// Whether this byte, or character of ASCII, is in it.
+    pub fn has_low(&self, byte: u8) -> bool {
+        self.low[usize::from(byte) / 64] >> (byte % 64) & 1 == 1
+    }
+
+    /// Whether this other character is in it.
+    pub fn has_high(&self, c: u32) -> bool {
+        let at = self.high.partition_point(|(_, end)| *end < c);
+        self.high.get(at).is_some_and(|(begin, _)| *begin <= c)
+    }
+}

@@ -1,0 +1,160 @@
+//! Patterns without Ruby: what they match, how they are refused, that they can be stopped, and that nothing makes them
+//! panic. What they mean in Ruby is tested against CRuby by tests/spec.
+
+use super::*;
+
+fn go_on() -> impl FnMut() -> Result<(), Stop> {
+    || Ok(())
+}
+
+/// All positions of the first match.
+fn find(source: &str, text: &[u8]) -> Option<Vec<usize>> {
+    find_from(source, text, 0)
+}
+
+fn find_from(source: &str, text: &[u8], start: usize) -> Option<Vec<usize>> {
+    let pattern = Pattern::new(source.as_bytes(), 0).unwrap_or_else(|error| panic!("{source}: {error}"));
+    let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
+    let how = How { bytes: std::str::from_utf8(text).is_err(), anchored: false };
+    pattern.search(text, start, how, &mut slots, &mut go_on()).unwrap().then_some(slots)
+}
+
+#[test]
+fn both_ways_find_the_same() {
+    let sources = [
+        "a", "a|b", "(a)(b)?", "[a-c]+", "x*", "(a|ab)(c|bcd)(d*)", "a+?b", "(?:ab){2,3}", "^b", "b$", r"\bb", r"\Bb",
+        "(?i)AB", "[^a]", ".", r"\w+\s*", "[[:alpha:]]", "(?<n>a)+", "ä|b", "[ä-ü]", "(a(b(c)))", "a{0,2}", "(?m).b",
+        r"\Aa", r"c\z", "", "(?:)", "a||b", r"[\d\-]", "(b)*c",
+    ];
+    let texts = ["", "a", "b", "ab", "abc", "abcd", "aab\nb", "äöü", "xAbÄ", "aaaa bb", "\n", "b\n", "ab-12", "bbc"];
+    for source in sources {
+        let pattern = Pattern::new(source.as_bytes(), 0).unwrap();
+        assert!(matches!(pattern.way(false), Ok(Way::Plain(_))), "{source} is regular");
+        let program = program::compile(&pattern.parsed, false).unwrap();
+        for text in texts {
+            for start in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                let ours = machine::search(&program, text.as_bytes(), start, false, &mut go_on()).unwrap();
+                assert_eq!(find_from(source, text.as_bytes(), start), ours, "{source} {text:?} from {start}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_regular_works() {
+    let cases: [(&str, &str, Option<(usize, usize)>); 22] = [
+        (r"(a|b)\1", "abba", Some((1, 3))),
+        ("(?<=a)b", "bab", Some((2, 3))),
+        ("(?<!a)b", "ab b", Some((3, 4))),
+        ("a(?=b)", "aab", Some((1, 2))),
+        ("a(?!b)", "aba", Some((2, 3))),
+        ("(?>a+)b", "aab", Some((0, 3))),
+        ("(?>a+)ab", "aaab", None),
+        ("a++b", "aab", Some((0, 3))),
+        ("a++a", "aaa", None),
+        (r"(?<p>\((?:[^()]|\g<p>)*\))", "x(a(b)c)(", Some((1, 8))),
+        (r"foo\Kbar", "foobar", Some((3, 6))),
+        (r"a\Z", "ba\n", Some((1, 2))),
+        (r"^$", "a\n", None),
+        ("a\n^", "a\n", None),
+        (r"\Ga", "ba", None),
+        (r"(?i)(a)\1", "aA", Some((0, 2))),
+        (r"(a)?(?(1)b|c)", "ab", Some((0, 2))),
+        (r"(a)?(?(1)b|c)", "xc", Some((1, 2))),
+        (r"\R", "a\r\nb", Some((1, 3))),
+        (r"(?<=ab|c)d", "abd", Some((2, 3))),
+        (r"(?:(?<=b)|a){5,}c", "bac", None),
+        (r"(?<!\\)(?:\\\\)*$", "a\\\\", Some((1, 3))),
+    ];
+    for (source, text, expected) in cases {
+        let found = find(source, text.as_bytes()).map(|slots| (slots[0], slots[1]));
+        assert_eq!(found, expected, "{source} in {text:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let cases = [
+        ("(", "end pattern with unmatched parenthesis"),
+        (")", "unmatched close parenthesis"),
+        ("[a", "premature end of char-class"),
+        ("*", "target of repeat operator is not specified"),
+        ("[z-a]", "empty range in char class"),
+        ("(?z)", "undefined group option"),
+        (r"\1", "invalid backref number/name"),
+        (r"\k<x>", "undefined name <x> reference"),
+        (r"\p{Foo}", "invalid character property name {Foo}"),
+        (r"\xff", "invalid multibyte escape"),
+        ("(?<=a*)b", "invalid pattern in look-behind"),
+        ("(?~a)", "the absence operator (?~ at 0 is not supported here"),
+        ("a{100001}", "too big number {,}"),
+        (r"(?<n>a)\1", "numbered backref/call is not allowed. (use name)"),
+    ];
+    for (source, message) in cases {
+        assert_eq!(Pattern::new(source.as_bytes(), 0).map(|_| ()), Err(message.to_owned()), "{source}");
+    }
+    assert!(Pattern::new("(".repeat(1000).as_bytes(), 0).is_err());
+}
+
+#[test]
+fn bytes_that_are_no_text_are_matched_as_bytes() {
+    assert_eq!(find("a.b", b"xa\xffb"), Some(vec![1, 4]));
+    assert_eq!(find("[^a]+", b"a\xff\xfe"), Some(vec![1, 3]));
+    assert_eq!(find(r"(.)\1", b"a\xff\xff"), Some(vec![1, 3, 1, 2]));
+    let pattern = Pattern::new(br"[\x80-\xff]+", NOENCODING).unwrap();
+    let mut slots = [UNSET; 2];
+    assert_eq!(pattern.search("aä".as_bytes(), 0, How::default(), &mut slots, &mut go_on()), Ok(true));
+    assert_eq!(slots, [1, 3]);
+}
+
+#[test]
+fn a_search_that_takes_too_long_is_stopped() {
+    let pattern = Pattern::new(br"(?=(a+))\1*(?:a|a)*(?:a|a)*(?:a|a)*\1b", 0).unwrap();
+    let text = vec![b'a'; 100];
+    let mut ticks = 0;
+    let mut tick = || {
+        ticks += 1;
+        if ticks == 50 { Err(Stop::Timeout) } else { Ok(()) }
+    };
+    assert_eq!(pattern.search(&text, 0, How::default(), &mut [], &mut tick), Err(Stop::Timeout));
+    let endless = Pattern::new(br"(?<a>\g<a>?x|\g<a>)", 0);
+    if let Ok(endless) = endless {
+        let outcome = endless.search(b"yyyy", 0, How::default(), &mut [], &mut go_on());
+        assert!(matches!(outcome, Err(Stop::Stack) | Ok(false)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn no_pattern_and_no_text_make_it_panic() {
+    // A generator of its own: the same patterns on each run.
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let parts = [
+        "a", "b", ".", "*", "+", "?", "(", ")", "[", "]", "^", "$", "|", "\\", "{2}", "{1,}", "(?:", "(?=", "(?!",
+        "(?<=", "(?<!", "(?>", "(?<n>", "\\1", "\\k<n>", "\\g<n>", "\\b", "\\w", "[^", "&&", "-", "(?i)", "ä", "\\p{Alpha}",
+        "\\x", "\\u", "\\A", "\\z", "\\Z", "\\K", "\\R", "\\X", "[:alpha:]", "(?(1)", "\n", "#", "+?", "\\G", "{,3}",
+    ];
+    for _ in 0..20_000 {
+        let source: String = (0..random(12)).map(|_| parts[random(parts.len())]).collect();
+        let options = random(8) as u32;
+        let Ok(pattern) = Pattern::new(source.as_bytes(), options) else { continue };
+        let text: Vec<u8> = (0..random(12)).map(|_| b"ab\n\xc3\xa4\xffA #"[random(9)]).collect();
+        let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
+        let how = How { anchored: random(2) == 0, bytes: std::str::from_utf8(&text).is_err() };
+        let mut left = 100;
+        let mut tick = || {
+            left -= 1;
+            if left == 0 { Err(Stop::Timeout) } else { Ok(()) }
+        };
+        for start in 0..=text.len() {
+            if pattern.search(&text, start, how, &mut slots, &mut tick) == Ok(true) {
+                assert!(slots[0] <= text.len() && slots[1] <= text.len(), "{source:?} {text:?}");
+            }
+        }
+    }
+}
