@@ -16,10 +16,7 @@ class String
   def ascii_only? = FoolsGold::Native.text_kind(self) == 1
   def b = dup
 
-  def upcase(*options) = FoolsGold::Native.text_case(self, "up", options.include?(:ascii))
-  def downcase(*options) = FoolsGold::Native.text_case(self, "down", options.include?(:ascii))
-  def swapcase(*options) = FoolsGold::Native.text_case(self, "swap", options.include?(:ascii))
-  def capitalize(*options) = FoolsGold::Native.text_case(self, "capital", options.include?(:ascii))
+  # Letters beyond ASCII too; without the exclamation mark they are native.
   def upcase!(*options) = __become(upcase(*options))
   def downcase!(*options) = __become(downcase(*options))
   def swapcase!(*options) = __become(swapcase(*options))

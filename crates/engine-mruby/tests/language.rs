@@ -134,12 +134,7 @@ fn files_are_required_once_and_know_their_place() {
 
 #[test]
 fn what_is_missing_says_so_and_what_to_do() {
-    for code in [
-        "Thread.new { }",
-        "fork",
-        "URI.parse('a')",
-        "Dir.glob('*')",
-    ] {
+    for code in ["Thread.new { }", "fork", "Dir.glob('*')"] {
         let message = eval(&format!("begin; {code}; rescue Exception => e; e.message; end"));
         assert!(message.contains("--engine ruby"), "{code}: {message}");
     }
@@ -173,7 +168,7 @@ fn small_core_methods_answer_as_in_cruby() {
         "[[[1, 2], [4, 5]], [3, 2, 1], [:a, 1], [:a, 1]]"
     );
     assert_eq!(
-        eval("['ä'.ascii_only?, 'a'.ascii_only?, 'a'.force_encoding('x'), 1.public_send(:+, 2)]"),
+        eval("['ä'.ascii_only?, 'a'.ascii_only?, 'a'.force_encoding('UTF-8'), 1.public_send(:+, 2)]"),
         "[false, true, \"a\", 3]"
     );
 }

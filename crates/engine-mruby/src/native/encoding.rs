@@ -44,22 +44,35 @@ pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(text.into_bytes()))
 }
 
-/// text_case(text, "up" | "down" | "swap" | "capital", ascii only): letters of all of Unicode, or of ASCII alone. Bytes
-/// that are no UTF-8 stay as they are.
-pub fn case(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (bytes, way) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
-    let plain = arg(args, 2).truthy() || bytes.is_ascii();
+/// String#upcase
+pub fn upcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, |_, _| true)
+}
+
+/// String#downcase
+pub fn downcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, |_, _| false)
+}
+
+/// String#swapcase
+pub fn swapcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, |char, _| char.is_lowercase())
+}
+
+/// String#capitalize
+pub fn capitalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, |_, first| first)
+}
+
+/// Letters of all of Unicode, or with `:ascii` of ASCII alone, as `up` says of each letter, which may be the first.
+/// Bytes that are no UTF-8 stay as they are.
+fn in_case(args: &[Arg<'_>], up: impl Fn(char, bool) -> bool) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let plain = bytes.is_ascii() || arg(args, 1) == Arg::Sym(b"ascii");
     let mut out = Vec::with_capacity(bytes.len());
-    let mut first = true;
     for chunk in bytes.utf8_chunks() {
         for char in chunk.valid().chars() {
-            let up = match way {
-                b"up" => true,
-                b"capital" => first,
-                b"swap" => char.is_lowercase(),
-                _ => false,
-            };
-            first = false;
+            let up = up(char, out.is_empty());
             push_in_case(&mut out, char, up, plain);
         }
         out.extend_from_slice(chunk.invalid());

@@ -120,6 +120,10 @@ const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outc
 pub static TABLE: &[Native] = &[
     method(c"Float", c"to_s", float::to_s),
     method(c"Float", c"inspect", float::to_s),
+    method(c"String", c"upcase", encoding::upcase),
+    method(c"String", c"downcase", encoding::downcase),
+    method(c"String", c"swapcase", encoding::swapcase),
+    method(c"String", c"capitalize", encoding::capitalize),
     json(c"json_generate", json::generate),
     json(c"json_pretty", json::pretty),
     function(c"json_parse", json::parse),
@@ -131,7 +135,6 @@ pub static TABLE: &[Native] = &[
     function(c"parse_httpdate", time::parse_httpdate),
     function(c"monotonic", time::monotonic),
     function(c"sleep", time::sleep),
-    function(c"text_case", encoding::case),
     function(c"text_kind", encoding::kind),
     function(c"text_scrub", encoding::scrub),
     function(c"text_split", encoding::split),
