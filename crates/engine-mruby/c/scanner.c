@@ -26,8 +26,9 @@ static void scanner_free(mrb_state *mrb, void *data)
 
 static const mrb_data_type scanner_type = {"StringScanner", scanner_free};
 
-#define STRING mrb_intern_lit(mrb, "__string")
-#define PATTERN mrb_intern_lit(mrb, "__pattern")
+/* Interned once: they are asked for at each step. */
+#define STRING fg_of(mrb)->scanner_string
+#define PATTERN fg_of(mrb)->scanner_pattern
 
 static struct scanner *scanner_of(mrb_state *mrb, mrb_value self)
 {
@@ -227,6 +228,8 @@ static mrb_value pattern_of(mrb_state *mrb, mrb_value self) { return mrb_iv_get(
 void fg_scanner_init(mrb_state *mrb)
 {
   struct RClass *klass = mrb_define_class(mrb, "StringScanner", mrb->object_class);
+  STRING = mrb_intern_lit(mrb, "__string");
+  PATTERN = mrb_intern_lit(mrb, "__pattern");
   MRB_SET_INSTANCE_TT(klass, MRB_TT_DATA);
   mrb_define_method(mrb, klass, "initialize", initialize, MRB_ARGS_ANY());
   mrb_define_method(mrb, klass, "string", string_of, MRB_ARGS_NONE());

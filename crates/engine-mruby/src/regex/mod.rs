@@ -113,6 +113,18 @@ impl Pattern {
         matches!(self.way(self.parsed.binary), Ok(Way::Plain(_)))
     }
 
+    /// The positions that the machine finds, also where the pattern has an automaton: the two are compared in tests.
+    pub fn search_on_machine(
+        &self,
+        text: &[u8],
+        start: usize,
+        how: How,
+        tick: Tick<'_>,
+    ) -> Result<Option<Vec<usize>>, Stop> {
+        let program = program::compile(&self.parsed, how.bytes || self.parsed.binary).map_err(|_| Stop::Stack)?;
+        machine::search(&program, text, start, how.anchored, tick)
+    }
+
     fn way(&self, bytes: bool) -> Result<&Way, &str> {
         let place = if bytes { &self.for_bytes } else { &self.for_text };
         let made = place.get_or_init(|| match plain::compile(&self.parsed, bytes) {

@@ -124,37 +124,69 @@ fn a_search_that_takes_too_long_is_stopped() {
     }
 }
 
+/// A generator of its own, so that each run has the same patterns.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % most as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, parts: &[&'a str], most: usize) -> String {
+        (0..self.below(most)).map(|_| parts[self.below(parts.len())]).collect()
+    }
+}
+
+fn some_ticks(mut left: u32) -> impl FnMut() -> Result<(), Stop> {
+    move || {
+        left = left.saturating_sub(1);
+        if left == 0 { Err(Stop::Timeout) } else { Ok(()) }
+    }
+}
+
 #[test]
 fn no_pattern_and_no_text_make_it_panic() {
-    // A generator of its own: the same patterns on each run.
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let parts = [
-        "a", "b", ".", "*", "+", "?", "(", ")", "[", "]", "^", "$", "|", "\\", "{2}", "{1,}", "(?:", "(?=", "(?!",
-        "(?<=", "(?<!", "(?>", "(?<n>", "\\1", "\\k<n>", "\\g<n>", "\\b", "\\w", "[^", "&&", "-", "(?i)", "ä", "\\p{Alpha}",
-        "\\x", "\\u", "\\A", "\\z", "\\Z", "\\K", "\\R", "\\X", "[:alpha:]", "(?(1)", "\n", "#", "+?", "\\G", "{,3}",
+        "a", "b", ".", "*", "+", "?", "(", ")", "[", "]", "^", "$", "|", "\\", "{2}", "{1,}", "(?:", "(?=", "(?!", "(?<=",
+        "(?<!", "(?>", "(?<n>", "\\1", "\\k<n>", "\\g<n>", "\\b", "\\w", "[^", "&&", "-", "(?i)", "ä", "\\d", "\\x", "\\u",
+        "\\A", "\\z", "\\Z", "\\K", "\\R", "[:digit:]", "(?(1)", "\n", "#", "+?", "\\G", "{,3}", "\\c", "\\M-", "\\0",
     ];
-    for _ in 0..20_000 {
-        let source: String = (0..random(12)).map(|_| parts[random(parts.len())]).collect();
-        let options = random(8) as u32;
-        let Ok(pattern) = Pattern::new(source.as_bytes(), options) else { continue };
-        let text: Vec<u8> = (0..random(12)).map(|_| b"ab\n\xc3\xa4\xffA #"[random(9)]).collect();
+    for _ in 0..10_000 {
+        let source = dice.pick(&parts, 12);
+        let Ok(pattern) = Pattern::new(source.as_bytes(), dice.below(8) as u32) else { continue };
+        let text: Vec<u8> = (0..dice.below(12)).map(|_| b"ab\n\xc3\xa4\xffA #"[dice.below(9)]).collect();
         let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
-        let how = How { anchored: random(2) == 0, bytes: std::str::from_utf8(&text).is_err() };
-        let mut left = 100;
-        let mut tick = || {
-            left -= 1;
-            if left == 0 { Err(Stop::Timeout) } else { Ok(()) }
-        };
+        let how = How { anchored: dice.below(2) == 0, bytes: std::str::from_utf8(&text).is_err() };
         for start in 0..=text.len() {
-            if pattern.search(&text, start, how, &mut slots, &mut tick) == Ok(true) {
+            if pattern.search(&text, start, how, &mut slots, &mut some_ticks(100)) == Ok(true) {
                 assert!(slots[0] <= text.len() && slots[1] <= text.len(), "{source:?} {text:?}");
             }
         }
     }
+}
+
+#[test]
+fn both_ways_agree_on_patterns_of_chance() {
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let parts = [
+        "a", "b", "c", ".", "*", "+", "?", "(", ")", "(?:", "|", "[ab]", "[^a]", "{2}", "{1,2}", "*?", "+?", "??", "^", "$",
+        "\\b", "\\B", "\\w", "ä", "(?i:A)", "\\A", "\\z", "",
+    ];
+    let mut compared = 0;
+    for _ in 0..10_000 {
+        let source = dice.pick(&parts, 9);
+        let Ok(pattern) = Pattern::new(source.as_bytes(), 0) else { continue };
+        let text = dice.pick(&["a", "b", "c", "ä", "A", "\n"], 8);
+        let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
+        let found = pattern.search(text.as_bytes(), 0, How::default(), &mut slots, &mut go_on()).unwrap();
+        let other = pattern.search_on_machine(text.as_bytes(), 0, How::default(), &mut some_ticks(1000));
+        let Ok(other) = other else { continue };
+        assert_eq!(found.then_some(slots), other, "{source:?} in {text:?}");
+        compared += usize::from(pattern.is_linear());
+    }
+    assert!(compared > 1000, "{compared}");
 }
