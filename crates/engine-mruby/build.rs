@@ -8,8 +8,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 const SOURCES: [&str; 14] = [
-    "c/vm.c", "c/env.c", "c/load.c", "c/rescue.c", "c/tree.c", "c/native.c", "c/call.c", "c/regexp.c", "c/finder.c",
-    "c/match.c", "c/subject.c", "c/replace.c", "c/scanner.c", "c/fg.h",
+    "c/vm.c",
+    "c/env.c",
+    "c/load.c",
+    "c/rescue.c",
+    "c/tree.c",
+    "c/native.c",
+    "c/call.c",
+    "c/regexp.c",
+    "c/finder.c",
+    "c/match.c",
+    "c/subject.c",
+    "c/replace.c",
+    "c/scanner.c",
+    "c/fg.h",
 ];
 
 struct Mruby {

@@ -1,7 +1,7 @@
 /* Searches in strings, for patterns and for strings, and what `$~` is: the last match of a method, as in CRuby.
  *
- * A match is remembered in the frame of the method that searched; blocks share that of the method around them. mruby is
- * patched to have a place for it in each frame (mruby/patch_regexp.rb); without the patch there is one per interpreter. */
+ * A match is remembered in the frame of the method that searched; blocks share that of the method around them. mruby
+ * is patched to have a place for it in each frame (mruby/patch_regexp.rb); without the patch an interpreter has one. */
 #include "fg.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ enum { LAST, WHOLE, PRE, POST, LAST_GROUP, FIRST_GROUP };
 extern struct RBasic **fg_match_place(mrb_callinfo *) __attribute__((weak));
 extern int (*fg_on_gv_set)(mrb_state *, mrb_sym, mrb_value) __attribute__((weak));
 
-/* --- searching ----------------------------------------------------------------------------------------------------- */
+/* --- searching -------------------------------------------------------------------------------------------------- */
 
 /* Readies a search in `text`; TypeError where `pattern` is neither Regexp nor String. */
 void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text)
@@ -71,7 +71,9 @@ static bool find_text(fg_finder *finder, size_t start, bool anchored)
   if (start > length || wanted > length - start) return false;
   extern void *memmem(const void *, size_t, const void *, size_t);
   const char *at = text + start;
-  if (anchored ? memcmp(at, needle, wanted) != 0 : (at = memmem(at, length - start, needle, wanted)) == NULL) return false;
+  if (!anchored) at = memmem(at, length - start, needle, wanted);
+  else if (memcmp(at, needle, wanted) != 0) at = NULL;
+  if (at == NULL) return false;
   finder->slots[0] = (size_t)(at - text);
   finder->slots[1] = finder->slots[0] + wanted;
   return true;
@@ -122,7 +124,7 @@ size_t fg_after(fg_finder *finder)
   return end + (step == FG_UNSET ? 1 : step);
 }
 
-/* --- the last match ------------------------------------------------------------------------------------------------ */
+/* --- the last match --------------------------------------------------------------------------------------------- */
 
 /* An object of the form of a Struct: text, pattern, and its positions or nil. */
 mrb_value fg_match_new(mrb_state *mrb, fg_finder *finder)

@@ -136,7 +136,8 @@ static mrb_value unscan(mrb_state *mrb, mrb_value self)
 {
   struct scanner *scanner = scanner_of(mrb, self);
   if (scanner->count == 0) {
-    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_obj_class(mrb, self), "Error"), "unscan error: previous match record not exist");
+    struct RClass *klass = mrb_class_get_under(mrb, mrb_class_get(mrb, "StringScanner"), "Error");
+    mrb_raise(mrb, klass, "unscan error: previous match record not exist");
   }
   scanner->position = scanner->before;
   scanner->count = 0;
@@ -195,7 +196,8 @@ static mrb_value aref(mrb_state *mrb, mrb_value self)
   mrb_value pattern = mrb_iv_get(mrb, self, PATTERN), found = mrb_nil_value();
   uint32_t number = 0;
   for (size_t i = 0; fg_is_regexp(mrb, pattern); i++) {
-    uint32_t next = fg_pattern_group(fg_regexp_pattern(mrb, pattern), RSTRING_PTR(which), (size_t)RSTRING_LEN(which), i);
+    const fg_pattern *native = fg_regexp_pattern(mrb, pattern);
+    uint32_t next = fg_pattern_group(native, RSTRING_PTR(which), (size_t)RSTRING_LEN(which), i);
     if (next == 0) break;
     number = next;
     mrb_value text = group(mrb, self, (mrb_int)number);

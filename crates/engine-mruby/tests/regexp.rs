@@ -62,8 +62,10 @@ fn matches_outlive_much_rubbish() {
         ),
         "[20, [\"k3000 v\", \"k\", \"3000\"], \"\"]"
     );
-    assert_eq!(eval("s = 'ab' * 50_000; [s.gsub(/b/, 'xyz').size, s.scan(/ab/).size, s.split(/b/).size]"),
-        "[200000, 50000, 50000]");
+    assert_eq!(
+        eval("s = 'ab' * 50_000; [s.gsub(/b/, 'xyz').size, s.scan(/ab/).size, s.split(/b/).size]"),
+        "[200000, 50000, 50000]"
+    );
 }
 
 fn hasty(path: &str) -> Request {
@@ -89,8 +91,10 @@ run ->(env) {
   when "/own"
     begin; Regexp.new('(?=(a+))(a|a)*(a|a)*\1b', timeout: 0.02) =~ TEXT
     rescue Regexp::TimeoutError => e; return [200, {}, [e.class.to_s]]; end
-  when "/deep" then begin; Regexp.new("(" * 5000 + ")" * 5000); rescue RegexpError => e; return [200, {}, [e.class.to_s]]; end
-  when "/left" then begin; "x" =~ Regexp.new('(?<a>\g<a>x)'); rescue RegexpError => e; return [200, {}, [e.class.to_s]]; end
+  when "/deep"
+    begin; Regexp.new("(" * 5000 + ")" * 5000); rescue RegexpError => e; return [200, {}, [e.class.to_s]]; end
+  when "/left"
+    begin; "x" =~ Regexp.new('(?<a>\g<a>x)'); rescue RegexpError => e; return [200, {}, [e.class.to_s]]; end
   when "/many" then kept = []; i = 0; while true; kept << Regexp.new("(?<n#{i}>x#{i})[[:alpha:]]+"); i += 1; end
   when "/big" then Regexp.new("(?:[[:alpha:]]{500}){500}").match?("a" * 100)
   end

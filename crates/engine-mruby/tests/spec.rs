@@ -1,5 +1,8 @@
 //! Tables of expressions whose values were printed by CRuby (tests/spec/print.rb), run here: the share that agrees.
-//! `bin/spec` prints it, with all that differs. A table's first line may say `# agrees: 99.5`, below which the test fails.
+//! `bin/spec` prints it, with all that differs. A line `# agrees: 99.5` in a table is the share below which the test
+//! fails.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 mod support;
 
@@ -26,8 +29,7 @@ fn values(expressions: &[&str]) -> Vec<String> {
     fs::write(&list, expressions.join("\n")).unwrap();
     let config = folder.path().join("config.ru");
     fs::write(&config, RUN.replace("EXPRESSIONS", &list.to_string_lossy())).unwrap();
-    let settings =
-        engine_mruby::Settings { rackup: config, memory_bytes: 256 << 20, ..support::settings() };
+    let settings = engine_mruby::Settings { rackup: config, memory_bytes: 256 << 20, ..support::settings() };
     let engine = engine_mruby::MrubyEngine::start(settings).unwrap_or_else(|error| panic!("{error}"));
     let Got { body, .. } = support::App::of(engine, folder).got(get("/"));
     body.lines().map(str::to_owned).collect()
@@ -43,11 +45,8 @@ struct Outcome {
 
 fn run(path: &Path) -> Outcome {
     let text = fs::read_to_string(path).unwrap();
-    let rows: Vec<(&str, &str)> = text
-        .lines()
-        .filter(|line| !line.starts_with("# "))
-        .filter_map(|line| line.split_once(" #=> "))
-        .collect();
+    let rows: Vec<(&str, &str)> =
+        text.lines().filter(|line| !line.starts_with("# ")).filter_map(|line| line.split_once(" #=> ")).collect();
     let found = values(&rows.iter().map(|(expression, _)| *expression).collect::<Vec<_>>());
     assert_eq!(found.len(), rows.len(), "{}: a value for each expression", path.display());
     let differ = rows.iter().zip(&found).filter(|((_, expected), found)| expected != found);
