@@ -132,6 +132,7 @@ typedef struct fg_vm {
   size_t handled_count, handled_room;
   mrb_value handled_exceptions;
   struct RClass *regexp_class, *match_class;
+  mrb_sym scanner_string, scanner_pattern;
   mrb_value regexps;      /* those that were made last, by their hash */
   mrb_sym match_symbols[24];
   uint64_t regexp_timeout;

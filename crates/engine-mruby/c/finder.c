@@ -1,13 +1,14 @@
 /* Searches in strings, for patterns and for strings, and what `$~` is: the last match of a method, as in CRuby.
  *
- * A match is remembered in the frame of the method that searched; blocks share that of the method around them. mruby is
- * patched to have a place for it in each frame (mruby/patch_regexp.rb); without the patch there is one per interpreter. */
+ * A match is remembered in the frame of the method that searched; blocks share that of the method around them. mruby
+ * is patched to have a place for it in each frame (mruby/patch_regexp.rb); without the patch an interpreter has one. */
 #include "fg.h"
 
 #include <string.h>
 
 #include <mruby/array.h>
 #include <mruby/class.h>
+#include <mruby/data.h>
 #include <mruby/error.h>
 #include <mruby/proc.h>
 #include <mruby/string.h>
@@ -20,7 +21,7 @@ enum { LAST, WHOLE, PRE, POST, LAST_GROUP, FIRST_GROUP };
 extern struct RBasic **fg_match_place(mrb_callinfo *) __attribute__((weak));
 extern int (*fg_on_gv_set)(mrb_state *, mrb_sym, mrb_value) __attribute__((weak));
 
-/* --- searching ----------------------------------------------------------------------------------------------------- */
+/* --- searching -------------------------------------------------------------------------------------------------- */
 
 /* Readies a search in `text`; TypeError where `pattern` is neither Regexp nor String. */
 void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text)
@@ -42,8 +43,12 @@ void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_v
     finder->native = fg_regexp_pattern(mrb, pattern);
     if (kind == FG_TEXT_UNKNOWN) finder->kind = fg_text_kind(RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
     finder->room = 2 * ((size_t)fg_pattern_groups(finder->native) + 1);
-    mrb_value own = mrb_iv_get(mrb, pattern, mrb_intern_lit(mrb, "__timeout"));
-    finder->timeout = mrb_integer_p(own) ? (uint64_t)mrb_integer(own) : fg_of(mrb)->regexp_timeout;
+    finder->timeout = fg_of(mrb)->regexp_timeout;
+    /* Only one that was made with a time of its own has a variable. */
+    if (RDATA(pattern)->iv) {
+      mrb_value own = mrb_iv_get(mrb, pattern, mrb_intern_lit(mrb, "__timeout"));
+      if (mrb_integer_p(own)) finder->timeout = (uint64_t)mrb_integer(own);
+    }
     if (finder->room > FG_SLOTS) {
       mrb_value room = mrb_str_new(mrb, NULL, (mrb_int)(finder->room * sizeof(size_t)));
       finder->slots = (size_t *)RSTRING_PTR(room);
@@ -66,7 +71,9 @@ static bool find_text(fg_finder *finder, size_t start, bool anchored)
   if (start > length || wanted > length - start) return false;
   extern void *memmem(const void *, size_t, const void *, size_t);
   const char *at = text + start;
-  if (anchored ? memcmp(at, needle, wanted) != 0 : (at = memmem(at, length - start, needle, wanted)) == NULL) return false;
+  if (!anchored) at = memmem(at, length - start, needle, wanted);
+  else if (memcmp(at, needle, wanted) != 0) at = NULL;
+  if (at == NULL) return false;
   finder->slots[0] = (size_t)(at - text);
   finder->slots[1] = finder->slots[0] + wanted;
   return true;
@@ -117,7 +124,7 @@ size_t fg_after(fg_finder *finder)
   return end + (step == FG_UNSET ? 1 : step);
 }
 
-/* --- the last match ------------------------------------------------------------------------------------------------ */
+/* --- the last match --------------------------------------------------------------------------------------------- */
 
 /* An object of the form of a Struct: text, pattern, and its positions or nil. */
 mrb_value fg_match_new(mrb_state *mrb, fg_finder *finder)
@@ -125,8 +132,6 @@ mrb_value fg_match_new(mrb_state *mrb, fg_finder *finder)
   mrb_value text = finder->text;
   if (!mrb_frozen_p(mrb_basic_ptr(text))) {
     text = mrb_str_dup(mrb, text);
-    /* Of a subclass, a match still holds plain strings. */
-    mrb_basic_ptr(text)->c = mrb->string_class;
     mrb_basic_ptr(text)->flags |= MRB_FL_OBJ_IS_FROZEN;
   }
   size_t count = FG_MATCH_SLOTS + finder->room;
@@ -149,14 +154,15 @@ static mrb_callinfo *ruby_frame(struct mrb_context *fiber, mrb_callinfo *ci)
   return ci;
 }
 
-/* The frame of the method that a block stands in, as long as it runs; else the frame itself. */
+/* The frame of the outermost block or method that a block stands in, of those that still run; else its own. */
 static mrb_callinfo *method_frame(struct mrb_context *fiber, mrb_callinfo *ci)
 {
   struct REnv *env = NULL;
   const struct RProc *proc = ci->proc;
   if (proc == NULL || MRB_PROC_CFUNC_P(proc) || MRB_PROC_SCOPE_P(proc)) return ci;
   for (; proc && !MRB_PROC_CFUNC_P(proc) && !MRB_PROC_SCOPE_P(proc); proc = proc->upper) {
-    if (MRB_PROC_ENV(proc)) env = MRB_PROC_ENV(proc);
+    struct REnv *around = MRB_PROC_ENV(proc);
+    if (around && MRB_ENV_ONSTACK_P(around) && around->cxt == fiber) env = around;
   }
   if (env == NULL) return ci;
   for (mrb_callinfo *frame = ci; frame >= fiber->cibase; frame--) if (frame->u.env == env) return frame;
@@ -183,8 +189,17 @@ mrb_value fg_match_get(mrb_state *mrb, int above)
 void fg_match_set(mrb_state *mrb, mrb_value match, int above)
 {
   struct RBasic **found = place(mrb, above);
-  if (found) *found = mrb_nil_p(match) ? NULL : mrb_basic_ptr(match);
-  else mrb_ary_set(mrb, fg_of(mrb)->regexps, 0, match);
+  if (found) {
+    *found = mrb_nil_p(match) ? NULL : mrb_basic_ptr(match);
+    return;
+  }
+  mrb_ary_set(mrb, fg_of(mrb)->regexps, 0, match);
+  /* Without the patch nobody asks us for `$1`: all of them are set at once. */
+  for (size_t i = 0; i < GLOBALS; i++) {
+    mrb_value value = mrb_nil_value();
+    fg_match_global(mrb, fg_of(mrb)->match_symbols[i], &value);
+    mrb_gv_set(mrb, fg_of(mrb)->match_symbols[i], value);
+  }
 }
 
 static mrb_value last_group(mrb_state *mrb, mrb_value match)

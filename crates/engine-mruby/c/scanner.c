@@ -26,8 +26,9 @@ static void scanner_free(mrb_state *mrb, void *data)
 
 static const mrb_data_type scanner_type = {"StringScanner", scanner_free};
 
-#define STRING mrb_intern_lit(mrb, "__string")
-#define PATTERN mrb_intern_lit(mrb, "__pattern")
+/* Interned once: they are asked for at each step. */
+#define STRING fg_of(mrb)->scanner_string
+#define PATTERN fg_of(mrb)->scanner_pattern
 
 static struct scanner *scanner_of(mrb_state *mrb, mrb_value self)
 {
@@ -135,7 +136,8 @@ static mrb_value unscan(mrb_state *mrb, mrb_value self)
 {
   struct scanner *scanner = scanner_of(mrb, self);
   if (scanner->count == 0) {
-    mrb_raise(mrb, mrb_class_get_under(mrb, mrb_obj_class(mrb, self), "Error"), "unscan error: previous match record not exist");
+    struct RClass *klass = mrb_class_get_under(mrb, mrb_class_get(mrb, "StringScanner"), "Error");
+    mrb_raise(mrb, klass, "unscan error: previous match record not exist");
   }
   scanner->position = scanner->before;
   scanner->count = 0;
@@ -194,7 +196,8 @@ static mrb_value aref(mrb_state *mrb, mrb_value self)
   mrb_value pattern = mrb_iv_get(mrb, self, PATTERN), found = mrb_nil_value();
   uint32_t number = 0;
   for (size_t i = 0; fg_is_regexp(mrb, pattern); i++) {
-    uint32_t next = fg_pattern_group(fg_regexp_pattern(mrb, pattern), RSTRING_PTR(which), (size_t)RSTRING_LEN(which), i);
+    const fg_pattern *native = fg_regexp_pattern(mrb, pattern);
+    uint32_t next = fg_pattern_group(native, RSTRING_PTR(which), (size_t)RSTRING_LEN(which), i);
     if (next == 0) break;
     number = next;
     mrb_value text = group(mrb, self, (mrb_int)number);
@@ -227,6 +230,8 @@ static mrb_value pattern_of(mrb_state *mrb, mrb_value self) { return mrb_iv_get(
 void fg_scanner_init(mrb_state *mrb)
 {
   struct RClass *klass = mrb_define_class(mrb, "StringScanner", mrb->object_class);
+  STRING = mrb_intern_lit(mrb, "__string");
+  PATTERN = mrb_intern_lit(mrb, "__pattern");
   MRB_SET_INSTANCE_TT(klass, MRB_TT_DATA);
   mrb_define_method(mrb, klass, "initialize", initialize, MRB_ARGS_ANY());
   mrb_define_method(mrb, klass, "string", string_of, MRB_ARGS_NONE());

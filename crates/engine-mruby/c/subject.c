@@ -13,7 +13,8 @@
 #include <mruby/variable.h>
 
 /* mruby's own methods, for when no pattern is given. They are the same functions in every interpreter. */
-static mrb_func_t plain_aref, plain_aset, plain_index, plain_rindex, plain_byteindex, plain_byterindex, plain_split, plain_start;
+static mrb_func_t plain_aref, plain_aset, plain_index, plain_rindex, plain_byteindex, plain_byterindex;
+static mrb_func_t plain_split, plain_start;
 
 /* Text that is searched: nil stays nil; TypeError for what is none. */
 static mrb_value subject_of(mrb_state *mrb, mrb_value value)
@@ -46,7 +47,7 @@ static mrb_value character_of(mrb_state *mrb, fg_finder *finder)
   return mrb_fixnum_value((mrb_int)fg_text_count(RSTRING_PTR(finder->text), finder->slots[0]));
 }
 
-/* --- Regexp -------------------------------------------------------------------------------------------------------- */
+/* --- Regexp ----------------------------------------------------------------------------------------------------- */
 
 static mrb_value match(mrb_state *mrb, mrb_value regexp, mrb_value text, mrb_int position, mrb_value block)
 {
@@ -119,7 +120,7 @@ static mrb_value regexp_case(mrb_state *mrb, mrb_value self)
   return mrb_bool_value(!mrb_nil_p(search(mrb, &finder, 0, 0)));
 }
 
-/* --- String: one match --------------------------------------------------------------------------------------------- */
+/* --- String: one match ------------------------------------------------------------------------------------------ */
 
 static mrb_value pattern_of(mrb_state *mrb, mrb_value pattern)
 {

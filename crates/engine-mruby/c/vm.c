@@ -60,7 +60,7 @@ void fg_release(mrb_state *mrb, size_t bytes)
   fg_of(mrb)->used -= bytes;
 }
 
-/* --- stopping ------------------------------------------------------------------------------------------------- */
+/* --- stopping --------------------------------------------------------------------------------------------------- */
 
 #ifdef MRB_USE_DEBUG_HOOK
 static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mrb_code *pc, mrb_value *regs)
@@ -85,7 +85,7 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
   mrb_raise(mrb, klass, "the request took longer than it may");
 }
 
-/* Long work in C has no instructions at which it could be interrupted: it looks for itself whether an alarm has come. */
+/* Long work in C has no instructions at which it could be interrupted: it looks itself whether an alarm has come. */
 void fg_look_at_clock(mrb_state *mrb)
 {
   if (__atomic_load_n(&mrb->code_fetch_hook, __ATOMIC_RELAXED) == NULL) return;
@@ -138,7 +138,7 @@ void fg_vm_calm(fg_vm *vm)
   vm->out_of_memory = false;
 }
 
-/* --- errors --------------------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------------------------- */
 
 static mrb_value report_body(mrb_state *mrb, void *data)
 {

@@ -8,15 +8,23 @@ class String
   alias __split split
 
   def sub(pattern, replacement = NOT_GIVEN, &block)
-    result = NOT_GIVEN.equal?(replacement) ? __each_replaced(pattern, block, false) : __replace(pattern, replacement, false)
-    FoolsGold.last_match = $~ if NOT_GIVEN.equal?(replacement)
+    if NOT_GIVEN.equal?(replacement)
+      result = __each_replaced(pattern, block, false)
+      FoolsGold.last_match = $~
+    else
+      result = __replace(pattern, replacement, false)
+    end
     result || String.new(self)
   end
 
   def sub!(pattern, replacement = NOT_GIVEN, &block)
     raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
-    result = NOT_GIVEN.equal?(replacement) ? __each_replaced(pattern, block, false) : __replace(pattern, replacement, false)
-    FoolsGold.last_match = $~ if NOT_GIVEN.equal?(replacement)
+    if NOT_GIVEN.equal?(replacement)
+      result = __each_replaced(pattern, block, false)
+      FoolsGold.last_match = $~
+    else
+      result = __replace(pattern, replacement, false)
+    end
     result && replace(result)
   end
 

@@ -3,7 +3,7 @@
 //! Reading order: `pool` (who runs what, where), `interpreter` and `stack` (one call, on a stack that can change its
 //! thread), `exchange` (one answer on its way out), `vm`, `environment`, `host` and `sys` (the
 //! border to C), `watchdog` and `gauge`
-//! (nothing runs for ever), `native` and `store` (what Ruby is given).
+//! (nothing runs for ever), `native` and `store` (what Ruby is given), `regex` and `patterns` (regular expressions).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread: nowhere else in the workspace")]
 
@@ -18,7 +18,7 @@ mod native;
 mod patterns;
 mod pool;
 mod prelude;
-mod regex;
+pub mod regex;
 mod shared;
 mod stack;
 mod store;

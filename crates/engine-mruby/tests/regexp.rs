@@ -1,9 +1,12 @@
-//! Regular expressions in Ruby: what has no single value to compare (frames, time, memory); values are compared with
-//! CRuby's by tests/spec.rs.
+//! Regular expressions where no single value says it all: whose match it is, blocks, time, memory. Values are compared
+//! with CRuby's by spec.rs.
 
 mod support;
 
-use support::{app, get};
+use std::time::{Duration, Instant};
+
+use engine::{Engine, Fault, Request};
+use support::{app, get, wait};
 
 /// Runs Ruby code in a request; what it returns, inspected.
 fn eval(code: &str) -> String {
@@ -12,7 +15,130 @@ fn eval(code: &str) -> String {
 }
 
 #[test]
-fn basics() {
-    assert_eq!(eval("['abc' =~ /b/, $~[0], $1, 'xay'.sub(/a/) { |m| m.upcase }, 'a,b'.split(/,/)]"),
-        "[1, \"b\", nil, \"xAy\", [\"a\", \"b\"]]");
+fn a_match_belongs_to_its_method() {
+    let config = "
+class Sub; def m; 'inner' =~ /n+/; $&; end; def none; $~; end; end
+run ->(env) do
+  'outer' =~ /t/
+  inner = [Sub.new.m, Sub.new.none]
+  seen = nil
+  [1].each { |i| 'block' =~ /l/ }
+  'abc'.gsub(/b/) { seen = $&; Sub.new.m }
+  [200, {}, [[inner, seen, $&].inspect]]
+end";
+    let app = app(config);
+    assert_eq!(app.body("/"), "[[\"nn\", nil], \"b\", \"b\"]");
+    assert_eq!(app.body("/"), "[[\"nn\", nil], \"b\", \"b\"]");
+}
+
+#[test]
+fn blocks_may_do_all_that_blocks_can() {
+    assert_eq!(eval("'a1b2'.scan(/\\d/) { |d| break d }"), "\"1\"");
+    assert_eq!(eval("'a1b2'.gsub(/\\d/) { |d| return d + '!' }"), "\"1!\"");
+    assert_eq!(eval("begin; 'a1'.gsub(/\\d/) { raise 'x' }; rescue => e; e.message; end"), "\"x\"");
+    assert_eq!(
+        eval("f = Fiber.new { 'a1b2'.gsub(/\\d/) { |d| Fiber.yield(d) } }; [f.resume, f.resume('x'), f.resume('y')]"),
+        "[\"1\", \"2\", \"axby\"]"
+    );
+    assert_eq!(eval("s = +'aaa'; s.gsub(/a/) { s << 'b'; 'c' }"), "\"ccc\"");
+    assert_eq!(eval("'a1b2'.gsub(/\\d/).with_index { |d, i| (d.to_i + i).to_s }"), "\"a1b3\"");
+}
+
+#[test]
+fn literals_name_locals_and_are_made_once() {
+    assert_eq!(eval("if /(?<year>\\d+)-(?<month>\\d+)/ =~ 'in 2024-05'; [year, month]; end"), "[\"2024\", \"05\"]");
+    assert_eq!(eval("/(?<a>x)/ =~ 'y'\n[a, /(?<a>x)/ =~ 'ax', a]"), "[nil, 1, \"x\"]");
+    assert_eq!(eval("n = 0; 3.times.map { |i| /#{n += 1}/o.source } + [n]"), "[\"1\", \"1\", \"1\", 1]");
+    assert_eq!(eval("3.times.map { /a/.object_id }.uniq.size"), "1");
+    assert_eq!(eval("%r{a\\{2\\}}.match?('a{2}')"), "true");
+}
+
+#[test]
+fn matches_outlive_much_rubbish() {
+    assert_eq!(
+        eval(
+            "kept = []; 20_000.times { |i| m = \"k#{i} v\".match(/(\\w)(\\d+) (?:v)?/); kept << m if i % 1000 == 0 }\n\
+             [kept.size, kept[3].to_a, kept[19].pre_match]"
+        ),
+        "[20, [\"k3000 v\", \"k\", \"3000\"], \"\"]"
+    );
+    assert_eq!(
+        eval("s = 'ab' * 50_000; [s.gsub(/b/, 'xyz').size, s.scan(/ab/).size, s.split(/b/).size]"),
+        "[200000, 50000, 50000]"
+    );
+}
+
+fn hasty(path: &str) -> Request {
+    let mut request = get(path);
+    request.deadline = Instant::now() + Duration::from_millis(150);
+    request
+}
+
+const HOSTILE: &str = r#"
+TEXT = "a" * 30_000
+run ->(env) {
+  case env["PATH_INFO"]
+  when "/back" then TEXT =~ /(?=(a+))(a|a)*(a|a)*\1b/
+  when "/again" then begin; TEXT =~ /\G(?:a|a|aa)+(?!a)(?<=b)/; rescue Exception; retry; end
+  when "/gsub" then while true; TEXT.gsub(/a/, "b"); end
+  when "/scan" then ("a" * 200_000).scan(/a*?b|(?<!c)a(?=a*c)/)
+  when "/replace" then ("a" * 3000).gsub(/a/) { TEXT.gsub(/(?<=a)a/, "bb"); "" }
+  when "/scanner" then s = StringScanner.new(TEXT); while true; s.pos = 0; s.skip(/a+/); end
+  when "/timeout"
+    Regexp.timeout = 0.02
+    begin; TEXT =~ /(?=(a+))(a|a)*(a|a)*\1b/; rescue Regexp::TimeoutError => e; return [200, {}, [e.message]]
+    ensure Regexp.timeout = nil; end
+  when "/own"
+    begin; Regexp.new('(?=(a+))(a|a)*(a|a)*\1b', timeout: 0.02) =~ TEXT
+    rescue Regexp::TimeoutError => e; return [200, {}, [e.class.to_s]]; end
+  when "/deep"
+    begin; Regexp.new("(" * 5000 + ")" * 5000); rescue RegexpError => e; return [200, {}, [e.class.to_s]]; end
+  when "/left"
+    begin; "x" =~ Regexp.new('(?<a>\g<a>x)'); rescue RegexpError => e; return [200, {}, [e.class.to_s]]; end
+  when "/many" then kept = []; i = 0; while true; kept << Regexp.new("(?<n#{i}>x#{i})[[:alpha:]]+"); i += 1; end
+  when "/big" then Regexp.new("(?:[[:alpha:]]{500}){500}").match?("a" * 100)
+  end
+  [200, {}, ["fine"]]
+}"#;
+
+#[test]
+fn hostile_patterns_end_in_time_and_disturb_nobody() {
+    let app = app(HOSTILE);
+    for path in ["/back", "/again", "/gsub", "/scan", "/replace", "/scanner"] {
+        let begin = Instant::now();
+        match app.fault(hasty(path)) {
+            Fault::OutOfTime(_) => {}
+            Fault::App(error) if error.class == "FoolsGold::RequestTimeout" => {}
+            other => panic!("{path}: {other:?}"),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(3), "{path} took {:?}", begin.elapsed());
+        assert_eq!(app.body("/ok"), "fine", "after {path}");
+    }
+    assert_eq!(app.body("/timeout"), "regexp match timeout");
+    assert_eq!(app.body("/own"), "Regexp::TimeoutError");
+    assert_eq!(app.body("/deep"), "RegexpError");
+    assert_eq!(app.body("/left"), "RegexpError");
+    assert_eq!(app.body("/big"), "fine");
+}
+
+#[test]
+fn patterns_count_as_memory() {
+    let app = app(HOSTILE);
+    let mut request = get("/many");
+    request.deadline = Instant::now() + Duration::from_secs(20);
+    match app.fault(request) {
+        Fault::OutOfMemory(bytes) => assert_eq!(bytes, 32 << 20),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(app.body("/ok"), "fine");
+}
+
+#[test]
+fn a_long_search_leaves_the_other_interpreter_to_others() {
+    let app = app(HOSTILE);
+    let long = app.engine.call(hasty("/back"));
+    let begin = Instant::now();
+    assert_eq!(app.body("/ok"), "fine");
+    assert!(begin.elapsed() < Duration::from_millis(140), "{:?}", begin.elapsed());
+    assert!(wait(long).result.is_err());
 }

@@ -39,10 +39,17 @@ impl Parser {
     }
 
     fn folded_set(&self, mut set: ClassUnicode) -> ClassUnicode {
-        if self.flags.fold && !set.ranges().is_empty() {
-            // Fails only where Unicode's tables are left out of the build.
-            let _ = set.try_case_fold_simple();
+        if !self.flags.fold || set.ranges().is_empty() {
+            return set;
         }
+        let mut folded = set.clone();
+        if self.binary {
+            // In bytes only ASCII has letters.
+            folded.intersect(&charset::ranges(&[('\0', '\x7f')]));
+        }
+        // Fails only where Unicode's tables are left out of the build.
+        let _ = folded.try_case_fold_simple();
+        set.union(&folded);
         set
     }
 

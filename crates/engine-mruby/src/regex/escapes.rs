@@ -31,7 +31,9 @@ impl Parser {
             'K' => Node::Keep,
             'R' => line_break(),
             'X' => grapheme(),
-            'k' if self.source.get(self.at + 1).is_some_and(|c| matches!(c, '<' | '\'')) => return self.back_reference(),
+            'k' if self.source.get(self.at + 1).is_some_and(|c| matches!(c, '<' | '\'')) => {
+                return self.back_reference();
+            }
             'g' if self.source.get(self.at + 1).is_some_and(|c| matches!(c, '<' | '\'')) => return self.group_call(),
             '1'..='9' => return self.digits(),
             _ => return self.characters(),
@@ -125,10 +127,10 @@ impl Parser {
     fn unicode(&mut self) -> Wrong<Meaning> {
         if !self.take("{") {
             let number = self.hex(4);
-            return number.filter(|(_, count)| *count == 4).and_then(|(number, _)| char::from_u32(number)).map_or_else(
-                || Err("invalid Unicode escape".into()),
-                |c| Ok(Meaning::Char(c)),
-            );
+            return number
+                .filter(|(_, count)| *count == 4)
+                .and_then(|(number, _)| char::from_u32(number))
+                .map_or_else(|| Err("invalid Unicode escape".into()), |c| Ok(Meaning::Char(c)));
         }
         let text = self.until('}').ok_or("unterminated Unicode escape")?;
         let all: Option<Vec<char>> = text
@@ -214,7 +216,13 @@ impl Parser {
             return char::from_u32(byte).ok_or_else(|| "invalid hex escape".into());
         }
         let mut bytes = vec![byte as u8];
-        let length = if byte >= 0xf0 { 4 } else if byte >= 0xe0 { 3 } else { 2 };
+        let length = if byte >= 0xf0 {
+            4
+        } else if byte >= 0xe0 {
+            3
+        } else {
+            2
+        };
         while bytes.len() < length && self.take("\\x") {
             let (byte, _) = self.hex(2).ok_or("invalid hex escape")?;
             bytes.push(byte as u8);

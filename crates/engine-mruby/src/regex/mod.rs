@@ -1,8 +1,8 @@
 //! Regular expressions in Ruby's dialect.
 //!
-//! No crate has that dialect, and none can be interrupted, so a pattern is read here (`parser.rs`) and runs in one of two
-//! ways: as an automaton of regex-automata (`plain.rs`), which takes a time in proportion to the text, wherever that
-//! gives what Ruby gives; else on a machine of ours (`machine.rs`) that goes back and tries again, and can be stopped.
+//! No crate has that dialect, and none can be interrupted, so a pattern is read here (`parser.rs`) and runs in one of
+//! two ways: as an automaton of regex-automata (`plain.rs`), which takes a time in proportion to the text, wherever
+//! that gives what Ruby gives; else on a machine of ours (`machine.rs`) that goes back and tries again, and can be stopped.
 
 mod brackets;
 mod cache;
@@ -14,6 +14,8 @@ mod machine;
 mod parser;
 mod plain;
 mod program;
+mod sight;
+mod steps;
 mod syntax;
 pub mod text;
 
@@ -31,7 +33,7 @@ pub use machine::{Stop, Tick, UNSET};
 use charset::Letters;
 use parser::Flags;
 use plain::Plain;
-use program::Program;
+use steps::Program;
 use syntax::Parsed;
 
 /// `Regexp::IGNORECASE`
@@ -111,6 +113,18 @@ impl Pattern {
     /// Whether a search takes a time in proportion to the text.
     pub fn is_linear(&self) -> bool {
         matches!(self.way(self.parsed.binary), Ok(Way::Plain(_)))
+    }
+
+    /// The positions that the machine finds, also where the pattern has an automaton: the two are compared in tests.
+    pub fn search_on_machine(
+        &self,
+        text: &[u8],
+        start: usize,
+        how: How,
+        tick: Tick<'_>,
+    ) -> Result<Option<Vec<usize>>, Stop> {
+        let program = program::compile(&self.parsed, how.bytes || self.parsed.binary).map_err(|_| Stop::Stack)?;
+        machine::search(&program, text, start, how.anchored, tick)
     }
 
     fn way(&self, bytes: bool) -> Result<&Way, &str> {

@@ -233,13 +233,13 @@ impl Parser {
     }
 
     pub(super) fn literal(&self, c: char) -> Node {
-        // In bytes only ASCII has letters.
-        if self.flags.fold && (c.is_ascii_alphabetic() || !c.is_ascii()) && !(self.binary && !c.is_ascii()) {
+        let is_letter = if c.is_ascii() { c.is_ascii_alphabetic() } else { !self.binary };
+        if self.flags.fold && is_letter {
             let mut set = charset::folded(c);
             if self.binary {
                 set.intersect(&charset::ranges(&[('\0', '\u{ff}')]));
             }
-            if set.ranges().len() > 1 {
+            if set.ranges().iter().any(|range| range.start() != c || range.end() != c) {
                 return Node::Set(Box::new(set));
             }
         }

@@ -144,7 +144,11 @@ impl Lowering {
     }
 
     fn set(&self, set: &ClassUnicode) -> Hir {
-        if self.bytes { Hir::class(Class::Bytes(byte_class(set, self.latin))) } else { Hir::class(Class::Unicode(set.clone())) }
+        if self.bytes {
+            Hir::class(Class::Bytes(byte_class(set, self.latin)))
+        } else {
+            Hir::class(Class::Unicode(set.clone()))
+        }
     }
 }
 

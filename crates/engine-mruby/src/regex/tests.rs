@@ -22,9 +22,36 @@ fn find_from(source: &str, text: &[u8], start: usize) -> Option<Vec<usize>> {
 #[test]
 fn both_ways_find_the_same() {
     let sources = [
-        "a", "a|b", "(a)(b)?", "[a-c]+", "x*", "(a|ab)(c|bcd)(d*)", "a+?b", "(?:ab){2,3}", "^b", "b$", r"\bb", r"\Bb",
-        "(?i)AB", "[^a]", ".", r"\w+\s*", "[[:alpha:]]", "(?<n>a)+", "ä|b", "[ä-ü]", "(a(b(c)))", "a{0,2}", "(?m).b",
-        r"\Aa", r"c\z", "", "(?:)", "a||b", r"[\d\-]", "(b)*c",
+        "a",
+        "a|b",
+        "(a)(b)?",
+        "[a-c]+",
+        "x*",
+        "(a|ab)(c|bcd)(d*)",
+        "a+?b",
+        "(?:ab){2,3}",
+        "^b",
+        "b$",
+        r"\bb",
+        r"\Bb",
+        "(?i)AB",
+        "[^a]",
+        ".",
+        r"\w+\s*",
+        "[[:alpha:]]",
+        "(?<n>a)+",
+        "ä|b",
+        "[ä-ü]",
+        "(a(b(c)))",
+        "a{0,2}",
+        "(?m).b",
+        r"\Aa",
+        r"c\z",
+        "",
+        "(?:)",
+        "a||b",
+        r"[\d\-]",
+        "(b)*c",
     ];
     let texts = ["", "a", "b", "ab", "abc", "abcd", "aab\nb", "äöü", "xAbÄ", "aaaa bb", "\n", "b\n", "ab-12", "bbc"];
     for source in sources {
@@ -42,7 +69,7 @@ fn both_ways_find_the_same() {
 
 #[test]
 fn what_is_not_regular_works() {
-    let cases: [(&str, &str, Option<(usize, usize)>); 22] = [
+    let cases = [
         (r"(a|b)\1", "abba", Some((1, 3))),
         ("(?<=a)b", "bab", Some((2, 3))),
         ("(?<!a)b", "ab b", Some((3, 4))),
@@ -124,37 +151,73 @@ fn a_search_that_takes_too_long_is_stopped() {
     }
 }
 
+/// A generator of its own, so that each run has the same patterns.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % most as u64) as usize
+    }
+
+    fn pick(&mut self, parts: &[&str], most: usize) -> String {
+        (0..self.below(most)).map(|_| parts[self.below(parts.len())]).collect()
+    }
+}
+
+fn some_ticks(mut left: u32) -> impl FnMut() -> Result<(), Stop> {
+    move || {
+        left = left.saturating_sub(1);
+        if left == 0 { Err(Stop::Timeout) } else { Ok(()) }
+    }
+}
+
+/// Pieces of patterns, of which many make none.
+#[rustfmt::skip]
+const ODD: &[&str] = &[
+    "a", "b", ".", "*", "+", "?", "(", ")", "[", "]", "^", "$", "|", "\\", "{2}", "{1,}", "(?:", "(?=", "(?!", "(?<=",
+    "(?<!", "(?>", "(?<n>", "\\1", "\\k<n>", "\\g<n>", "\\b", "\\w", "[^", "&&", "-", "(?i)", "ä", "\\d", "\\x",
+    "\\u", "\\A", "\\z", "\\Z", "\\K", "\\R", "[:digit:]", "(?(1)", "\n", "#", "+?", "\\G", "{,3}", "\\c", "\\M-",
+    "\\0",
+];
+
 #[test]
 fn no_pattern_and_no_text_make_it_panic() {
-    // A generator of its own: the same patterns on each run.
-    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
-    let parts = [
-        "a", "b", ".", "*", "+", "?", "(", ")", "[", "]", "^", "$", "|", "\\", "{2}", "{1,}", "(?:", "(?=", "(?!",
-        "(?<=", "(?<!", "(?>", "(?<n>", "\\1", "\\k<n>", "\\g<n>", "\\b", "\\w", "[^", "&&", "-", "(?i)", "ä", "\\p{Alpha}",
-        "\\x", "\\u", "\\A", "\\z", "\\Z", "\\K", "\\R", "\\X", "[:alpha:]", "(?(1)", "\n", "#", "+?", "\\G", "{,3}",
-    ];
-    for _ in 0..20_000 {
-        let source: String = (0..random(12)).map(|_| parts[random(parts.len())]).collect();
-        let options = random(8) as u32;
-        let Ok(pattern) = Pattern::new(source.as_bytes(), options) else { continue };
-        let text: Vec<u8> = (0..random(12)).map(|_| b"ab\n\xc3\xa4\xffA #"[random(9)]).collect();
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..10_000 {
+        let source = dice.pick(ODD, 12);
+        let Ok(pattern) = Pattern::new(source.as_bytes(), dice.below(8) as u32) else { continue };
+        let text: Vec<u8> = (0..dice.below(12)).map(|_| b"ab\n\xc3\xa4\xffA #"[dice.below(9)]).collect();
         let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
-        let how = How { anchored: random(2) == 0, bytes: std::str::from_utf8(&text).is_err() };
-        let mut left = 100;
-        let mut tick = || {
-            left -= 1;
-            if left == 0 { Err(Stop::Timeout) } else { Ok(()) }
-        };
+        let how = How { anchored: dice.below(2) == 0, bytes: std::str::from_utf8(&text).is_err() };
         for start in 0..=text.len() {
-            if pattern.search(&text, start, how, &mut slots, &mut tick) == Ok(true) {
+            if pattern.search(&text, start, how, &mut slots, &mut some_ticks(100)) == Ok(true) {
                 assert!(slots[0] <= text.len() && slots[1] <= text.len(), "{source:?} {text:?}");
             }
         }
     }
+}
+
+#[test]
+fn both_ways_agree_on_patterns_of_chance() {
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let parts = [
+        "a", "b", "c", ".", "*", "+", "?", "(", ")", "(?:", "|", "[ab]", "[^a]", "{2}", "{1,2}", "*?", "+?", "??", "^",
+        "$", "\\b", "\\B", "\\w", "ä", "(?i:A)", "\\A", "\\z", "",
+    ];
+    let mut compared = 0;
+    for _ in 0..10_000 {
+        let source = dice.pick(&parts, 9);
+        let Ok(pattern) = Pattern::new(source.as_bytes(), 0) else { continue };
+        let text = dice.pick(&["a", "b", "c", "ä", "A", "\n"], 8);
+        let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
+        let found = pattern.search(text.as_bytes(), 0, How::default(), &mut slots, &mut go_on()).unwrap();
+        let other = pattern.search_on_machine(text.as_bytes(), 0, How::default(), &mut some_ticks(1000));
+        let Ok(other) = other else { continue };
+        assert_eq!(found.then_some(slots), other, "{source:?} in {text:?}");
+        compared += usize::from(pattern.is_linear());
+    }
+    assert!(compared > 1000, "{compared}");
 }

@@ -83,6 +83,11 @@ pub struct Got {
 }
 
 impl App {
+    /// One whose engine was started elsewhere.
+    pub fn of(engine: Arc<MrubyEngine>, folder: tempfile::TempDir) -> App {
+        App { engine, _folder: folder }
+    }
+
     /// Calls and waits.
     pub fn call(&self, request: Request) -> Answer {
         wait(self.engine.call(request))

@@ -1,0 +1,86 @@
+//! Tables of expressions whose values were printed by CRuby (tests/spec/print.rb), run here: the share that agrees.
+//! `bin/spec` prints it, with all that differs. A line `# agrees: 99.5` in a table is the share below which the test
+//! fails.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use support::{Got, get};
+
+/// One request runs a whole table: each expression in a method of its own, as print.rb does.
+const RUN: &str = r#"
+def __value(expression)
+  eval("def __case\n#{expression}\nend")
+  __case.inspect.split("\n", -1).join("\\n")
+rescue Exception => error
+  "!#{error.class}"
+end
+run ->(env) { [200, {}, File.readlines("EXPRESSIONS").map { |line| __value(line.chomp) + "\n" }] }
+"#;
+
+fn values(expressions: &[&str]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("expressions");
+    fs::write(&list, expressions.join("\n")).unwrap();
+    let config = folder.path().join("config.ru");
+    fs::write(&config, RUN.replace("EXPRESSIONS", &list.to_string_lossy())).unwrap();
+    let settings = engine_mruby::Settings { rackup: config, memory_bytes: 256 << 20, ..support::settings() };
+    let engine = engine_mruby::MrubyEngine::start(settings).unwrap_or_else(|error| panic!("{error}"));
+    let Got { body, .. } = support::App::of(engine, folder).got(get("/"));
+    body.lines().map(str::to_owned).collect()
+}
+
+/// How a table went: its name, how many expressions, and those that differ.
+struct Outcome {
+    name: String,
+    count: usize,
+    differ: Vec<String>,
+    wanted: f64,
+}
+
+fn run(path: &Path) -> Outcome {
+    let text = fs::read_to_string(path).unwrap();
+    let rows: Vec<(&str, &str)> =
+        text.lines().filter(|line| !line.starts_with("# ")).filter_map(|line| line.split_once(" #=> ")).collect();
+    let found = values(&rows.iter().map(|(expression, _)| *expression).collect::<Vec<_>>());
+    assert_eq!(found.len(), rows.len(), "{}: a value for each expression", path.display());
+    let differ = rows.iter().zip(&found).filter(|((_, expected), found)| expected != found);
+    let differ = differ.map(|((expression, expected), found)| {
+        format!("    {expression}\n      CRuby: {expected}\n      here:  {found}")
+    });
+    let wanted = text.lines().find_map(|line| line.strip_prefix("# agrees: ")).and_then(|share| share.parse().ok());
+    Outcome {
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        count: rows.len(),
+        differ: differ.collect(),
+        wanted: wanted.unwrap_or(0.0),
+    }
+}
+
+#[test]
+fn tables_agree_with_cruby() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spec");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut tables: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "txt")).collect();
+    tables.sort();
+    let mut report = String::new();
+    let mut low = Vec::new();
+    for table in tables {
+        let outcome = run(&table);
+        let agree = outcome.count - outcome.differ.len();
+        let share = 100.0 * agree as f64 / outcome.count.max(1) as f64;
+        writeln!(report, "{}: {agree} of {} agree with CRuby, {share:.1} %", outcome.name, outcome.count).unwrap();
+        outcome.differ.iter().for_each(|line| writeln!(report, "{line}").unwrap());
+        if share < outcome.wanted {
+            low.push(outcome.name);
+        }
+    }
+    // Shown by bin/spec, and when the test fails.
+    std::io::Write::write_all(&mut std::io::stdout(), report.as_bytes()).unwrap();
+    assert!(low.is_empty(), "these agree less than they did: {low:?}\n{report}");
+}

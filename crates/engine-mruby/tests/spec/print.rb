@@ -1,0 +1,17 @@
+# Prints a table of expressions anew, with what CRuby says of each: ruby print.rb TABLE >NEW
+# A line is `expression #=> what its value inspects as`, or `#=> !Class` for what it raises; other lines stay.
+
+def __value(expression)
+  # `eval` where the tables are run on mruby has no more than this.
+  eval("def __case\n#{expression}\nend")
+  __case.inspect.gsub("\n", "\\n")
+rescue Exception => error
+  "!#{error.class}"
+end
+
+$VERBOSE = nil
+File.readlines(ARGV.fetch(0), chomp: true).each do |line|
+  next puts line if line.strip.empty? || line.start_with?("# ")
+  expression = line.split(" #=> ", 2).first.rstrip
+  puts "#{expression} #=> #{__value(expression)}"
+end
