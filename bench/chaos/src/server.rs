@@ -25,6 +25,8 @@ const START: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_secs(20);
 /// The processes of a server see within a second that it is gone.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// How it should end.
+const WELL: &str = "exit status: 0";
 /// The control socket, in the scenario's folder.
 const CONTROL: &str = "control.sock";
 /// Variables of others that foolsgold reads.
@@ -115,11 +117,6 @@ impl Server {
         String::from_utf8_lossy(&fs::read(&self.process.log).unwrap_or_default()).into_owned()
     }
 
-    /// Waits until its log has this in it.
-    pub fn logs(&self, words: &str, limit: Duration) -> bool {
-        until(limit, || self.log().contains(words))
-    }
-
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
         kin::signal(self.id, signal);
@@ -148,8 +145,13 @@ impl Server {
     }
 
     /// Whether it has ended, and how.
-    pub fn ended(&mut self) -> Option<String> {
-        self.process.ended()
+    fn ended(&mut self) -> Option<String> {
+        if self.id == self.process.id() {
+            return self.process.ended();
+        }
+        // A successor is nobody's child that we could ask.
+        let is_there = self.kin().iter().any(|one| one.id == self.id && !one.is_zombie);
+        (!is_there).then(|| WELL.to_owned())
     }
 
     /// Waits until there are as many workers as there should be, and no zombies.
@@ -183,11 +185,11 @@ impl Server {
         let begun = Instant::now();
         let mut how = None;
         let has_ended = until(limit, || {
-            how = self.process.ended();
+            how = self.ended();
             how.is_some()
         });
         match how {
-            Some(how) if how != "exit status: 0" => {
+            Some(how) if how != WELL => {
                 told.complain(format!("at its end: {how}\n{}", self.process.tail()));
             }
             _ => {}
