@@ -12,6 +12,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::parent_id;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::cmsg_space;
@@ -48,8 +49,8 @@ pub struct Handed {
 }
 
 /// One end of the line.
-#[derive(Debug)]
-pub struct Line(OwnedFd);
+#[derive(Debug, Clone)]
+pub struct Line(Arc<OwnedFd>);
 
 /// What a process was given by the one that started it.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ impl Cradle {
     }
 
     fn take(parent: u32) -> io::Result<Cradle> {
-        let line = Line(io::stdin().as_fd().try_clone_to_owned()?);
+        let line = Line(Arc::new(io::stdin().as_fd().try_clone_to_owned()?));
         // What the application starts must not find the line there.
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         line.patience(Some(HELLO_TIME))?;
@@ -105,7 +106,7 @@ impl Line {
     pub fn start(mut command: Command, birth: Birth) -> io::Result<(Line, Child)> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let child = command.stdin(Stdio::from(theirs)).spawn()?;
-        let line = Line(ours);
+        let line = Line(Arc::new(ours));
         line.say(match birth {
             Birth::Background => "background",
             Birth::Upgrade => "upgrade",

@@ -94,10 +94,16 @@ impl Picker<'_> {
     }
 
     fn activated(&mut self) -> Activated {
-        match self.pick(Name::BindToActivatedSockets).value.as_str() {
+        let given = self.pick(Name::BindToActivatedSockets);
+        match given.value.as_str() {
             "only" => Activated::Only,
-            _ if self.flag(Name::BindToActivatedSockets) => Activated::All,
-            _ => Activated::Matching,
+            // The flag alone says yes.
+            "" | "yes" | "true" | "on" | "1" => Activated::All,
+            "no" | "false" | "off" | "0" => Activated::Matching,
+            _ => {
+                self.refuse(&given, "must be yes, no or only");
+                Activated::Matching
+            }
         }
     }
 }

@@ -90,6 +90,7 @@ impl Upgrade {
         let Successor { line, taken, child } = successor;
         let pid = child.id();
         info!(target: "server", "upgrade: process {pid} serves");
+        systemd::ready("serving, and so does a successor");
         self.run_files.give_away();
         // It claims the pid file now that nobody has it.
         let _ = line.say("free");
@@ -201,15 +202,23 @@ fn waited(child: &mut Child) -> String {
     child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
 }
 
-/// The younger side: says that it serves, and takes over what it is given, in a thread of its own.
-pub fn follow(cradle: Cradle, upgrade: Arc<Upgrade>, run_files: Arc<RunFiles>, taken: &[String]) -> Result<(), String> {
-    let gone = |_| format!("process {}, which started this one, has ended meanwhile", cradle.parent);
+/// The younger side: says that it serves, and takes over what it is given, in a thread of its own. `then` is called when
+/// this process is the only one.
+pub fn follow(
+    cradle: Cradle,
+    upgrade: Arc<Upgrade>,
+    run_files: Arc<RunFiles>,
+    taken: &[String],
+    then: impl FnOnce(&str) + Send + 'static,
+) -> Result<(), String> {
+    let Cradle { birth, parent, line, .. } = cradle;
     let words: String = taken.iter().map(|asked| format!("\n{asked}")).collect();
-    cradle.line.say(&format!("serving{words}")).map_err(gone)?;
-    if cradle.birth == Birth::Background {
+    line.say(&format!("serving{words}"))
+        .map_err(|_| format!("process {parent}, which started this one, has ended meanwhile"))?;
+    if birth == Birth::Background {
+        then("serving");
         return Ok(());
     }
-    let line = cradle.line;
     let listening = thread::Builder::new().name("predecessor".into()).stack_size(64 << 10).spawn(move || {
         // What is said last comes after what is said first, or neither does.
         let mut is_free = false;
@@ -225,7 +234,7 @@ pub fn follow(cradle: Cradle, upgrade: Arc<Upgrade>, run_files: Arc<RunFiles>, t
             run_files.follow();
         }
         upgrade.inherit();
-        systemd::ready("serving, after an upgrade");
+        then("serving, after an upgrade");
     });
     listening.map(drop).map_err(|error| format!("no thread to take over from an older process: {error}"))
 }
