@@ -7,6 +7,7 @@ pub mod client;
 pub mod postgres;
 pub mod ruby;
 pub mod server;
+pub mod successor;
 
 pub use client::{Client, Reply};
 pub use server::Server;

@@ -29,7 +29,8 @@ impl FromStr for Bind {
             return Ok(Bind::Unix(PathBuf::from(path)));
         }
         if let Some(number) = text.strip_prefix("fd://") {
-            let wrong = |_| format!("\"{text}\" has no number; write fd://3 for the first socket that systemd hands over");
+            let wrong =
+                |_| format!("\"{text}\" has no number; write fd://3 for the first socket that systemd hands over");
             return number.parse().map(Bind::Inherited).map_err(wrong);
         }
         let address = text.strip_prefix("tcp://").unwrap_or(text);

@@ -33,4 +33,3 @@ pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Resul
 pub fn leave_terminal() -> Result<(), String> {
     rustix::process::setsid().map(drop).map_err(|error| format!("there is no session of its own: {error}"))
 }
-

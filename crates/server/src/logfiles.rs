@@ -107,7 +107,8 @@ impl LogFiles {
 
     /// Writes what has come out by now. From then on standard output is the file itself.
     pub fn finish(&self) {
-        for (file, is_out) in self.stdout.iter().map(|file| (file, true)).chain(self.stderr.iter().map(|f| (f, false))) {
+        for (file, is_out) in self.stdout.iter().map(|file| (file, true)).chain(self.stderr.iter().map(|f| (f, false)))
+        {
             let open = file.lock();
             let file = open.file.as_fd();
             let _ = if is_out { rustix::stdio::dup2_stdout(file) } else { rustix::stdio::dup2_stderr(file) };

@@ -53,7 +53,9 @@ impl Picker<'_> {
             identity: self.identity(),
             umask: self.umask(),
             activated: self.activated(),
-            is_default_bind: [Name::Bind, Name::Port, Name::Host].iter().all(|name| self.asked.values(*name).is_empty()),
+            is_default_bind: [Name::Bind, Name::Port, Name::Host]
+                .iter()
+                .all(|name| self.asked.values(*name).is_empty()),
         }
     }
 

@@ -42,7 +42,9 @@ impl Pidfile {
             }
             // Without locks only the number can tell.
             Err(TryLockError::Error(_)) if pid.is_some_and(|pid| pid != process::id() && is_alive(pid)) => {
-                return Err(format!("the pid file {shown} names process {text}, which runs: end it or remove the file"));
+                return Err(format!(
+                    "the pid file {shown} names process {text}, which runs: end it or remove the file"
+                ));
             }
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
@@ -108,7 +110,8 @@ impl OldPidfile {
     /// At the end.
     pub fn remove(&self) {
         let is_ours = fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == process::id().to_string());
-        if is_ours && let Err(error) = fs::remove_file(&self.path)
+        if is_ours
+            && let Err(error) = fs::remove_file(&self.path)
             && error.kind() != ErrorKind::NotFound
         {
             warn!(target: "server", "{} cannot be removed: {error}", self.path.display());

@@ -14,6 +14,7 @@ pub struct RunFiles {
     pid_path: Option<PathBuf>,
     pid: Mutex<Pid>,
     state: Option<StateFile>,
+    /// The address of our control socket.
     control: Option<String>,
 }
 
@@ -29,18 +30,18 @@ enum Pid {
 impl RunFiles {
     /// Takes both, or says why that cannot be. A process that follows another gets the pid file when that gives it
     /// away: see [`RunFiles::follow`].
-    pub fn claim(pid: Option<&Path>, state: Option<&Path>, is_successor: bool) -> Result<RunFiles, String> {
+    pub fn claim(
+        pid: Option<&Path>,
+        state: Option<&Path>,
+        control: Option<String>,
+        is_successor: bool,
+    ) -> Result<RunFiles, String> {
         let ours = match pid.filter(|_| !is_successor) {
             Some(path) => Pid::Ours(Pidfile::claim(path)?),
             None => Pid::None,
         };
         let state = state.map(StateFile::claim).transpose()?;
-        Ok(RunFiles { pid_path: pid.map(Path::to_owned), pid: Mutex::new(ours), state, control: None })
-    }
-
-    /// Where our control socket is.
-    pub fn set_control(&mut self, control: Option<String>) {
-        self.control = control;
+        Ok(RunFiles { pid_path: pid.map(Path::to_owned), pid: Mutex::new(ours), state, control })
     }
 
     /// The files that are open.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Mruby, Reload, Ruby, RubyWorker};
+use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;

@@ -146,7 +146,7 @@ impl Habit {
     /// All of it in one line, for the log.
     pub fn in_words(self) -> String {
         let mut words = String::new();
-        let mut last = None;
+        let mut last: Option<Act> = None;
         for ((name, _), act) in self.meanings() {
             let between = match last {
                 None => "",

@@ -138,7 +138,9 @@ fn pause(desk: &Desk) -> Option<Result<String, String>> {
         return None;
     }
     if desk.is_followed() {
-        return Some(Ok("the new process serves, too, until this one ends by SIGQUIT; to go back, end that one".into()));
+        return Some(
+            Ok("the new process serves, too, until this one ends by SIGQUIT; to go back, end that one".into()),
+        );
     }
     Some(order_all(desk, &Order::Pause))
 }
@@ -175,9 +177,9 @@ fn each(
     let apps = desk.apps().all();
     let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), act(app))).collect();
     let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
-    let words = outcomes.into_iter().map(|(name, outcome)| {
-        crate::apps::named(apps.len() > 1, name, outcome.unwrap_or_else(|why| why))
-    });
+    let words = outcomes
+        .into_iter()
+        .map(|(name, outcome)| crate::apps::named(apps.len() > 1, name, outcome.unwrap_or_else(|why| why)));
     let words = words.collect::<Vec<_>>().join("; ");
     if failed { Err(words) } else { Ok(words) }
 }

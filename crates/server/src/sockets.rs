@@ -61,9 +61,11 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, Strin
     }
     let has_activated = found.iter().any(|one| one.is_activated);
     if wanted.activated == Activated::Only && !has_activated {
-        return Err("no socket was handed over (LISTEN_FDS, LISTEN_PID), and --bind-to-activated-sockets=only takes no \
+        return Err(
+            "no socket was handed over (LISTEN_FDS, LISTEN_PID), and --bind-to-activated-sockets=only takes no \
                     other"
-            .to_owned());
+                .to_owned(),
+        );
     }
     let no_binds = match wanted.activated {
         Activated::Only => true,

@@ -12,20 +12,17 @@ use crate::launch::Launch;
 use crate::runfiles::RunFiles;
 use crate::settings::Settings;
 use crate::sockets::{Sockets, Wanted, gather};
-use crate::upgrade::{Upgrade, follow};
 use crate::systemd;
+use crate::upgrade::{Upgrade, follow};
 
 /// Binds addresses, takes the pid file and the state file, and becomes who it is to be.
 pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<RunFiles>), String> {
     let operating = &settings.operating;
-    let wanted = Wanted {
-        binds: &settings.binds,
-        is_default: operating.is_default_bind,
-        activated: operating.activated,
-    };
+    let wanted =
+        Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
     let sockets = gather(&wanted, std::mem::take(&mut launch.sockets))?;
     let is_successor = launch.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade);
-    let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), is_successor)?;
+    let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), None, is_successor)?;
     if let Some(identity) = &operating.identity {
         let paths = run_files.paths();
         let bound = sockets.shares.iter().filter(|shared| !shared.is_taken).filter_map(|shared| shared.share.path());

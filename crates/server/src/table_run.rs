@@ -46,10 +46,8 @@ pub const USER: Row = Row {
     ..row(Name::User, "user", "USER", Section::Run)
 };
 
-pub const GROUP: Row = Row {
-    help: "become this group (default: that of --user)",
-    ..row(Name::Group, "group", "GROUP", Section::Run)
-};
+pub const GROUP: Row =
+    Row { help: "become this group (default: that of --user)", ..row(Name::Group, "group", "GROUP", Section::Run) };
 
 pub const DIR: Row = Row {
     help: "go to this folder first: all other paths are seen from there",

@@ -41,7 +41,11 @@ enum State {
     /// A successor is being started.
     Trying,
     /// It serves; which of our sockets it has.
-    Followed { pid: u32, line: Line, taken: Vec<String> },
+    Followed {
+        pid: u32,
+        line: Line,
+        taken: Vec<String>,
+    },
     /// We are on our way to our end, and everything is the successor's.
     Replaced,
     /// We are on our way to our end, and nobody follows.
@@ -57,9 +61,11 @@ impl Upgrade {
     /// Starts a successor and waits until it serves beside us, or until it is known why not.
     pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
         if process::id() == 1 {
-            return Err("this is process 1, whose end is the end of its container: the platform has to start a new one; \
+            return Err(
+                "this is process 1, whose end is the end of its container: the platform has to start a new one; \
                         a reload takes in new code without that"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         match &mut *self.lock() {
             state @ State::Alone => *state = State::Trying,
@@ -125,7 +131,8 @@ impl Upgrade {
             }
             return matches!(*state, State::Replaced);
         };
-        for Shared { share, .. } in self.shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string())) {
+        for Shared { share, .. } in self.shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string()))
+        {
             share.set_removes_file(false);
         }
         let _ = line.say("yours");
