@@ -130,7 +130,9 @@ mod tests {
 
     #[test]
     fn hosts_are_compared_by_name_alone() {
-        for (written, name) in [("a.example", "a.example"), ("a.example:81", "a.example"), ("A.example.:81", "A.example")] {
+        for (written, name) in
+            [("a.example", "a.example"), ("a.example:81", "a.example"), ("A.example.:81", "A.example")]
+        {
             let mut request = Request::sample(Method::GET, "/");
             request.headers.insert(header::HOST, HeaderValue::from_static(written));
             assert_eq!(host(&request), name);
