@@ -101,6 +101,7 @@ fn sockets_that_are_handed_over_are_served_and_wait_while_it_loads() {
         let server = Activated::start(socket, options);
         // It connects before anybody accepts.
         assert_eq!(Client::tcp(port).get("/early").text(), "v1 /early", "{options:?}\n{}", server.log());
+        server.logs(" on tcp://");
         assert_eq!(server.log().matches(" on tcp://").count(), 1 + others, "{options:?}\n{}", server.log());
     }
     let (socket, port) = tcp();

@@ -38,7 +38,7 @@ const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
 const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
 
 /// What is to be served, and how.
-pub struct Start {
+pub struct Plan {
     pub settings: Settings,
     /// The applications, in the order of the settings.
     pub found: Vec<Found>,
@@ -53,18 +53,18 @@ pub fn versions() -> String {
 }
 
 /// Serves until somebody ends it. The error is a text for whoever started the program.
-pub fn serve(mut start: Start) -> Result<(), String> {
-    if let Some(warning) = openfiles::make_room(start.settings.limits.connections) {
+pub fn serve(mut plan: Plan) -> Result<(), String> {
+    if let Some(warning) = openfiles::make_room(plan.settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
-    let (sockets, run_files) = standing::take(&start.settings, &mut start.launch)?;
-    let outcome = load_and_serve(start, sockets, &run_files);
+    let (sockets, run_files) = standing::take(&plan.settings, &mut plan.launch)?;
+    let outcome = load_and_serve(plan, sockets, &run_files);
     run_files.remove();
     outcome
 }
 
-fn load_and_serve(start: Start, sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
-    let Start { settings, found, bundle_gemfile, again, launch } = start;
+fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
+    let Plan { settings, found, bundle_gemfile, again, launch } = plan;
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }

@@ -21,6 +21,7 @@ pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Desk(Arc<Inner>);
 
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 struct Inner {
     apps: Arc<Apps>,
     stop: Stop,
@@ -37,6 +38,7 @@ struct Inner {
     reopen_logs: OnceLock<Act>,
 }
 
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl Desk {
     /// Of these applications, with the runtime of the thread that waits for the end. The stop is the front's.
     pub fn new(apps: Arc<Apps>, stop: Stop, runtime: Handle, drain_lag: Duration, drain_time: Duration) -> Desk {

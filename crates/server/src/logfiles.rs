@@ -122,7 +122,7 @@ impl LogFiles {
 /// Writes what comes out of the pipe.
 fn follow(mut pipe: PipeReader, file: Arc<LogFile>) -> io::Result<Receiver<()>> {
     let (sender, end) = sync_channel::<()>(0);
-    thread::Builder::new().name("output".into()).stack_size(64 << 10).spawn(move || {
+    thread::Builder::new().name("output".into()).spawn(move || {
         let _end = sender;
         let mut bytes = vec![0; READ_BYTES];
         loop {

@@ -126,7 +126,7 @@ fn start(
     let log = log::open(settings.log_form, &settings.log_filter, log_files.stdout())
         .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
     let again: Again = Box::new(move || Ok(before.clone()));
-    let outcome = boot::serve(boot::Start { settings, found, bundle_gemfile, again, launch });
+    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again, launch });
     log.finish();
     log_files.finish();
     outcome.map_err(Failure::Start)

@@ -99,7 +99,6 @@ impl Engine for Router {
     }
 }
 
-#[expect(clippy::field_reassign_with_default, reason = "not all fields can be named here")]
 fn nothing() -> Response {
     let mut head = ResponseHead::default();
     head.status = StatusCode::NOT_FOUND;

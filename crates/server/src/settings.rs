@@ -36,6 +36,7 @@ pub struct Settings {
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
     /// Of the first application: it decides what error pages tell.
+    #[allow(dead_code, reason = "each application has its own")]
     pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,

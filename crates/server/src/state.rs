@@ -45,7 +45,8 @@ impl StateFile {
     /// At the end, unless it is a successor's by now.
     pub fn remove(&self) {
         let ours = format!("---\npid: {}\n", process::id());
-        if fs::read_to_string(&self.path).is_ok_and(|text| text.starts_with(&ours))
+        // It is empty when we never came to write it.
+        if fs::read_to_string(&self.path).is_ok_and(|text| text.is_empty() || text.starts_with(&ours))
             && fs::remove_file(&self.path).is_err()
         {
             let _ = self.file.set_len(0);

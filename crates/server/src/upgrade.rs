@@ -177,7 +177,7 @@ impl Upgrade {
     /// Waits for the end of a successor: as long as we have not begun to end ourselves, its place is ours again.
     fn watch(self: &Arc<Upgrade>, mut child: Child) {
         let (ours, pid) = (self.clone(), child.id());
-        let spawned = thread::Builder::new().name("successor".into()).stack_size(64 << 10).spawn(move || {
+        let spawned = thread::Builder::new().name("successor".into()).spawn(move || {
             let how = waited(&mut child);
             let mut state = ours.lock();
             if matches!(*state, State::Followed { .. }) {
@@ -226,7 +226,7 @@ pub fn follow(
         then("serving");
         return Ok(());
     }
-    let listening = thread::Builder::new().name("predecessor".into()).stack_size(64 << 10).spawn(move || {
+    let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
         // What is said last comes after what is said first, or neither does.
         let mut is_free = false;
         while let Ok((word, _)) = line.receive() {
