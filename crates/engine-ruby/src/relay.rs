@@ -2,35 +2,54 @@
 //! that the application has of it.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use engine::{Duplex, Fault};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
+use tokio::net::unix::WriteHalf;
+use tokio::time::timeout;
 
 const READ_BYTES: usize = 16 << 10;
+/// How often it is looked whether an application that says nothing more still listens.
+const LOOK: Duration = Duration::from_millis(200);
 
-/// Until both directions have ended.
+/// Until both directions have ended, or the application has closed its socket.
 pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
+    let is_said = AtomicBool::new(false);
+    let is_said = &is_said;
     let to_client = async move {
         let mut buffer = BytesMut::new();
-        loop {
+        let ended = loop {
             buffer.reserve(READ_BYTES);
             match reader.read_buf(&mut buffer).await {
-                Ok(0) => return outgoing.finish(),
+                Ok(0) => break Ok(()),
                 Ok(_) => {
                     if outgoing.send(buffer.split().freeze()).await.is_err() {
                         return;
                     }
                 }
-                Err(_) => return outgoing.fail(Fault::ClientGone),
+                Err(_) => break Err(Fault::ClientGone),
             }
+        };
+        is_said.store(true, Relaxed);
+        match ended {
+            Ok(()) => outgoing.finish(),
+            Err(fault) => outgoing.fail(fault),
         }
     };
     let to_app = async move {
-        while let Some(Ok(bytes)) = poll_fn(|cx| incoming.poll_next(cx)).await {
+        loop {
+            let next = match timeout(LOOK, poll_fn(|cx| incoming.poll_next(cx))).await {
+                Ok(next) => next,
+                Err(_) if is_said.load(Relaxed) && has_left(&writer).await => return,
+                Err(_) => continue,
+            };
+            let Some(Ok(bytes)) = next else { break };
             if writer.write_all(&bytes).await.is_err() {
                 return;
             }
@@ -39,4 +58,10 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
         let _ = writer.shutdown().await;
     };
     tokio::join!(to_client, to_app);
+}
+
+/// Whether the other end of the socket is closed altogether, and not only for writing.
+async fn has_left(writer: &WriteHalf<'_>) -> bool {
+    let look = timeout(Duration::ZERO, writer.ready(Interest::WRITABLE)).await;
+    look.is_ok_and(|ready| ready.is_ok_and(|ready| ready.is_write_closed()))
 }
