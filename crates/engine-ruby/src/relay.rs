@@ -2,7 +2,6 @@
 //! that the application has of it.
 
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -10,6 +9,7 @@ use engine::{Duplex, Fault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::WriteHalf;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 const READ_BYTES: usize = 16 << 10;
@@ -20,8 +20,8 @@ const LOOK: Duration = Duration::from_millis(200);
 pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
-    let is_said = AtomicBool::new(false);
-    let is_said = &is_said;
+    let said = Notify::new();
+    let said = &said;
     let to_client = async move {
         let mut buffer = BytesMut::new();
         let ended = loop {
@@ -36,18 +36,24 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
                 Err(_) => break Err(Fault::ClientGone),
             }
         };
-        is_said.store(true, Relaxed);
+        said.notify_one();
         match ended {
             Ok(()) => outgoing.finish(),
             Err(fault) => outgoing.fail(fault),
         }
     };
     let to_app = async move {
+        let mut is_said = false;
         loop {
-            let next = match timeout(LOOK, poll_fn(|cx| incoming.poll_next(cx))).await {
-                Ok(next) => next,
-                Err(_) if is_said.load(Relaxed) && has_left(&writer).await => return,
-                Err(_) => continue,
+            let next = poll_fn(|cx| incoming.poll_next(cx));
+            let next = tokio::select! {
+                next = next => next,
+                () = until_look(said, &mut is_said) => {
+                    if has_left(&writer).await {
+                        return;
+                    }
+                    continue;
+                }
             };
             let Some(Ok(bytes)) = next else { break };
             if writer.write_all(&bytes).await.is_err() {
@@ -58,6 +64,15 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
         let _ = writer.shutdown().await;
     };
     tokio::join!(to_client, to_app);
+}
+
+/// As long as the application says something there is nothing to look for: no timer is set.
+async fn until_look(said: &Notify, is_said: &mut bool) {
+    if !*is_said {
+        said.notified().await;
+        *is_said = true;
+    }
+    tokio::time::sleep(LOOK).await;
 }
 
 /// Whether the other end of the socket is closed altogether, and not only for writing.
