@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use crate::app_settings::{AppSettings, RubyWorker};
 use crate::boot::App;
 use crate::choice::EngineKind;
-use crate::{native, rackup};
+use crate::{native, old, rackup};
 
 /// The engine that runs the application.
 pub enum Running {
@@ -84,12 +84,15 @@ fn start_mruby(app: &App, settings: &AppSettings) -> Result<Arc<MrubyEngine>, St
 fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
     let native = native::choose(ruby.worker, &ruby.program)?;
+    let hooks = rackup::hooks(&app.rackup, ruby.hooks.as_deref())?;
+    let hooks_kind = hooks.as_deref().map(old::hooks_kind).transpose()?.unwrap_or_default();
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
             rackup: app.rackup.clone(),
             gemfile: app.gemfile.clone(),
-            hooks: rackup::hooks(&app.rackup, ruby.hooks.as_deref())?,
+            hooks,
+            hooks_kind: hooks_kind.to_owned(),
             native,
             environment: settings.environment.clone(),
             tag: settings.tag.clone().unwrap_or_else(|| rackup::tag(&app.rackup)),

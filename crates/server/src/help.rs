@@ -91,6 +91,7 @@ fn range(kind: Kind) -> String {
     match kind {
         Kind::Flag => "yes, no".into(),
         Kind::Text | Kind::List | Kind::Refused(_) => "text".into(),
+        Kind::Path => "a path".into(),
         Kind::Choice(words) => words.join(", "),
         Kind::Count(least, u64::MAX) => format!("{least} or more"),
         Kind::Count(least, most) => format!("{least} to {most}"),

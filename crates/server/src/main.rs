@@ -3,15 +3,19 @@
 
 mod app_settings;
 mod asked;
+mod binds;
 mod boot;
 mod choice;
+mod effective;
 mod engines;
+mod file;
 mod help;
 mod log;
 mod logfilter;
 mod misfits;
 mod native;
 mod near;
+mod old;
 mod openfiles;
 mod options;
 mod picker;
@@ -20,16 +24,18 @@ mod requires;
 mod settings;
 mod signals;
 mod size;
+mod start;
 mod table;
+mod toml_file;
 
 use std::env;
-use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::thread;
 
 use asked::{Asked, Command};
+use start::Start;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -38,8 +44,9 @@ const CANNOT_START: u8 = 1;
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let environment: Vec<_> = env::vars_os().collect();
-    let asked = asked::read(env::args_os().skip(1).collect(), &environment);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let start = Start::new(env::args_os().skip(1).collect(), env::vars_os().collect(), cores);
+    let asked = start.asked();
     if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
         return refuse(&asked.problems);
     }
@@ -48,13 +55,14 @@ fn main() -> ExitCode {
         Command::Version => show(&format!("{}\n", boot::versions())),
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(asked),
-        Command::Serve => serve(asked, &environment),
+        Command::Config { json, check } => show_settings(&start, json, check),
+        Command::Explain => explain(&asked),
+        Command::Serve => serve(asked, &start),
     }
 }
 
-fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let mut settings = match settings::settle(asked, cores) {
+fn serve(asked: Asked, start: &Start) -> ExitCode {
+    let mut settings = match start.settle(asked) {
         Ok(settings) => settings,
         Err(problems) => return refuse(&problems),
     };
@@ -62,7 +70,7 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
         Ok(rackup) => rackup,
         Err(why) => return fail(&why),
     };
-    let bundle_gemfile = environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
+    let bundle_gemfile = start.environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
     let gemfile = rackup::gemfile(&rackup, bundle_gemfile.map(|(_, path)| path.as_os_str()));
     let (engine, why) = choice::choose(settings.apps[0].engine, &rackup, gemfile.as_deref());
     if let Err(problems) = settings.apps[0].fit_to(engine) {
@@ -76,6 +84,29 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
     let outcome = boot::serve(boot::App { engine, rackup, gemfile }, &settings);
     log.finish();
     outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
+}
+
+fn show_settings(start: &Start, json: bool, check: bool) -> ExitCode {
+    match effective::find(start) {
+        Ok(_) if check && json => show("{}\n"),
+        Ok(settings) if check => show(&settings.verdict()),
+        Ok(settings) if json => show(&settings.json()),
+        Ok(settings) => show(&settings.table()),
+        Err(problems) => refuse(&problems),
+    }
+}
+
+fn explain(asked: &Asked) -> ExitCode {
+    if !asked.problems.is_empty() {
+        return refuse(&asked.problems);
+    }
+    let Some(path) = asked.rackup.as_deref() else {
+        return refuse(&["explain: needs the configuration file of another server: foolsgold explain config/puma.rb"]);
+    };
+    match old::explain(asked, path) {
+        Ok(page) => show(&page),
+        Err(problems) => refuse(&problems),
+    }
 }
 
 fn build_native(asked: Asked) -> ExitCode {
