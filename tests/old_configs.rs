@@ -11,7 +11,7 @@ use std::process::Output;
 use support::{Server, ruby, server};
 
 /// What `rails new` writes, with more of what people add.
-const PUMA: &str = r#"# frozen_string_literal: true
+const PUMA: &str = r##"# frozen_string_literal: true
 max_threads = ENV.fetch("RAILS_MAX_THREADS") { 4 }
 threads ENV.fetch("RAILS_MIN_THREADS") { max_threads }, max_threads
 port ENV.fetch("PUMA_TEST_PORT", 3000), "127.0.0.1"
@@ -40,9 +40,9 @@ after_worker_shutdown { |handle| say "after #{handle.index} #{handle.process_sta
 after_stopped { say "stopped" }
 cluster { tag "clustered" }
 single { tag "single" }
-"#;
+"##;
 
-const UNICORN: &str = r#"
+const UNICORN: &str = r##"
 worker_processes Integer(ENV["WEB_CONCURRENCY"] || 2)
 timeout 15
 preload_app true
@@ -63,7 +63,7 @@ after_fork do |server, worker|
   File.write("notes", "after_fork #{worker.nr} of #{server.worker_processes}\n", mode: "a")
 end
 before_exec { |server| ENV["BUNDLE_GEMFILE"] = "Gemfile" }
-"#;
+"##;
 
 const APP: &str = "run ->(env) { [200, {}, [\"#{ENV['RACK_ENV']} #{Process.ppid}\"]] }\n";
 
@@ -224,7 +224,10 @@ fn passengers_file_is_explained_and_obeyed() {
     let folder = ruby::folder(&files);
     let (output, said) = run(&folder, &[], &["explain", "Passengerfile.json"]);
     assert!(output.status.success(), "{said}");
-    assert_says(&said, &["queue = 50", "Passengerfile.json:6: \"envvars\"", "Passengerfile.json:7: \"sticky_sessions\""]);
+    assert_says(
+        &said,
+        &["queue = 50", "Passengerfile.json:6: \"envvars\"", "Passengerfile.json:7: \"sticky_sessions\""],
+    );
     assert!(!said.contains("gold\""), "no secret is shown: {said}");
     fs::remove_dir_all(folder).unwrap();
     let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
@@ -234,15 +237,23 @@ fn passengers_file_is_explained_and_obeyed() {
 #[test]
 fn what_is_wrong_in_a_file_is_named_with_its_line() {
     let cases = [
-        ("puma.rb", "threads 1, 2\nworkrs 3\n", "puma.rb:2: workrs 3: Puma has no such directive; workers is the nearest"),
+        (
+            "puma.rb",
+            "threads 1, 2\nworkrs 3\n",
+            "puma.rb:2: workrs 3: Puma has no such directive; workers is the nearest",
+        ),
         ("puma.rb", "threads 1, 2\nfoo.bar\n", "puma.rb:2: NoMethodError: undefined method"),
         ("puma.rb", "threads 1, 2\nthreads (\n", "SyntaxError"),
         ("puma.rb", "exit 3", "puma.rb:1: SystemExit"),
         ("puma.rb", "\nthreads 1, 2000\n", "puma.rb:2: threads 1, 2000: must be from 1 to 1024"),
-        ("puma.rb", "ssl_bind '0.0.0.0', 1, key: 'k'", "puma.rb:1: ssl_bind \"0.0.0.0\", 1, {:key=>\"k\"}: there is no TLS"),
+        (
+            "puma.rb",
+            "ssl_bind '0.0.0.0', 1, key: 'k'",
+            "puma.rb:1: ssl_bind \"0.0.0.0\", 1, {:key=>\"k\"}: there is no TLS",
+        ),
         ("puma.rb", "app { |env| [200, {}, []] }", "puma.rb:1: app do ... end: an application inside a configuration"),
         ("unicorn.rb", "timeout 'soon'", "unicorn.rb:1: timeout \"soon\": must be a whole number of seconds"),
-        ("thin.yml", "port: 1\nprot: 2\n", "thin.yml:2: prot: 2: Thin has no such directive; port is the nearest"),
+        ("thin.yml", "port: 1\nprt: 2\n", "thin.yml:2: prt: 2: Thin has no such directive; port is the nearest"),
         ("thin.yml", "- 1\n", "thin.yml: ArgumentError: is not a list of keys"),
         ("Passengerfile.json", "{\n\"prot\": 2 }", "Passengerfile.json:2: \"prot\": 2: Passenger has no such"),
         ("Passengerfile.json", "{", "Passengerfile.json: is not JSON"),

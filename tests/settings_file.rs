@@ -129,7 +129,10 @@ fn config_shows_each_setting_and_where_it_came_from() {
     assert_eq!(json["apps"][0]["name"], "app");
 
     let (output, said) = run(&folder, &[], &["config", "--check"]);
-    assert_eq!((output.status.code(), &*said), (Some(0), "the settings can be used: foolsgold.toml, application app\n"));
+    assert_eq!(
+        (output.status.code(), &*said),
+        (Some(0), "the settings can be used: foolsgold.toml, application app\n")
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 

@@ -45,7 +45,6 @@ pub struct Ruby {
 
 /// One application.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the router, which reads them, is being built")]
 pub struct AppSettings {
     /// What it is called in commands, metrics and titles; of one that nobody named: `app`.
     pub name: String,

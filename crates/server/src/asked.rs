@@ -79,7 +79,10 @@ pub enum Command {
     /// `native`: build the native worker for a Ruby.
     Native,
     /// `config`: print the settings that count, or only check them.
-    Config { json: bool, check: bool },
+    Config {
+        json: bool,
+        check: bool,
+    },
     /// `explain FILE`: print the translation of another server's configuration.
     Explain,
 }

@@ -10,9 +10,9 @@ use crate::asked::{Asked, Origin, Problem};
 use crate::choice::{self, EngineKind};
 use crate::options::{Kind, Name, Row, TABLE};
 use crate::picker::Picker;
+use crate::rackup;
 use crate::settings::{RUBY_THREADS, Settings, settle};
 use crate::start::Start;
-use crate::rackup;
 
 /// One setting.
 struct Line {

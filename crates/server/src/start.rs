@@ -50,6 +50,7 @@ impl Start {
         Ok(settings)
     }
 
+    #[cfg_attr(not(test), expect(dead_code, reason = "the reload, which calls it, is being built"))]
     /// The settings as they are now, for a reload; a notice for each change that takes a new start.
     pub fn again(&self) -> Result<Settings, Vec<Problem>> {
         let asked = self.asked();
@@ -72,7 +73,8 @@ impl Fixed {
         let rows = rows.filter(|row| of_server(row.name));
         let mut server: Vec<(&'static str, String)> = rows.map(|row| (row.long, picker.all(row.name))).collect();
         server.push(("bind", binds.join(", ")));
-        let place = |host: &Option<String>, prefix: &str| format!("{}{prefix}", host.as_deref().unwrap_or("every host "));
+        let place =
+            |host: &Option<String>, prefix: &str| format!("{}{prefix}", host.as_deref().unwrap_or("every host "));
         let apps = asked.apps.iter().map(|app| (app.name.clone(), place(&app.host, &app.prefix))).collect();
         Fixed { server, apps }
     }

@@ -92,7 +92,10 @@ fn underscores_are_taken_with_a_word() {
     let settings = settled("request_time = \"5s\"", &[], &[]).unwrap();
     assert_eq!(settings.apps[0].request_time.as_secs(), 5);
     assert_eq!(settings.notices, ["srv/foolsgold.toml:1: request_time: is written request-time"]);
-    assert_eq!(problems("request_time = 5\nrequest-time = 6"), [":2: request-time = 6: request-time is said twice here"]);
+    assert_eq!(
+        problems("request_time = 5\nrequest-time = 6"),
+        [":2: request-time = 6: request-time is said twice here"]
+    );
 }
 
 #[test]
@@ -116,7 +119,10 @@ fn each_application_has_what_it_says_and_else_what_is_said_for_all() {
     let settings = settled(SHOPS, &[], &[]).unwrap();
     let [shop, blog] = settings.apps.as_slice() else { panic!("{settings:?}") };
     assert_eq!((shop.name.as_str(), shop.prefix.as_str(), shop.host.as_deref()), ("shop", "/shop", None));
-    assert_eq!((blog.name.as_str(), blog.prefix.as_str(), blog.host.as_deref()), ("blog", "", Some("blog.example.org")));
+    assert_eq!(
+        (blog.name.as_str(), blog.prefix.as_str(), blog.host.as_deref()),
+        ("blog", "", Some("blog.example.org"))
+    );
     assert_eq!(shop.rackup.as_deref(), Some(Path::new("srv/shop")));
     assert_eq!(blog.rackup.as_deref(), Some(Path::new("srv")));
     assert_eq!((shop.ruby.workers, blog.ruby.workers), (2, 4));
@@ -131,7 +137,7 @@ fn each_application_has_what_it_says_and_else_what_is_said_for_all() {
 #[test]
 fn applications_are_checked() {
     let cases = [
-        ("[app]\nname = \"x\"", ":1: app = ...: write [[app]], with two brackets on each side"),
+        ("[app]\nname = \"x\"", ":1: [app]: write [[app]], with two brackets on each side"),
         ("[[app]]\n[[app]]\nname = \"b\"\nprefix = \"/b\"", ":1: [[app]]: needs a name, such as name = \"shop\""),
         (
             "[[app]]\nname = \"a\"\n[[app]]\nname = \"a\"\nprefix = \"/b\"",
@@ -142,10 +148,7 @@ fn applications_are_checked() {
             ":3: [[app]]: the application at srv/foolsgold.toml:1 has the same host and prefix, and would get its \
              requests: give one of them another",
         ),
-        (
-            "[[app]]\nio-threads = 3",
-            ":2: io-threads = 3: is one for the whole server: put it above the first [[app]]",
-        ),
+        ("[[app]]\nio-threads = 3", ":2: io-threads = 3: is one for the whole server: put it above the first [[app]]"),
         ("[[app]]\nname = \"a b\"", ":2: name = \"a b\": must be at most 64 letters, digits and _ - ."),
         (
             "[[app]]\nhost = \"http://x\"",

@@ -18,7 +18,9 @@ pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
     let text = fs::read_to_string(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
     match Kind::of(path, &text) {
         Err(why) => Err(vec![Problem(why)]),
-        Ok(None) => Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))]),
+        Ok(None) => {
+            Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))])
+        }
         Ok(Some(kind)) => {
             let translation = translate(asked, kind, path, &text);
             translation.map(|translation| page(&translation)).map_err(|whys| whys.into_iter().map(Problem).collect())
@@ -36,7 +38,12 @@ fn page(translation: &Translation) -> String {
     if binds.peek().is_some() {
         let all: Vec<&Setting> = binds.collect();
         let values: Vec<String> = all.iter().map(|setting| quoted(&setting.value)).collect();
-        line(&mut out, &format!("bind = [{}]", values.join(", ")), all.iter().map(|setting| setting.place.line).next().flatten(), &all[0].place.written);
+        line(
+            &mut out,
+            &format!("bind = [{}]", values.join(", ")),
+            all.iter().map(|setting| setting.place.line).next().flatten(),
+            &all[0].place.written,
+        );
     }
     for setting in translation.settings.iter().filter(|setting| setting.row.long != "bind") {
         let text = format!("{} = {}", setting.row.long, value(setting.row, &setting.value));
@@ -49,7 +56,11 @@ fn page(translation: &Translation) -> String {
         (What::Runs, "These hooks run:"),
         (What::Needless, "These are not needed:"),
     ] {
-        section(&mut out, title, translation.remarks.iter().filter(|remark| remark.what == what && !remark.why.is_empty()));
+        section(
+            &mut out,
+            title,
+            translation.remarks.iter().filter(|remark| remark.what == what && !remark.why.is_empty()),
+        );
     }
     let _ = writeln!(out, "\n# In any case:");
     for why in translation.kind.always() {
@@ -77,7 +88,8 @@ fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a 
 
 /// A value as TOML has it.
 fn value(row: &Row, value: &str) -> String {
-    let is_number = value.parse::<i64>().is_ok() && matches!(row.kind, Takes::Count(..) | Takes::CountOrAuto(..) | Takes::Size(..));
+    let is_number =
+        value.parse::<i64>().is_ok() && matches!(row.kind, Takes::Count(..) | Takes::CountOrAuto(..) | Takes::Size(..));
     match (row.kind, value) {
         (Takes::Flag, "yes") => "true".to_owned(),
         (Takes::Flag, "no") => "false".to_owned(),

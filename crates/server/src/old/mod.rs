@@ -65,7 +65,8 @@ impl Kind {
     }
 
     fn by_content(text: &str) -> Option<Kind> {
-        let words: Vec<&str> = text.lines().filter_map(|line| line.split([' ', '(', '\t']).find(|w| !w.is_empty())).collect();
+        let words: Vec<&str> =
+            text.lines().filter_map(|line| line.split([' ', '(', '\t']).find(|w| !w.is_empty())).collect();
         let score = |traits: &[&str]| traits.iter().filter(|name| words.contains(name)).count();
         let best = TRAITS.iter().map(|(kind, traits)| (score(traits), *kind)).max_by_key(|(score, _)| *score)?;
         (best.0 > 0).then_some(best.1)
@@ -147,14 +148,18 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, text: &str) {
     let shown = &translation.shown;
     if others > 0 {
         let what = if others == 1 { "1 directive has".to_owned() } else { format!("{others} directives have") };
-        asked.notices.push(format!("{shown}: {what} no counterpart, or another meaning: see `foolsgold explain {shown}`"));
+        asked
+            .notices
+            .push(format!("{shown}: {what} no counterpart, or another meaning: see `foolsgold explain {shown}`"));
     }
     for setting in translation.settings {
         let (name, value, origin) = (setting.row.name, setting.value, Origin::File(setting.place));
         asked.given.push(Given { name, value, origin, app: None });
     }
     let is_file = |path: &Path| !path.is_dir();
-    if !asked.rackup.as_deref().is_some_and(is_file) && let Some(rackup) = translation.rackup {
+    if !asked.rackup.as_deref().is_some_and(is_file)
+        && let Some(rackup) = translation.rackup
+    {
         asked.rackup = Some(rackup);
     }
 }

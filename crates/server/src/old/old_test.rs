@@ -7,7 +7,7 @@ use super::*;
 
 fn call(name: &str, args: Value) -> Call {
     let Value::Array(args) = args else { panic!("{args} must be a list") };
-    Call { name: name.to_owned(), line: Some(1), file: None, args, block: false, written: name.to_owned() }
+    Call { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
 }
 
 fn translated(kind: Kind, calls: &[(&str, Value)]) -> Translation {
@@ -117,7 +117,8 @@ fn addresses_and_users_of_unicorn() {
 fn what_servers_do_without_being_told() {
     let assumed = |kind: Kind| {
         let translation = translated(kind, &[]);
-        let said = |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
+        let said =
+            |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
         [said("bind"), said("threads"), said("request-time")].map(Option::unwrap_or_default)
     };
     assert_eq!(assumed(Kind::Puma), ["", "", ""]);
@@ -149,7 +150,8 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
 
 #[test]
 fn keys_of_passenger_have_their_lines() {
-    let calls = passenger::read("{\n  \"port\": 4000,\n  \"envvars\": { \"max_requests\": 1 },\n  \"max_requests\": 9\n}");
+    let calls =
+        passenger::read("{\n  \"port\": 4000,\n  \"envvars\": { \"max_requests\": 1 },\n  \"max_requests\": 9\n}");
     let calls = calls.unwrap();
     let lines: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.line)).collect();
     assert_eq!(lines, [("port", Some(2)), ("envvars", Some(3)), ("max_requests", Some(4))]);

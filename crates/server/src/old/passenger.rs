@@ -107,7 +107,7 @@ pub fn read(json: &str) -> Result<Vec<Call>, String> {
         .map(|(name, value)| {
             let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
             let (line, written) = (line_of(json, &name), format!("\"{name}\": {short}"));
-            Call { name, line, file: None, args: vec![value], block: false, written }
+            Call { name, line, file: None, args: vec![value], written }
         })
         .collect();
     calls.sort_by_key(|call| call.line);
@@ -156,7 +156,9 @@ fn app_type(to: &mut Translation, call: &Call) {
 
 fn spawn_method(to: &mut Translation, call: &Call) {
     match text(call.args.first()).as_deref() {
-        Some("smart") => to.remark(call, What::Needless, "workers are forked from a process that has loaded the application"),
+        Some("smart") => {
+            to.remark(call, What::Needless, "workers are forked from a process that has loaded the application")
+        }
         _ => to.remark(call, What::Differs, "workers are always forked from a process that has loaded the application"),
     }
 }
@@ -166,7 +168,8 @@ fn variables(to: &mut Translation, call: &Call) {
         return to.remark(call, What::Refused, "must be an object of names with their values");
     };
     let names: Vec<&str> = variables.keys().map(String::as_str).collect();
-    let why = format!("{} must be set where the server is started: its environment is the application's", names.join(", "));
+    let why =
+        format!("{} must be set where the server is started: its environment is the application's", names.join(", "));
     to.remark(call, What::Missing, &why);
 }
 

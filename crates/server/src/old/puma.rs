@@ -87,7 +87,10 @@ pub const KNOWN: &[Known] = &[
     ("cluster", Does::Needless("")),
     ("get", Does::Needless("")),
     ("default_host", Does::Needless("")),
-    ("lowlevel_error_handler", Does::Missing("the server answers itself when the application raises: see docs/limits.md")),
+    (
+        "lowlevel_error_handler",
+        Does::Missing("the server answers itself when the application raises: see docs/limits.md"),
+    ),
     ("restart_command", Does::Missing("a restart starts the program with the arguments it was started with")),
     ("silence_single_worker_warning", Does::Needless("there is no such warning")),
     ("silence_fork_callback_warning", Does::Needless("there is no such warning")),

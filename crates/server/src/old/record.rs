@@ -26,7 +26,6 @@ pub struct Call {
     /// Another one than the file itself where that loads it.
     pub file: Option<String>,
     pub args: Vec<Value>,
-    pub block: bool,
     pub written: String,
 }
 

@@ -87,7 +87,8 @@ pub fn finish(to: &mut Translation) {
     let count: u16 = word(to, "servers").and_then(|count| count.parse().ok()).unwrap_or(0);
     let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
     if let (Some(call), Some(socket)) = (to.call("socket").cloned(), word(to, "socket")) {
-        let names = if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };
+        let names =
+            if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };
         for name in names {
             let path = absolute(&to.from_folder(&name));
             to.set(&call, "bind", format!("unix://{path}"));
@@ -107,7 +108,11 @@ pub fn finish(to: &mut Translation) {
             to.assume_more("bind", &tcp(&host, &3000_u16.saturating_add(number).to_string()));
         }
     }
-    let threads = if to.says_yes("threaded") { word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned()) } else { "1".to_owned() };
+    let threads = if to.says_yes("threaded") {
+        word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned())
+    } else {
+        "1".to_owned()
+    };
     match to.call("threadpool_size").or_else(|| to.call("threaded")).cloned() {
         Some(call) => to.set(&call, "threads", threads),
         None => to.assume("threads", &threads, false),

@@ -100,7 +100,9 @@ pub fn bind(address: &str, from_folder: impl Fn(&str) -> String) -> String {
 
 fn preload(to: &mut Translation, call: &Call) {
     match call.args.first() {
-        Some(Value::Bool(true)) => to.remark(call, What::Needless, "the application is always loaded before workers are forked"),
+        Some(Value::Bool(true)) => {
+            to.remark(call, What::Needless, "the application is always loaded before workers are forked")
+        }
         _ => {
             let why = "the application is always loaded once, before workers are forked; a reload loads it anew and \
                        keeps serving meanwhile, so nothing is lost by it";
