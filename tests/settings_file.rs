@@ -147,7 +147,7 @@ fn config_shows_several_applications_and_finds_them_all() {
     let (server, apps) = said.split_once("\nshop: ").unwrap();
     let (shop, blog) = apps.split_once("\nblog: ").unwrap();
     assert!(server.contains("io-threads") && !server.contains("request-time"), "{said}");
-    assert!(shop.contains("shop/config.ru, at every host/shop"), "{said}");
+    assert!(shop.contains("shop/config.ru, at /shop of every host"), "{said}");
     assert_eq!(line(shop, "threads"), ["threads", "3", "foolsgold.toml:6"]);
     assert_eq!(line(blog, "threads")[2], "default");
     assert_eq!(line(blog, "queue"), ["queue", "7", "foolsgold.toml:1"]);

@@ -49,7 +49,11 @@ pub fn find(start: &Start) -> Result<Effective, Vec<Problem>> {
             Ok((rackup, engine, why)) => {
                 let own = (!asked.apps.is_empty()).then_some(at);
                 let lines = if own.is_some() { lines(&asked, start.cores, own, Some(engine)) } else { Vec::new() };
-                let place = format!("{}{}", app.host.as_deref().unwrap_or("every host"), app.prefix);
+                let place = match (&app.host, app.prefix.as_str()) {
+                    (None, "") => String::new(),
+                    (None, prefix) => format!(", at {prefix} of every host"),
+                    (Some(host), prefix) => format!(", at {host}{prefix}"),
+                };
                 apps.push((engine, AppLines { name: app.name.clone(), rackup, place, engine: why, lines }));
             }
             Err(whys) => problems.extend(whys),
@@ -126,7 +130,7 @@ impl Effective {
         };
         rows(&mut out, &self.server);
         for app in &self.apps {
-            let _ = writeln!(out, "\n{}: {}, at {}\n  {}", app.name, app.rackup, app.place, app.engine);
+            let _ = writeln!(out, "\n{}: {}{}\n  {}", app.name, app.rackup, app.place, app.engine);
             rows(&mut out, &app.lines);
         }
         for notice in &self.notices {
@@ -139,7 +143,7 @@ impl Effective {
     pub fn json(&self) -> String {
         let lines = |lines: &[Line]| lines.iter().map(as_json).collect::<Vec<Value>>();
         let apps = self.apps.iter().map(|app| {
-            json!({ "name": app.name, "path": app.rackup, "at": app.place, "engine": app.engine,
+            json!({ "name": app.name, "path": app.rackup, "at": app.place.trim_start_matches(", at "), "engine": app.engine,
                     "settings": lines(&app.lines) })
         });
         let all = json!({ "file": self.file, "settings": lines(&self.server), "apps": apps.collect::<Vec<Value>>(),
@@ -172,7 +176,7 @@ fn short(origin: &Origin) -> String {
     match origin {
         Origin::Flag(flag) => flag.clone(),
         Origin::Variable(name) => format!("${name}"),
-        Origin::File(place) if place.line.is_none() => place.written.clone(),
+        Origin::File(place) if place.line.is_none() => format!("{place}: {}", place.written),
         Origin::File(place) => place.to_string(),
         Origin::Default => "default".to_owned(),
     }

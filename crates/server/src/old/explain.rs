@@ -6,11 +6,13 @@ use std::path::Path;
 
 use super::translation::{Remark, Setting, Translation, What};
 use super::{Kind, translate};
-use crate::asked::{Asked, Problem};
+use crate::asked::{Asked, Place, Problem};
 use crate::options::{Kind as Takes, Row};
 
 /// Comments are aligned here, where the setting leaves room.
 const COLUMN: usize = 40;
+/// Words are wrapped here.
+const WIDTH: usize = 100;
 
 /// The text, or why there is none.
 pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
@@ -34,20 +36,19 @@ fn page(translation: &Translation) -> String {
     if let Some(rackup) = &translation.rackup {
         let _ = writeln!(out, "path = {}", quoted(&rackup.display().to_string()));
     }
-    let mut binds = translation.settings.iter().filter(|setting| setting.row.long == "bind").peekable();
-    if binds.peek().is_some() {
-        let all: Vec<&Setting> = binds.collect();
-        let values: Vec<String> = all.iter().map(|setting| quoted(&setting.value)).collect();
-        line(
-            &mut out,
-            &format!("bind = [{}]", values.join(", ")),
-            all.iter().map(|setting| setting.place.line).next().flatten(),
-            &all[0].place.written,
-        );
+    let binds: Vec<&Setting> = translation.settings.iter().filter(|setting| setting.row.long == "bind").collect();
+    match binds.as_slice() {
+        [] => {}
+        [one] => line(&mut out, &format!("bind = {}", quoted(&one.value)), &one.place),
+        several => {
+            out.push_str("bind = [\n");
+            several.iter().for_each(|one| line(&mut out, &format!("  {},", quoted(&one.value)), &one.place));
+            out.push_str("]\n");
+        }
     }
     for setting in translation.settings.iter().filter(|setting| setting.row.long != "bind") {
         let text = format!("{} = {}", setting.row.long, value(setting.row, &setting.value));
-        line(&mut out, &text, setting.place.line, &setting.place.written);
+        line(&mut out, &text, &setting.place);
     }
     for (what, title) in [
         (What::Refused, "The server does not start with these:"),
@@ -64,14 +65,14 @@ fn page(translation: &Translation) -> String {
     }
     let _ = writeln!(out, "\n# In any case:");
     for why in translation.kind.always() {
-        let _ = writeln!(out, "#   {why}");
+        wrapped(&mut out, "#   ", why);
     }
     out
 }
 
-fn line(out: &mut String, text: &str, line: Option<usize>, written: &str) {
-    let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-    let _ = writeln!(out, "{text:COLUMN$} # {place}{}", written.replace('\n', " "));
+fn line(out: &mut String, text: &str, place: &Place) {
+    let line = place.line.map_or_else(String::new, |line| format!("line {line}: "));
+    let _ = writeln!(out, "{text:COLUMN$} # {line}{}", place.written.replace('\n', " "));
 }
 
 fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a Remark>) {
@@ -82,8 +83,24 @@ fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a 
     let _ = writeln!(out, "\n# {title}");
     for remark in remarks {
         let written = remark.place.written.replace('\n', " ");
-        let _ = writeln!(out, "#   {}: {written}\n#       {}", remark.place, remark.why);
+        let _ = writeln!(out, "#   {}: {written}", remark.place);
+        wrapped(out, "#       ", &remark.why);
     }
+}
+
+/// Words in lines that fit a terminal, each with this before it.
+fn wrapped(out: &mut String, before: &str, words: &str) {
+    let mut column = 0;
+    for word in words.split_whitespace() {
+        if column > 0 && column + 1 + word.len() > WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        let gap = if column == 0 { before } else { " " };
+        let _ = write!(out, "{gap}{word}");
+        column += gap.len() + word.len();
+    }
+    out.push('\n');
 }
 
 /// A value as TOML has it.

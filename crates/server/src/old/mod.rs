@@ -117,6 +117,8 @@ impl Kind {
         if translation.remarks.iter().any(|remark| remark.what == What::Runs) {
             let file = translation.shown.clone();
             translation.assume("hooks", &file, false);
+            let hooks = translation.settings.iter_mut().filter(|setting| setting.row.long == "hooks");
+            hooks.for_each(|setting| "its hooks".clone_into(&mut setting.place.written));
         }
     }
 
