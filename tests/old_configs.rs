@@ -213,7 +213,11 @@ fn thins_file_is_explained_and_obeyed() {
     assert_says(&said, &["workers = 2", "threads = 1", "thin.yml:7: stats: /stats", "thin.yml:6: pid"]);
     fs::remove_dir_all(folder).unwrap();
     let single = yml.replace("servers: <%= 1 + 1 %>\n", "");
-    let server = serve(&[("config.ru", APP), ("thin.yml", &single)], &[("THIN_TEST_PORT", "0")], &["-C", "thin.yml"]);
+    let server = serve(
+        &[("config.ru", APP), ("thin.yml", &single), ("tmp/keep", "")],
+        &[("THIN_TEST_PORT", "0")],
+        &["-C", "thin.yml"],
+    );
     assert!(server.text("/").starts_with("production "), "{}", server.log());
 }
 

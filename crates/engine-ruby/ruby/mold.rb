@@ -86,6 +86,7 @@ module FoolsGold
     end
 
     def fork_worker(number)
+      reap # Hooks are told of the end of a worker before the beginning of its successor.
       @application.before_fork(number)
       pid = Process.fork do
         [@io, @bell].each(&:close)

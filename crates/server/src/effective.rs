@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::app_settings::AppSettings;
 use crate::asked::{Asked, Origin, Problem};
-use crate::choice::{self, EngineKind};
+use crate::choice::EngineKind;
+use crate::found::{self, Found, Missing};
 use crate::options::{Kind, Name, Row, TABLE};
 use crate::picker::Picker;
 use crate::rackup;
@@ -44,9 +45,11 @@ pub fn find(start: &Start) -> Result<Effective, Vec<Problem>> {
     let mut settings = settle(asked.clone(), start.cores)?;
     let mut problems = Vec::new();
     let mut apps = Vec::new();
+    let is_only_one = settings.apps.len() == 1;
     for (at, app) in settings.apps.iter_mut().enumerate() {
-        match engine_of(app, start) {
-            Ok((rackup, engine, why)) => {
+        match look(app, start, is_only_one) {
+            Ok(found) => {
+                let (rackup, engine, why) = (found.rackup.display().to_string(), found.engine, found.why);
                 let own = (!asked.apps.is_empty()).then_some(at);
                 let lines = if own.is_some() { lines(&asked, start.cores, own, Some(engine)) } else { Vec::new() };
                 let place = match (&app.host, app.prefix.as_str()) {
@@ -70,14 +73,14 @@ pub fn find(start: &Start) -> Result<Effective, Vec<Problem>> {
     Ok(Effective { file, server, apps: apps.into_iter().map(|(_, app)| app).collect(), notices })
 }
 
-/// Its file, its engine, and why that.
-fn engine_of(app: &mut AppSettings, start: &Start) -> Result<(String, EngineKind, String), Vec<Problem>> {
-    let rackup = rackup::find(app.rackup.as_deref()).map_err(|why| vec![Problem(why)])?;
-    let named = start.environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE").map(|(_, path)| path.as_os_str());
-    let (engine, why) = choice::choose(app.engine, &rackup, rackup::gemfile(&rackup, named).as_deref());
-    app.fit_to(engine)?;
-    rackup::hooks(&rackup, app.ruby.hooks.as_deref()).map_err(|why| vec![Problem(why)])?;
-    Ok((rackup.display().to_string(), engine, why))
+/// What there is of it, as at a start.
+fn look(app: &mut AppSettings, start: &Start, is_only_one: bool) -> Result<Found, Vec<Problem>> {
+    let found = found::find(app, start.bundle_gemfile().as_deref(), is_only_one).map_err(|missing| match missing {
+        Missing::Options(problems) => problems,
+        Missing::File(why) => vec![Problem(why)],
+    })?;
+    rackup::hooks(&found.rackup, app.ruby.hooks.as_deref()).map_err(|why| vec![Problem(why)])?;
+    Ok(found)
 }
 
 /// Of the server, or of one of several applications.

@@ -25,26 +25,27 @@ const OF_OTHERS: [&str; 7] = [
 ];
 
 /// Adds what the settings file says, if there is one: what `--config` names, or the usual one beside the application.
-pub fn add(asked: &mut Asked) {
+/// Relative paths begin at `home`.
+pub fn add(asked: &mut Asked, home: &Path) {
     let named = asked.values(Name::Config).last().map(|given| (*given).clone());
-    let folder = folder(asked.rackup.as_deref());
+    let folder = folder(asked.rackup.as_deref(), home);
     let path = match &named {
         Some(given) if given.value == "-" => return,
         Some(given) => PathBuf::from(&given.value),
         None => folder.join(USUAL),
     };
-    match fs::read_to_string(&path) {
-        Ok(text) => read(asked, &path, &text),
-        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => mention_others(asked, &folder),
+    match fs::read_to_string(home.join(&path)) {
+        Ok(text) => read(asked, &path, home, &text),
+        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => mention_others(asked, &folder, home),
         Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
     }
 }
 
-fn read(asked: &mut Asked, path: &Path, text: &str) {
+fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
     asked.file = Some(path.to_owned());
     match old::Kind::of(path, text) {
-        Ok(None) => toml_file::read(asked, path, text),
-        Ok(Some(kind)) => old::add(asked, kind, path, text),
+        Ok(None) => toml_file::read(asked, path, home, text),
+        Ok(Some(kind)) => old::add(asked, kind, path, home, text),
         Err(why) => asked.refuse(why),
     }
 }
@@ -63,16 +64,16 @@ fn unreadable(named: Option<&Given>, path: &Path, error: &std::io::Error) -> Str
 }
 
 /// Where the application is: the folder that was named, or that of the file that was named, or the current one.
-fn folder(rackup: Option<&Path>) -> PathBuf {
+fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
     match rackup {
         None => PathBuf::new(),
-        Some(path) if path.is_dir() => path.to_owned(),
+        Some(path) if home.join(path).is_dir() => path.to_owned(),
         Some(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
     }
 }
 
-fn mention_others(asked: &mut Asked, folder: &Path) {
-    let found = OF_OTHERS.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+fn mention_others(asked: &mut Asked, folder: &Path, home: &Path) {
+    let found = OF_OTHERS.iter().map(|name| folder.join(name)).find(|path| home.join(path).is_file());
     if let Some(path) = found {
         let path = path.display();
         asked.notices.push(format!(

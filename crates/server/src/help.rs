@@ -15,7 +15,7 @@ it (default: the current one).
 const FORMS: &str = "\
 Sizes are whole numbers with B, KB, KiB, MB, MiB, GB or GiB (none: bytes), durations with ms, s, m or h (none: seconds).
 Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags count before variables,
-and these before foolsgold.toml, where options have the same names: header-bytes = "64KiB".
+and these before foolsgold.toml, where options have the same names: request-time = 5.
 Exit code: 0 ended as told, 1 could not start, 2 cannot use the options.
 ";
 

@@ -16,6 +16,7 @@ pub enum Name {
     Threads,
     RequestTime,
     Tag,
+    Probe,
     Preload,
     Fresh,
     MaxRequests,
@@ -24,6 +25,8 @@ pub enum Name {
     Workers,
     RubyWorker,
     Hooks,
+    ReloadSurge,
+    ReloadBatch,
     BootTime,
     KillTime,
     Queue,
@@ -40,11 +43,22 @@ pub enum Name {
     WriteTime,
     KeepAlive,
     DrainTime,
+    DrainLag,
     AccessLog,
     Log,
-    Config,
+    LogFile,
+    RedirectStdout,
+    RedirectStderr,
+    Daemonize,
     Pidfile,
-    Daemon,
+    State,
+    User,
+    Group,
+    Dir,
+    Umask,
+    Signals,
+    BindToActivatedSockets,
+    Config,
     Reload,
 }
 
@@ -84,6 +98,7 @@ pub enum Section {
     Load,
     Http,
     Log,
+    Run,
     Elsewhere,
 }
 
@@ -118,7 +133,7 @@ pub struct Row {
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 9] = [
+    pub const ALL: [Section; 10] = [
         Section::Settings,
         Section::Where,
         Section::Application,
@@ -127,6 +142,7 @@ impl Section {
         Section::Load,
         Section::Http,
         Section::Log,
+        Section::Run,
         Section::Elsewhere,
     ];
 
@@ -141,6 +157,7 @@ impl Section {
             Section::Load => "How much at once",
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
+            Section::Run => "As which process it runs",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }

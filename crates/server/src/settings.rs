@@ -2,12 +2,14 @@
 //! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::app_settings::{AppSettings, Mruby, Ruby, RubyWorker};
+use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
 use crate::misfits::{self, Misfits};
+use crate::operating::Operating;
 use crate::options::{Name, TABLE};
 use crate::picker::Picker;
 use crate::table::RAILS_THREADS;
@@ -27,18 +29,22 @@ pub enum LogForm {
 }
 
 /// Everything the program needs to know to start.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     pub binds: Vec<front::Bind>,
     pub trusted: Vec<front::Trusted>,
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
     /// Of the first application: it decides what error pages tell.
+    #[allow(dead_code, reason = "each application has its own")]
     pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,
+    /// Between "not ready" and the end of accepting, when the server drains.
+    pub drain_lag: Duration,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
+    pub operating: Operating,
     /// What somebody set, as it was written, for the log.
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
@@ -61,12 +67,14 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         apps,
         io_threads: picker.small(Name::IoThreads),
         limits,
+        drain_lag: picker.time(Name::DrainLag),
         log_form: match picker.choice(Name::AccessLog).as_str() {
             "json" => LogForm::Json,
             "off" => LogForm::NoAccess,
             _ => LogForm::Text,
         },
         log_filter: picker.log_filter(),
+        operating: picker.operating(),
         chosen: chosen(&asked),
         notices: Vec::new(),
     };
@@ -100,7 +108,7 @@ impl Picker<'_> {
     fn apps(&mut self) -> Vec<AppSettings> {
         let asked = self.asked;
         if asked.apps.is_empty() {
-            return vec![self.app("app", asked.rackup.clone())];
+            return vec![self.app(NOBODY_NAMED_IT, asked.rackup.clone())];
         }
         let mut apps = Vec::new();
         for (at, one) in asked.apps.iter().enumerate() {
@@ -132,6 +140,7 @@ impl Picker<'_> {
             },
             ruby: self.ruby(threads),
             tag: self.tag(),
+            reload: self.reload(),
             queue_places: self.small(Name::Queue),
             request_time: self.time(Name::RequestTime),
             queue_wait: self.time(Name::QueueWait),
@@ -223,6 +232,19 @@ impl Picker<'_> {
             self.refuse(&given, &format!("must be at most {TAG_LETTERS} letters, without line feeds and the like"));
         }
         self.optional(Name::Tag)
+    }
+
+    fn reload(&mut self) -> Reload {
+        let probe = self.pick(Name::Probe);
+        if !probe.value.is_empty() && (!probe.value.starts_with('/') || probe.value.parse::<http::Uri>().is_err()) {
+            self.refuse(&probe, "must be a path of the application, such as /up");
+        }
+        let (surge, batch) = (self.count_or_all(Name::ReloadSurge), self.count_or_all(Name::ReloadBatch));
+        Reload { probe: self.optional(Name::Probe), surge, batch }
+    }
+
+    fn count_or_all(&mut self, name: Name) -> Option<usize> {
+        if self.pick(name).value == "auto" { None } else { Some(self.small(name)) }
     }
 
     /// Puma's option, which asks for what is always done.

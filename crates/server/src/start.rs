@@ -1,11 +1,14 @@
 //! What the program was started with. It is kept, so that settings can be read again while it runs: arguments and
 //! environment stay what they were, the settings file is read afresh.
 
+use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::asked::{self, Asked, Command, Problem};
+use crate::asked::{self, Asked, Command, Origin, Problem};
 use crate::file;
+use crate::operating;
 use crate::options::{Kind, Name, TABLE};
 use crate::picker::Picker;
 use crate::settings::{Settings, settle};
@@ -16,6 +19,8 @@ pub struct Start {
     pub arguments: Vec<OsString>,
     pub environment: Vec<(OsString, OsString)>,
     pub cores: usize,
+    /// Where relative paths began when the settings were read first; the file may name another folder to go to.
+    home: OnceLock<PathBuf>,
     /// What was settled first and cannot change while the program runs.
     first: OnceLock<Fixed>,
 }
@@ -30,16 +35,36 @@ struct Fixed {
 impl Start {
     /// Nothing is read yet.
     pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, cores: usize) -> Start {
-        Start { arguments, environment, cores, first: OnceLock::new() }
+        Start { arguments, environment, cores, home: OnceLock::new(), first: OnceLock::new() }
     }
 
-    /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file.
+    /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file. The
+    /// first time it goes to the folder that is asked for.
     pub fn asked(&self) -> Asked {
         let mut asked = asked::read(self.arguments.clone(), &self.environment);
-        if matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
-            file::add(&mut asked);
+        if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
+            return asked;
+        }
+        let is_first = self.home.get().is_none();
+        if is_first {
+            asked.problems.extend(operating::enter(&asked).err());
+        }
+        let home = self.home.get_or_init(|| env::current_dir().unwrap_or_default());
+        file::add(&mut asked, home);
+        // What was typed is meant from where it was typed.
+        let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
+        if is_in_file {
+            asked.rackup = asked.rackup.map(|path| home.join(path));
+        }
+        if is_first && is_in_file {
+            asked.problems.extend(operating::enter(&asked).err());
         }
         asked
+    }
+
+    /// The Gemfile that the environment names.
+    pub fn bundle_gemfile(&self) -> Option<OsString> {
+        self.environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE").map(|(_, path)| path.clone())
     }
 
     /// The settings of the start.
@@ -50,7 +75,6 @@ impl Start {
         Ok(settings)
     }
 
-    #[cfg_attr(not(test), expect(dead_code, reason = "the reload, which calls it, is being built"))]
     /// The settings as they are now, for a reload; a notice for each change that takes a new start.
     pub fn again(&self) -> Result<Settings, Vec<Problem>> {
         let asked = self.asked();

@@ -2,6 +2,7 @@
 
 use crate::options::{Default, Kind, Name, Row, Section};
 use crate::size::{GIB, KIB, MIB};
+use crate::table_run;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
@@ -13,7 +14,7 @@ const MEMORY_MIN: u64 = 4 * MIB;
 /// Rails' own name for it. Interpreters are no threads of Rails, so there it does not count.
 pub const RAILS_THREADS: &str = "RAILS_MAX_THREADS";
 
-const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
+pub const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
     let (kind, default) = (Kind::Text, Default::None);
     let per_app = matches!(section, Section::Application | Section::Mruby | Section::Ruby);
     Row { name, long, short: None, value, also: &[], kind, default, section, per_app, help: "" }
@@ -37,8 +38,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
-        help: "listen here: tcp://HOST:PORT or unix:///PATH; may be given several times (in the environment: \
-               separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be given \
+               several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {
@@ -95,6 +96,11 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
+        help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 to \
+               399 within the boot time, the old code goes on",
+        ..row(Name::Probe, "probe", "PATH", Section::Application)
+    },
+    Row {
         kind: Kind::Flag,
         default: Default::Text("yes"),
         help: "changes nothing: the application is always loaded before the first request",
@@ -145,10 +151,24 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
     },
     Row {
+        kind: Kind::CountOrAuto(1, 1024),
+        default: Default::Text("auto"),
+        help: "how many workers of the new code a reload may have beside all of the old: fewer need less memory; auto \
+               means as many as there are to be",
+        ..row(Name::ReloadSurge, "reload-surge", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::CountOrAuto(1, 1024),
+        default: Default::Text("auto"),
+        help: "how many workers of the old code a reload replaces at a time when --reload-surge is less than all of \
+               them; auto means as many as --reload-surge",
+        ..row(Name::ReloadBatch, "reload-batch", "N", Section::Ruby)
+    },
+    Row {
         kind: Kind::Time(1, DAY_MS),
         default: Default::Text("60s"),
         help: "time in which the application must be loaded, and a worker be ready",
-        ..row(Name::BootTime, "boot-time", "TIME", Section::Ruby)
+        ..row(Name::BootTime, "boot-time", "TIME", Section::Application)
     },
     Row {
         kind: Kind::Time(0, DAY_MS),
@@ -196,6 +216,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         section: Section::Load,
         ..limit(Name::DrainTime, "drain-time", Kind::Time(0, DAY_MS), "30s", DRAIN_TIME_HELP)
     },
+    Row { section: Section::Load, ..limit(Name::DrainLag, "drain-lag", Kind::Time(0, DAY_MS), "0s", DRAIN_LAG_HELP) },
     Row {
         kind: Kind::Choice(&["text", "json", "off"]),
         default: Default::Text("text"),
@@ -208,6 +229,18 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
+    table_run::LOG_FILE,
+    table_run::REDIRECT_STDOUT,
+    table_run::REDIRECT_STDERR,
+    table_run::DAEMONIZE,
+    table_run::PIDFILE,
+    table_run::STATE,
+    table_run::USER,
+    table_run::GROUP,
+    table_run::DIR,
+    table_run::UMASK,
+    table_run::SIGNALS,
+    table_run::ACTIVATED,
     Row {
         short: Some('C'),
         kind: Kind::Path,
@@ -215,8 +248,6 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if it is there)",
         ..row(Name::Config, "config", "FILE", Section::Settings)
     },
-    refused(Name::Pidfile, "pidfile", None, "X", PIDFILE_WHY),
-    refused(Name::Daemon, "daemon", Some('d'), "", DAEMON_WHY),
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),
 ];
 
@@ -227,9 +258,7 @@ const SPOOL_HELP: &str =
 const WRITE_TIME_HELP: &str = "time in which a client must take some of its response; then the connection is closed";
 const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests";
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
-const PIDFILE_WHY: &str =
-    "is not in this version; the log says the process id at start, and a service manager knows it";
-const DAEMON_WHY: &str = "the server stays in the foreground; a service manager, or a shell's &, runs it in the \
-                          background";
+const DRAIN_LAG_HELP: &str =
+    "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const RELOAD_WHY: &str = "code is not reloaded in this version: end the server and start it again; Rails reloads its \
                           own code in development";

@@ -10,6 +10,8 @@ use crate::asked::{Asked, AskedApp, Given, Origin, Place};
 use crate::near::nearest;
 use crate::options::{Kind, Name, Row, TABLE};
 
+const BRACKETS: &str = "write [[app]], with two brackets on each side";
+
 /// What only an application has, beside its options.
 const OF_APPS: [&str; 4] = ["name", "path", "host", "prefix"];
 
@@ -19,15 +21,17 @@ struct Reader<'a> {
     asked: &'a mut Asked,
     text: &'a str,
     shown: String,
+    /// Of the file.
     folder: PathBuf,
+    home: &'a Path,
 }
 
-/// Adds what the file says to what was asked.
-pub fn read(asked: &mut Asked, path: &Path, text: &str) {
+/// Adds what the file says to what was asked. Its path begins at `home` if it is relative.
+pub fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
     let shown = path.display().to_string();
-    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let folder = home.join(path.parent().unwrap_or(Path::new("")));
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { asked, text, shown, folder };
+    let mut reader = Reader { asked, text, shown, folder, home };
     for error in &errors {
         let line = error.span().map_or(1, |span| reader.line(span.start));
         let why = error.message().replace('\n', ", ");
@@ -69,7 +73,10 @@ impl Reader<'_> {
             let name = entry.0.get_ref().as_ref();
             match (name, entry.1.get_ref()) {
                 ("app", DeValue::Array(apps)) => self.apps(apps.iter().collect(), &entry),
-                ("app", _) => self.refuse(&entry, "write [[app]], with two brackets on each side"),
+                ("app", _) => {
+                    let line = self.line(entry.0.span().start);
+                    self.asked.refuse(format!("{}:{line}: [app]: {BRACKETS}", self.shown));
+                }
                 ("path", value) => self.path(&entry, value),
                 ("name" | "host" | "prefix", _) => self.refuse(&entry, "is for one application: put it below [[app]]"),
                 (_, DeValue::Table(_)) => {
@@ -82,17 +89,22 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether the command line names an application's file, and not only the folder of this one.
+    fn names_a_file(&self) -> bool {
+        self.asked.rackup.as_ref().is_some_and(|path| !self.home.join(path).is_dir())
+    }
+
     /// The one application's, when there is no `[[app]]`. A file that was named on the command line counts more.
     fn path(&mut self, entry: &Entry<'_>, value: &DeValue<'_>) {
         match value.as_str().filter(|path| !path.is_empty()) {
-            Some(_) if self.asked.rackup.as_ref().is_some_and(|path| !path.is_dir()) => {}
+            Some(_) if self.names_a_file() => {}
             Some(path) => self.asked.rackup = Some(self.folder.join(path)),
             None => self.refuse(entry, "must be a config.ru, or the folder of one"),
         }
     }
 
     fn apps(&mut self, apps: Vec<&Spanned<DeValue<'_>>>, entry: &Entry<'_>) {
-        if self.asked.rackup.as_ref().is_some_and(|path| !path.is_dir()) {
+        if self.names_a_file() {
             let named = self.asked.rackup.take().unwrap_or_default();
             let (named, shown) = (named.display(), &self.shown);
             self.asked.refuse(format!("{named}: {shown} names the applications: leave it out, or say --no-config"));
@@ -100,7 +112,7 @@ impl Reader<'_> {
         let several = apps.len() > 1;
         for (at, app) in apps.into_iter().enumerate() {
             let DeValue::Table(table) = app.get_ref() else {
-                self.refuse(entry, "write [[app]], with two brackets on each side");
+                self.refuse(entry, BRACKETS);
                 return;
             };
             let line = self.line(app.span().start);

@@ -7,7 +7,7 @@ use crate::settings::{Settings, settle};
 fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Asked {
     let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
     let mut asked = asked::read(arguments.iter().map(std::ffi::OsString::from).collect(), &environment);
-    read(&mut asked, Path::new("srv/foolsgold.toml"), text);
+    read(&mut asked, Path::new("srv/foolsgold.toml"), Path::new(""), text);
     asked
 }
 

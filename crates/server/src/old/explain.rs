@@ -24,7 +24,7 @@ pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
             Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))])
         }
         Ok(Some(kind)) => {
-            let translation = translate(asked, kind, path, &text);
+            let translation = translate(asked, kind, path, Path::new(""), &text);
             translation.map(|translation| page(&translation)).map_err(|whys| whys.into_iter().map(Problem).collect())
         }
     }

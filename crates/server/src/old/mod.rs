@@ -115,7 +115,7 @@ impl Kind {
         let signals = if self == Kind::Pitchfork { Kind::Unicorn.word() } else { self.word() };
         translation.assume("signals", signals, false);
         if translation.remarks.iter().any(|remark| remark.what == What::Runs) {
-            let file = translation.shown.clone();
+            let file = translation.own_path();
             translation.assume("hooks", &file, false);
             let hooks = translation.settings.iter_mut().filter(|setting| setting.row.long == "hooks");
             hooks.for_each(|setting| "its hooks".clone_into(&mut setting.place.written));
@@ -133,9 +133,9 @@ impl Kind {
     }
 }
 
-/// Adds what another server's file says to what was asked.
-pub fn add(asked: &mut Asked, kind: Kind, path: &Path, text: &str) {
-    let translation = match translate(asked, kind, path, text) {
+/// Adds what another server's file says to what was asked. Its path begins at `home` if it is relative.
+pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) {
+    let translation = match translate(asked, kind, path, home, text) {
         Ok(translation) => translation,
         Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
     };
@@ -158,20 +158,20 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, text: &str) {
         let (name, value, origin) = (setting.row.name, setting.value, Origin::File(setting.place));
         asked.given.push(Given { name, value, origin, app: None });
     }
-    let is_file = |path: &Path| !path.is_dir();
+    let is_file = |path: &Path| !home.join(path).is_dir();
     if !asked.rackup.as_deref().is_some_and(is_file)
         && let Some(rackup) = translation.rackup
     {
-        asked.rackup = Some(rackup);
+        asked.rackup = Some(home.join(rackup));
     }
 }
 
 /// Reads the file and translates it; the errors are why it could not be read.
-fn translate(asked: &Asked, kind: Kind, path: &Path, text: &str) -> Result<Translation, Vec<String>> {
+fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
     let shown = path.display().to_string();
     if kind == Kind::Passenger {
         let calls = passenger::read(text).map_err(|why| vec![format!("{shown}: {why}")])?;
-        return Ok(Translation::of(kind, shown, calls));
+        return Ok(Translation::of(kind, shown, home, calls));
     }
     let names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
     let language = if kind == Kind::Thin { Language::Yaml } else { Language::Ruby(&names) };
@@ -181,14 +181,14 @@ fn translate(asked: &Asked, kind: Kind, path: &Path, text: &str) -> Result<Trans
     };
     let ruby = asked.values(Name::Ruby).last().map_or_else(|| "ruby".to_owned(), |given| given.value.clone());
     let said = record::Asked { ruby, workers: flag(Name::Workers), environment: flag(Name::Environment) };
-    let absolute = path::absolute(path).map_err(|error| vec![format!("{shown}: {error}")])?;
-    let record = record::read(&absolute, &language, &said).map_err(|why| vec![format!("{shown}: {why}")])?;
+    let absolute = path::absolute(home.join(path)).map_err(|error| vec![format!("{shown}: {error}")])?;
+    let record = record::read(&absolute, home, &language, &said).map_err(|why| vec![format!("{shown}: {why}")])?;
     match record.error {
-        None => Ok(Translation::of(kind, shown, record.calls)),
+        None => Ok(Translation::of(kind, shown, home, record.calls)),
         Some(failure) => {
             // A slip of the pen is often the reason for the error.
             let so_far: Vec<Call> = record.calls;
-            let translation = Translation::of(kind, shown.clone(), so_far);
+            let translation = Translation::of(kind, shown.clone(), home, so_far);
             let wrong = translation.remarks.iter().filter(|remark| remark.what == What::Refused);
             let mut problems: Vec<String> =
                 wrong.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why)).collect();

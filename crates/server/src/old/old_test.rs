@@ -12,7 +12,7 @@ fn call(name: &str, args: Value) -> Call {
 
 fn translated(kind: Kind, calls: &[(&str, Value)]) -> Translation {
     let calls = calls.iter().map(|(name, args)| call(name, args.clone())).collect();
-    Translation::of(kind, "the file".to_owned(), calls)
+    Translation::of(kind, "the file".to_owned(), Path::new(""), calls)
 }
 
 /// What one directive comes to: `option=value`, and the kinds of remarks.

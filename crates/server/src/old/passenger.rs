@@ -30,8 +30,8 @@ pub const KNOWN: &[Known] = &[
     ("socket_backlog", Does::Missing("the system's own length is used")),
     ("daemonize", Does::Is("daemonize")),
     ("user", Does::Is("user")),
-    ("log_file", Does::Is("redirect-stdout")),
-    ("app_log_file", Does::Like("redirect-stdout", "the application's lines and the server's are in one log")),
+    ("log_file", Does::Is("log-file")),
+    ("app_log_file", Does::Like("log-file", "the application's lines and the server's are in one log")),
     ("pid_file", Does::Is("pidfile")),
     ("environment", Does::Is("environment")),
     ("ruby", Does::Is("ruby")),
@@ -207,6 +207,11 @@ pub fn finish(to: &mut Translation) {
             Some(call) => to.set(&call, "bind", bind),
             None => to.assume("bind", &bind, false),
         }
+    }
+    if to.says_yes("daemonize") {
+        let port = word(to, "port").unwrap_or_else(|| "3000".to_owned());
+        to.assume("log-file", &to.from_folder(&format!("passenger.{port}.log")), false);
+        to.assume("pidfile", &to.from_folder(&format!("passenger.{port}.pid")), false);
     }
     processes(to);
     match to.call("thread_count").cloned() {

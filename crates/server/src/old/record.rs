@@ -67,14 +67,17 @@ pub struct Asked {
     pub environment: Option<String>,
 }
 
-/// Reads the file, which must be named by an absolute path, so that `__dir__` works in it.
-pub fn read(path: &Path, language: &Language<'_>, asked: &Asked) -> Result<Record, String> {
+/// Reads the file, which must be named by an absolute path, so that `__dir__` works in it. `home` is where it is read.
+pub fn read(path: &Path, home: &Path, language: &Language<'_>, asked: &Asked) -> Result<Record, String> {
     let (script, names) = match language {
         Language::Ruby(names) => (format!("{PRELUDE}{RECORDER}"), names.join(",")),
         Language::Yaml => (format!("{PRELUDE}{THIN}"), String::new()),
     };
     let mut command = Command::new(&asked.ruby);
     command.arg("-").arg(path).arg(names).args(&asked.workers);
+    if home.is_absolute() {
+        command.current_dir(home);
+    }
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
         command.envs(asked.environment.as_ref().map(|environment| (name, OsStr::new(environment))));

@@ -24,7 +24,7 @@ pub const KNOWN: &[Known] = &[
     ("environment", Does::Is("environment")),
     ("daemonize", Does::Is("daemonize")),
     ("pid", Does::Like("pidfile", LIKE_ONE)),
-    ("log", Does::Like("redirect-stdout", LIKE_ONE)),
+    ("log", Does::Like("log-file", LIKE_ONE)),
     ("user", Does::Is("user")),
     ("group", Does::Is("group")),
     ("chdir", Does::Is("dir")),
@@ -118,6 +118,10 @@ pub fn finish(to: &mut Translation) {
         None => to.assume("threads", &threads, false),
     }
     to.assume("workers", "1", false);
+    if to.says_yes("daemonize") {
+        to.assume("log-file", &to.from_folder("log/thin.log"), false);
+        to.assume("pidfile", &to.from_folder("tmp/pids/thin.pid"), false);
+    }
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);
     }

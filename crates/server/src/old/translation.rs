@@ -73,16 +73,18 @@ pub struct Translation {
     pub remarks: Vec<Remark>,
     /// The application's file or folder, if it is named.
     pub rackup: Option<PathBuf>,
-    /// Where relative paths begin, if it is named.
+    /// Where relative paths begin, if it is named; and where that begins.
     pub folder: Option<PathBuf>,
+    home: PathBuf,
     pub calls: Vec<Call>,
 }
 
 impl Translation {
     /// Of these calls.
-    pub fn of(kind: Kind, shown: String, calls: Vec<Call>) -> Translation {
+    pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
         let (settings, remarks) = (Vec::new(), Vec::new());
-        let mut translation = Translation { kind, shown, settings, remarks, rackup: None, folder: None, calls };
+        let (rackup, folder, home) = (None, None, home.to_owned());
+        let mut translation = Translation { kind, shown, settings, remarks, rackup, folder, home, calls };
         let calls = translation.calls.clone();
         // First, since paths begin there.
         let folders = ["directory", "working_directory", "chdir", "app_root"];
@@ -163,7 +165,11 @@ impl Translation {
     pub fn set(&mut self, call: &Call, key: &str, value: String) {
         let place = self.place(call);
         let is_path = Row::called(key).is_some_and(|row| row.kind == Takes::Path);
-        let value = if is_path { self.from_folder(&value) } else { value };
+        let value = match key {
+            "dir" => self.home.join(&value).display().to_string(),
+            _ if is_path => self.from_folder(&value),
+            _ => value,
+        };
         self.put(place, key, value);
     }
 
@@ -202,8 +208,13 @@ impl Translation {
 
     /// A relative path begins at the folder that the file names.
     pub fn from_folder(&self, path: &str) -> String {
-        let joined = self.folder.as_ref().map(|folder| folder.join(path));
-        joined.as_deref().and_then(Path::to_str).map_or_else(|| path.to_owned(), str::to_owned)
+        let joined = self.home.join(self.folder.as_deref().unwrap_or(Path::new(""))).join(path);
+        joined.to_str().map_or_else(|| path.to_owned(), str::to_owned)
+    }
+
+    /// Where the file itself is.
+    pub fn own_path(&self) -> String {
+        self.home.join(&self.shown).display().to_string()
     }
 
     /// The last call of that name.
