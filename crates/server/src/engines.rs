@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::Engine;
 use engine_mruby::MrubyEngine;
-use engine_ruby::RubyEngine;
+use engine_ruby::{RubyEngine, User};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
@@ -52,8 +52,11 @@ impl Running {
             Running::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
-                let (workers, threads) =
-                    (count(settings.ruby.workers, "worker"), count(settings.ruby.threads, "thread"));
+                let threads = count(settings.ruby.threads, "thread");
+                let workers = match (settings.ruby.min_workers, settings.ruby.max_workers) {
+                    (min, max) if min == max => count(max, "worker"),
+                    (min, max) => format!("{min} to {}", count(max, "worker")),
+                };
                 format!("{workers} ({kind}) with {threads} each, rack {}, {}", fact("rack"), fact("ruby"))
             }
         }
@@ -75,6 +78,9 @@ fn start_mruby(app: &App, settings: &AppSettings) -> Result<Arc<MrubyEngine>, St
         interpreters: settings.mruby.interpreters,
         fresh: settings.mruby.fresh,
         max_requests: settings.mruby.max_requests,
+        max_requests_jitter: settings.mruby.max_requests_jitter,
+        slow_time: settings.slow_time,
+        meter: Arc::default(),
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
     });
@@ -93,7 +99,18 @@ fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<A
             native,
             environment: settings.environment.clone(),
             tag: settings.tag.clone().unwrap_or_else(|| rackup::tag(&app.rackup)),
-            workers: ruby.workers,
+            user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            min_workers: ruby.min_workers,
+            max_workers: ruby.max_workers,
+            idle_time: ruby.idle_time,
+            budget: None,
+            max_requests: ruby.max_requests,
+            max_requests_jitter: ruby.max_requests_jitter,
+            worker_memory: ruby.worker_memory,
+            worker_timeout: ruby.worker_timeout,
+            oob_gc: ruby.oob_gc,
+            slow_time: settings.slow_time,
+            meter: Arc::default(),
             threads: ruby.threads,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,

@@ -51,6 +51,9 @@ pub fn settings() -> Settings {
         interpreters: 2,
         fresh: false,
         max_requests: 0,
+        max_requests_jitter: 0,
+        slow_time: Duration::from_secs(1),
+        meter: Default::default(),
         memory_bytes: 32 << 20,
         queue_places: 10,
     }
