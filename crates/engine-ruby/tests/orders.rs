@@ -197,7 +197,7 @@ fn ruby_runs_as_another_user() {
         return; // Only root can.
     }
     let source = r#"
-      run ->(env) { [200, {}, ["#{Process.uid} #{Process.gid} #{Process.groups.inspect} #{ENV["HOME"]}"]] }
+      run ->(env) { [200, {}, [[Process.uid, Process.gid, Process.groups.inspect, ENV["HOME"]].join(" ")]] }
     "#;
     let user = User::find("nobody", None).unwrap();
     let (uid, gid, home) = (user.uid, user.gid, user.home.display().to_string());
