@@ -6,7 +6,6 @@ use std::time::Instant;
 use engine::snapshot::Bounds;
 use engine::{Engine, Order, Recorded, Snapshot};
 
-use crate::interpreter::Interpreter;
 use crate::pool::Pool;
 
 impl Pool {
@@ -53,7 +52,7 @@ impl Pool {
             Order::Recycle => {
                 let epoch = self.epoch.fetch_add(1, Ordering::Relaxed) + 1;
                 // Those that run are replaced when they have done.
-                while let Some(interpreter) = self.queue.take_idle(|one: &Box<Interpreter>| one.epoch() < epoch) {
+                while let Some(interpreter) = self.queue.take_idle(|one| one.epoch() < epoch) {
                     self.renew_idle(interpreter);
                 }
                 Ok(format!("{} interpreters are being replaced", self.settings.interpreters))
@@ -75,7 +74,7 @@ impl Pool {
             return Err(format!("there is no interpreter {number}: there are 0 to {last}"));
         };
         gauge.end(now && gauge.is_running());
-        if let Some(interpreter) = self.queue.take_idle(|one: &Box<Interpreter>| one.number == number as usize) {
+        if let Some(interpreter) = self.queue.take_idle(|one| one.number == number as usize) {
             self.renew_idle(interpreter);
             return Ok(format!("interpreter {number} is replaced"));
         }
