@@ -135,13 +135,15 @@ impl Picker<'_> {
             mruby: Mruby {
                 interpreters,
                 fresh: self.flag(Name::Fresh),
-                max_requests: self.number(Name::MaxRequests),
                 memory_bytes: self.small(Name::MemoryLimit),
             },
             ruby: self.ruby(threads),
             tag: self.tag(),
             reload: self.reload(),
             queue_places: self.small(Name::Queue),
+            max_requests: self.number(Name::MaxRequests),
+            max_requests_jitter: self.number(Name::MaxRequestsJitter),
+            slow_time: self.time(Name::SlowTime),
             request_time: self.time(Name::RequestTime),
             queue_wait: self.time(Name::QueueWait),
             notices: Vec::new(),
@@ -205,15 +207,17 @@ impl Picker<'_> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    /// A worker may have a core for itself. Puma's 0 means one process; here that is one worker.
-    fn workers(&mut self) -> usize {
-        if self.pick(Name::Workers).value == "auto" { self.cores } else { self.small(Name::Workers).max(1) }
-    }
-
     fn ruby(&mut self, threads: usize) -> Ruby {
+        let (min_workers, max_workers) = self.workers();
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
-            workers: self.workers(),
+            user: None,
+            min_workers,
+            max_workers,
+            idle_time: self.time(Name::IdleTime),
+            worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
+            worker_timeout: self.time(Name::WorkerTimeout),
+            oob_gc: self.flag(Name::OobGc),
             threads,
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,
