@@ -40,6 +40,8 @@ pub struct Settings {
     pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,
+    /// A bound on the workers of all applications together.
+    pub total_workers: Option<usize>,
     /// Between "not ready" and the end of accepting, when the server drains.
     pub drain_lag: Duration,
     pub log_form: LogForm,
@@ -64,6 +66,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         binds: picker.binds(),
         trusted: picker.trusted(),
         environment: apps.first().map(|app| app.environment.clone()).unwrap_or_default(),
+        total_workers: picker.total_workers(&apps),
         apps,
         io_threads: picker.small(Name::IoThreads),
         limits,
@@ -132,11 +135,7 @@ impl Picker<'_> {
             prefix: String::new(),
             environment: self.environment(),
             engine,
-            mruby: Mruby {
-                interpreters,
-                fresh: self.flag(Name::Fresh),
-                memory_bytes: self.small(Name::MemoryLimit),
-            },
+            mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
             ruby: self.ruby(threads),
             tag: self.tag(),
             reload: self.reload(),
@@ -211,7 +210,7 @@ impl Picker<'_> {
         let (min_workers, max_workers) = self.workers();
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
-            user: None,
+            user: self.ruby_user(),
             min_workers,
             max_workers,
             idle_time: self.time(Name::IdleTime),
