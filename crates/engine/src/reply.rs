@@ -65,7 +65,10 @@ impl Responder {
     pub fn send(self, result: Result<Response, Fault>, queued: Duration) {
         if let Some((meter, since)) = &self.meter {
             match &result {
-                Ok(_) => meter.answered(queued, since.elapsed().saturating_sub(queued)),
+                Ok(response) => {
+                    let status = response.head.status.as_u16();
+                    meter.answered(status, queued, since.elapsed().saturating_sub(queued));
+                }
                 Err(fault) => meter.failed(fault, queued),
             }
         }

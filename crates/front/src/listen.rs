@@ -91,6 +91,10 @@ pub(crate) enum Bound {
 }
 
 impl Listener {
+    pub(crate) fn new(socket: Bound, local: Bind) -> Listener {
+        Listener { socket, local }
+    }
+
     /// The address, with the port that the system chose where 0 was asked for.
     pub fn local(&self) -> Bind {
         self.local.clone()
@@ -122,7 +126,7 @@ fn listen_on(bind: &Bind) -> io::Result<Listener> {
     }
 }
 
-fn clear_stale(path: &Path) -> io::Result<()> {
+pub(crate) fn clear_stale(path: &Path) -> io::Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if !found.file_type().is_socket() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of that name that is not a socket"));
@@ -143,7 +147,7 @@ pub(crate) struct SocketFile {
 }
 
 impl SocketFile {
-    fn new(path: &Path) -> io::Result<SocketFile> {
+    pub(crate) fn new(path: &Path) -> io::Result<SocketFile> {
         let found = fs::symlink_metadata(path)?;
         Ok(SocketFile { path: path.to_owned(), device: found.dev(), inode: found.ino() })
     }

@@ -109,6 +109,7 @@ fn front_settings(settings: &Settings) -> front::Settings {
         trusted: settings.trusted.clone(),
         access_log: format.map(|format| AccessLog::new(format, stdout())),
         development: settings.environment == "development",
+        counts: Arc::default(),
     }
 }
 
