@@ -29,6 +29,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use engine::{AppError, Engine, Reply, Request, Status};
 
@@ -59,6 +60,8 @@ pub struct Settings {
     pub memory_bytes: usize,
     /// How many requests may wait.
     pub queue_places: usize,
+    /// In which the application must be loaded.
+    pub boot_time: Duration,
 }
 
 /// Why the engine could not start.

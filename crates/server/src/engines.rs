@@ -4,16 +4,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Engine;
+use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
 use engine_ruby::RubyEngine;
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
-use crate::app_settings::{AppSettings, RubyWorker};
-use crate::boot::App;
+use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
 use crate::choice::EngineKind;
+use crate::found::Found;
+use crate::generation::Farewell;
 use crate::{native, rackup};
+
+/// How much of an engine is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// All of it.
+    Full,
+    /// No more workers than this; told later, it has more.
+    Workers(usize),
+}
 
 /// The engine that runs the application.
 pub enum Running {
@@ -23,12 +33,19 @@ pub enum Running {
 
 impl Running {
     /// Loads the application. `lanes` are the event loops of the I/O threads.
-    pub fn start(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Running, String> {
-        let engine = match app.engine {
-            EngineKind::Mruby => start_mruby(app, settings).map(Running::Mruby),
-            EngineKind::Ruby => start_ruby(app, settings, lanes).map(Running::Ruby),
+    pub fn start(
+        found: &Found,
+        settings: &AppSettings,
+        size: Size,
+        lanes: Vec<Handle>,
+        _meter: &Arc<Meter>,
+        farewell: &Farewell,
+    ) -> Result<Running, String> {
+        let engine = match found.engine {
+            EngineKind::Mruby => start_mruby(found, settings).map(Running::Mruby),
+            EngineKind::Ruby => start_ruby(found, settings, size, lanes, farewell).map(Running::Ruby),
         };
-        engine.map_err(|error| format!("{} cannot be loaded: {error}", app.rackup.display()))
+        engine.map_err(|error| format!("{} cannot be loaded: {error}", found.rackup.display()))
     }
 
     /// As the front calls it.
@@ -68,36 +85,48 @@ impl Running {
     }
 }
 
-fn start_mruby(app: &App, settings: &AppSettings) -> Result<Arc<MrubyEngine>, String> {
+fn start_mruby(found: &Found, settings: &AppSettings) -> Result<Arc<MrubyEngine>, String> {
     let engine = MrubyEngine::start(engine_mruby::Settings {
-        rackup: app.rackup.clone(),
+        rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
         fresh: settings.mruby.fresh,
         max_requests: settings.mruby.max_requests,
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
+        boot_time: settings.ruby.boot_time,
     });
     engine.map_err(|error| error.to_string())
 }
 
-fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
+fn start_ruby(
+    found: &Found,
+    settings: &AppSettings,
+    size: Size,
+    lanes: Vec<Handle>,
+    farewell: &Farewell,
+) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
+    let workers = match size {
+        Size::Full => ruby.workers,
+        Size::Workers(most) => ruby.workers.min(most),
+    };
     let native = native::choose(ruby.worker, &ruby.program)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
-            rackup: app.rackup.clone(),
-            gemfile: app.gemfile.clone(),
-            hooks: rackup::hooks(&app.rackup, ruby.hooks.as_deref())?,
+            rackup: found.rackup.clone(),
+            gemfile: found.gemfile.clone(),
+            hooks: rackup::hooks(&found.rackup, ruby.hooks.as_deref())?,
             native,
             environment: settings.environment.clone(),
-            tag: settings.tag.clone().unwrap_or_else(|| rackup::tag(&app.rackup)),
-            workers: ruby.workers,
+            tag: tag(found, settings),
+            workers,
             threads: ruby.threads,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,
+            called_off: farewell.called_off(),
         },
         lanes,
     );
@@ -111,6 +140,12 @@ fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<A
         info!(target: "server", "{advice}");
     }
     Ok(engine)
+}
+
+/// What process titles call the application.
+fn tag(found: &Found, settings: &AppSettings) -> String {
+    let named = Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT);
+    settings.tag.as_ref().or(named).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
 }
 
 /// `1 worker`, `2 workers`.
