@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, stdout};
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,11 @@ use std::time::Duration;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
+use crate::admin::Admin;
+use crate::admin::eyes::{Place, Running};
 use crate::app::App;
 use crate::apps::{Again, Apps, Ground, named};
+use crate::control_path;
 use crate::desk::Desk;
 use crate::engines::count;
 use crate::found::Found;
@@ -42,6 +46,11 @@ pub fn versions() -> String {
     format!("foolsgold {VERSION} ({})", engine_mruby::version())
 }
 
+/// The embedded interpreter, by name and version.
+pub fn mruby() -> String {
+    engine_mruby::version()
+}
+
 /// Serves until somebody ends it. The error is a text for whoever started the program.
 pub fn serve(start: Start) -> Result<(), String> {
     let Start { settings, found, bundle_gemfile, again } = start;
@@ -57,14 +66,17 @@ pub fn serve(start: Start) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     let front_settings = Arc::new(front_settings(&settings));
     let ground = ground(&front_settings, &lanes, bundle_gemfile, again);
+    // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
+    let admin = Admin::start(&settings.admin, place(&found), false)?;
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = Arc::new(Apps::start(&settings, found, ground)?);
-    let outcome = runtime.block_on(run(&settings, &lanes, &apps, front_settings.clone()));
+    let outcome = runtime.block_on(run(&settings, &lanes, &apps, front_settings.clone(), &admin));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
+    drop(admin);
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
     let ended = outcome?;
@@ -79,6 +91,7 @@ async fn run(
     lanes: &Lanes,
     apps: &Arc<Apps>,
     front_settings: Arc<front::Settings>,
+    admin: &Admin,
 ) -> Result<Ended, String> {
     let listeners = front::listen(&settings.binds).map_err(|error| error.to_string())?;
     let told = |error: io::Error| format!("signals cannot be listened to: {error}");
@@ -87,6 +100,8 @@ async fn run(
     let handle = tokio::runtime::Handle::current();
     let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
     announce(settings, apps, &listeners);
+    let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
+    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses });
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
     desk.set_open();
     tokio::pin!(serving);
@@ -95,6 +110,18 @@ async fn run(
             ended = &mut serving => return Ok(ended),
             () = signals.follow(&desk) => {}
         }
+    }
+}
+
+/// Where commands look for this server.
+fn place(found: &[Found]) -> Place {
+    let served = match found {
+        [one] => one.rackup.parent().map(Path::to_owned),
+        _ => None,
+    };
+    Place {
+        started_in: control_path::current_folder().display().to_string(),
+        folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
     }
 }
 

@@ -46,6 +46,9 @@ pub enum Name {
     DrainLag,
     AccessLog,
     Log,
+    Control,
+    Admin,
+    AdminToken,
     Config,
     Pidfile,
     Daemon,
@@ -85,6 +88,7 @@ pub enum Section {
     Load,
     Http,
     Log,
+    Watch,
     Elsewhere,
 }
 
@@ -117,7 +121,7 @@ pub struct Row {
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 8] = [
+    pub const ALL: [Section; 9] = [
         Section::Where,
         Section::Application,
         Section::Mruby,
@@ -125,6 +129,7 @@ impl Section {
         Section::Load,
         Section::Http,
         Section::Log,
+        Section::Watch,
         Section::Elsewhere,
     ];
 
@@ -138,6 +143,7 @@ impl Section {
             Section::Load => "How much at once",
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
+            Section::Watch => "How it is watched and told what to do",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::admin::settings::AdminSettings;
 use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Mruby, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
@@ -42,6 +43,7 @@ pub struct Settings {
     pub drain_lag: Duration,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
+    pub admin: AdminSettings,
     /// What somebody set, as it was written, for the log.
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
@@ -93,6 +95,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
             _ => LogForm::Text,
         },
         log_filter: picker.log_filter(),
+        admin: picker.admin(),
         chosen: chosen(&asked),
         notices: picker.notices,
     };
