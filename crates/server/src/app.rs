@@ -9,13 +9,12 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use engine::{Engine, Meter, Order, Reply, Request, Snapshot, Status};
-use tokio::runtime::Handle;
 use tracing::warn;
 
 use crate::app_settings::AppSettings;
 use crate::apps::Ground;
 use crate::deploy::{Deploy, Outcome};
-use crate::engines::Size;
+use crate::engines::{Base, Size};
 use crate::found::Found;
 use crate::generation::{Farewell, Generation, wait_until};
 use crate::turns::Turns;
@@ -28,11 +27,11 @@ const GIVE_UP_TIME: Duration = Duration::from_secs(2);
 /// An application.
 pub struct App {
     name: String,
-    meter: Arc<Meter>,
+    pub(crate) base: Base,
     pub(crate) ground: Arc<Ground>,
     entry: ArcSwap<Entry>,
     pub(crate) turns: Turns<Result<String, String>>,
-    pub(crate) farewell: Arc<Farewell>,
+    pub(crate) farewell: Farewell,
     /// Generations that were begun.
     pub(crate) begun: AtomicU64,
     log: Mutex<Log>,
@@ -71,17 +70,17 @@ pub struct Remembered {
     pub is_paused: bool,
 }
 
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl App {
     /// Loads it.
     pub fn start(found: Found, settings: AppSettings, ground: Arc<Ground>) -> Result<App, String> {
-        let (name, meter, farewell) = (settings.name.clone(), Arc::new(Meter::default()), Arc::new(Farewell::new()));
-        let begun = Instant::now();
-        let lanes = ground.lanes.clone();
-        let generation = Generation::start(1, (found, settings), Size::Full, lanes, &meter, &farewell)?;
+        let (name, farewell, begun) = (settings.name.clone(), Farewell::new(), Instant::now());
+        let base = Base::new(ground.lanes.clone(), farewell.called_off());
+        let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &ground));
         let (log, remembered) = (Mutex::default(), Mutex::default());
         let (turns, begun_ones) = (Turns::new(), AtomicU64::new(1));
-        let app = App { name, meter, ground, entry, turns, farewell, begun: begun_ones, log, remembered };
+        let app = App { name, base, ground, entry, turns, farewell, begun: begun_ones, log, remembered };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
     }
@@ -93,7 +92,7 @@ impl App {
 
     /// What becomes of its requests, over all generations.
     pub fn meter(&self) -> &Arc<Meter> {
-        &self.meter
+        &self.base.meter
     }
 
     /// The engine that gets its requests now.
@@ -214,11 +213,6 @@ impl App {
         let mut log = self.log();
         log.served += old.engine().status().served;
         log.leaving.retain(|other| !Arc::ptr_eq(other, old));
-    }
-
-    /// The event loops of the I/O threads.
-    pub(crate) fn lanes(&self) -> Vec<Handle> {
-        self.ground.lanes.clone()
     }
 }
 

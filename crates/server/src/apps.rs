@@ -10,12 +10,13 @@ use engine::Engine;
 use tokio::runtime::Handle;
 
 use crate::app::App;
+use crate::asked::Problem;
 use crate::found::Found;
 use crate::router::Router;
 use crate::settings::Settings;
 
 /// Reads the settings again, as they are now.
-pub type Again = Box<dyn Fn() -> Result<Settings, Vec<String>> + Send + Sync>;
+pub type Again = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
 
 /// What all applications of a server have in common.
 pub struct Ground {

@@ -33,7 +33,7 @@ const WORKERS_TIME: Duration = Duration::from_secs(10);
 const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
 
 /// What is to be served, and how.
-pub struct Start {
+pub struct Plan {
     pub settings: Settings,
     /// The applications, in the order of the settings.
     pub found: Vec<Found>,
@@ -52,8 +52,8 @@ pub fn mruby() -> String {
 }
 
 /// Serves until somebody ends it. The error is a text for whoever started the program.
-pub fn serve(start: Start) -> Result<(), String> {
-    let Start { settings, found, bundle_gemfile, again } = start;
+pub fn serve(plan: Plan) -> Result<(), String> {
+    let Plan { settings, found, bundle_gemfile, again } = plan;
     if let Some(warning) = openfiles::make_room(settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
@@ -80,8 +80,7 @@ pub fn serve(start: Start) -> Result<(), String> {
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
     let ended = outcome?;
-    let (served, finished, cut) =
-        (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
+    let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
     info!(target: "server", "ended: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }

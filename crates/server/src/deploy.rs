@@ -12,7 +12,7 @@ use tracing::{error, info, warn};
 use crate::app::App;
 use crate::app_settings::AppSettings;
 use crate::engines::Size;
-use crate::found::{self, Found};
+use crate::found::{self, Found, Missing};
 use crate::generation::{Generation, wait_until};
 use crate::probe;
 
@@ -89,7 +89,7 @@ impl App {
         let until = begun + settings.ruby.boot_time;
         let surge = self.surge(&settings);
         let size = surge.map_or(Size::Full, Size::Workers);
-        let new = Generation::start(number, (found, settings), size, self.lanes(), self.meter(), &self.farewell)?;
+        let new = Generation::start(number, (found, settings), size, &self.base)?;
         let ready = self.until_ready(&new, surge, until).and_then(|()| self.probe(&new, until));
         match ready {
             Ok(()) => Ok((Arc::new(new), surge)),
@@ -102,7 +102,7 @@ impl App {
 
     /// Settings and files, as they are now.
     fn look(&self) -> Result<(Found, AppSettings), String> {
-        let settings = (self.ground.again)().map_err(|problems| problems.join("; "))?;
+        let settings = (self.ground.again)().map_err(|problems| Missing::Options(problems).to_string())?;
         let is_only_one = settings.apps.len() == 1;
         let mine = settings.apps.into_iter().find(|app| app.name == self.name());
         let mut mine = mine.ok_or_else(|| "the settings know no application of this name any more".to_owned())?;

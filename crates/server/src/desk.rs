@@ -19,6 +19,7 @@ pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Desk(Arc<Inner>);
 
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 struct Inner {
     apps: Arc<Apps>,
     stop: Stop,
@@ -33,6 +34,7 @@ struct Inner {
     reopen_logs: OnceLock<Act>,
 }
 
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl Desk {
     /// Of these applications, with the runtime of the thread that waits for the end. The stop is the front's.
     pub fn new(apps: Arc<Apps>, stop: Stop, runtime: Handle, drain_lag: Duration, drain_time: Duration) -> Desk {
@@ -157,6 +159,7 @@ fn end(stop: &Stop, drain_time: Duration) {
     }
 }
 
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 fn act(way: &OnceLock<Act>, why_not: &str) -> Result<String, String> {
     way.get().map_or_else(|| Err(why_not.to_owned()), |act| act())
 }

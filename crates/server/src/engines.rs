@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::{Engine, Meter};
@@ -13,7 +14,6 @@ use tracing::{info, warn};
 use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
 use crate::choice::EngineKind;
 use crate::found::Found;
-use crate::generation::Farewell;
 use crate::{native, rackup};
 
 /// How much of an engine is started.
@@ -25,6 +25,24 @@ pub enum Size {
     Workers(usize),
 }
 
+/// What outlives a generation of an application, and what all of them are given.
+pub struct Base {
+    /// The event loops of the I/O threads.
+    pub lanes: Vec<Handle>,
+    #[allow(dead_code, reason = "the engines are about to take it")]
+    pub meter: Arc<Meter>,
+    /// Set when the server ends: nothing that is being started is wanted any more.
+    pub called_off: Arc<AtomicBool>,
+    keep: engine_mruby::Keep,
+}
+
+impl Base {
+    /// Of an application that has had no request yet.
+    pub fn new(lanes: Vec<Handle>, called_off: Arc<AtomicBool>) -> Base {
+        Base { lanes, meter: Arc::default(), called_off, keep: engine_mruby::Keep::default() }
+    }
+}
+
 /// The engine that runs the application.
 pub enum Running {
     Mruby(Arc<MrubyEngine>),
@@ -32,18 +50,11 @@ pub enum Running {
 }
 
 impl Running {
-    /// Loads the application. `lanes` are the event loops of the I/O threads.
-    pub fn start(
-        found: &Found,
-        settings: &AppSettings,
-        size: Size,
-        lanes: Vec<Handle>,
-        _meter: &Arc<Meter>,
-        farewell: &Farewell,
-    ) -> Result<Running, String> {
+    /// Loads the application.
+    pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, String> {
         let engine = match found.engine {
-            EngineKind::Mruby => start_mruby(found, settings).map(Running::Mruby),
-            EngineKind::Ruby => start_ruby(found, settings, size, lanes, farewell).map(Running::Ruby),
+            EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
+            EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
         };
         engine.map_err(|error| format!("{} cannot be loaded: {error}", found.rackup.display()))
     }
@@ -85,7 +96,7 @@ impl Running {
     }
 }
 
-fn start_mruby(found: &Found, settings: &AppSettings) -> Result<Arc<MrubyEngine>, String> {
+fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, String> {
     let engine = MrubyEngine::start(engine_mruby::Settings {
         rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
@@ -95,17 +106,12 @@ fn start_mruby(found: &Found, settings: &AppSettings) -> Result<Arc<MrubyEngine>
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
         boot_time: settings.ruby.boot_time,
+        keep: base.keep.clone(),
     });
     engine.map_err(|error| error.to_string())
 }
 
-fn start_ruby(
-    found: &Found,
-    settings: &AppSettings,
-    size: Size,
-    lanes: Vec<Handle>,
-    farewell: &Farewell,
-) -> Result<Arc<RubyEngine>, String> {
+fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
     let workers = match size {
         Size::Full => ruby.workers,
@@ -126,9 +132,9 @@ fn start_ruby(
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,
-            called_off: farewell.called_off(),
+            called_off: base.called_off.clone(),
         },
-        lanes,
+        base.lanes.clone(),
     );
     let engine = engine.map_err(|error| error.to_string())?;
     let is_native = engine.fact("native") == Some("yes");

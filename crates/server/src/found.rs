@@ -44,11 +44,7 @@ impl fmt::Display for Missing {
 
 /// Looks for one application. `BUNDLE_GEMFILE` is meant for the only one; among several, each has its own Gemfile, and
 /// the variable is for those that have none.
-pub fn find(
-    settings: &mut AppSettings,
-    bundle_gemfile: Option<&OsStr>,
-    is_only_one: bool,
-) -> Result<Found, Missing> {
+pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<Found, Missing> {
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{Engine, Meter};
-use tokio::runtime::Handle;
+use engine::Engine;
 
 use crate::app_settings::AppSettings;
-use crate::engines::{Running, Size};
+use crate::engines::{Base, Running, Size};
 use crate::found::Found;
 
 /// How often it is looked whether something has come to pass.
@@ -44,11 +43,9 @@ impl Generation {
         number: u64,
         (found, settings): (Found, AppSettings),
         size: Size,
-        lanes: Vec<Handle>,
-        meter: &Arc<Meter>,
-        farewell: &Farewell,
+        base: &Base,
     ) -> Result<Generation, String> {
-        let running = Running::start(&found, &settings, size, lanes, meter, farewell)?;
+        let running = Running::start(&found, &settings, size, base)?;
         let engine = running.engine();
         Ok(Generation { number, found, settings, running, engine })
     }

@@ -93,7 +93,7 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
         Err(error) => return fail(&format!("the log cannot be opened: {error}")),
     };
     let again: Again = Box::new(move || Ok(before.clone()));
-    let outcome = boot::serve(boot::Start { settings, found, bundle_gemfile, again });
+    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again });
     log.finish();
     outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
 }

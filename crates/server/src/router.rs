@@ -99,7 +99,6 @@ impl Engine for Router {
     }
 }
 
-#[expect(clippy::field_reassign_with_default, reason = "not all fields can be named here")]
 fn nothing() -> Response {
     let mut head = ResponseHead::default();
     head.status = StatusCode::NOT_FOUND;
@@ -130,7 +129,9 @@ mod tests {
 
     #[test]
     fn hosts_are_compared_by_name_alone() {
-        for (written, name) in [("a.example", "a.example"), ("a.example:81", "a.example"), ("A.example.:81", "A.example")] {
+        for (written, name) in
+            [("a.example", "a.example"), ("a.example:81", "a.example"), ("A.example.:81", "A.example")]
+        {
             let mut request = Request::sample(Method::GET, "/");
             request.headers.insert(header::HOST, HeaderValue::from_static(written));
             assert_eq!(host(&request), name);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::admin::settings::AdminSettings;
-use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Mruby, Reload, Ruby, RubyWorker};
+use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
@@ -36,6 +36,7 @@ pub struct Settings {
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
     /// Of the first application: it decides what error pages tell.
+    #[allow(dead_code, reason = "each application has its own")]
     pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,

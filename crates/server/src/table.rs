@@ -211,10 +211,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         section: Section::Load,
         ..limit(Name::DrainTime, "drain-time", Kind::Time(0, DAY_MS), "30s", DRAIN_TIME_HELP)
     },
-    Row {
-        section: Section::Load,
-        ..limit(Name::DrainLag, "drain-lag", Kind::Time(0, DAY_MS), "0s", DRAIN_LAG_HELP)
-    },
+    Row { section: Section::Load, ..limit(Name::DrainLag, "drain-lag", Kind::Time(0, DAY_MS), "0s", DRAIN_LAG_HELP) },
     Row {
         kind: Kind::Choice(&["text", "json", "off"]),
         default: Default::Text("text"),
@@ -258,7 +255,8 @@ const SPOOL_HELP: &str =
 const WRITE_TIME_HELP: &str = "time in which a client must take some of its response; then the connection is closed";
 const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests";
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
-const DRAIN_LAG_HELP: &str = "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
+const DRAIN_LAG_HELP: &str =
+    "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const CONFIG_WHY: &str =
     "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
 const PIDFILE_WHY: &str =

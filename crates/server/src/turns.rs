@@ -64,26 +64,25 @@ impl<T: Clone> Turns<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
     use std::sync::atomic::{AtomicU32, Ordering};
-    use std::sync::mpsc;
     use std::thread;
 
     #[test]
     fn all_who_ask_meanwhile_share_the_next_turn() {
         let turns = Turns::new();
         let done = AtomicU32::new(0);
-        let (go, wait) = mpsc::sync_channel::<()>(0);
+        let (gate, asked) = (Barrier::new(2), AtomicU32::new(0));
         thread::scope(|scope| {
             let first = scope.spawn(|| {
                 turns.take(|| {
-                    wait.recv().unwrap();
+                    gate.wait();
                     done.fetch_add(1, Ordering::SeqCst) + 1
                 })
             });
             while !turns.is_running() {
                 thread::yield_now();
             }
-            let asked = AtomicU32::new(0);
             let others: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
@@ -97,7 +96,7 @@ mod tests {
             }
             // So that the last of them waits by now.
             thread::park_timeout(std::time::Duration::from_millis(50));
-            go.send(()).unwrap();
+            gate.wait();
             assert_eq!(first.join().unwrap(), 1);
             for other in others {
                 assert_eq!(other.join().unwrap(), 2);

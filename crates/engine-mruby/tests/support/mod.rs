@@ -54,6 +54,7 @@ pub fn settings() -> Settings {
         memory_bytes: 32 << 20,
         queue_places: 10,
         boot_time: std::time::Duration::from_secs(60),
+        keep: engine_mruby::Keep::default(),
     }
 }
 
