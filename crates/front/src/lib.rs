@@ -3,6 +3,7 @@
 
 mod accept;
 mod access_log;
+mod address;
 mod alarm;
 mod ask;
 mod chunks;
@@ -43,12 +44,13 @@ use engine::Engine;
 use tokio::sync::Semaphore;
 
 pub use access_log::{AccessLog, LogFormat};
+pub use address::{Bind, BindError};
 pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::Limits;
-pub use listen::{Bind, BindError, Listener, listen};
+pub use listen::{Listener, Share, listen};
 pub use private::listen_privately;
 pub use trust::Trusted;
 

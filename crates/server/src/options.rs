@@ -46,12 +46,22 @@ pub enum Name {
     DrainLag,
     AccessLog,
     Log,
+    LogFile,
+    RedirectStdout,
+    RedirectStderr,
+    Daemonize,
+    Pidfile,
+    State,
+    User,
+    Group,
+    Dir,
+    Umask,
+    Signals,
+    BindToActivatedSockets,
     Control,
     Admin,
     AdminToken,
     Config,
-    Pidfile,
-    Daemon,
     Reload,
 }
 
@@ -60,8 +70,10 @@ pub enum Name {
 pub enum Kind {
     /// Nothing on the command line; yes or no in the environment.
     Flag,
-    /// A word or a path, checked where it is used.
+    /// A word, checked where it is used.
     Text,
+    /// A path; in a settings file, a relative one begins at the file's folder.
+    Path,
     /// Words with commas between them; given several times, they add up.
     List,
     /// One of these words.
@@ -81,6 +93,7 @@ pub enum Kind {
 /// Under which heading an option is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
+    Settings,
     Where,
     Application,
     Mruby,
@@ -88,6 +101,7 @@ pub enum Section {
     Load,
     Http,
     Log,
+    Run,
     Watch,
     Elsewhere,
 }
@@ -116,12 +130,15 @@ pub struct Row {
     pub kind: Kind,
     pub default: Default,
     pub section: Section,
+    /// Each application may have its own; what is not so is of the server, and takes a new start.
+    pub per_app: bool,
     pub help: &'static str,
 }
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 9] = [
+    pub const ALL: [Section; 11] = [
+        Section::Settings,
         Section::Where,
         Section::Application,
         Section::Mruby,
@@ -129,6 +146,7 @@ impl Section {
         Section::Load,
         Section::Http,
         Section::Log,
+        Section::Run,
         Section::Watch,
         Section::Elsewhere,
     ];
@@ -136,6 +154,7 @@ impl Section {
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
+            Section::Settings => "Where settings come from",
             Section::Where => "Where it listens, and whom it believes",
             Section::Application => "How the application runs",
             Section::Mruby => "Embedded interpreters (--engine mruby)",
@@ -144,6 +163,7 @@ impl Section {
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
             Section::Watch => "How it is watched and told what to do",
+            Section::Run => "As which process it runs",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }
@@ -157,6 +177,12 @@ impl Name {
 }
 
 impl Row {
+    /// The row with this name, which may be written with underscores.
+    pub fn called(long: &str) -> Option<&'static Row> {
+        let long = long.replace('_', "-");
+        TABLE.iter().find(|row| row.long == long)
+    }
+
     /// All names in the environment, the one that counts most first.
     pub fn variables(&self) -> Vec<String> {
         let own = format!("FOOLS_GOLD_{}", self.long.to_uppercase().replace('-', "_"));

@@ -2,6 +2,8 @@
 
 use crate::options::{Default, Kind, Name, Row, Section};
 use crate::size::{GIB, KIB, MIB};
+use crate::table_run;
+use crate::table_watch;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
@@ -13,9 +15,10 @@ const MEMORY_MIN: u64 = 4 * MIB;
 /// Rails' own name for it. Interpreters are no threads of Rails, so there it does not count.
 pub const RAILS_THREADS: &str = "RAILS_MAX_THREADS";
 
-const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
+pub const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
     let (kind, default) = (Kind::Text, Default::None);
-    Row { name, long, short: None, value, also: &[], kind, default, section, help: "" }
+    let per_app = matches!(section, Section::Application | Section::Mruby | Section::Ruby);
+    Row { name, long, short: None, value, also: &[], kind, default, section, per_app, help: "" }
 }
 
 const fn limit(name: Name, long: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Row {
@@ -36,8 +39,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
-        help: "listen here: tcp://HOST:PORT or unix:///PATH; may be given several times (in the environment: \
-               separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be given \
+               several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {
@@ -143,8 +146,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::RubyWorker, "ruby-worker", "KIND", Section::Ruby)
     },
     Row {
-        help: "Ruby file with hooks around forks and requests (default: config/foolsgold.rb beside config.ru, if it is \
-               there)",
+        kind: Kind::Path,
+        help: "Ruby file with hooks around forks and requests, or a config/puma.rb or config/unicorn.rb whose hooks are \
+               to run (default: config/foolsgold.rb beside config.ru, if it is there)",
         ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
     },
     Row {
@@ -177,12 +181,14 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(0, MILLION),
         default: Default::Text("1024"),
+        per_app: true,
         help: "requests that may wait for an interpreter or a worker; more get 503",
         ..row(Name::Queue, "queue", "N", Section::Load)
     },
     Row {
         kind: Kind::Time(0, DAY_MS),
         default: Default::Text("10s"),
+        per_app: true,
         help: "time a request may wait for an interpreter or a worker; then 503",
         ..row(Name::QueueWait, "queue-wait", "TIME", Section::Load)
     },
@@ -224,27 +230,28 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
+    table_run::LOG_FILE,
+    table_run::REDIRECT_STDOUT,
+    table_run::REDIRECT_STDERR,
+    table_run::DAEMONIZE,
+    table_run::PIDFILE,
+    table_run::STATE,
+    table_run::USER,
+    table_run::GROUP,
+    table_run::DIR,
+    table_run::UMASK,
+    table_run::SIGNALS,
+    table_run::ACTIVATED,
+    table_watch::CONTROL,
+    table_watch::ADMIN,
+    table_watch::ADMIN_TOKEN,
     Row {
-        default: Default::Text("auto"),
-        help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto takes a \
-               name made of the application's folder, which the commands find when they are called there; off",
-        ..row(Name::Control, "control", "PATH", Section::Watch)
+        short: Some('C'),
+        kind: Kind::Path,
+        help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, Pitchfork, Thin \
+               or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if it is there)",
+        ..row(Name::Config, "config", "FILE", Section::Settings)
     },
-    Row {
-        default: Default::Text("off"),
-        help: "show a live page, /metrics for Prometheus, /healthz and /readyz on this address: a port of this machine, \
-               tcp://HOST:PORT or unix:///PATH",
-        ..row(Name::Admin, "admin", "URI", Section::Watch)
-    },
-    Row {
-        help: "what whoever looks there must say, as a bearer token or as the password of any user; none lets everybody \
-               look; must be said for addresses that other machines can reach (better as a variable than as an option, \
-               which others on this machine can see)",
-        ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
-    },
-    refused(Name::Config, "config", Some('C'), "X", CONFIG_WHY),
-    refused(Name::Pidfile, "pidfile", None, "X", PIDFILE_WHY),
-    refused(Name::Daemon, "daemon", Some('d'), "", DAEMON_WHY),
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),
 ];
 
@@ -257,11 +264,5 @@ const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests"
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
 const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
-const CONFIG_WHY: &str =
-    "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
-const PIDFILE_WHY: &str =
-    "is not in this version; the log says the process id at start, and a service manager knows it";
-const DAEMON_WHY: &str = "the server stays in the foreground; a service manager, or a shell's &, runs it in the \
-                          background";
 const RELOAD_WHY: &str = "code is not reloaded in this version: end the server and start it again; Rails reloads its \
                           own code in development";
