@@ -38,8 +38,8 @@ pub struct App {
     remembered: Mutex<Remembered>,
 }
 
-/// Where requests go. It is held while one is handed over, and at no other time: so whoever has put another in its place
-/// knows when nobody can give requests to this generation any more.
+/// Where requests go. It is held while one is handed over, and at no other time: so whoever has put another in its
+/// place /// knows when nobody can give requests to this generation any more.
 struct Entry {
     generation: Arc<Generation>,
     /// The one before, as long as both get requests.
@@ -75,7 +75,7 @@ impl App {
     /// Loads it.
     pub fn start(found: Found, settings: AppSettings, ground: Arc<Ground>) -> Result<App, String> {
         let (name, farewell, begun) = (settings.name.clone(), Farewell::new(), Instant::now());
-        let base = Base::new(ground.lanes.clone(), farewell.called_off());
+        let base = Base::new(&ground, farewell.called_off());
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &ground));
         let (log, remembered) = (Mutex::default(), Mutex::default());

@@ -12,8 +12,6 @@ use crate::misfits::Misfits;
 pub struct Mruby {
     pub interpreters: usize,
     pub fresh: bool,
-    /// Zero means never.
-    pub max_requests: u64,
     pub memory_bytes: usize,
 }
 
@@ -31,7 +29,18 @@ pub enum RubyWorker {
 pub struct Ruby {
     /// A name on PATH, or a path.
     pub program: PathBuf,
-    pub workers: usize,
+    /// Whom they run as, if not whom the server does.
+    pub user: Option<engine_ruby::User>,
+    /// Never fewer, and never more.
+    pub min_workers: usize,
+    pub max_workers: usize,
+    /// When one too many leaves.
+    pub idle_time: Duration,
+    /// In bytes of its proportional share.
+    pub worker_memory: Option<u64>,
+    /// In which it must answer the server; zero means that it need not.
+    pub worker_timeout: Duration,
+    pub oob_gc: bool,
     /// Of each worker.
     pub threads: usize,
     pub worker: RubyWorker,
@@ -78,6 +87,12 @@ pub struct AppSettings {
     pub tag: Option<String>,
     pub reload: Reload,
     pub queue_places: usize,
+    /// After which an interpreter or a worker is replaced; zero means never.
+    pub max_requests: u64,
+    /// How many more it may be, in percent.
+    pub max_requests_jitter: u64,
+    /// From when on a request is slow.
+    pub slow_time: Duration,
     /// From the last byte of a request to its answer.
     pub request_time: Duration,
     /// How long a request may wait.

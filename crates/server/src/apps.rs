@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 
 use crate::app::App;
 use crate::asked::Problem;
+use crate::engines::Budget;
 use crate::found::Found;
 use crate::router::Router;
 use crate::settings::Settings;
@@ -30,6 +31,8 @@ pub struct Ground {
     /// `BUNDLE_GEMFILE`.
     pub bundle_gemfile: Option<OsString>,
     pub again: Again,
+    /// A bound on the workers of all of them together.
+    pub budget: Option<Arc<Budget>>,
 }
 
 /// The applications, in the order of their settings.

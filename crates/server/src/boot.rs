@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::apps::{Again, Apps, Ground, named};
 use crate::control_path;
 use crate::desk::Desk;
-use crate::engines::count;
+use crate::engines::{self, count};
 use crate::found::Found;
 use crate::launch::Launch;
 use crate::logfiles::LogFiles;
@@ -83,7 +83,7 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
-    let ground = ground(&front_settings, &lanes, bundle_gemfile, again);
+    let ground = ground(&settings, &lanes, bundle_gemfile, again);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
     let admin = Admin::start(&settings.admin, place(&found), sockets.admin.take(), launch.is_successor())?;
     // The applications first: as long as they are not ready, no client should find an open door.
@@ -165,9 +165,10 @@ fn deaf(error: io::Error) -> String {
     format!("signals cannot be listened to: {error}")
 }
 
-fn ground(front: &front::Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
-    let front::Limits { request_time, queue_wait, drain_time, .. } = front.limits;
-    Arc::new(Ground { lanes: lanes.handles(), request_time, queue_wait, drain_time, bundle_gemfile, again })
+fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
+    let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
+    let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
+    Arc::new(Ground { lanes, request_time, queue_wait, drain_time, bundle_gemfile, again, budget })
 }
 
 fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
-use engine_ruby::RubyEngine;
+pub use engine_ruby::Budget;
+use engine_ruby::{RubyEngine, User};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
 use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
+use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
 use crate::{native, old, rackup};
@@ -21,7 +23,7 @@ use crate::{native, old, rackup};
 pub enum Size {
     /// All of it.
     Full,
-    /// No more workers than this; told later, it has more.
+    /// So many workers, until it is told otherwise.
     Workers(usize),
 }
 
@@ -29,18 +31,33 @@ pub enum Size {
 pub struct Base {
     /// The event loops of the I/O threads.
     pub lanes: Vec<Handle>,
-    #[allow(dead_code, reason = "the engines are about to take it")]
     pub meter: Arc<Meter>,
     /// Set when the server ends: nothing that is being started is wanted any more.
     pub called_off: Arc<AtomicBool>,
+    /// For connections that an application took over, when it or one of its workers goes.
+    pub drain_time: Duration,
+    /// What it may have of the workers of all applications together.
+    pub budget: Option<Arc<Budget>>,
     keep: engine_mruby::Keep,
 }
 
 impl Base {
     /// Of an application that has had no request yet.
-    pub fn new(lanes: Vec<Handle>, called_off: Arc<AtomicBool>) -> Base {
-        Base { lanes, meter: Arc::default(), called_off, keep: engine_mruby::Keep::default() }
+    pub fn new(ground: &Ground, called_off: Arc<AtomicBool>) -> Base {
+        Base {
+            lanes: ground.lanes.clone(),
+            meter: Arc::default(),
+            called_off,
+            drain_time: ground.drain_time,
+            budget: ground.budget.clone(),
+            keep: engine_mruby::Keep::default(),
+        }
     }
+}
+
+/// What several applications share: so many workers in all.
+pub fn budget(workers: usize) -> Arc<Budget> {
+    Budget::new(workers)
 }
 
 /// The engine that runs the application.
@@ -80,8 +97,11 @@ impl Running {
             Running::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
-                let (workers, threads) =
-                    (count(settings.ruby.workers, "worker"), count(settings.ruby.threads, "thread"));
+                let threads = count(settings.ruby.threads, "thread");
+                let workers = match (settings.ruby.min_workers, settings.ruby.max_workers) {
+                    (min, max) if min == max => count(max, "worker"),
+                    (min, max) => format!("{min} to {}", count(max, "worker")),
+                };
                 format!("{workers} ({kind}) with {threads} each, rack {}, {}", fact("rack"), fact("ruby"))
             }
         }
@@ -102,7 +122,10 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
         fresh: settings.mruby.fresh,
-        max_requests: settings.mruby.max_requests,
+        max_requests: settings.max_requests,
+        max_requests_jitter: settings.max_requests_jitter,
+        slow_time: settings.slow_time,
+        meter: base.meter.clone(),
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
         boot_time: settings.ruby.boot_time,
@@ -113,9 +136,9 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
 
 fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
-    let workers = match size {
-        Size::Full => ruby.workers,
-        Size::Workers(most) => ruby.workers.min(most),
+    let (min_workers, max_workers) = match size {
+        Size::Full => (ruby.min_workers, ruby.max_workers),
+        Size::Workers(number) => (number, number.max(1)),
     };
     let native = native::choose(ruby.worker, &ruby.program)?;
     let hooks = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
@@ -130,11 +153,23 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             native,
             environment: settings.environment.clone(),
             tag: tag(found, settings),
-            workers,
+            user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            min_workers,
+            max_workers,
+            idle_time: ruby.idle_time,
+            budget: base.budget.clone(),
+            max_requests: settings.max_requests,
+            max_requests_jitter: settings.max_requests_jitter,
+            worker_memory: ruby.worker_memory,
+            worker_timeout: ruby.worker_timeout,
+            oob_gc: ruby.oob_gc,
+            slow_time: settings.slow_time,
+            meter: base.meter.clone(),
             threads: ruby.threads,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,
+            linger: base.drain_time,
             called_off: base.called_off.clone(),
         },
         base.lanes.clone(),

@@ -56,8 +56,10 @@ mod table_watch;
 mod toml_file;
 mod turns;
 mod upgrade;
+mod workers;
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -79,8 +81,13 @@ const BAD_USAGE: u8 = 2;
 fn main() -> ExitCode {
     // Before anything changes the working directory.
     let program = Program::note();
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
+        // What is left of the way to a Ruby that runs as another user.
+        return fail(&engine_ruby::user::become_user(&arguments[1..]));
+    }
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let start = Start::new(env::args_os().skip(1).collect(), env::vars_os().collect(), cores);
+    let start = Start::new(arguments, env::vars_os().collect(), cores);
     if let Some(code) = client::run(&start) {
         return code;
     }

@@ -41,6 +41,8 @@ pub struct Settings {
     pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,
+    /// A bound on the workers of all applications together.
+    pub total_workers: Option<usize>,
     /// Between "not ready" and the end of accepting, when the server drains.
     pub drain_lag: Duration,
     pub log_form: LogForm,
@@ -66,6 +68,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         binds: picker.binds(),
         trusted: picker.trusted(),
         environment: apps.first().map(|app| app.environment.clone()).unwrap_or_default(),
+        total_workers: picker.total_workers(&apps),
         apps,
         io_threads: picker.small(Name::IoThreads),
         limits,
@@ -135,16 +138,14 @@ impl Picker<'_> {
             prefix: String::new(),
             environment: self.environment(),
             engine,
-            mruby: Mruby {
-                interpreters,
-                fresh: self.flag(Name::Fresh),
-                max_requests: self.number(Name::MaxRequests),
-                memory_bytes: self.small(Name::MemoryLimit),
-            },
+            mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
             ruby: self.ruby(threads),
             tag: self.tag(),
             reload: self.reload(),
             queue_places: self.small(Name::Queue),
+            max_requests: self.number(Name::MaxRequests),
+            max_requests_jitter: self.number(Name::MaxRequestsJitter),
+            slow_time: self.time(Name::SlowTime),
             request_time: self.time(Name::RequestTime),
             queue_wait: self.time(Name::QueueWait),
             notices: Vec::new(),
@@ -208,15 +209,17 @@ impl Picker<'_> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    /// A worker may have a core for itself. Puma's 0 means one process; here that is one worker.
-    fn workers(&mut self) -> usize {
-        if self.pick(Name::Workers).value == "auto" { self.cores } else { self.small(Name::Workers).max(1) }
-    }
-
     fn ruby(&mut self, threads: usize) -> Ruby {
+        let (min_workers, max_workers) = self.workers();
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
-            workers: self.workers(),
+            user: self.ruby_user(),
+            min_workers,
+            max_workers,
+            idle_time: self.time(Name::IdleTime),
+            worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
+            worker_timeout: self.time(Name::WorkerTimeout),
+            oob_gc: self.flag(Name::OobGc),
             threads,
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,
