@@ -176,6 +176,7 @@ impl Work {
     /// Until it is stopped.
     pub async fn run(mut self, mut inbox: UnboundedReceiver<Event>) {
         let mut looked = Instant::now();
+        self.tell_standing(None);
         while !self.is_over {
             self.fill();
             self.publish();
@@ -218,7 +219,7 @@ impl Work {
                 self.process_ended(pid);
             }
             Event::Ended(pid, how) => {
-                self.molds.entry(pid).and_modify(|mold| mold.ended = Some(how));
+                self.molds.entry(pid).and_modify(|mold| mold.ended = Some((how, Instant::now())));
                 self.process_ended(pid);
             }
             Event::WorkerGone(worker, why) => self.worker_ended(worker, why),
