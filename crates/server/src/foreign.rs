@@ -39,7 +39,8 @@ const fn foreign(flags: &'static [&'static str], of: &'static str, value: &'stat
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const REFORK: &str = "workers are forked from a process that never serves; leave it out";
-const CONTROL: &str = "pumactl finds no server here: foolsgold status, reload, stop and others do the same; leave it out";
+const CONTROL: &str =
+    "pumactl finds no server here: foolsgold status, reload, stop and others do the same; leave it out";
 const NGINX: &str = "there is no nginx in it; leave it out";
 
 /// All of them.
@@ -61,7 +62,12 @@ pub const ALL: &[Foreign] = &[
     foreign(&["--max-conns"], "Thin", "N", Means::Is("connections")),
     foreign(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
     foreign(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
-    foreign(&["--timeout"], "Thin", "N", Means::Refused("say --keep-alive for silent connections, --request-time for requests")),
+    foreign(
+        &["--timeout"],
+        "Thin",
+        "N",
+        Means::Refused("say --keep-alive for silent connections, --request-time for requests"),
+    ),
     foreign(&["--prefix"], "Thin", "PATH", Means::Refused("write an [[app]] with a prefix in foolsgold.toml")),
     foreign(&["-O", "--onebyone"], "Thin", "", Means::Always("a reload always keeps serving")),
     foreign(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
@@ -117,7 +123,8 @@ impl Foreign {
 
     /// In words, for the page of options.
     pub fn here(&self) -> String {
-        let of_option = |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
+        let of_option =
+            |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
         match self.means {
             Means::Is(name) => of_option(name),
             Means::Says(name, "yes") => of_option(name),
@@ -179,7 +186,8 @@ mod tests {
 
     #[test]
     fn flags_of_other_servers_do_what_they_mean() {
-        let asked = ask(&["-E", "production", "-a", "127.0.0.1", "--pid=x.pid", "-q", "--servers", "3", "-D", "app.ru"]);
+        let asked =
+            ask(&["-E", "production", "-a", "127.0.0.1", "--pid=x.pid", "-q", "--servers", "3", "-D", "app.ru"]);
         let said = |name: Name| asked.values(name).last().map(|given| given.as_written());
         assert_eq!(asked.problems, []);
         assert_eq!(said(Name::Environment).as_deref(), Some("-E production"));
@@ -195,7 +203,10 @@ mod tests {
 
     #[test]
     fn what_is_always_so_is_noticed_and_what_cannot_be_is_refused() {
-        assert_eq!(ask(&["--early-hints"]).notices, ["--early-hints: early hints are always sent, with or without this"]);
+        assert_eq!(
+            ask(&["--early-hints"]).notices,
+            ["--early-hints: early hints are always sent, with or without this"]
+        );
         let problems: Vec<String> =
             ask(&["--prefix", "/x", "-c", "y", "--pid"]).problems.iter().map(Problem::to_string).collect();
         let expected = [
