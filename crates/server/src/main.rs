@@ -15,6 +15,7 @@ mod desk;
 mod effective;
 mod engines;
 mod file;
+mod foreign;
 mod found;
 mod generation;
 mod help;
