@@ -40,8 +40,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
-        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be given \
-               several times (in the environment: separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be \
+               given several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {
@@ -98,8 +98,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
-        help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 to \
-               399 within the boot time, the old code goes on",
+        help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 \
+               to 399 within the boot time, the old code goes on",
         ..row(Name::Probe, "probe", "PATH", Section::Application)
     },
     Row {
@@ -198,8 +198,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Path,
-        help: "Ruby file with hooks around forks and requests, or a config/puma.rb or config/unicorn.rb whose hooks are \
-               to run (default: config/foolsgold.rb beside config.ru, if it is there)",
+        help: "Ruby file with hooks around forks and requests, or a config/puma.rb or config/unicorn.rb whose hooks \
+               are to run (default: config/foolsgold.rb beside config.ru, if it is there)",
         ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
     },
     Row {
@@ -217,8 +217,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::ReloadBatch, "reload-batch", "N", Section::Ruby)
     },
     Row {
-        help: "run the application's Ruby processes as this user, a name or a number, or as USER:GROUP, while the server \
-               itself stays root; only root can",
+        help: "run the application's Ruby processes as this user, a name or a number, or as USER:GROUP, while the \
+               server itself stays root; only root can",
         ..row(Name::RubyUser, "ruby-user", "USER", Section::Ruby)
     },
     Row {
@@ -250,8 +250,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(1, 100_000),
-        help: "worker processes of all applications together: one that needs a worker when so many are there gets an idle \
-               one's place (default: no bound but those of each)",
+        help: "worker processes of all applications together: one that needs a worker when so many are there gets an \
+               idle one's place (default: no bound but those of each)",
         ..row(Name::TotalWorkers, "total-workers", "N", Section::Load)
     },
     Row {
@@ -307,8 +307,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('C'),
         kind: Kind::Path,
-        help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, Pitchfork, Thin \
-               or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if it is there)",
+        help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, Pitchfork, \
+               Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if it is there)",
         ..row(Name::Config, "config", "FILE", Section::Settings)
     },
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),
