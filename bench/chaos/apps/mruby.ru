@@ -5,7 +5,6 @@ require_relative "../../../apps/fools-gold/page"
 
 CONTEXT = "fools_gold.context".freeze
 PAGE = FoolsGoldPage.new(->(env) { [env[CONTEXT].id, env[CONTEXT].requests.increment] })
-KEPT = []
 
 def text(words, status = 200)
   [status, { "content-type" => "text/plain" }, [words]]
@@ -41,9 +40,6 @@ run lambda { |env|
   when "/spin" then loop { 1 + 1 }
   when "/stuck" then sleep
   when "/hog" then hog
-  when "/leak"
-    KEPT << "x" * 100_000
-    text("leaked\n")
   else PAGE.call(env)
   end
 }

@@ -60,9 +60,9 @@ class BadDay < Arena
     end
   end
 
-  # A hundred kilobytes that stay.
+  # Ten kilobytes that stay.
   get "/leak" do
-    KEPT << "x" * 100_000
+    KEPT << "x" * 10_000
     plain "leaked\n"
   end
 end

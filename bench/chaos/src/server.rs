@@ -234,6 +234,9 @@ fn command(stage: &Stage, setup: &Setup) -> Command {
     let common = ["-b", "tcp://127.0.0.1:0", "-e", "production", "--access-log", "off", "--request-time"];
     words.extend(common.map(str::to_owned));
     words.push(format!("{REQUEST_S}s"));
+    if !setup.options.iter().any(|word| word == "--control") {
+        words.extend(["--control", "off"].map(str::to_owned));
+    }
     words.extend(setup.options.iter().cloned());
     words.push(app(stage, setup.rackup).display().to_string());
     let mut command = Command::new(&words[0]);

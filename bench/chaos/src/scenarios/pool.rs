@@ -59,9 +59,9 @@ pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Each request leaves a hundred kilobytes behind.
+/// Each request leaves ten kilobytes behind.
 pub fn memory(stage: &Stage) -> Result<Told, String> {
-    let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--worker-memory", "64MiB"]);
+    let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--worker-memory", "40MiB"]);
     replaced(stage, &setup, r#"{ "path": "/leak", "exactly": "leaked\n" }"#, 1)
 }
 
@@ -74,7 +74,7 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
     let mut seen: Vec<u32> = server.workers().iter().map(|one| one.id).collect();
     let (first, mut fewest, mut most) = (seen.len(), seen.len(), seen.len());
     stage.doing("workers are replaced");
-    let end = Instant::now() + stage.lasts(30.0, 8.0);
+    let end = Instant::now() + stage.lasts(30.0, 12.0);
     while Instant::now() < end {
         let ids: Vec<u32> = server.workers().iter().map(|one| one.id).collect();
         (fewest, most) = (fewest.min(ids.len()), most.max(ids.len()));
