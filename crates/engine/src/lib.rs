@@ -6,6 +6,7 @@
 pub mod body;
 pub mod env;
 pub mod fault;
+mod flow;
 pub mod meter;
 pub mod order;
 pub mod queue;
@@ -48,6 +49,11 @@ pub trait Engine: Send + Sync {
     fn unfinished(&self) -> usize {
         let status = self.status();
         status.capacity.saturating_sub(status.idle) + status.queued
+    }
+
+    /// Those of them whose answer has not begun: all else may go on for as long as the application likes.
+    fn unanswered(&self) -> usize {
+        self.unfinished()
     }
 
     /// The same worker by worker, for a person or a machine that watches.
