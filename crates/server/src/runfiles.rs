@@ -30,11 +30,7 @@ enum Pid {
 impl RunFiles {
     /// Takes both, or says why that cannot be. A process that follows another gets the pid file when that gives it
     /// away: see [`RunFiles::follow`].
-    pub fn claim(
-        pid: Option<&Path>,
-        state: Option<&Path>,
-        is_successor: bool,
-    ) -> Result<RunFiles, String> {
+    pub fn claim(pid: Option<&Path>, state: Option<&Path>, is_successor: bool) -> Result<RunFiles, String> {
         let ours = match pid.filter(|_| !is_successor) {
             Some(path) => {
                 let file = Pidfile::claim(path)?;
