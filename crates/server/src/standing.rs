@@ -22,7 +22,7 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
     let sockets = gather(&wanted, std::mem::take(&mut launch.sockets))?;
     let is_successor = launch.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade);
-    let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), None, is_successor)?;
+    let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), is_successor)?;
     if let Some(identity) = &operating.identity {
         let paths = run_files.paths();
         let bound = sockets.shares.iter().filter(|shared| !shared.is_taken).filter_map(|shared| shared.share.path());
