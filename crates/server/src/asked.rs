@@ -61,11 +61,14 @@ pub struct AskedApp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem(pub String);
 
+/// In the place of what is not shown.
+pub const HIDDEN: &str = "...";
+
 /// How this program's own variables begin.
 pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 
 /// What other servers are told to do, as a first word.
-const CONTROL_WORDS: [&str; 4] = ["start", "stop", "restart", "reload"];
+const CONTROL_WORDS: [&str; 1] = ["start"];
 
 /// What the program is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -136,7 +139,11 @@ impl Given {
 
     /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.
     pub fn as_written(&self) -> String {
+        let is_secret = self.name == Name::AdminToken;
         match &self.origin {
+            Origin::Flag(flag) if is_secret => format!("{flag} {HIDDEN}"),
+            Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),
+            Origin::File(place) if is_secret => format!("{place}: {} = {HIDDEN}", self.name.row().long),
             Origin::Flag(flag) if self.value.is_empty() => flag.clone(),
             Origin::Flag(flag) => format!("{flag} {}", self.value),
             Origin::Variable(name) => format!("{name}={}", self.value),
@@ -264,8 +271,8 @@ impl Asked {
     fn take_rackup(&mut self, path: OsString) {
         if let Some(word) = path.to_str().filter(|word| CONTROL_WORDS.contains(word)) {
             return self.refuse(format!(
-                "{word}: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or SIGTERM \
-                 ends it; say ./{word} to serve a folder of that name"
+                "{word}: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./{word} to \
+                 serve a folder of that name"
             ));
         }
         match &self.rackup {
@@ -409,9 +416,9 @@ mod tests {
                                      again; Rails reloads its own code in development",
             ),
             (
-                &["stop"],
-                "stop: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or \
-                         SIGTERM ends it; say ./stop to serve a folder of that name",
+                &["start"],
+                "start: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./start to \
+                 serve a folder of that name",
             ),
             (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
         ];

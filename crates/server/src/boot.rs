@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,8 +10,11 @@ use std::time::Duration;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
+use crate::admin::Admin;
+use crate::admin::eyes::{Place, Running};
 use crate::app::App;
 use crate::apps::{Again, Apps, Ground, named};
+use crate::control_path;
 use crate::desk::Desk;
 use crate::engines::{self, count};
 use crate::found::Found;
@@ -52,6 +56,11 @@ pub fn versions() -> String {
     format!("foolsgold {VERSION} ({})", engine_mruby::version())
 }
 
+/// The embedded interpreter, by name and version.
+pub fn mruby() -> String {
+    engine_mruby::version()
+}
+
 /// Serves until somebody ends it. The error is a text for whoever started the program.
 pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(warning) = openfiles::make_room(plan.settings.limits.connections) {
@@ -63,7 +72,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     outcome
 }
 
-fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
+fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
     let Plan { settings, found, bundle_gemfile, again, launch } = plan;
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
@@ -75,15 +84,18 @@ fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Re
     let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
     let ground = ground(&settings, &lanes, bundle_gemfile, again);
+    // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
+    let admin = Admin::start(&settings.admin, place(&found), sockets.admin.take(), launch.is_successor())?;
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = Arc::new(Apps::start(&settings, found, ground)?);
-    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files };
+    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin };
     let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
+    drop(admin);
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
     let ended = outcome?;
@@ -98,6 +110,7 @@ struct Stage<'a> {
     lanes: &'a Lanes,
     apps: &'a Arc<Apps>,
     run_files: &'a Arc<RunFiles>,
+    admin: &'a Admin,
 }
 
 async fn run(
@@ -107,8 +120,8 @@ async fn run(
     mut signals: Signals,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
-    let Stage { settings, lanes, apps, run_files } = stage;
-    let Sockets { listeners, shares, taken } = sockets;
+    let Stage { settings, lanes, apps, run_files, admin } = stage;
+    let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;
     let stop = Stop::new();
@@ -120,6 +133,9 @@ async fn run(
     let log_files = launch.log_files;
     desk.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
+    let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
+    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    run_files.set_control(admin.control().as_deref());
     run_files.write()?;
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
     desk.set_open();
@@ -130,6 +146,18 @@ async fn run(
             ended = &mut serving => return Ok(ended),
             () = signals.follow(&desk) => {}
         }
+    }
+}
+
+/// Where commands look for this server.
+fn place(found: &[Found]) -> Place {
+    let served = match found {
+        [one] => one.rackup.parent().map(Path::to_owned),
+        _ => None,
+    };
+    Place {
+        started_in: control_path::current_folder().display().to_string(),
+        folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
     }
 }
 
@@ -158,6 +186,7 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         access_log: format.map(|format| AccessLog::new(format, log_files.stdout())),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),
+        counts: Arc::default(),
     }
 }
 

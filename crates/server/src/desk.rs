@@ -3,12 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use front::Stop;
 use tokio::runtime::Handle;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use crate::apps::Apps;
 use crate::systemd;
@@ -21,7 +20,6 @@ pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Desk(Arc<Inner>);
 
-#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 struct Inner {
     apps: Arc<Apps>,
     stop: Stop,
@@ -38,7 +36,6 @@ struct Inner {
     reopen_logs: OnceLock<Act>,
 }
 
-#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl Desk {
     /// Of these applications, with the runtime of the thread that waits for the end. The stop is the front's.
     pub fn new(apps: Arc<Apps>, stop: Stop, runtime: Handle, drain_lag: Duration, drain_time: Duration) -> Desk {
@@ -98,20 +95,6 @@ impl Desk {
         outcome
     }
 
-    /// The same in a thread of its own: what came of it is in the log and in the list of deploys.
-    pub fn reload_later(&self, app: Option<String>) {
-        let desk = self.clone();
-        let thread = thread::Builder::new().name("reload".into()).spawn(move || {
-            // An attempt that failed is in the log by then.
-            if let Err(why) = desk.reload(app.as_deref()) {
-                tracing::debug!(target: "server", "{why}");
-            }
-        });
-        if let Err(error) = thread {
-            error!(target: "server", "no thread for a reload: {error}");
-        }
-    }
-
     /// The end in the order that load balancers need: not ready at once, no new connections after the lag, running
     /// requests are finished.
     pub fn drain(&self) {
@@ -165,6 +148,11 @@ impl Desk {
     /// Whether a successor serves beside this process.
     pub fn is_followed(&self) -> bool {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_followed())
+    }
+
+    /// Whether a successor has taken everything over, and this process only finishes what it has.
+    pub fn is_replaced(&self) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_replaced())
     }
 
     /// Opens the log files anew, after somebody has moved them away.

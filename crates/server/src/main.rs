@@ -1,6 +1,7 @@
 //! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
 //! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
 
+mod admin;
 mod app;
 mod app_settings;
 mod apps;
@@ -8,6 +9,8 @@ mod asked;
 mod binds;
 mod boot;
 mod choice;
+mod client;
+mod control_path;
 mod cradle;
 mod daemon;
 mod deploy;
@@ -50,6 +53,7 @@ mod state;
 mod systemd;
 mod table;
 mod table_run;
+mod table_watch;
 mod toml_file;
 mod turns;
 mod upgrade;
@@ -85,6 +89,9 @@ fn main() -> ExitCode {
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let start = Start::new(arguments, env::vars_os().collect(), cores);
+    if let Some(code) = client::run(&start) {
+        return code;
+    }
     let asked = start.asked();
     if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
         return refuse(&asked.problems);

@@ -68,6 +68,9 @@ pub enum Name {
     Umask,
     Signals,
     BindToActivatedSockets,
+    Control,
+    Admin,
+    AdminToken,
     Config,
     Reload,
 }
@@ -109,6 +112,7 @@ pub enum Section {
     Http,
     Log,
     Run,
+    Watch,
     Elsewhere,
 }
 
@@ -143,7 +147,7 @@ pub struct Row {
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 10] = [
+    pub const ALL: [Section; 11] = [
         Section::Settings,
         Section::Where,
         Section::Application,
@@ -153,6 +157,7 @@ impl Section {
         Section::Http,
         Section::Log,
         Section::Run,
+        Section::Watch,
         Section::Elsewhere,
     ];
 
@@ -167,6 +172,7 @@ impl Section {
             Section::Load => "How much at once",
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
+            Section::Watch => "How it is watched and told what to do",
             Section::Run => "As which process it runs",
             Section::Elsewhere => "Known from other servers, not in this version",
         }

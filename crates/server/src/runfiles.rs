@@ -56,7 +56,6 @@ impl RunFiles {
     }
 
     /// Where we are told what to do.
-    #[allow(dead_code, reason = "the control socket, which has one, is being built")]
     pub fn set_control(&self, path: Option<&Path>) {
         if let Some(path) = path {
             let _ = self.control.set(format!("unix://{}", path.display()));

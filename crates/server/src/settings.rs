@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::admin::settings::AdminSettings;
 use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
@@ -46,6 +47,7 @@ pub struct Settings {
     pub drain_lag: Duration,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
+    pub admin: AdminSettings,
     pub operating: Operating,
     /// What somebody set, as it was written, for the log.
     pub chosen: Vec<String>,
@@ -77,6 +79,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
             _ => LogForm::Text,
         },
         log_filter: picker.log_filter(),
+        admin: picker.admin(),
         operating: picker.operating(),
         chosen: chosen(&asked),
         notices: Vec::new(),

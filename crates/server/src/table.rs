@@ -3,6 +3,7 @@
 use crate::options::{Default, Kind, Name, Row, Section};
 use crate::size::{GIB, KIB, MIB};
 use crate::table_run;
+use crate::table_watch;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
@@ -304,6 +305,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     table_run::UMASK,
     table_run::SIGNALS,
     table_run::ACTIVATED,
+    table_watch::CONTROL,
+    table_watch::ADMIN,
+    table_watch::ADMIN_TOKEN,
     Row {
         short: Some('C'),
         kind: Kind::Path,
