@@ -149,8 +149,7 @@ fn commands_find_a_server_that_was_started_by_way_of_a_link() {
     let server = Server::spawn(current.clone(), &env, &["-b", "tcp://127.0.0.1:0"]);
     fs::remove_file(&current).unwrap();
     std::os::unix::fs::symlink(base.join("2"), &current).unwrap();
-    let output =
-        server::command().current_dir(&current).env("PWD", &current).args(["status"]).output().unwrap();
+    let output = server::command().current_dir(&current).env("PWD", &current).args(["status"]).output().unwrap();
     assert!(said(&output).contains(&format!("process {}", server.id())), "{}", said(&output));
     drop(server);
     fs::remove_dir_all(base).unwrap();

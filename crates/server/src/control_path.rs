@@ -154,9 +154,8 @@ fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, Ok(found)) = (entry.path(), entry.metadata()) else { continue };
         let is_old = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FRESH));
-        let is_dead = || {
-            UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        };
+        let is_dead =
+            || UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
         if found.file_type().is_socket() && is_old && is_dead() {
             // Somebody else may have been faster.
             let _ = fs::remove_file(&path);
@@ -173,9 +172,11 @@ fn name(served: &Path) -> String {
         .take(NAME_LETTERS)
         .collect();
     // FNV-1a: the same in all versions of this program.
-    let hash = served.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = served
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{plain}-{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
 }
 

@@ -45,8 +45,7 @@ struct Sheet(Vec<Family>);
 /// The media type and the text.
 pub fn write(eyes: &Eyes, is_open: bool) -> (&'static str, String) {
     let families = sheet::families(eyes);
-    let counters: Vec<&str> =
-        families.iter().filter(|family| family.is_counter()).map(|family| family.name).collect();
+    let counters: Vec<&str> = families.iter().filter(|family| family.is_counter()).map(|family| family.name).collect();
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Sheet(families)));
     let mut text = String::new();
@@ -128,7 +127,8 @@ mod tests {
     fn the_older_form_has_totals_in_its_heads_and_no_end() {
         let open = "# HELP a_b Words.\n# TYPE a_b counter\na_b_total 1\n# HELP c D.\n# TYPE c gauge\nc 2\n# EOF\n";
         let older = older(open, &["a_b"]);
-        let right = "# HELP a_b_total Words.\n# TYPE a_b_total counter\na_b_total 1\n# HELP c D.\n# TYPE c gauge\nc 2\n";
+        let right =
+            "# HELP a_b_total Words.\n# TYPE a_b_total counter\na_b_total 1\n# HELP c D.\n# TYPE c gauge\nc 2\n";
         assert_eq!(older, right);
     }
 

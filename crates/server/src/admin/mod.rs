@@ -56,7 +56,8 @@ impl Admin {
     ) -> Result<Admin, String> {
         let eyes = Arc::new(Eyes::new(place));
         let serving = Serving::start(eyes.clone());
-        let serving = serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
+        let serving =
+            serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
         let (control, token) = (settings.control.clone(), settings.token.clone());
         let listener = match (&settings.bind, listener) {
             (Some(Bind::Unix(path)), None) => Some(private(path, is_successor)?),

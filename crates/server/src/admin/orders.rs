@@ -100,7 +100,8 @@ fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble
         return Ok((app, number));
     }
     let numbers: Vec<String> = workers.iter().map(|worker| worker.id.to_string()).collect();
-    let there = if numbers.is_empty() { "there are none now".into() } else { format!("there is {}", numbers.join(", ")) };
+    let there =
+        if numbers.is_empty() { "there are none now".into() } else { format!("there is {}", numbers.join(", ")) };
     Err(Trouble::missing(format!("{} has no worker {number}; {there}", app.name())))
 }
 

@@ -73,9 +73,7 @@ pub static ROUTES: [Route; 17] = [
     order("/v1/stop", &["now"], "end, when running requests are finished or now", |_, running, params| {
         orders::stop(running, params)
     }),
-    order("/v1/reopen-logs", &[], "open the log files anew", |_, running, params| {
-        orders::reopen_logs(running, params)
-    }),
+    order("/v1/reopen-logs", &[], "open the log files anew", |_, running, params| orders::reopen_logs(running, params)),
 ];
 
 /// Who asks.

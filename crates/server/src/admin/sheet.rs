@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Fault, Snapshot};
 use engine::fault::Culprit;
+use engine::{Fault, Snapshot};
 
 use crate::admin::classes::Reading;
 use crate::admin::eyes::{Eyes, Running};

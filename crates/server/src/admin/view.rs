@@ -159,4 +159,3 @@ pub fn look_briefly(app: &App) -> Look {
 pub fn by_hundreds(counts: [u64; 5]) -> BTreeMap<&'static str, u64> {
     ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(counts).collect()
 }
-

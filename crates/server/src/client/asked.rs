@@ -92,7 +92,11 @@ fn control(path: &OsString) -> PathBuf {
 }
 
 fn value(parser: &mut lexopt::Parser, usage: &str) -> Result<OsString, Failure> {
-    parser.value().ok().filter(|value| !value.is_empty()).ok_or_else(|| Failure::usage(format!("needs a value: {usage}")))
+    parser
+        .value()
+        .ok()
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| Failure::usage(format!("needs a value: {usage}")))
 }
 
 fn unknown(command: &Command, word: &str) -> Failure {

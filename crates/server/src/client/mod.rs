@@ -78,7 +78,8 @@ fn say(text: &str) {
 }
 
 fn fail(command: &Command, failure: &Failure) -> ExitCode {
-    let hint = if failure.code == BAD_USAGE { format!("\nSee foolsgold {} --help.", command.word) } else { String::new() };
+    let hint =
+        if failure.code == BAD_USAGE { format!("\nSee foolsgold {} --help.", command.word) } else { String::new() };
     let _ = writeln!(io::stderr(), "foolsgold {}: {}{hint}", command.word, failure.why);
     ExitCode::from(failure.code)
 }

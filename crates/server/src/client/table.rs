@@ -212,9 +212,7 @@ mod tests {
         let page = include_str!("../../../../docs/control.md");
         for command in &COMMANDS {
             let start = format!("| `foolsgold {}", command.word);
-            let is_of = |line: &&str| {
-                line.strip_prefix(&start).is_some_and(|rest| rest.starts_with(['`', ' ']))
-            };
+            let is_of = |line: &&str| line.strip_prefix(&start).is_some_and(|rest| rest.starts_with(['`', ' ']));
             let row = page.lines().find(is_of);
             let row = row.unwrap_or_else(|| panic!("docs/control.md does not name {}", command.word));
             for flag in command.flags.iter().filter(|flag| **flag != App) {

@@ -7,9 +7,6 @@ use super::translation::Does;
 use super::*;
 use crate::options::Row;
 
-/// Options that are being built.
-const OF_THE_POOL: [&str; 5] = ["worker-timeout", "worker-memory", "idle-time", "min-workers", "max-workers"];
-
 fn call(name: &str, args: Value) -> Call {
     let Value::Array(args) = args else { panic!("{args} must be a list") };
     Call { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
@@ -63,7 +60,7 @@ fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
                 continue;
             };
             let is_option = Row::called(key).is_some_and(|row| row.long == key);
-            assert!(is_option || OF_THE_POOL.contains(&key), "{kind:?}: {name} is said to be --{key}");
+            assert!(is_option, "{kind:?}: {name} is said to be --{key}");
         }
     }
 }
@@ -156,6 +153,7 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
     let threads = |calls: &[(&str, Value)]| {
         translated(Kind::Thin, calls).settings.iter().find(|one| one.row.long == "threads").map(|one| one.value.clone())
     };
+    assert_eq!(threads(&[("threadpool_size", json!([7])), ("require", json!([[]]))]).as_deref(), Some("1"));
     assert_eq!(threads(&[("threaded", json!([true]))]).as_deref(), Some("20"));
     assert_eq!(threads(&[("threaded", json!([true])), ("threadpool_size", json!([7]))]).as_deref(), Some("7"));
 }

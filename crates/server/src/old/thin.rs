@@ -39,7 +39,7 @@ pub const KNOWN: &[Known] = &[
     ("prefix", Does::Refused("write an [[app]] with prefix = \"...\" in a foolsgold.toml")),
     ("stats", Does::Missing("foolsgold status, and the page of --admin, tell more")),
     ("adapter", Does::By(adapter)),
-    ("require", Does::Refused("say RUBYOPT=-rNAME, or require it in config.ru")),
+    ("require", Does::By(require)),
     ("onebyone", Does::Needless(ONE_BY_ONE)),
     ("only", Does::Refused("all servers of the cluster are one here: leave it out")),
     ("no_epoll", Does::Needless("sockets are not read by Ruby")),
@@ -64,7 +64,7 @@ fn later(_: &mut Translation, _: &Call) {}
 
 fn rackup(to: &mut Translation, call: &Call) {
     if let Some(path) = text(call.args.first()) {
-        to.rackup = Some(to.from_folder(&path).into());
+        to.rackup = Some(to.in_folder(&path).into());
     }
 }
 
@@ -72,6 +72,14 @@ fn adapter(to: &mut Translation, call: &Call) {
     match text(call.args.first()).as_deref() {
         Some("rack" | "rails") => to.remark(call, What::Needless, "the application is its config.ru"),
         _ => to.remark(call, What::Refused, "only an application with a config.ru is served"),
+    }
+}
+
+/// Thin writes an empty list into every file that it makes.
+fn require(to: &mut Translation, call: &Call) {
+    let is_empty = call.args.first().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || value.is_null());
+    if !is_empty {
+        to.remark(call, What::Refused, "say RUBYOPT=-rNAME in the environment, or require it in config.ru");
     }
 }
 
@@ -90,7 +98,7 @@ pub fn finish(to: &mut Translation) {
         let names =
             if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };
         for name in names {
-            let path = absolute(&to.from_folder(&name));
+            let path = absolute(&to.in_folder(&name));
             to.set(&call, "bind", format!("unix://{path}"));
         }
     } else if let Some(call) = to.call("port").or_else(|| to.call("address")).cloned() {
@@ -108,19 +116,17 @@ pub fn finish(to: &mut Translation) {
             to.assume_more("bind", &tcp(&host, &3000_u16.saturating_add(number).to_string()));
         }
     }
-    let threads = if to.says_yes("threaded") {
-        word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned())
-    } else {
-        "1".to_owned()
-    };
     match to.call("threadpool_size").or_else(|| to.call("threaded")).cloned() {
-        Some(call) => to.set(&call, "threads", threads),
-        None => to.assume("threads", &threads, false),
+        Some(call) if to.says_yes("threaded") => {
+            let threads = word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned());
+            to.set(&call, "threads", threads);
+        }
+        _ => to.assume("threads", "1", false),
     }
     to.assume("workers", "1", false);
     if to.says_yes("daemonize") {
-        to.assume("log-file", &to.from_folder("log/thin.log"), false);
-        to.assume("pidfile", &to.from_folder("tmp/pids/thin.pid"), false);
+        to.assume("log-file", &to.in_folder("log/thin.log"), false);
+        to.assume("pidfile", &to.in_folder("tmp/pids/thin.pid"), false);
     }
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);
