@@ -178,7 +178,7 @@ fn browser() -> Option<&'static str> {
 
 /// The page as the browser has it after some seconds.
 fn dom(browser: &str, url: &str, profile: &std::path::Path) -> String {
-    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--timeout=6000"];
+    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=3000"];
     let profile = format!("--user-data-dir={}", profile.display());
     let output: Output = Command::new(browser).args(flags).args([profile.as_str(), url]).output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -122,8 +122,10 @@ fn a_worker_that_needs_too_much_memory_is_replaced() {
 
 #[test]
 fn a_worker_that_does_not_answer_is_killed_and_replaced() {
-    let server = ruby::serve(APP, &["-w", "2", "--worker-timeout", "1s"]);
-    expect_workers(&server, 2);
+    let server = ruby::serve(APP, &["-w", "2", "--worker-timeout", "1s", "--log", "info,engine=debug"]);
+    // One that still boots has --boot-time instead.
+    let are_ready = || server.log().matches(") is ready after").count() == 2;
+    assert!(within(PATIENCE, are_ready), "{}", server.log());
     let hung = ruby::workers(&server)[0];
     signal(hung, Signal::STOP);
     assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());

@@ -30,7 +30,7 @@ fn channel() -> (UnboundedSender<Event>, UnboundedReceiver<Event>) {
 /// A private folder with our Ruby files in it, and a name for the socket.
 fn place() -> io::Result<Place> {
     let private = Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix("foolsgold-").permissions(private).tempdir()?;
+    let folder = tempfile::Builder::new().prefix("fools-gold-wire-").permissions(private).tempdir()?;
     scripts::write(&folder.path().join("ruby"))?;
     let socket = folder.path().join("wire.sock");
     Ok(Place { folder, socket, token: Uuid::new_v4().simple().to_string() })

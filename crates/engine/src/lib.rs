@@ -4,6 +4,7 @@
 //! written against it, and against nothing else of each other.
 
 pub mod body;
+pub mod counters;
 pub mod env;
 pub mod fault;
 mod flow;
@@ -20,6 +21,7 @@ pub mod status;
 pub mod wear;
 
 pub use body::{Duplex, Sink, Source};
+pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault};
 pub use meter::Meter;
 pub use order::Order;

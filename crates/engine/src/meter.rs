@@ -1,9 +1,9 @@
 //! Counts what becomes of requests: how long they wait and run, and whose fault it is when one fails. One per
 //! application; it outlives the engine that counts on it, so that a reload does not set it back.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::recorder::Recorder;
 
@@ -13,49 +13,26 @@ pub const BOUNDS_US: [u64; 16] = [
     10_000_000, 30_000_000,
 ];
 
-/// Threads count in different places, or they would take the same memory away from each other at every request.
-const SHARDS: usize = 8;
+const CLASSES: usize = BOUNDS_US.len() + 1;
 
-static THREADS: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    /// Where this thread counts.
-    static SHARD: usize = THREADS.fetch_add(1, Ordering::Relaxed) % SHARDS;
-}
-
-/// Times in classes.
+/// Times in classes; after these their sum, in microseconds.
 #[derive(Debug, Default)]
-pub struct Times {
-    shards: [Shard; SHARDS],
-}
-
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Shard {
-    classes: [AtomicU64; BOUNDS_US.len() + 1],
-    total_us: AtomicU64,
-}
+pub struct Times(Counters<{ CLASSES + 1 }>);
 
 impl Times {
     /// Counts one.
     pub fn add(&self, time: Duration) {
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let class = BOUNDS_US.partition_point(|bound| *bound < us);
-        let shard = &self.shards[SHARD.with(|shard| *shard)];
-        shard.classes[class].fetch_add(1, Ordering::Relaxed);
-        shard.total_us.fetch_add(us, Ordering::Relaxed);
+        self.0.add(BOUNDS_US.partition_point(|bound| *bound < us), 1);
+        self.0.add(CLASSES, us);
     }
 
     /// How many are in each class, and the sum of all in microseconds.
-    pub fn read(&self) -> ([u64; BOUNDS_US.len() + 1], u64) {
-        let (mut counts, mut total) = ([0; BOUNDS_US.len() + 1], 0);
-        for shard in &self.shards {
-            for (count, class) in counts.iter_mut().zip(&shard.classes) {
-                *count += class.load(Ordering::Relaxed);
-            }
-            total += shard.total_us.load(Ordering::Relaxed);
-        }
-        (counts, total)
+    pub fn read(&self) -> ([u64; CLASSES], u64) {
+        let all = self.0.read();
+        let mut counts = [0; CLASSES];
+        counts.copy_from_slice(&all[..CLASSES]);
+        (counts, all[CLASSES])
     }
 }
 
@@ -69,9 +46,9 @@ pub struct Meter {
     /// From its beginning to its answer.
     pub service: Times,
     /// Answers by the hundreds of their status: 1xx at 0, 5xx at 4.
-    answers: [AtomicU64; 5],
+    answers: Counters<5>,
     /// Requests that had no answer, in the order of [`Fault::NAMES`].
-    faults: [AtomicU64; Fault::NAMES.len()],
+    faults: Counters<{ Fault::NAMES.len() }>,
 }
 
 impl Meter {
@@ -79,8 +56,8 @@ impl Meter {
     pub fn answered(&self, status: u16, queued: Duration, ran: Duration) {
         self.queue.add(queued);
         self.service.add(ran);
-        if let Some(count) = self.answers.get(usize::from(status / 100).wrapping_sub(1)) {
-            count.fetch_add(1, Ordering::Relaxed);
+        if let class @ 1..=5 = status / 100 {
+            self.answers.add(usize::from(class) - 1, 1);
         }
     }
 
@@ -88,26 +65,18 @@ impl Meter {
     pub fn failed(&self, fault: &Fault, queued: Duration) {
         self.queue.add(queued);
         if let Some(at) = Fault::NAMES.iter().position(|(name, _)| *name == fault.name()) {
-            self.faults[at].fetch_add(1, Ordering::Relaxed);
+            self.faults.add(at, 1);
         }
     }
 
     /// How many answers the application gave, by the hundreds of their status: 1xx at 0, 5xx at 4.
     pub fn answers(&self) -> [u64; 5] {
-        let mut counts = [0; 5];
-        for (count, class) in counts.iter_mut().zip(&self.answers) {
-            *count = class.load(Ordering::Relaxed);
-        }
-        counts
+        self.answers.read()
     }
 
     /// How often each fault happened, in the order of [`Fault::NAMES`].
     pub fn faults(&self) -> [u64; Fault::NAMES.len()] {
-        let mut counts = [0; Fault::NAMES.len()];
-        for (count, fault) in counts.iter_mut().zip(&self.faults) {
-            *count = fault.load(Ordering::Relaxed);
-        }
-        counts
+        self.faults.read()
     }
 }
 

@@ -1,54 +1,56 @@
 //! What the front has seen since its start, in numbers that anybody may read while it serves.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use engine::Counters;
+
+/// Places of the numbers.
+const ACCEPTED: usize = 0;
+const ENDED: usize = 1;
+const REFUSED: usize = 2;
+/// The first of five: answers by the hundreds of their status, 1xx first.
+const ANSWERS: usize = 3;
 
 /// Kept by the front, read by whoever shows it. One for all listeners that are served together.
 #[derive(Debug, Default)]
-pub struct Counts {
-    accepted: AtomicU64,
-    ended: AtomicU64,
-    /// Answers by the hundreds of their status: 1xx at 0, 5xx at 4.
-    answers: [AtomicU64; 5],
-    refused: AtomicU64,
-}
+pub struct Counts(Counters<{ ANSWERS + 5 }>);
 
 impl Counts {
     /// Connections since the start.
     pub fn accepted(&self) -> u64 {
-        self.accepted.load(Relaxed)
+        self.0.read()[ACCEPTED]
     }
 
     /// Connections now.
     pub fn open(&self) -> u64 {
-        // Read in this order, or a connection could end before it was opened.
-        let ended = self.ended.load(Relaxed);
-        self.accepted.load(Relaxed).saturating_sub(ended)
+        let all = self.0.read();
+        // Not read at one instant: one may have ended whose beginning was not seen.
+        all[ACCEPTED].saturating_sub(all[ENDED])
     }
 
     /// Answers that were begun, by the hundreds of their status, those of the front itself among them.
     pub fn answers(&self) -> [u64; 5] {
-        [0, 1, 2, 3, 4].map(|class: usize| self.answers[class].load(Relaxed))
+        let all = self.0.read();
+        [0, 1, 2, 3, 4].map(|class| all[ANSWERS + class])
     }
 
     /// Requests whose head was refused before any application was asked. They are among the answers too.
     pub fn refused(&self) -> u64 {
-        self.refused.load(Relaxed)
+        self.0.read()[REFUSED]
     }
 
     /// A connection begins; it ends when the value is dropped.
     pub(crate) fn connection(&self) -> Open<'_> {
-        self.accepted.fetch_add(1, Relaxed);
+        self.0.add(ACCEPTED, 1);
         Open(self)
     }
 
     pub(crate) fn answered(&self, status: u16) {
-        if let Some(count) = self.answers.get(usize::from(status / 100).wrapping_sub(1)) {
-            count.fetch_add(1, Relaxed);
+        if let class @ 1..=5 = status / 100 {
+            self.0.add(ANSWERS + usize::from(class) - 1, 1);
         }
     }
 
     pub(crate) fn refuse(&self, status: u16) {
-        self.refused.fetch_add(1, Relaxed);
+        self.0.add(REFUSED, 1);
         self.answered(status);
     }
 }
@@ -58,7 +60,7 @@ pub(crate) struct Open<'a>(&'a Counts);
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Relaxed);
+        self.0.0.add(ENDED, 1);
     }
 }
 

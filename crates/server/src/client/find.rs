@@ -90,7 +90,7 @@ impl Here {
 /// Whether somebody answers there, and who.
 fn look(socket: &Path) -> Result<Option<Living>, Failure> {
     let line = Line::to(socket)?;
-    let status = match line.look("/v1/status") {
+    let status = match line.glance() {
         Ok(status) => status,
         // It is starting: whoever asks will be told so.
         Err(Trouble::Refused(..)) => Value::Null,

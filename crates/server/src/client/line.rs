@@ -14,6 +14,8 @@ use crate::client::Failure;
 
 /// A server that lives says what it does within this time.
 const LOOK_TIME: Duration = Duration::from_secs(10);
+/// And a server among others within this.
+const GLANCE_TIME: Duration = Duration::from_secs(2);
 /// A reload takes as long as it takes.
 const ORDER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -48,6 +50,11 @@ impl Line {
     /// What the server says of this.
     pub fn look(&self, target: &str) -> Result<Value, Trouble> {
         self.ask(Method::GET, target, "", LOOK_TIME)
+    }
+
+    /// What it does, if it says so soon: one that is stopped must not hide the others.
+    pub fn glance(&self) -> Result<Value, Trouble> {
+        self.ask(Method::GET, "/v1/status", "", GLANCE_TIME)
     }
 
     /// Tells it to do something, and waits until it is done.

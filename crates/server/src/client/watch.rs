@@ -15,6 +15,7 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[K\n";
 const CLEAR_REST: &str = "\x1b[J";
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// `foolsgold status`
 pub fn status(call: &Call) -> Result<(), Failure> {
@@ -48,7 +49,12 @@ fn watch(call: &Call, line: &Line) -> Result<(), Failure> {
 fn watch_on(call: &Call, line: &Line, draws: bool) -> Result<(), Failure> {
     let mut interrupts = line.interrupts()?;
     loop {
-        let text = look(call, line).map_err(|trouble| trouble.failure(&line.socket))?;
+        let text = match look(call, line) {
+            // It may have been asked in the moment of its end: then it is gone now.
+            Err(Trouble::Other(_)) if line.wait(AGAIN, &mut interrupts) => look(call, line),
+            looked => looked,
+        };
+        let text = text.map_err(|trouble| trouble.failure(&line.socket))?;
         let screen = if draws { screen(&text) } else { text };
         let mut out = io::stdout().lock();
         // Whoever looked has gone, as with `| head`.
