@@ -58,8 +58,7 @@ fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
     // One request after the other needs one worker, on whichever lane it comes in.
     let busy = load(&server, 1, "/short", Duration::from_millis(2500));
     assert!(busy > 100 && ruby::workers(&server).len() == 1, "{busy}\n{}", server.log());
-    let log = server.log();
-    assert!(log.contains("there are to be 3 workers") && log.contains("(--idle-time)"), "{log}");
+    assert!(server.logs("there are to be 3 workers") && server.logs("(--idle-time)"), "{}", server.log());
     ruby::assert_clean(&server);
 }
 
@@ -117,7 +116,7 @@ fn a_worker_that_needs_too_much_memory_is_replaced() {
     let is_replaced = || ruby::workers(&server).iter().all(|pid| pid.to_string() != greedy);
     assert!(within(PATIENCE, is_replaced), "{}", server.log());
     expect_workers(&server, 1);
-    assert!(server.log().contains("needs too much memory (--worker-memory)"), "{}", server.log());
+    assert!(server.logs("needs too much memory (--worker-memory)"), "{}", server.log());
 }
 
 #[test]
@@ -130,7 +129,7 @@ fn a_worker_that_does_not_answer_is_killed_and_replaced() {
     signal(hung, Signal::STOP);
     assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());
     expect_workers(&server, 2);
-    assert!(server.log().contains("it has not answered for too long (--worker-timeout)"), "{}", server.log());
+    assert!(server.logs("it has not answered for too long (--worker-timeout)"), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }
 
