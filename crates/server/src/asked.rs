@@ -205,9 +205,9 @@ impl Asked {
         all.into_iter().filter(|given| Some(given.rank()) == most).collect()
     }
 
-    /// Whether these count as much as each other: both from the command line, for instance.
-    pub fn rank_of(&self, name: Name) -> Option<u8> {
-        self.values(name).first().map(|given| given.rank())
+    /// How much the values of an option count, if there are any; the least counts most.
+    pub fn rank_for(&self, app: Option<usize>, name: Name) -> Option<u8> {
+        self.values_for(app, name).first().map(|given| given.rank())
     }
 
     /// Notes what is wrong.

@@ -21,7 +21,7 @@ impl Picker<'_> {
 
     /// The addresses, each with who said so.
     pub fn addresses(&mut self) -> Vec<(Given, String)> {
-        let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_of(name));
+        let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_for(None, name));
         let most = [bind, port, host].into_iter().flatten().min();
         let counts = |rank: Option<u8>| rank.is_some() && rank == most;
         let (mut wanted, mut in_environment) = (Vec::new(), false);

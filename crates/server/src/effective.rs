@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::app_settings::AppSettings;
+use crate::app_settings::{AppSettings, Ruby};
 use crate::asked::{Asked, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::found::{self, Found, Missing};
@@ -51,7 +51,8 @@ pub fn find(start: &Start) -> Result<Effective, Vec<Problem>> {
             Ok(found) => {
                 let (rackup, engine, why) = (found.rackup.display().to_string(), found.engine, found.why);
                 let own = (!asked.apps.is_empty()).then_some(at);
-                let lines = if own.is_some() { lines(&asked, start.cores, own, Some(engine)) } else { Vec::new() };
+                let lines =
+                    if own.is_some() { lines(&asked, start.cores, own, (engine, &app.ruby)) } else { Vec::new() };
                 let place = match (&app.host, app.prefix.as_str()) {
                     (None, "") => String::new(),
                     (None, prefix) => format!(", at {prefix} of every host"),
@@ -65,8 +66,9 @@ pub fn find(start: &Start) -> Result<Effective, Vec<Problem>> {
     if !problems.is_empty() {
         return Err(problems);
     }
-    let engine = apps.first().filter(|_| asked.apps.is_empty()).map(|(engine, _)| *engine);
-    let mut server = lines(&asked, start.cores, None, engine);
+    // One application at least has been found.
+    let engine = apps.first().map_or(EngineKind::Mruby, |(engine, _)| *engine);
+    let mut server = lines(&asked, start.cores, None, (engine, &settings.apps[0].ruby));
     put_binds(&mut server, &asked, &settings, start.cores);
     let notices = settings.notices.into_iter().chain(settings.apps.into_iter().flat_map(|app| app.notices)).collect();
     let file = asked.file.map(|file| file.display().to_string());
@@ -84,7 +86,7 @@ fn look(app: &mut AppSettings, start: &Start, is_only_one: bool) -> Result<Found
 }
 
 /// Of the server, or of one of several applications.
-fn lines(asked: &Asked, cores: usize, app: Option<usize>, engine: Option<EngineKind>) -> Vec<Line> {
+fn lines(asked: &Asked, cores: usize, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
     let (problems, notices) = (Vec::new(), Vec::new());
     let picker = Picker { asked, app, cores, problems, notices };
     let several = !asked.apps.is_empty();
@@ -93,7 +95,9 @@ fn lines(asked: &Asked, cores: usize, app: Option<usize>, engine: Option<EngineK
     rows.map(|row| {
         let origin = picker.pick(row.name).origin;
         let value = match (row.name, &origin, engine) {
-            (Name::Threads, Origin::Default, Some(EngineKind::Ruby)) => RUBY_THREADS.to_string(),
+            (Name::Threads, Origin::Default, EngineKind::Ruby) => RUBY_THREADS.to_string(),
+            (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
+            (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
             (Name::Workers, _, _) if picker.all(row.name) == "auto" => format!("auto ({cores})"),
             (_, Origin::Flag(_), _) if row.kind == Kind::Flag && picker.all(row.name).is_empty() => "yes".to_owned(),
             _ => picker.all(row.name),

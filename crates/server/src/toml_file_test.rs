@@ -180,3 +180,16 @@ fn what_is_said_for_all_is_not_held_against_one_with_another_engine() {
     let told = problems("[[app]]\nengine = \"mruby\"\nworkers = 4");
     assert!(told[0].starts_with(":3: workers = 4: the embedded engine has threads"), "{told:?}");
 }
+
+#[test]
+fn a_number_of_workers_on_the_command_line_replaces_the_fewest_and_the_most_of_the_file() {
+    let workers = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let settings = settled("min-workers = 1\nmax-workers = 6", arguments, environment).unwrap();
+        (settings.apps[0].ruby.min_workers, settings.apps[0].ruby.max_workers)
+    };
+    assert_eq!(workers(&[], &[]), (1, 6));
+    assert_eq!(workers(&["-w", "3"], &[]), (3, 3));
+    assert_eq!(workers(&["-w", "3", "--max-workers", "4"], &[]), (3, 4));
+    assert_eq!(workers(&[], &[("FOOLS_GOLD_WORKERS", "3")]), (3, 3));
+    assert_eq!(workers(&[], &[("WEB_CONCURRENCY", "3")]), (1, 6), "a platform says it to everybody");
+}

@@ -4,7 +4,7 @@ use engine_ruby::User;
 use nix::unistd::geteuid;
 
 use crate::app_settings::AppSettings;
-use crate::asked::Origin;
+use crate::asked::{OWN_VARIABLES, Origin};
 use crate::choice::EngineKind;
 use crate::options::Name;
 use crate::picker::Picker;
@@ -15,7 +15,13 @@ impl Picker<'_> {
         let given = self.pick(Name::Workers);
         // A worker may have a core for itself. Puma's 0 means one process; here that is one worker.
         let workers = if given.value == "auto" { self.cores } else { self.small(Name::Workers).max(1) };
-        let said = |picker: &mut Self, name| picker.optional(name).map(|_| picker.small(name));
+        // Said to this program with more weight, as on the command line beside a file, it replaces both others.
+        let is_ours = !matches!(&given.origin, Origin::Variable(name) if !name.starts_with(OWN_VARIABLES));
+        let said = |picker: &mut Self, name| {
+            let rank = |name| picker.asked.rank_for(picker.app, name);
+            let is_outdone = is_ours && rank(Name::Workers).zip(rank(name)).is_some_and(|(all, one)| all < one);
+            picker.optional(name).filter(|_| !is_outdone).map(|_| picker.small(name))
+        };
         let (min, max) = (said(self, Name::MinWorkers), said(self, Name::MaxWorkers));
         let fewest = if given.origin == Origin::Default { 1 } else { workers };
         let (min, max) = match (min, max) {

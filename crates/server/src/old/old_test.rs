@@ -7,9 +7,6 @@ use super::translation::Does;
 use super::*;
 use crate::options::Row;
 
-/// Options that are being built.
-const OF_THE_POOL: [&str; 5] = ["worker-timeout", "worker-memory", "idle-time", "min-workers", "max-workers"];
-
 fn call(name: &str, args: Value) -> Call {
     let Value::Array(args) = args else { panic!("{args} must be a list") };
     Call { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
@@ -63,7 +60,7 @@ fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
                 continue;
             };
             let is_option = Row::called(key).is_some_and(|row| row.long == key);
-            assert!(is_option || OF_THE_POOL.contains(&key), "{kind:?}: {name} is said to be --{key}");
+            assert!(is_option, "{kind:?}: {name} is said to be --{key}");
         }
     }
 }

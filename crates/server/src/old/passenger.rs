@@ -223,22 +223,13 @@ pub fn finish(to: &mut Translation) {
     }
 }
 
-/// One process at least and six at most, as many as are needed; where workers do not come and go, the most.
+/// One process at least and six at most, as many as are needed.
 fn processes(to: &mut Translation) {
-    let most = to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned();
-    let least = to.call("min_instances").cloned();
-    if crate::options::Row::called("max-workers").is_none() {
-        match most {
-            Some(call) => to.copy(&call, "workers"),
-            None => to.assume("workers", "6", false),
-        }
-        return;
-    }
-    match most {
+    match to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned() {
         Some(call) => to.copy(&call, "max-workers"),
         None => to.assume("max-workers", "6", false),
     }
-    match least {
+    match to.call("min_instances").cloned() {
         Some(call) => to.copy(&call, "min-workers"),
         None => to.assume("min-workers", "1", false),
     }
