@@ -5,6 +5,7 @@
 
 pub mod client;
 pub mod postgres;
+pub mod reload;
 pub mod ruby;
 pub mod server;
 

@@ -49,8 +49,12 @@ module FoolsGold
       end
 
       def candidate(path)
-        return path if path.end_with?(".rb") && File.file?(path)
-        File.file?("#{path}.rb") ? "#{path}.rb" : nil
+        return path if path.end_with?(".rb") && file?(path)
+        file?("#{path}.rb") ? "#{path}.rb" : nil
+      end
+
+      def file?(path)
+        FoolsGold::Native.source_known(path) ? true : File.file?(path)
       end
 
       def without_suffix(name)
@@ -70,7 +74,7 @@ module FoolsGold
       end
 
       def run(path)
-        FoolsGold.run_source(File.read(path), path, TOP)
+        FoolsGold.run_source(FoolsGold::Native.source_read(path), path, TOP)
       end
     end
   end

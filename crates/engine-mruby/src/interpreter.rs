@@ -16,9 +16,6 @@ use crate::shared::Shared;
 use crate::stack::{Leave, Stack};
 use crate::vm::{Ended, Vm};
 
-/// Loading the application may take this long.
-const LOAD_TIME: Duration = Duration::from_secs(60);
-
 /// Where a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -160,7 +157,7 @@ impl Interpreter {
     fn open(&mut self, settings: &Settings) -> Result<Vm, Box<AppError>> {
         let now = Instant::now();
         let clock = self.host().clock;
-        self.host().gauge.start(clock.at(now), clock.at(now + LOAD_TIME));
+        self.host().gauge.start(clock.at(now), clock.at(now + settings.boot_time));
         let (host, bytes, rackup) = (self.host, settings.memory_bytes, settings.rackup.clone());
         let mut opened = None;
         let place = NonNull::from(&mut opened);

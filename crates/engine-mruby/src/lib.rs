@@ -28,18 +28,18 @@ mod watchdog;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use engine::{AppError, Engine, Reply, Request, Status};
 
 pub use libraries::provides;
+pub use shared::Keep;
 pub use vm::{lacks, version};
 
 use gauge::{Clock, Gauge};
 use interpreter::Interpreter;
 use pool::Pool;
 use shared::Shared;
-use store::Store;
 use watchdog::Watchdog;
 
 /// How the engine is to work. The caller decides all of it.
@@ -59,6 +59,10 @@ pub struct Settings {
     pub memory_bytes: usize,
     /// How many requests may wait.
     pub queue_places: usize,
+    /// In which the application must be loaded.
+    pub boot_time: Duration,
+    /// The counter and the store, of the engine before it if there was one.
+    pub keep: Keep,
 }
 
 /// Why the engine could not start.
@@ -98,12 +102,8 @@ impl MrubyEngine {
         }
         let clock = Clock::new();
         let gauges: Vec<Arc<Gauge>> = (0..settings.interpreters).map(|_| Arc::new(Gauge::new())).collect();
-        let shared = Arc::new(Shared {
-            requests: AtomicU64::new(0),
-            store: Store::new(store::BYTES_MAX),
-            memory_bytes: settings.memory_bytes,
-            environment: settings.environment.clone(),
-        });
+        let keep = settings.keep.clone();
+        let shared = Arc::new(Shared::new(keep, settings.memory_bytes, settings.environment.clone()));
         let watchdog = Watchdog::start(gauges.clone(), clock).map_err(StartError::Machine)?;
         let mut interpreters = Vec::with_capacity(gauges.len());
         for (number, gauge) in gauges.iter().enumerate() {

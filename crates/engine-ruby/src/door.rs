@@ -131,6 +131,10 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let (_, lane) = pool.lane(hello.worker);
     let _in = lane.enter();
     let stream = UnixStream::from_std(stream)?;
-    drop(lane.spawn(relay(stream, duplex)));
+    let relaying = pool.relaying();
+    drop(lane.spawn(async move {
+        relay(stream, duplex).await;
+        drop(relaying);
+    }));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What does not come in time: boots that hang, forks that do not happen, ends that nobody hears of. And the end.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -14,6 +15,9 @@ impl Work {
     /// Ends what is over its time.
     pub(crate) fn look_for_late(&mut self) {
         self.hear_the_dead();
+        if self.told.is_some() && self.settings.called_off.load(Ordering::SeqCst) {
+            return self.cannot_start(StartError::CalledOff);
+        }
         let (now, limit) = (Instant::now(), self.settings.boot_time);
         let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
         let booting = self.workers.values().filter(|worker| !worker.is_ready && is_late(worker.since));

@@ -36,6 +36,7 @@ mod worker;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::{AppError, Engine, Reply, Request, Status};
@@ -71,6 +72,8 @@ pub struct Settings {
     pub boot_time: Duration,
     /// A worker whose request is not over so long after its deadline is killed.
     pub kill_time: Duration,
+    /// Set while the engine starts, it ends the start.
+    pub called_off: Arc<AtomicBool>,
 }
 
 /// Why the engine could not start.
@@ -84,6 +87,8 @@ pub enum StartError {
     Ended(String),
     /// The application was not loaded in time.
     Late(Duration),
+    /// Nobody wants it any more.
+    CalledOff,
     /// The machine refused a thread, a folder or a socket.
     Machine(std::io::Error),
 }
@@ -100,6 +105,7 @@ impl fmt::Display for StartError {
             }
             StartError::Ended(how) => write!(f, "the Ruby process ended before the application was loaded: {how}"),
             StartError::Late(time) => write!(f, "the application was not loaded within {time:?} (--boot-time)"),
+            StartError::CalledOff => f.write_str("it was called off"),
             StartError::Machine(error) => write!(f, "no thread, folder or socket for the Ruby processes: {error}"),
         }
     }
@@ -146,5 +152,9 @@ impl Engine for RubyEngine {
 
     fn close(&self) {
         self.pool.close();
+    }
+
+    fn unfinished(&self) -> usize {
+        self.pool.unfinished()
     }
 }

@@ -1,7 +1,7 @@
 //! All workers that are ready, and the way of a request through them: from a lane to a slot, back, or to another one.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -38,6 +38,7 @@ pub struct Pool {
     queue_places: usize,
     events: UnboundedSender<Event>,
     restarts: AtomicU64,
+    relays: AtomicUsize,
     is_watched: AtomicBool,
     active: Notify,
 }
@@ -54,6 +55,7 @@ impl Pool {
             queue_places,
             events,
             restarts: AtomicU64::new(0),
+            relays: AtomicUsize::new(0),
             is_watched: AtomicBool::new(false),
             active: Notify::new(),
         })
@@ -205,6 +207,12 @@ impl Pool {
         let _ = self.events.send(Event::WorkerGone(id, why));
     }
 
+    /// Counts a connection that an application has taken over, for as long as what comes back is kept.
+    pub fn relaying(self: &Arc<Pool>) -> Relaying {
+        self.relays.fetch_add(1, Ordering::SeqCst);
+        Relaying(self.clone())
+    }
+
     /// Waits until something runs; after that the watch looks by itself until nothing does.
     pub async fn until_active(&self) {
         self.is_watched.store(false, Ordering::SeqCst);
@@ -218,6 +226,15 @@ impl Pool {
     pub fn slot(&self, worker: u32, number: u32) -> Option<Arc<Slot>> {
         let mut dispatch = self.dispatch();
         dispatch.worker(worker)?.slots().nth(number as usize).cloned()
+    }
+}
+
+/// A connection that an application has taken over.
+pub struct Relaying(Arc<Pool>);
+
+impl Drop for Relaying {
+    fn drop(&mut self) {
+        self.0.relays.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -263,5 +280,13 @@ impl Engine for Pool {
 
     fn close(&self) {
         self.dispatch().is_closed = true;
+    }
+
+    fn unfinished(&self) -> usize {
+        let (waiting, busy) = {
+            let dispatch = self.dispatch();
+            (dispatch.line.len(), dispatch.workers.iter().map(|worker| worker.busy).sum::<usize>())
+        };
+        waiting + busy + self.relays.load(Ordering::SeqCst)
     }
 }

@@ -41,6 +41,13 @@ pub trait Engine: Send + Sync {
     /// Refuses new requests from now on; those accepted go on to their end.
     fn close(&self);
 
+    /// Requests that were accepted and are not over, and connections that the application took over: an engine that has
+    /// been closed may be ended when there are none.
+    fn unfinished(&self) -> usize {
+        let status = self.status();
+        status.capacity.saturating_sub(status.idle) + status.queued
+    }
+
     /// The same worker by worker, for a person or a machine that watches.
     fn snapshot(&self) -> Snapshot {
         Snapshot { status: self.status(), ..Snapshot::default() }

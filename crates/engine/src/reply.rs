@@ -24,7 +24,10 @@ pub struct Answer {
 
 /// A future of the answer. Dropping it says that nobody waits any more.
 #[derive(Debug)]
-pub struct Reply(oneshot::Receiver<Answer>);
+pub struct Reply {
+    way: oneshot::Receiver<Answer>,
+    due: Option<Instant>,
+}
 
 /// The engine's end: sends the answer once.
 pub struct Responder {
@@ -41,7 +44,7 @@ impl fmt::Debug for Responder {
 /// A fresh pair.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder { way: sender, meter: None }, Reply(receiver))
+    (Responder { way: sender, meter: None }, Reply { way: receiver, due: None })
 }
 
 /// A fresh pair whose answer is counted.
@@ -57,6 +60,17 @@ impl Reply {
         let (responder, reply) = pair();
         responder.send(result, Duration::ZERO);
         reply
+    }
+
+    /// When it must be there, if that is not what the request said when it was handed in: applications may have times
+    /// of their own.
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Sets that.
+    pub fn with_due(self, due: Instant) -> Reply {
+        Reply { due: Some(due), ..self }
     }
 }
 
@@ -82,7 +96,7 @@ impl Future for Reply {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
-        Pin::new(&mut self.0).poll(context).map(|received| {
+        Pin::new(&mut self.way).poll(context).map(|received| {
             received.unwrap_or_else(|_| Answer {
                 result: Err(Fault::Broken("the engine dropped the request without an answer".into())),
                 queued: Duration::ZERO,

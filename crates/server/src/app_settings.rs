@@ -37,15 +37,28 @@ pub struct Ruby {
     pub worker: RubyWorker,
     /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
     pub hooks: Option<PathBuf>,
-    /// In which the application must be loaded, and a worker be ready.
+    /// In which the application must be loaded, and a worker be ready; of the other engine, too.
     pub boot_time: Duration,
     /// From the soft interrupt of a request to the end of its worker.
     pub kill_time: Duration,
 }
 
+/// How a reload goes from old code to new.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reload {
+    /// What the new code must answer first.
+    pub probe: Option<String>,
+    /// How many workers may exist beside the old ones; `None` is as many as there are to be.
+    pub surge: Option<usize>,
+    /// How many old workers go at a time; `None` is as many as `surge`.
+    pub batch: Option<usize>,
+}
+
+/// The name of an application that has none.
+pub const NOBODY_NAMED_IT: &str = "app";
+
 /// One application.
-#[derive(Debug)]
-#[expect(dead_code, reason = "the router, which reads them, is being built")]
+#[derive(Debug, Clone)]
 pub struct AppSettings {
     /// What it is called in commands, metrics and titles; of one that nobody named: `app`.
     pub name: String,
@@ -63,6 +76,7 @@ pub struct AppSettings {
     pub ruby: Ruby,
     /// What process titles call the application, if somebody said it.
     pub tag: Option<String>,
+    pub reload: Reload,
     pub queue_places: usize,
     /// From the last byte of a request to its answer.
     pub request_time: Duration,

@@ -1,7 +1,7 @@
 //! Puts the program together and runs it to its end. The only place that names the front.
 
+use std::ffi::OsString;
 use std::io::{self, stdout};
-use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,11 @@ use std::time::Duration;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
-use crate::choice::EngineKind;
-use crate::engines::{Running, count};
+use crate::app::App;
+use crate::apps::{Again, Apps, Ground, named};
+use crate::desk::Desk;
+use crate::engines::count;
+use crate::found::Found;
 use crate::openfiles;
 use crate::settings::{LogForm, Settings};
 use crate::signals::Signals;
@@ -25,13 +28,13 @@ const WORKERS_TIME: Duration = Duration::from_secs(10);
 /// And so long when requests were cut off: whoever runs one still is not waited for any more.
 const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
 
-/// What is to be served, and by what.
-#[derive(Debug)]
-pub struct App {
-    pub engine: EngineKind,
-    /// Absolute, like the next.
-    pub rackup: PathBuf,
-    pub gemfile: Option<PathBuf>,
+/// What is to be served, and how.
+pub struct Plan {
+    pub settings: Settings,
+    /// The applications, in the order of the settings.
+    pub found: Vec<Found>,
+    pub bundle_gemfile: Option<OsString>,
+    pub again: Again,
 }
 
 /// The versions of the program and of the engine in it.
@@ -39,61 +42,64 @@ pub fn versions() -> String {
     format!("foolsgold {VERSION} ({})", engine_mruby::version())
 }
 
-/// Serves until a signal ends it. The error is a text for whoever started the program.
-pub fn serve(app: App, settings: &Settings) -> Result<(), String> {
+/// Serves until somebody ends it. The error is a text for whoever started the program.
+pub fn serve(plan: Plan) -> Result<(), String> {
+    let Plan { settings, found, bundle_gemfile, again } = plan;
     if let Some(warning) = openfiles::make_room(settings.limits.connections) {
         warn!(target: "server", "{warning}");
+    }
+    for (app, found) in settings.apps.iter().zip(&found) {
+        info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }
     let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
     let lanes = Lanes::start(settings.io_threads).map_err(told)?;
     // This thread only waits for signals and for the end.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-    // The application first: as long as it is not ready, no client should find an open door.
-    let running = Running::start(&app, &settings.apps[0], lanes.handles())?;
-    let front_settings = Arc::new(front_settings(settings));
-    let ended = runtime.block_on(run(&app, settings, &lanes, &running, front_settings.clone()))?;
-    running.stop(if ended.cut == 0 { WORKERS_TIME } else { WORKERS_CUT_TIME });
+    let front_settings = Arc::new(front_settings(&settings));
+    let ground = ground(&front_settings, &lanes, bundle_gemfile, again);
+    // The applications first: as long as they are not ready, no client should find an open door.
+    let apps = Arc::new(Apps::start(&settings, found, ground)?);
+    let outcome = runtime.block_on(run(&settings, &lanes, &apps, front_settings.clone()));
+    let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
+    apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
-    let served = running.engine().status().served;
-    let (served, finished, cut) = (count(served, "request"), count(ended.finished, "connection"), ended.cut);
+    let ended = outcome?;
+    let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
     info!(target: "server", "ended: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }
 
 async fn run(
-    app: &App,
     settings: &Settings,
     lanes: &Lanes,
-    running: &Running,
+    apps: &Arc<Apps>,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
     let listeners = front::listen(&settings.binds).map_err(|error| error.to_string())?;
     let told = |error: io::Error| format!("signals cannot be listened to: {error}");
     let mut signals = Signals::listen().map_err(told)?;
-    announce(app, settings, running, &listeners);
     let stop = Stop::new();
-    let serving = front::serve(listeners, lanes, running.engine(), front_settings, stop.clone());
+    let handle = tokio::runtime::Handle::current();
+    let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
+    announce(settings, apps, &listeners);
+    let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
+    desk.set_open();
     tokio::pin!(serving);
-    let mut asked = 0;
     loop {
         tokio::select! {
             ended = &mut serving => return Ok(ended),
-            signal = signals.end() => {
-                asked += 1;
-                if asked == 1 {
-                    info!(target: "server", "{signal}: ending, running requests have {:?}", settings.limits.drain_time);
-                    stop.drain();
-                } else {
-                    warn!(target: "server", "{signal} again: ending at once");
-                    stop.now();
-                }
-            }
+            () = signals.follow(&desk) => {}
         }
     }
+}
+
+fn ground(front: &front::Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
+    let front::Limits { request_time, queue_wait, drain_time, .. } = front.limits;
+    Arc::new(Ground { lanes: lanes.handles(), request_time, queue_wait, drain_time, bundle_gemfile, again })
 }
 
 fn front_settings(settings: &Settings) -> front::Settings {
@@ -108,22 +114,42 @@ fn front_settings(settings: &Settings) -> front::Settings {
         limits: settings.limits.clone(),
         trusted: settings.trusted.clone(),
         access_log: format.map(|format| AccessLog::new(format, stdout())),
-        development: settings.environment == "development",
+        // Pages tell what went wrong only where that is right for all of them.
+        development: settings.apps.iter().all(|app| app.environment == "development"),
     }
 }
 
 /// Says what is served, where, by what and how: what somebody who reads the log a year later will want to know.
-fn announce(app: &App, settings: &Settings, running: &Running, listeners: &[Listener]) {
+fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
     for notice in settings.notices.iter().chain(settings.apps.iter().flat_map(|app| &app.notices)) {
         warn!(target: "server", "{notice}");
     }
-    let (environment, pid) = (settings.environment.as_str(), process::id());
-    let engine = running.in_words(&settings.apps[0]);
-    info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
+    let pid = process::id();
+    if let [app] = apps.all() {
+        let current = app.current();
+        let (engine, environment) = (current.in_words(), &current.settings.environment);
+        info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
+    } else {
+        info!(target: "server", "foolsgold {VERSION}, {}, pid {pid}", count(apps.all().len(), "application"));
+        apps.all().iter().for_each(|app| announce_one(app));
+    }
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }
     for listener in listeners {
-        info!(target: "server", "serving {} on {}", app.rackup.display(), listener.local());
+        let what = match apps.all() {
+            [app] => app.current().found.rackup.display().to_string(),
+            several => count(several.len(), "application"),
+        };
+        info!(target: "server", "serving {what} on {}", listener.local());
     }
+}
+
+fn announce_one(app: &App) {
+    let current = app.current();
+    let (name, rackup, words) = (app.name(), current.found.rackup.display(), current.in_words());
+    let environment = &current.settings.environment;
+    let host = current.settings.host.as_deref().unwrap_or("every host");
+    let prefix = if current.settings.prefix.is_empty() { "/" } else { &current.settings.prefix };
+    info!(target: "server", "{name}: {rackup} at {prefix} of {host}, {words}, environment {environment}");
 }

@@ -2,18 +2,46 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::Engine;
+use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
 use engine_ruby::RubyEngine;
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
-use crate::app_settings::{AppSettings, RubyWorker};
-use crate::boot::App;
+use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
 use crate::choice::EngineKind;
+use crate::found::Found;
 use crate::{native, rackup};
+
+/// How much of an engine is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// All of it.
+    Full,
+    /// No more workers than this; told later, it has more.
+    Workers(usize),
+}
+
+/// What outlives a generation of an application, and what all of them are given.
+pub struct Base {
+    /// The event loops of the I/O threads.
+    pub lanes: Vec<Handle>,
+    #[allow(dead_code, reason = "the engines are about to take it")]
+    pub meter: Arc<Meter>,
+    /// Set when the server ends: nothing that is being started is wanted any more.
+    pub called_off: Arc<AtomicBool>,
+    keep: engine_mruby::Keep,
+}
+
+impl Base {
+    /// Of an application that has had no request yet.
+    pub fn new(lanes: Vec<Handle>, called_off: Arc<AtomicBool>) -> Base {
+        Base { lanes, meter: Arc::default(), called_off, keep: engine_mruby::Keep::default() }
+    }
+}
 
 /// The engine that runs the application.
 pub enum Running {
@@ -22,13 +50,13 @@ pub enum Running {
 }
 
 impl Running {
-    /// Loads the application. `lanes` are the event loops of the I/O threads.
-    pub fn start(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Running, String> {
-        let engine = match app.engine {
-            EngineKind::Mruby => start_mruby(app, settings).map(Running::Mruby),
-            EngineKind::Ruby => start_ruby(app, settings, lanes).map(Running::Ruby),
+    /// Loads the application.
+    pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, String> {
+        let engine = match found.engine {
+            EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
+            EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
         };
-        engine.map_err(|error| format!("{} cannot be loaded: {error}", app.rackup.display()))
+        engine.map_err(|error| format!("{} cannot be loaded: {error}", found.rackup.display()))
     }
 
     /// As the front calls it.
@@ -68,38 +96,45 @@ impl Running {
     }
 }
 
-fn start_mruby(app: &App, settings: &AppSettings) -> Result<Arc<MrubyEngine>, String> {
+fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, String> {
     let engine = MrubyEngine::start(engine_mruby::Settings {
-        rackup: app.rackup.clone(),
+        rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
         fresh: settings.mruby.fresh,
         max_requests: settings.mruby.max_requests,
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
+        boot_time: settings.ruby.boot_time,
+        keep: base.keep.clone(),
     });
     engine.map_err(|error| error.to_string())
 }
 
-fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
+fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
+    let workers = match size {
+        Size::Full => ruby.workers,
+        Size::Workers(most) => ruby.workers.min(most),
+    };
     let native = native::choose(ruby.worker, &ruby.program)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
-            rackup: app.rackup.clone(),
-            gemfile: app.gemfile.clone(),
-            hooks: rackup::hooks(&app.rackup, ruby.hooks.as_deref())?,
+            rackup: found.rackup.clone(),
+            gemfile: found.gemfile.clone(),
+            hooks: rackup::hooks(&found.rackup, ruby.hooks.as_deref())?,
             native,
             environment: settings.environment.clone(),
-            tag: settings.tag.clone().unwrap_or_else(|| rackup::tag(&app.rackup)),
-            workers: ruby.workers,
+            tag: tag(found, settings),
+            workers,
             threads: ruby.threads,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,
+            called_off: base.called_off.clone(),
         },
-        lanes,
+        base.lanes.clone(),
     );
     let engine = engine.map_err(|error| error.to_string())?;
     let is_native = engine.fact("native") == Some("yes");
@@ -111,6 +146,12 @@ fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<A
         info!(target: "server", "{advice}");
     }
     Ok(engine)
+}
+
+/// What process titles call the application.
+fn tag(found: &Found, settings: &AppSettings) -> String {
+    let named = Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT);
+    settings.tag.as_ref().or(named).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
 }
 
 /// `1 worker`, `2 workers`.

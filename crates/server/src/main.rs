@@ -1,11 +1,17 @@
 //! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
 //! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
 
+mod app;
 mod app_settings;
+mod apps;
 mod asked;
 mod boot;
 mod choice;
+mod deploy;
+mod desk;
 mod engines;
+mod found;
+mod generation;
 mod help;
 mod log;
 mod logfilter;
@@ -15,12 +21,15 @@ mod near;
 mod openfiles;
 mod options;
 mod picker;
+mod probe;
 mod rackup;
 mod requires;
+mod router;
 mod settings;
 mod signals;
 mod size;
 mod table;
+mod turns;
 
 use std::env;
 use std::ffi::OsString;
@@ -29,7 +38,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::thread;
 
+use apps::Again;
 use asked::{Asked, Command};
+use found::Missing;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -58,22 +69,24 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
         Ok(settings) => settings,
         Err(problems) => return refuse(&problems),
     };
-    let rackup = match rackup::find(settings.apps[0].rackup.as_deref()) {
-        Ok(rackup) => rackup,
-        Err(why) => return fail(&why),
-    };
+    let before = settings.clone();
     let bundle_gemfile = environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
-    let gemfile = rackup::gemfile(&rackup, bundle_gemfile.map(|(_, path)| path.as_os_str()));
-    let (engine, why) = choice::choose(settings.apps[0].engine, &rackup, gemfile.as_deref());
-    if let Err(problems) = settings.apps[0].fit_to(engine) {
-        return refuse(&problems);
+    let bundle_gemfile = bundle_gemfile.map(|(_, path)| path.clone());
+    let is_only_one = settings.apps.len() == 1;
+    let mut found = Vec::new();
+    for app in &mut settings.apps {
+        match found::find(app, bundle_gemfile.as_deref(), is_only_one) {
+            Ok(one) => found.push(one),
+            Err(Missing::Options(problems)) => return refuse(&problems),
+            Err(Missing::File(why)) => return fail(&apps::named(!is_only_one, &app.name, why)),
+        }
     }
     let log = match log::open(settings.log_form, &settings.log_filter) {
         Ok(log) => log,
         Err(error) => return fail(&format!("the log cannot be opened: {error}")),
     };
-    tracing::info!(target: "server", "{why}");
-    let outcome = boot::serve(boot::App { engine, rackup, gemfile }, &settings);
+    let again: Again = Box::new(move || Ok(before.clone()));
+    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again });
     log.finish();
     outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
 }

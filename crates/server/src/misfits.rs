@@ -6,7 +6,7 @@ use crate::options::{Name, Section, TABLE};
 use crate::table::RAILS_THREADS;
 
 /// What does not fit.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Misfits {
     pub problems: Vec<Problem>,
     pub notices: Vec<String>,

@@ -2,8 +2,9 @@
 //! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::app_settings::{AppSettings, Mruby, Ruby, RubyWorker};
+use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
@@ -27,16 +28,19 @@ pub enum LogForm {
 }
 
 /// Everything the program needs to know to start.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     pub binds: Vec<front::Bind>,
     pub trusted: Vec<front::Trusted>,
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
     /// Of the first application: it decides what error pages tell.
+    #[allow(dead_code, reason = "each application has its own")]
     pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,
+    /// Between "not ready" and the end of accepting, when the server drains.
+    pub drain_lag: Duration,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
     /// What somebody set, as it was written, for the log.
@@ -55,7 +59,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
     picker.preload();
     let environment = picker.environment();
     let app = AppSettings {
-        name: "app".to_owned(),
+        name: NOBODY_NAMED_IT.to_owned(),
         rackup: asked.rackup.clone(),
         host: None,
         prefix: String::new(),
@@ -69,6 +73,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         },
         ruby: picker.ruby(threads),
         tag: picker.tag(),
+        reload: picker.reload(),
         queue_places: picker.small(Name::Queue),
         request_time: limits.request_time,
         queue_wait: limits.queue_wait,
@@ -82,6 +87,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         environment,
         io_threads: picker.small(Name::IoThreads),
         limits,
+        drain_lag: picker.time(Name::DrainLag),
         log_form: match picker.choice(Name::AccessLog).as_str() {
             "json" => LogForm::Json,
             "off" => LogForm::NoAccess,
@@ -183,6 +189,19 @@ impl Picker<'_> {
             self.refuse(&given, &format!("must be at most {TAG_LETTERS} letters, without line feeds and the like"));
         }
         self.optional(Name::Tag)
+    }
+
+    fn reload(&mut self) -> Reload {
+        let probe = self.pick(Name::Probe);
+        if !probe.value.is_empty() && (!probe.value.starts_with('/') || probe.value.parse::<http::Uri>().is_err()) {
+            self.refuse(&probe, "must be a path of the application, such as /up");
+        }
+        let (surge, batch) = (self.count_or_all(Name::ReloadSurge), self.count_or_all(Name::ReloadBatch));
+        Reload { probe: self.optional(Name::Probe), surge, batch }
+    }
+
+    fn count_or_all(&mut self, name: Name) -> Option<usize> {
+        if self.pick(name).value == "auto" { None } else { Some(self.small(name)) }
     }
 
     /// Puma's option, which asks for what is always done.

@@ -1,15 +1,20 @@
-//! Signals as events: the first SIGTERM or SIGINT asks for a graceful end, the second for one at once.
-//! SIGHUP is taken and ignored, so that a terminal that closes does not end the server; docs/signals.md promises this.
+//! Signals as events: the first SIGTERM or SIGINT asks for a graceful end, the second for one at once; SIGUSR1 asks for
+//! the new code. SIGHUP is taken and ignored, so that a terminal that closes does not end the server.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::info;
+
+use crate::desk::Desk;
 
 /// The signals this program listens to.
 pub struct Signals {
     term: Signal,
     interrupt: Signal,
     hangup: Signal,
+    user1: Signal,
+    ends: u32,
 }
 
 impl Signals {
@@ -19,19 +24,33 @@ impl Signals {
             term: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            user1: signal(SignalKind::user_defined1())?,
+            ends: 0,
         })
     }
 
-    /// Waits for the next request to end, and names the signal.
-    pub async fn end(&mut self) -> &'static str {
-        loop {
-            tokio::select! {
-                Some(()) = self.term.recv() => return "SIGTERM",
-                Some(()) = self.interrupt.recv() => return "SIGINT",
-                Some(()) = self.hangup.recv() => {
-                    tracing::info!(target: "server", "SIGHUP is ignored: settings are read at start only");
-                }
+    /// Waits for the next signal and does what it asks for.
+    pub async fn follow(&mut self, desk: &Desk) {
+        let name = tokio::select! {
+            Some(()) = self.term.recv() => "SIGTERM",
+            Some(()) = self.interrupt.recv() => "SIGINT",
+            Some(()) = self.hangup.recv() => {
+                info!(target: "server", "SIGHUP is ignored: settings are read at start only");
+                return;
             }
+            Some(()) = self.user1.recv() => {
+                info!(target: "server", "SIGUSR1: reloading");
+                desk.reload_later(None);
+                return;
+            }
+        };
+        self.ends += 1;
+        if self.ends == 1 {
+            info!(target: "server", "{name}: a graceful end");
+            desk.drain();
+        } else {
+            info!(target: "server", "{name} again");
+            desk.stop(true);
         }
     }
 }

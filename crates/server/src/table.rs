@@ -94,6 +94,11 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
+        help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 to \
+               399 within the boot time, the old code goes on",
+        ..row(Name::Probe, "probe", "PATH", Section::Application)
+    },
+    Row {
         kind: Kind::Flag,
         default: Default::Text("yes"),
         help: "changes nothing: the application is always loaded before the first request",
@@ -143,10 +148,24 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
     },
     Row {
+        kind: Kind::CountOrAuto(1, 1024),
+        default: Default::Text("auto"),
+        help: "how many workers of the new code a reload may have beside all of the old: fewer need less memory; auto \
+               means as many as there are to be",
+        ..row(Name::ReloadSurge, "reload-surge", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::CountOrAuto(1, 1024),
+        default: Default::Text("auto"),
+        help: "how many workers of the old code a reload replaces at a time when --reload-surge is less than all of \
+               them; auto means as many as --reload-surge",
+        ..row(Name::ReloadBatch, "reload-batch", "N", Section::Ruby)
+    },
+    Row {
         kind: Kind::Time(1, DAY_MS),
         default: Default::Text("60s"),
         help: "time in which the application must be loaded, and a worker be ready",
-        ..row(Name::BootTime, "boot-time", "TIME", Section::Ruby)
+        ..row(Name::BootTime, "boot-time", "TIME", Section::Application)
     },
     Row {
         kind: Kind::Time(0, DAY_MS),
@@ -192,6 +211,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         section: Section::Load,
         ..limit(Name::DrainTime, "drain-time", Kind::Time(0, DAY_MS), "30s", DRAIN_TIME_HELP)
     },
+    Row { section: Section::Load, ..limit(Name::DrainLag, "drain-lag", Kind::Time(0, DAY_MS), "0s", DRAIN_LAG_HELP) },
     Row {
         kind: Kind::Choice(&["text", "json", "off"]),
         default: Default::Text("text"),
@@ -217,6 +237,8 @@ const SPOOL_HELP: &str =
 const WRITE_TIME_HELP: &str = "time in which a client must take some of its response; then the connection is closed";
 const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests";
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
+const DRAIN_LAG_HELP: &str =
+    "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const CONFIG_WHY: &str =
     "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
 const PIDFILE_WHY: &str =

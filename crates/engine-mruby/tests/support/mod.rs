@@ -53,6 +53,8 @@ pub fn settings() -> Settings {
         max_requests: 0,
         memory_bytes: 32 << 20,
         queue_places: 10,
+        boot_time: std::time::Duration::from_secs(60),
+        keep: engine_mruby::Keep::default(),
     }
 }
 

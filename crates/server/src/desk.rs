@@ -1,0 +1,165 @@
+//! All that signals and the control socket may ask of the running server. It can be cloned and called from any thread;
+//! what waits says so.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use front::Stop;
+use tokio::runtime::Handle;
+use tracing::{error, info, warn};
+
+use crate::apps::Apps;
+
+/// What another part of the program does when the desk is asked for it; what came of it in words.
+pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
+
+/// The desk of a server.
+#[derive(Clone)]
+pub struct Desk(Arc<Inner>);
+
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
+struct Inner {
+    apps: Arc<Apps>,
+    stop: Stop,
+    drain_lag: Duration,
+    drain_time: Duration,
+    since: SystemTime,
+    /// Whether it listens.
+    is_open: AtomicBool,
+    is_draining: AtomicBool,
+    runtime: Handle,
+    upgrade: OnceLock<Act>,
+    reopen_logs: OnceLock<Act>,
+}
+
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
+impl Desk {
+    /// Of these applications, with the runtime of the thread that waits for the end. The stop is the front's.
+    pub fn new(apps: Arc<Apps>, stop: Stop, runtime: Handle, drain_lag: Duration, drain_time: Duration) -> Desk {
+        Desk(Arc::new(Inner {
+            apps,
+            stop,
+            drain_lag,
+            drain_time,
+            since: SystemTime::now(),
+            is_open: AtomicBool::new(false),
+            is_draining: AtomicBool::new(false),
+            runtime,
+            upgrade: OnceLock::new(),
+            reopen_logs: OnceLock::new(),
+        }))
+    }
+
+    /// The applications.
+    pub fn apps(&self) -> &Apps {
+        &self.0.apps
+    }
+
+    /// Of the program that runs.
+    pub fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    /// When it started.
+    pub fn since(&self) -> SystemTime {
+        self.0.since
+    }
+
+    /// Whether load balancers should send requests: it listens, and nobody has asked it to end.
+    pub fn is_ready(&self) -> bool {
+        self.0.is_open.load(Ordering::SeqCst) && !self.is_draining()
+    }
+
+    /// Whether it is on its way to its end.
+    pub fn is_draining(&self) -> bool {
+        self.0.is_draining.load(Ordering::SeqCst) || self.0.stop.is_draining()
+    }
+
+    /// The listeners are open.
+    pub fn set_open(&self) {
+        self.0.is_open.store(true, Ordering::SeqCst);
+    }
+
+    /// Loads the application of this name anew, or all. Waits until the new code serves, or until it is known why not.
+    pub fn reload(&self, app: Option<&str>) -> Result<String, String> {
+        if self.is_draining() {
+            return Err("the server ends: nothing is reloaded any more".to_owned());
+        }
+        self.0.apps.reload(app)
+    }
+
+    /// The same in a thread of its own: what came of it is in the log and in the list of deploys.
+    pub fn reload_later(&self, app: Option<String>) {
+        let desk = self.clone();
+        let thread = thread::Builder::new().name("reload".into()).spawn(move || {
+            // An attempt that failed is in the log by then.
+            if let Err(why) = desk.reload(app.as_deref()) {
+                tracing::debug!(target: "server", "{why}");
+            }
+        });
+        if let Err(error) = thread {
+            error!(target: "server", "no thread for a reload: {error}");
+        }
+    }
+
+    /// The end in the order that load balancers need: not ready at once, no new connections after the lag, running
+    /// requests are finished.
+    pub fn drain(&self) {
+        let Inner { stop, drain_lag, drain_time, runtime, is_draining, .. } = &*self.0;
+        if is_draining.swap(true, Ordering::SeqCst) || drain_lag.is_zero() {
+            return self.stop(false);
+        }
+        info!(target: "server", "not ready any more; connections are accepted for {drain_lag:?} more");
+        let (stop, lag, time) = (stop.clone(), *drain_lag, *drain_time);
+        drop(runtime.spawn(async move {
+            tokio::time::sleep(lag).await;
+            end(&stop, time);
+        }));
+    }
+
+    /// The end: running requests are finished for up to the drain time, or everything is cut off now.
+    pub fn stop(&self, now: bool) {
+        let Inner { stop, drain_time, is_draining, .. } = &*self.0;
+        is_draining.store(true, Ordering::SeqCst);
+        if now {
+            warn!(target: "server", "ending at once");
+            stop.now();
+        } else {
+            end(stop, *drain_time);
+        }
+    }
+
+    /// The program of the same name takes the sockets and goes on in place of this one.
+    pub fn upgrade(&self) -> Result<String, String> {
+        act(&self.0.upgrade, "a running server cannot be replaced by another program here")
+    }
+
+    /// Opens the log files anew, after somebody has moved them away.
+    pub fn reopen_logs(&self) -> Result<String, String> {
+        act(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
+    }
+
+    /// Says how to upgrade; the first word counts.
+    pub fn on_upgrade(&self, act: Act) {
+        let _ = self.0.upgrade.set(act);
+    }
+
+    /// Says how to reopen logs; the first word counts.
+    pub fn on_reopen_logs(&self, act: Act) {
+        let _ = self.0.reopen_logs.set(act);
+    }
+}
+
+fn end(stop: &Stop, drain_time: Duration) {
+    if !stop.is_draining() {
+        info!(target: "server", "ending, running requests have {drain_time:?}");
+        stop.drain();
+    }
+}
+
+#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
+fn act(way: &OnceLock<Act>, why_not: &str) -> Result<String, String> {
+    way.get().map_or_else(|| Err(why_not.to_owned()), |act| act())
+}

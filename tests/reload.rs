@@ -1,0 +1,168 @@
+//! New code while it serves, on both engines: no request fails, nobody gets old code after the new one is said to
+//! serve, and code that does not load, hangs or fails its probe changes nothing.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use support::reload::{ENGINES, code, deploy, put, reload, serve, under_load};
+use support::{Client, PATIENCE, Server, within};
+
+const CLIENTS: usize = 8;
+
+#[test]
+fn under_load_every_reload_brings_new_code_and_no_request_fails() {
+    for (engine, options) in [("mruby", &["-t", "4"][..]), ("ruby", &["-w", "2", "-t", "2"])] {
+        let server = serve(engine, options);
+        let rounds = 8;
+        let seen = under_load(&server, CLIENTS, |known| {
+            for version in 2..2 + rounds {
+                deploy(&server, version, version);
+                known.store(version, Ordering::SeqCst);
+                thread::park_timeout(Duration::from_millis(100));
+            }
+        });
+        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
+        assert_eq!(server.text("/"), format!("v{}", 1 + rounds));
+    }
+}
+
+#[test]
+fn what_does_not_load_hangs_or_fails_its_probe_changes_nothing() {
+    for engine in ENGINES {
+        let server = serve(engine, &["--probe", "/up", "--boot-time", "1500ms"]);
+        let seen = under_load(&server, CLIENTS, |_| {
+            for (generation, before, words) in [
+                (2, "raise \"no such luck\"", "no such luck"),
+                (3, "def (", "yntax"),
+                // The embedded engine refuses to sleep while it loads.
+                (4, "sleep", if engine == "ruby" { "--boot-time" } else { "sleep" }),
+                (5, "loop {}", "--boot-time"),
+            ] {
+                put(&server.folder, "config.ru", &code(generation, before));
+                reload(&server, &format!("generation {generation} failed, generation 1 goes on"));
+                let log = server.log();
+                let line = log.lines().position(|line| line.contains(&format!("generation {generation} failed")));
+                let said: Vec<&str> = log.lines().skip(line.unwrap()).collect();
+                assert!(said.join("\n").contains(words), "{engine}: {words:?} is not in {said:#?}");
+            }
+            put(&server.folder, "ill", "");
+            put(&server.folder, "config.ru", &code(6, ""));
+            reload(
+                &server,
+                "generation 6 failed, generation 1 goes on: the probe failed: GET /up was answered with 500",
+            );
+        });
+        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
+        assert_eq!(server.text("/"), "v1");
+        std::fs::remove_file(server.folder.join("ill")).unwrap();
+        deploy(&server, 7, 7);
+        assert_eq!(server.text("/"), "v7");
+    }
+}
+
+fn begin(server: &Server, path: &str) -> Client {
+    let mut client = server.client();
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+    client
+}
+
+#[test]
+fn what_has_begun_ends_with_the_code_it_began_with() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-t", "2"]);
+        let mut stream = begin(&server, "/stream");
+        assert_eq!(stream.head().unwrap().status, 200);
+        let mut held = begin(&server, "/hold");
+        assert_eq!(stream.chunk().unwrap().unwrap(), b"v1;");
+        for version in 2..4 {
+            deploy(&server, version, version);
+            assert_eq!(server.text("/"), format!("v{version}"));
+        }
+        assert_eq!(stream.chunk().unwrap().unwrap(), b"v1;");
+        put(&server.folder, "end", "");
+        put(&server.folder, "go", "");
+        while let Some(chunk) = stream.chunk().unwrap() {
+            assert!(String::from_utf8_lossy(&chunk).starts_with("v1;"));
+        }
+        // It may have begun after one of the reloads.
+        assert!(held.reply().unwrap().text().starts_with("held by v"));
+    }
+}
+
+#[test]
+fn a_reload_of_what_waits_in_the_line_loses_none_of_it() {
+    for (engine, options) in [("mruby", &["-t", "2"][..]), ("ruby", &["-w", "1", "-t", "2"])] {
+        let server = serve(engine, options);
+        let mut held: Vec<Client> = (0..20).map(|_| begin(&server, "/hold")).collect();
+        deploy(&server, 2, 2);
+        assert_eq!(server.text("/"), "v2", "new code does not wait behind what waits for the old");
+        put(&server.folder, "go", "");
+        for client in &mut held {
+            let reply = client.reply().unwrap();
+            assert_eq!(reply.status, 200, "{engine}: {}\n{}", reply.text(), server.log());
+        }
+    }
+}
+
+#[test]
+fn asked_many_times_at_once_it_reloads_and_the_last_word_counts() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-t", "2"]);
+        for version in 2..12 {
+            put(&server.folder, "config.ru", &code(version, ""));
+            server.signal(Signal::USR1);
+            thread::park_timeout(Duration::from_millis(10));
+        }
+        assert!(within(PATIENCE, || server.text("/") == "v11"), "{engine}: {}", server.log());
+    }
+}
+
+#[test]
+fn the_end_does_not_wait_for_code_that_hangs_while_it_is_loaded() {
+    for engine in ENGINES {
+        let mut server = serve(engine, &["-t", "2"]);
+        put(&server.folder, "config.ru", &code(2, "loop {}"));
+        reload(&server, "generation 2 is loaded");
+        thread::park_timeout(Duration::from_millis(300));
+        let begun = Instant::now();
+        server.signal(Signal::TERM);
+        let status = server.ended(PATIENCE).unwrap_or_else(|| panic!("{engine} hangs\n{}", server.log()));
+        assert!(status.success(), "{engine}: {status}\n{}", server.log());
+        assert!(begun.elapsed() < Duration::from_secs(5), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
+    }
+}
+
+#[test]
+fn a_drain_with_a_lag_accepts_connections_until_it_is_over() {
+    let mut server = serve("mruby", &["-t", "2", "--drain-lag", "700ms"]);
+    let begun = Instant::now();
+    server.signal(Signal::TERM);
+    let mut accepted = 0;
+    while begun.elapsed() < Duration::from_millis(500) {
+        assert_eq!(server.text("/"), "v1", "balancers have not heard of it yet");
+        accepted += 1;
+    }
+    assert!(accepted > 0);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
+    assert!(server.log().contains("not ready any more"), "{}", server.log());
+}
+
+#[test]
+fn settings_that_cannot_be_probed_are_refused() {
+    let folder = support::server::folder();
+    put(&folder, "config.ru", &code(1, ""));
+    let output = support::ruby::run(&folder, &["--probe", "up"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("--probe up: must be a path of the application, such as /up"), "{told}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
