@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::body::{SendError, Sink, stream};
+use engine::snapshot::{Past, RunView};
 use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -39,6 +40,8 @@ pub struct Exchange {
     prompt: bool,
     leave: Leave,
     is_away: bool,
+    /// The number of the interpreter.
+    number: usize,
     /// The processor time of the I/O thread when the request was first found to be late.
     worked: Option<Duration>,
 }
@@ -63,8 +66,20 @@ impl Exchange {
             prompt: false,
             leave,
             is_away: false,
+            number: 0,
             worked: None,
         }
+    }
+
+    /// Run by this interpreter.
+    pub fn by(self, number: usize) -> Exchange {
+        Exchange { number, ..self }
+    }
+
+    /// Who is running, for those who look.
+    pub fn about(&self) -> RunView {
+        let Request { id, method, path, .. } = &self.request;
+        RunView { id: id.clone(), method: method.to_string(), path: path.clone(), ..RunView::default() }
     }
 
     /// Takes the status.
@@ -202,7 +217,10 @@ impl Exchange {
     fn respond(&mut self, body: Result<Body, Fault>) {
         let Some(responder) = self.responder.take() else { return };
         let head = std::mem::take(&mut self.head);
-        responder.send(body.map(|body| Response { head, body }), self.queued);
+        responder.send_noting(body.map(|body| Response { head, body }), self.queued, || {
+            let RunView { id, method, path, .. } = self.about();
+            Past { id, method, path, worker: u32::try_from(self.number).ok(), ..Past::default() }
+        });
     }
 
     /// When it must be answered.

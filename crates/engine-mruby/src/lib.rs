@@ -15,9 +15,11 @@ mod interpreter;
 mod job;
 mod libraries;
 mod native;
+mod orders;
 mod pool;
 mod prelude;
 mod shared;
+mod reason;
 mod stack;
 mod store;
 mod sys;
@@ -30,7 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{AppError, Engine, Reply, Request, Status};
+use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status};
 
 pub use libraries::provides;
 pub use shared::Keep;
@@ -55,6 +57,8 @@ pub struct Settings {
     pub fresh: bool,
     /// A new interpreter after so many requests; 0 for never.
     pub max_requests: u64,
+    /// And up to so many percent of that later, each at its own time.
+    pub max_requests_jitter: u64,
     /// The most memory of one interpreter, in bytes.
     pub memory_bytes: usize,
     /// How many requests may wait.
@@ -63,6 +67,10 @@ pub struct Settings {
     pub boot_time: Duration,
     /// The counter and the store, of the engine before it if there was one.
     pub keep: Keep,
+    /// A request that takes so long is recorded.
+    pub slow_time: Duration,
+    /// Counts, and keeps what is recorded.
+    pub meter: Arc<Meter>,
 }
 
 /// Why the engine could not start.
@@ -100,6 +108,7 @@ impl MrubyEngine {
         if !vm::path_is_usable(&settings.rackup) {
             return Err(StartError::Path(settings.rackup));
         }
+        settings.meter.recorder.set_slow(settings.slow_time);
         let clock = Clock::new();
         let gauges: Vec<Arc<Gauge>> = (0..settings.interpreters).map(|_| Arc::new(Gauge::new())).collect();
         let keep = settings.keep.clone();
@@ -110,7 +119,7 @@ impl MrubyEngine {
             let opened = Interpreter::new(number, shared.clone(), gauge.clone(), clock);
             let mut interpreter = opened.map_err(StartError::Machine)?;
             watchdog.wake();
-            interpreter.renew(&settings).map_err(StartError::App)?;
+            interpreter.renew(&settings, 0).map_err(StartError::App)?;
             interpreters.push(interpreter);
         }
         let pool = Pool::start(settings, interpreters, watchdog).map_err(StartError::Machine)?;
@@ -129,5 +138,17 @@ impl Engine for MrubyEngine {
 
     fn close(&self) {
         self.0.close();
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    fn recorded(&self) -> Recorded {
+        self.0.recorded()
+    }
+
+    fn order(&self, order: Order) -> Result<String, String> {
+        self.0.order(order)
     }
 }

@@ -11,7 +11,7 @@ rescue LoadError
 end
 
 %w[errors frames log hooks application shapes environment input headers hints hijack stream channel slot answer
-   runner control worker].each { |name| require_relative name }
+   runner control out_of_band worker].each { |name| require_relative name }
 
 module FoolsGold
   # Signals: INT is for the front alone, though the terminal sends it to all.

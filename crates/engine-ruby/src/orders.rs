@@ -57,6 +57,8 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.to_owned()),
         ("native", path(&settings.native)),
+        ("oob_gc", if settings.oob_gc { "yes" } else { "" }.to_owned()),
+        ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
     ];
     frame(kind::SETUP, |out| {
@@ -78,10 +80,25 @@ pub fn take(work: &mut Work, speaker: Speaker, frame: Frame) {
 fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), WireError> {
     let kind = frame.kind;
     let mut reader = Reader::new(frame.payload, "a frame of orders");
+    if let Speaker::Worker(worker) = speaker {
+        work.heard(worker);
+    }
     match (kind, speaker) {
         (kind::LOG, _) => log(reader.u8()?, speaker, &reader.text()),
-        (kind::READY, Speaker::Mold(pid)) => mold_ready(work, pid, reader.list()),
-        (kind::READY, Speaker::Worker(worker)) => work.worker_ready(worker),
+        (kind::PING, Speaker::Worker(_)) => {}
+        (kind::THREADS, Speaker::Worker(_)) => work.backtraces_came(reader.u32()?, reader.text()),
+        (kind::TRACE, Speaker::Worker(_)) => {
+            let lines = reader.list();
+            if let Some((id, lines)) = lines.split_first() {
+                work.settings.meter.recorder.add_backtrace(id, lines);
+            }
+        }
+        (kind::OUT_OF_BAND, Speaker::Worker(worker)) => work.pool.is_back(worker),
+        (kind::READY, Speaker::Mold(pid)) => work.mold_is_ready(pid, pairs(reader.list())),
+        (kind::READY, Speaker::Worker(worker)) => {
+            let has_errands = ("out_of_band".to_owned(), "yes".to_owned());
+            work.worker_ready(worker, pairs(reader.list()).contains(&has_errands));
+        }
         (kind::FAILED, Speaker::Mold(pid)) => {
             if let Some(mold) = work.molds.get_mut(&pid) {
                 mold.has_failed = true;
@@ -98,6 +115,9 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         }
         (kind::FORKED, Speaker::Mold(mold)) => {
             let (worker, pid) = (reader.u32()?, reader.u32()?);
+            if work.settings.user.as_ref().is_some_and(|user| !user.runs(pid)) {
+                return Err(WireError(format!("it says that worker {worker} is pid {pid}, which is not its own")));
+            }
             if let Some(worker) = work.workers.get_mut(&worker) {
                 worker.pid = Some(pid);
                 // One that has become a worker itself cannot tell of its own end.
@@ -126,19 +146,14 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
     Ok(())
 }
 
-fn mold_ready(work: &mut Work, pid: u32, list: Vec<String>) {
+/// A list of names and values.
+fn pairs(list: Vec<String>) -> Vec<(String, String)> {
     let mut items = list.into_iter();
-    let mut facts = Vec::new();
+    let mut pairs = Vec::new();
     while let (Some(name), Some(value)) = (items.next(), items.next()) {
-        facts.push((name, value));
+        pairs.push((name, value));
     }
-    let forks = facts.iter().any(|(name, value)| name == "fork" && value == "yes");
-    if let Some(mold) = work.molds.get_mut(&pid) {
-        mold.ready = Some(forks);
-        let took = mold.since.elapsed();
-        tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {took:?}");
-    }
-    work.facts = facts;
+    pairs
 }
 
 fn log(level: u8, speaker: Speaker, text: &str) {

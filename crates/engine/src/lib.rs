@@ -9,12 +9,14 @@ pub mod fault;
 pub mod meter;
 pub mod order;
 pub mod queue;
+pub mod recorder;
 pub mod regular;
 pub mod reply;
 pub mod request;
 pub mod response;
 pub mod snapshot;
 pub mod status;
+pub mod wear;
 
 pub use body::{Duplex, Sink, Source};
 pub use fault::{AppError, Culprit, Fault};

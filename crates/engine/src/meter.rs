@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::fault::Fault;
+use crate::recorder::Recorder;
 
 /// Upper bounds of the classes of times, in microseconds; one more class is for what is longer.
 pub const BOUNDS_US: [u64; 16] = [
@@ -38,9 +39,11 @@ impl Times {
     }
 }
 
-/// The counts of one application.
+/// The counts of one application, and what is kept of single requests.
 #[derive(Debug, Default)]
 pub struct Meter {
+    /// Requests that were slow or failed.
+    pub recorder: Recorder,
     /// From the moment a request was whole until it began to run, or was refused.
     pub queue: Times,
     /// From its beginning to its answer.

@@ -14,6 +14,10 @@ pub trait Job {
     fn is_abandoned(&self) -> bool;
     /// When it has waited too long.
     fn wait_ends(&self) -> Instant;
+    /// When it has waited too long although nothing is begun on purpose: its time in a pause does not count otherwise.
+    fn pause_ends(&self) -> Instant;
+    /// A pause from `since` to `now` is over: as long as it waited in it, it may wait longer.
+    fn add_pause(&mut self, since: Instant, now: Instant);
 }
 
 /// What became of a job that was offered.
@@ -35,12 +39,14 @@ pub enum Offer<W, J> {
 pub struct Line<J> {
     waiting: VecDeque<J>,
     places: usize,
+    /// Since when nothing is taken out.
+    paused: Option<Instant>,
 }
 
 impl<J: Job> Line<J> {
     /// An empty line with room for so many.
     pub fn new(places: usize) -> Line<J> {
-        Line { waiting: VecDeque::new(), places }
+        Line { waiting: VecDeque::new(), places, paused: None }
     }
 
     /// To the end of the line; the job comes back when there is no place.
@@ -60,8 +66,33 @@ impl<J: Job> Line<J> {
         self.waiting.push_front(job);
     }
 
-    /// The first that somebody still waits for; those before it are dropped.
+    /// From now on nothing is taken out: who comes, waits.
+    pub fn pause(&mut self, now: Instant) {
+        self.paused.get_or_insert(now);
+    }
+
+    /// Goes on; whether it was paused.
+    pub fn resume(&mut self, now: Instant) -> bool {
+        let Some(since) = self.paused.take() else { return false };
+        self.waiting.iter_mut().for_each(|job| job.add_pause(since, now));
+        true
+    }
+
+    /// Whether nothing is taken out.
+    pub fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// The first, whoever it is, even in a pause.
+    pub fn first(&self) -> Option<&J> {
+        self.waiting.front()
+    }
+
+    /// The first that somebody still waits for; those before it are dropped. None in a pause.
     pub fn peek(&mut self) -> Option<&J> {
+        if self.is_paused() {
+            return None;
+        }
         while self.waiting.front()?.is_abandoned() {
             self.waiting.pop_front();
         }
@@ -76,6 +107,9 @@ impl<J: Job> Line<J> {
 
     /// Takes the first of these kind among the next `reach` places.
     pub fn pop_near(&mut self, reach: usize, suits: impl Fn(&J) -> bool) -> Option<J> {
+        if self.is_paused() {
+            return None;
+        }
         let at = self.waiting.iter().take(reach).position(|job| !job.is_abandoned() && suits(job))?;
         self.waiting.remove(at)
     }
@@ -83,10 +117,12 @@ impl<J: Job> Line<J> {
     /// Takes out the jobs that have waited too long by `now`. They are at the front of the line when all wait equally
     /// long, but nothing here relies on it.
     pub fn overdue(&mut self, now: Instant) -> Vec<J> {
-        if self.waiting.iter().all(|job| job.wait_ends() > now) {
+        let is_paused = self.is_paused();
+        let is_late = |job: &J| if is_paused { job.pause_ends() <= now } else { job.wait_ends() <= now };
+        if !self.waiting.iter().any(is_late) {
             return Vec::new();
         }
-        let (late, rest) = self.waiting.drain(..).partition(|job| job.wait_ends() <= now);
+        let (late, rest) = self.waiting.drain(..).partition(is_late);
         self.waiting = rest;
         Vec::from(late)
     }
@@ -136,7 +172,9 @@ impl<W, J: Job> Queue<W, J> {
         if state.closed {
             return Offer::Closed(job);
         }
-        if let Some(worker) = state.idle.pop() {
+        if !state.line.is_paused()
+            && let Some(worker) = state.idle.pop()
+        {
             return Offer::Run(worker, job);
         }
         state.line.push(job).map_or_else(Offer::Full, |()| Offer::Queued)
@@ -155,6 +193,45 @@ impl<W, J: Job> Queue<W, J> {
     /// Takes out the jobs that have waited too long by `now`.
     pub fn overdue(&self, now: Instant) -> Vec<J> {
         self.lock().line.overdue(now)
+    }
+
+    /// Begins nothing from now on: workers that are released stay idle.
+    pub fn pause(&self, now: Instant) {
+        self.lock().line.pause(now);
+    }
+
+    /// Goes on: jobs that have waited, each with a worker that is idle.
+    pub fn resume(&self, now: Instant) -> Vec<(W, J)> {
+        let mut state = self.lock();
+        state.line.resume(now);
+        let mut pairs = Vec::new();
+        while let Some(worker) = state.idle.pop() {
+            match state.line.pop() {
+                Some(job) => pairs.push((worker, job)),
+                None => {
+                    state.idle.push(worker);
+                    break;
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Whether nothing is begun.
+    pub fn is_paused(&self) -> bool {
+        self.lock().line.is_paused()
+    }
+
+    /// Asks something of the first job that waits.
+    pub fn first<T>(&self, ask: impl Fn(&J) -> T) -> Option<T> {
+        self.lock().line.first().map(ask)
+    }
+
+    /// Takes an idle worker out of its turn, if there is one of this kind.
+    pub fn take_idle(&self, suits: impl Fn(&W) -> bool) -> Option<W> {
+        let mut state = self.lock();
+        let at = state.idle.iter().position(suits)?;
+        Some(state.idle.remove(at))
     }
 
     /// Refuses offers from now on. What waits is still served.
@@ -192,6 +269,12 @@ mod tests {
         }
         fn wait_ends(&self) -> Instant {
             self.ends
+        }
+        fn pause_ends(&self) -> Instant {
+            self.ends + Duration::from_secs(20)
+        }
+        fn add_pause(&mut self, since: Instant, now: Instant) {
+            self.ends += now - since;
         }
     }
 
@@ -245,6 +328,22 @@ mod tests {
         queue.offer(task(2));
         assert_eq!(queue.overdue(now).iter().map(|job| job.name).collect::<Vec<_>>(), [1]);
         assert_eq!(queue.depth().waiting, 1);
+    }
+
+    #[test]
+    fn in_a_pause_all_wait_and_their_time_stands_still() {
+        let queue = Queue::new(2);
+        let (now, late) = (Instant::now(), Instant::now() + Duration::from_secs(70));
+        assert!(queue.release("w").is_none());
+        queue.pause(now);
+        assert_eq!(queue.offer(task(1)), Offer::Queued);
+        assert!(queue.release("v").is_none());
+        assert!(queue.overdue(late).is_empty());
+        let jobs: Vec<u32> = queue.resume(late).iter().map(|(_, job)| job.name).collect();
+        assert_eq!((jobs, queue.depth()), (vec![1], Depth { idle: 1, waiting: 0 }));
+        queue.pause(now);
+        queue.offer(task(2));
+        assert_eq!(queue.overdue(late + Duration::from_secs(20)).len(), 1, "but not for ever");
     }
 
     #[test]

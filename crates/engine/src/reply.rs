@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use crate::fault::Fault;
 use crate::meter::Meter;
 use crate::response::Response;
+use crate::snapshot::Past;
 
 /// What came of a request.
 #[derive(Debug)]
@@ -77,11 +78,18 @@ impl Reply {
 impl Responder {
     /// Sends the answer. Whether anybody still waits makes no difference to the sender.
     pub fn send(self, result: Result<Response, Fault>, queued: Duration) {
+        self.send_noting(result, queued, Past::default);
+    }
+
+    /// The same of a request that is recorded when it was slow or failed: `about` says who it is and who ran it.
+    pub fn send_noting(self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
         if let Some((meter, since)) = &self.meter {
+            let ran = since.elapsed().saturating_sub(queued);
             match &result {
-                Ok(_) => meter.answered(queued, since.elapsed().saturating_sub(queued)),
+                Ok(_) => meter.answered(queued, ran),
                 Err(fault) => meter.failed(fault, queued),
             }
+            meter.recorder.note(&result, queued, ran, about);
         }
         let _ = self.way.send(Answer { result, queued });
     }

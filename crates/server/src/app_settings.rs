@@ -14,6 +14,8 @@ pub struct Mruby {
     pub fresh: bool,
     /// Zero means never.
     pub max_requests: u64,
+    /// In percent.
+    pub max_requests_jitter: u64,
     pub memory_bytes: usize,
 }
 
@@ -31,7 +33,22 @@ pub enum RubyWorker {
 pub struct Ruby {
     /// A name on PATH, or a path.
     pub program: PathBuf,
-    pub workers: usize,
+    /// Whom they run as, if not whom the server does.
+    pub user: Option<engine_ruby::User>,
+    /// Never fewer, and never more.
+    pub min_workers: usize,
+    pub max_workers: usize,
+    /// When one too many leaves.
+    pub idle_time: Duration,
+    /// Zero means never.
+    pub max_requests: u64,
+    /// In percent.
+    pub max_requests_jitter: u64,
+    /// In bytes of its proportional share.
+    pub worker_memory: Option<u64>,
+    /// In which it must answer the server; zero means that it need not.
+    pub worker_timeout: Duration,
+    pub oob_gc: bool,
     /// Of each worker.
     pub threads: usize,
     pub worker: RubyWorker,
@@ -78,6 +95,8 @@ pub struct AppSettings {
     pub tag: Option<String>,
     pub reload: Reload,
     pub queue_places: usize,
+    /// From when on a request is slow.
+    pub slow_time: Duration,
     /// From the last byte of a request to its answer.
     pub request_time: Duration,
     /// How long a request may wait.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
-use engine_ruby::RubyEngine;
+use engine_ruby::{RubyEngine, User};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
@@ -29,7 +29,6 @@ pub enum Size {
 pub struct Base {
     /// The event loops of the I/O threads.
     pub lanes: Vec<Handle>,
-    #[allow(dead_code, reason = "the engines are about to take it")]
     pub meter: Arc<Meter>,
     /// Set when the server ends: nothing that is being started is wanted any more.
     pub called_off: Arc<AtomicBool>,
@@ -80,8 +79,11 @@ impl Running {
             Running::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
-                let (workers, threads) =
-                    (count(settings.ruby.workers, "worker"), count(settings.ruby.threads, "thread"));
+                let threads = count(settings.ruby.threads, "thread");
+                let workers = match (settings.ruby.min_workers, settings.ruby.max_workers) {
+                    (min, max) if min == max => count(max, "worker"),
+                    (min, max) => format!("{min} to {}", count(max, "worker")),
+                };
                 format!("{workers} ({kind}) with {threads} each, rack {}, {}", fact("rack"), fact("ruby"))
             }
         }
@@ -103,6 +105,9 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
         interpreters: settings.mruby.interpreters,
         fresh: settings.mruby.fresh,
         max_requests: settings.mruby.max_requests,
+        max_requests_jitter: settings.mruby.max_requests_jitter,
+        slow_time: settings.slow_time,
+        meter: base.meter.clone(),
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
         boot_time: settings.ruby.boot_time,
@@ -113,9 +118,9 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
 
 fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
-    let workers = match size {
-        Size::Full => ruby.workers,
-        Size::Workers(most) => ruby.workers.min(most),
+    let most = match size {
+        Size::Full => usize::MAX,
+        Size::Workers(most) => most,
     };
     let native = native::choose(ruby.worker, &ruby.program)?;
     let engine = RubyEngine::start(
@@ -127,7 +132,18 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             native,
             environment: settings.environment.clone(),
             tag: tag(found, settings),
-            workers,
+            user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            min_workers: ruby.min_workers.min(most),
+            max_workers: ruby.max_workers.min(most),
+            idle_time: ruby.idle_time,
+            budget: None,
+            max_requests: ruby.max_requests,
+            max_requests_jitter: ruby.max_requests_jitter,
+            worker_memory: ruby.worker_memory,
+            worker_timeout: ruby.worker_timeout,
+            oob_gc: ruby.oob_gc,
+            slow_time: settings.slow_time,
+            meter: base.meter.clone(),
             threads: ruby.threads,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,

@@ -62,7 +62,7 @@ impl Generation {
 
     /// How many workers it is to have in the end; none where nothing can be counted in workers.
     pub fn workers(&self) -> Option<usize> {
-        matches!(self.running, Running::Ruby(_)).then_some(self.settings.ruby.workers)
+        matches!(self.running, Running::Ruby(_)).then_some(self.settings.ruby.max_workers)
     }
 
     /// How many workers are there now, those that are leaving among them.

@@ -30,6 +30,7 @@ mod signals;
 mod size;
 mod table;
 mod turns;
+mod workers;
 
 use std::env;
 use std::ffi::OsString;
@@ -49,8 +50,13 @@ const CANNOT_START: u8 = 1;
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
+        // What is left of the way to a Ruby that runs as another user.
+        return fail(&engine_ruby::user::become_user(&arguments[1..]));
+    }
     let environment: Vec<_> = env::vars_os().collect();
-    let asked = asked::read(env::args_os().skip(1).collect(), &environment);
+    let asked = asked::read(arguments, &environment);
     if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
         return refuse(&asked.problems);
     }

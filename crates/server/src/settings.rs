@@ -69,12 +69,14 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
             interpreters,
             fresh: picker.flag(Name::Fresh),
             max_requests: picker.number(Name::MaxRequests),
+            max_requests_jitter: picker.number(Name::MaxRequestsJitter),
             memory_bytes: picker.small(Name::MemoryLimit),
         },
         ruby: picker.ruby(threads),
         tag: picker.tag(),
         reload: picker.reload(),
         queue_places: picker.small(Name::Queue),
+        slow_time: picker.time(Name::SlowTime),
         request_time: limits.request_time,
         queue_wait: limits.queue_wait,
         notices: Vec::new(),
@@ -162,15 +164,19 @@ impl Picker<'_> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    /// A worker may have a core for itself. Puma's 0 means one process; here that is one worker.
-    fn workers(&mut self) -> usize {
-        if self.pick(Name::Workers).value == "auto" { self.cores } else { self.small(Name::Workers).max(1) }
-    }
-
     fn ruby(&mut self, threads: usize) -> Ruby {
+        let (min_workers, max_workers) = self.workers();
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
-            workers: self.workers(),
+            user: None,
+            min_workers,
+            max_workers,
+            idle_time: self.time(Name::IdleTime),
+            max_requests: self.number(Name::MaxRequests),
+            max_requests_jitter: self.number(Name::MaxRequestsJitter),
+            worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
+            worker_timeout: self.time(Name::WorkerTimeout),
+            oob_gc: self.flag(Name::OobGc),
             threads,
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,

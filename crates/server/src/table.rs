@@ -6,6 +6,8 @@ use crate::size::{GIB, KIB, MIB};
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
 const MILLION: u64 = 1_000_000;
+/// More is a slip of the keyboard too.
+const WORKERS_MAX: u64 = 1024;
 /// The HTTP library needs a read buffer of at least this size.
 const HEADER_BYTES_MIN: u64 = 8 * KIB;
 /// An interpreter with the Rack prelude alone needs about 1 MiB.
@@ -113,8 +115,20 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(0, u64::MAX),
         default: Default::Text("0"),
-        help: "replace an interpreter after so many requests; 0 means never",
-        ..row(Name::MaxRequests, "max-requests", "N", Section::Mruby)
+        help: "replace an interpreter, or a worker, after so many requests; 0 means never",
+        ..row(Name::MaxRequests, "max-requests", "N", Section::Application)
+    },
+    Row {
+        kind: Kind::Count(0, 100),
+        default: Default::Text("10"),
+        help: "each is replaced up to so many percent later than --max-requests says, so that not all are at once",
+        ..row(Name::MaxRequestsJitter, "max-requests-jitter", "PERCENT", Section::Application)
+    },
+    Row {
+        kind: Kind::Time(1, DAY_MS),
+        default: Default::Text("1s"),
+        help: "requests that run so long are kept in the flight recorder, the last 50 of them",
+        ..row(Name::SlowTime, "slow-time", "TIME", Section::Application)
     },
     Row {
         kind: Kind::Size(MEMORY_MIN, 64 * GIB),
@@ -129,11 +143,49 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         short: Some('w'),
-        kind: Kind::CountOrAuto(0, 1024),
+        kind: Kind::CountOrAuto(0, WORKERS_MAX),
         also: &["WEB_CONCURRENCY"],
         default: Default::Text("auto"),
-        help: "worker processes; auto means one per core, 0 is taken as 1",
+        help: "worker processes; auto means one per core, 0 is taken as 1; for a number that changes with the load see \
+               --max-workers",
         ..row(Name::Workers, "workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Count(0, WORKERS_MAX),
+        help: "never fewer worker processes (default: as many as --workers, or 1 where only --max-workers is said); 0 \
+               lets an idle application sleep: its next request waits for a worker",
+        ..row(Name::MinWorkers, "min-workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Count(1, WORKERS_MAX),
+        help: "never more worker processes: one is added whenever requests wait (default: as many as --workers, or \
+               --min-workers if that is more)",
+        ..row(Name::MaxWorkers, "max-workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Time(1, DAY_MS),
+        default: Default::Text("300s"),
+        help: "a worker that was not needed for so long leaves, while there are more than --min-workers",
+        ..row(Name::IdleTime, "idle-time", "TIME", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Size(MIB, u64::MAX),
+        help: "replace a worker that needs more memory (its proportional share, as the kernel counts it); looked at \
+               every 5 s (default: no limit)",
+        ..row(Name::WorkerMemory, "worker-memory", "SIZE", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Time(0, DAY_MS),
+        default: Default::Text("60s"),
+        help: "a worker process that does not answer the server for so long is killed and replaced, whatever it does \
+               (a limit for requests is --request-time); 0 means never",
+        ..row(Name::WorkerTimeout, "worker-timeout", "TIME", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Flag,
+        default: Default::Text("no"),
+        help: "workers collect garbage between requests, while nothing is given to them",
+        ..row(Name::OobGc, "oob-gc", "", Section::Ruby)
     },
     Row {
         kind: Kind::Choice(&["auto", "plain", "native"]),
