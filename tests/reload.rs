@@ -81,12 +81,12 @@ fn what_has_begun_ends_with_the_code_it_began_with() {
         let mut stream = begin(&server, "/stream");
         assert_eq!(stream.head().unwrap().status, 200);
         let mut held = begin(&server, "/hold");
-        assert_eq!(stream.chunk().unwrap().unwrap(), b"v1;");
+        assert!(stream.chunk().unwrap().unwrap().starts_with(b"v1;"));
         for version in 2..4 {
             deploy(&server, version, version);
             assert_eq!(server.text("/"), format!("v{version}"));
         }
-        assert_eq!(stream.chunk().unwrap().unwrap(), b"v1;");
+        assert!(stream.chunk().unwrap().unwrap().starts_with(b"v1;"));
         put(&server.folder, "end", "");
         put(&server.folder, "go", "");
         while let Some(chunk) = stream.chunk().unwrap() {

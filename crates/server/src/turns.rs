@@ -72,7 +72,7 @@ mod tests {
     fn all_who_ask_meanwhile_share_the_next_turn() {
         let turns = Turns::new();
         let done = AtomicU32::new(0);
-        let gate = Barrier::new(2);
+        let (gate, asked) = (Barrier::new(2), AtomicU32::new(0));
         thread::scope(|scope| {
             let first = scope.spawn(|| {
                 turns.take(|| {
@@ -83,7 +83,6 @@ mod tests {
             while !turns.is_running() {
                 thread::yield_now();
             }
-            let asked = AtomicU32::new(0);
             let others: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
