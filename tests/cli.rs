@@ -75,7 +75,7 @@ fn a_missing_application_is_named() {
         (&["no/where"], "no/where"),
         (&["natve"], "`foolsgold native` is the nearest"),
         (&["start"], "`foolsgold` starts and stays in the foreground"),
-        (&["-d"], "service manager"),
+        (&["-d"], "needs --log-file FILE"),
     ];
     for (arguments, word) in cases {
         let (output, said) = run(&folder, arguments);

@@ -8,6 +8,7 @@ pub mod postgres;
 pub mod reload;
 pub mod ruby;
 pub mod server;
+pub mod successor;
 
 pub use client::{Client, Reply};
 pub use server::Server;

@@ -14,9 +14,9 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::Settings;
 use crate::dispatch::{Dispatch, Offer, Orders};
 use crate::frames::{self, WireError};
-use crate::Settings;
 use crate::job::Job;
 use crate::reason::Reason;
 use crate::row::Step;

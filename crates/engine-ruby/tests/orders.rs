@@ -110,9 +110,8 @@ fn a_worker_is_ended_by_its_number_and_another_comes() {
     let (first, second) = (snapshot.workers[0].id, snapshot.workers[1].id);
     app.engine.order(Order::EndWorker { worker: first, now: false }).unwrap();
     app.engine.order(Order::EndWorker { worker: second, now: true }).unwrap();
-    let snapshot = see(&app, |snapshot| {
-        ready(snapshot).len() == 2 && snapshot.workers.iter().all(|worker| worker.id > second)
-    });
+    let snapshot =
+        see(&app, |snapshot| ready(snapshot).len() == 2 && snapshot.workers.iter().all(|worker| worker.id > second));
     assert_eq!(snapshot.restarts_by.get("order"), Some(&2), "{:?}", snapshot.restarts_by);
     let refused = app.engine.order(Order::EndWorker { worker: first, now: true }).unwrap_err();
     assert!(refused.starts_with(&format!("there is no worker {first}: there are ")), "{refused}");
@@ -157,7 +156,8 @@ fn what_was_slow_or_failed_is_recorded_with_its_backtrace() {
     assert!(matches!(app.read(late), Err(Fault::OutOfTime(_))));
     assert!(matches!(app.get("/raise"), Err(Fault::App(_))));
     let recorded = || app.engine.recorded();
-    let found = within(PATIENCE, || recorded().failed.iter().any(|past| past.id == "late" && !past.backtrace.is_empty()));
+    let found =
+        within(PATIENCE, || recorded().failed.iter().any(|past| past.id == "late" && !past.backtrace.is_empty()));
     let recorded = recorded();
     assert!(found && recorded.failed.len() == 2, "{recorded:#?}");
     let (raised, late) = (&recorded.failed[0], &recorded.failed[1]);

@@ -14,7 +14,7 @@ use crate::connection::{self, End};
 use crate::drain::Guard;
 use crate::lanes::Lanes;
 use crate::link::Common;
-use crate::listen::{Bound, Listener, SocketFile};
+use crate::listen::{Bound, FileKeeper, Listener};
 use crate::socket::{Homeless, Socket};
 
 /// The wait after an error such as too many open files: from the first to the last, doubling.
@@ -24,7 +24,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 /// A listener on the lane that accepts.
 pub(crate) enum Door {
     Tcp(TcpListener),
-    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] SocketFile),
+    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] FileKeeper),
 }
 
 impl Door {

@@ -3,6 +3,7 @@
 
 mod accept;
 mod access_log;
+mod address;
 mod alarm;
 mod chunks;
 mod connection;
@@ -40,10 +41,11 @@ use engine::Engine;
 use tokio::sync::Semaphore;
 
 pub use access_log::{AccessLog, LogFormat};
+pub use address::{Bind, BindError};
 pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::Limits;
-pub use listen::{Bind, BindError, Listener, listen};
+pub use listen::{Listener, Share, listen};
 pub use trust::Trusted;
 
 use crate::accept::Door;

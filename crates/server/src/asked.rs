@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 13] = [
+        let cases: [(&[&str], &str); 12] = [
             (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
             (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
             (&["-z"], "-z: there is no such option; see foolsgold --help"),
@@ -307,10 +307,6 @@ mod tests {
                                   FOOLS_GOLD_... variables",
             ),
             (&["--help=x"], "the command line: unexpected argument for option '--help': \"x\""),
-            (
-                &["-d"],
-                "-d: the server stays in the foreground; a service manager, or a shell's &, runs it in the background",
-            ),
             (
                 &["--reload", "a.ru"],
                 "--reload: code is not reloaded in this version: end the server and start it \

@@ -1,7 +1,7 @@
 //! Puts the program together and runs it to its end. The only place that names the front.
 
 use std::ffi::OsString;
-use std::io::{self, stdout};
+use std::io;
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,15 @@ use crate::apps::{Again, Apps, Ground, named};
 use crate::desk::Desk;
 use crate::engines::count;
 use crate::found::Found;
-use crate::openfiles;
+use crate::launch::Launch;
+use crate::logfiles::LogFiles;
+use crate::runfiles::RunFiles;
 use crate::settings::{LogForm, Settings};
+use crate::signal_map::Habit;
 use crate::signals::Signals;
+use crate::sockets::Sockets;
+use crate::upgrade::Upgrade;
+use crate::{openfiles, standing};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// After the end, connections that were cut off have so long to notice: they write their last log lines then.
@@ -28,6 +34,9 @@ const WORKERS_TIME: Duration = Duration::from_secs(10);
 /// And so long when requests were cut off: whoever runs one still is not waited for any more.
 const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
 
+/// A successor must serve so long after the slowest application may have been loaded.
+const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
+
 /// What is to be served, and how.
 pub struct Plan {
     pub settings: Settings,
@@ -35,6 +44,7 @@ pub struct Plan {
     pub found: Vec<Found>,
     pub bundle_gemfile: Option<OsString>,
     pub again: Again,
+    pub launch: Launch,
 }
 
 /// The versions of the program and of the engine in it.
@@ -43,11 +53,18 @@ pub fn versions() -> String {
 }
 
 /// Serves until somebody ends it. The error is a text for whoever started the program.
-pub fn serve(plan: Plan) -> Result<(), String> {
-    let Plan { settings, found, bundle_gemfile, again } = plan;
-    if let Some(warning) = openfiles::make_room(settings.limits.connections) {
+pub fn serve(mut plan: Plan) -> Result<(), String> {
+    if let Some(warning) = openfiles::make_room(plan.settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
+    let (sockets, run_files) = standing::take(&plan.settings, &mut plan.launch)?;
+    let outcome = load_and_serve(plan, sockets, &run_files);
+    run_files.remove();
+    outcome
+}
+
+fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
+    let Plan { settings, found, bundle_gemfile, again, launch } = plan;
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }
@@ -55,11 +72,13 @@ pub fn serve(plan: Plan) -> Result<(), String> {
     let lanes = Lanes::start(settings.io_threads).map_err(told)?;
     // This thread only waits for signals and for the end.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-    let front_settings = Arc::new(front_settings(&settings));
+    let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
     let ground = ground(&front_settings, &lanes, bundle_gemfile, again);
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = Arc::new(Apps::start(&settings, found, ground)?);
-    let outcome = runtime.block_on(run(&settings, &lanes, &apps, front_settings.clone()));
+    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files };
+    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
@@ -73,21 +92,38 @@ pub fn serve(plan: Plan) -> Result<(), String> {
     Ok(())
 }
 
+/// What is there when the listeners open.
+struct Stage<'a> {
+    settings: &'a Settings,
+    lanes: &'a Lanes,
+    apps: &'a Arc<Apps>,
+    run_files: &'a Arc<RunFiles>,
+}
+
 async fn run(
-    settings: &Settings,
-    lanes: &Lanes,
-    apps: &Arc<Apps>,
+    stage: Stage<'_>,
+    sockets: Sockets,
+    launch: Launch,
+    mut signals: Signals,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
-    let listeners = front::listen(&settings.binds).map_err(|error| error.to_string())?;
-    let told = |error: io::Error| format!("signals cannot be listened to: {error}");
-    let mut signals = Signals::listen().map_err(told)?;
+    let Stage { settings, lanes, apps, run_files } = stage;
+    let Sockets { listeners, shares, taken } = sockets;
+    listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
+    signals.listen_to_ends().map_err(deaf)?;
     let stop = Stop::new();
     let handle = tokio::runtime::Handle::current();
     let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
+    let slowest = settings.apps.iter().map(|app| app.ruby.boot_time).max().unwrap_or_default();
+    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), slowest + BESIDE_BOOT_TIME);
+    desk.on_upgrade(upgrade.clone(), settings.operating.signals == Habit::Unicorn);
+    let log_files = launch.log_files;
+    desk.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
+    run_files.write()?;
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
     desk.set_open();
+    standing::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
     tokio::pin!(serving);
     loop {
         tokio::select! {
@@ -97,12 +133,16 @@ async fn run(
     }
 }
 
+fn deaf(error: io::Error) -> String {
+    format!("signals cannot be listened to: {error}")
+}
+
 fn ground(front: &front::Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = front.limits;
     Arc::new(Ground { lanes: lanes.handles(), request_time, queue_wait, drain_time, bundle_gemfile, again })
 }
 
-fn front_settings(settings: &Settings) -> front::Settings {
+fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {
     let format = match settings.log_form {
         LogForm::Text => Some(LogFormat::Text),
         LogForm::Json => Some(LogFormat::Json),
@@ -113,7 +153,7 @@ fn front_settings(settings: &Settings) -> front::Settings {
     front::Settings {
         limits: settings.limits.clone(),
         trusted: settings.trusted.clone(),
-        access_log: format.map(|format| AccessLog::new(format, stdout())),
+        access_log: format.map(|format| AccessLog::new(format, log_files.stdout())),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),
     }
@@ -133,6 +173,7 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
         info!(target: "server", "foolsgold {VERSION}, {}, pid {pid}", count(apps.all().len(), "application"));
         apps.all().iter().for_each(|app| announce_one(app));
     }
+    info!(target: "server", "{}", settings.operating.signals.in_words());
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }

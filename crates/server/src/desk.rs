@@ -11,6 +11,8 @@ use tokio::runtime::Handle;
 use tracing::{error, info, warn};
 
 use crate::apps::Apps;
+use crate::systemd;
+use crate::upgrade::Upgrade;
 
 /// What another part of the program does when the desk is asked for it; what came of it in words.
 pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
@@ -30,7 +32,9 @@ struct Inner {
     is_open: AtomicBool,
     is_draining: AtomicBool,
     runtime: Handle,
-    upgrade: OnceLock<Act>,
+    upgrade: OnceLock<Arc<Upgrade>>,
+    /// A successor does not end this process: see docs/upgrading.md.
+    side_by_side: AtomicBool,
     reopen_logs: OnceLock<Act>,
 }
 
@@ -48,6 +52,7 @@ impl Desk {
             is_draining: AtomicBool::new(false),
             runtime,
             upgrade: OnceLock::new(),
+            side_by_side: AtomicBool::new(false),
             reopen_logs: OnceLock::new(),
         }))
     }
@@ -87,7 +92,10 @@ impl Desk {
         if self.is_draining() {
             return Err("the server ends: nothing is reloaded any more".to_owned());
         }
-        self.0.apps.reload(app)
+        systemd::reloading("reloading");
+        let outcome = self.0.apps.reload(app);
+        systemd::ready(if outcome.is_ok() { "serving" } else { "serving the old code: a reload has failed" });
+        outcome
     }
 
     /// The same in a thread of its own: what came of it is in the log and in the list of deploys.
@@ -107,33 +115,55 @@ impl Desk {
     /// The end in the order that load balancers need: not ready at once, no new connections after the lag, running
     /// requests are finished.
     pub fn drain(&self) {
-        let Inner { stop, drain_lag, drain_time, runtime, is_draining, .. } = &*self.0;
+        let Inner { drain_lag, runtime, is_draining, .. } = &*self.0;
         if is_draining.swap(true, Ordering::SeqCst) || drain_lag.is_zero() {
             return self.stop(false);
         }
         info!(target: "server", "not ready any more; connections are accepted for {drain_lag:?} more");
-        let (stop, lag, time) = (stop.clone(), *drain_lag, *drain_time);
+        let (desk, lag) = (self.clone(), *drain_lag);
         drop(runtime.spawn(async move {
             tokio::time::sleep(lag).await;
-            end(&stop, time);
+            desk.stop(false);
         }));
     }
 
     /// The end: running requests are finished for up to the drain time, or everything is cut off now.
     pub fn stop(&self, now: bool) {
-        let Inner { stop, drain_time, is_draining, .. } = &*self.0;
+        let Inner { stop, drain_time, is_draining, upgrade, .. } = &*self.0;
         is_draining.store(true, Ordering::SeqCst);
+        if !stop.is_draining() {
+            // Before anything is closed: a successor must have it by then.
+            if !upgrade.get().is_some_and(|upgrade| upgrade.hand_over()) {
+                systemd::stopping(&format!("ending, running requests have {drain_time:?}"));
+            }
+            info!(target: "server", "ending, running requests have {:?}", if now { Duration::ZERO } else { *drain_time });
+        }
         if now {
             warn!(target: "server", "ending at once");
             stop.now();
         } else {
-            end(stop, *drain_time);
+            stop.drain();
         }
     }
 
-    /// The program of the same name takes the sockets and goes on in place of this one.
+    /// The program of the same name takes the sockets and goes on in place of this one. Waits until it serves, or until
+    /// it is known why not: then this one goes on.
     pub fn upgrade(&self) -> Result<String, String> {
-        act(&self.0.upgrade, "a running server cannot be replaced by another program here")
+        if self.is_draining() {
+            return Err("the server ends: nothing is upgraded any more".to_owned());
+        }
+        let upgrade = self.0.upgrade.get().ok_or("this server cannot be replaced by another program yet")?;
+        let pid = upgrade.start()?;
+        if self.0.side_by_side.load(Ordering::SeqCst) {
+            return Ok(format!("process {pid} serves beside this one, until SIGQUIT ends one of them"));
+        }
+        self.stop(false);
+        Ok(format!("process {pid} serves, and this one finishes what it has"))
+    }
+
+    /// Whether a successor serves beside this process.
+    pub fn is_followed(&self) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_followed())
     }
 
     /// Opens the log files anew, after somebody has moved them away.
@@ -141,9 +171,10 @@ impl Desk {
         act(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
     }
 
-    /// Says how to upgrade; the first word counts.
-    pub fn on_upgrade(&self, act: Act) {
-        let _ = self.0.upgrade.set(act);
+    /// Says how to upgrade, and whether both processes then stay; the first word counts.
+    pub fn on_upgrade(&self, upgrade: Arc<Upgrade>, side_by_side: bool) {
+        self.0.side_by_side.store(side_by_side, Ordering::SeqCst);
+        let _ = self.0.upgrade.set(upgrade);
     }
 
     /// Says how to reopen logs; the first word counts.
@@ -152,14 +183,6 @@ impl Desk {
     }
 }
 
-fn end(stop: &Stop, drain_time: Duration) {
-    if !stop.is_draining() {
-        info!(target: "server", "ending, running requests have {drain_time:?}");
-        stop.drain();
-    }
-}
-
-#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 fn act(way: &OnceLock<Act>, why_not: &str) -> Result<String, String> {
     way.get().map_or_else(|| Err(why_not.to_owned()), |act| act())
 }

@@ -7,29 +7,45 @@ mod apps;
 mod asked;
 mod boot;
 mod choice;
+mod cradle;
+mod daemon;
 mod deploy;
 mod desk;
 mod engines;
 mod found;
 mod generation;
 mod help;
+mod identity;
+mod launch;
 mod log;
+mod logfiles;
 mod logfilter;
 mod misfits;
 mod native;
 mod near;
 mod openfiles;
+mod operating;
 mod options;
 mod picker;
+mod pidfile;
 mod probe;
+mod program;
 mod rackup;
 mod requires;
 mod router;
+mod runfiles;
 mod settings;
+mod signal_map;
 mod signals;
 mod size;
+mod sockets;
+mod standing;
+mod state;
+mod systemd;
 mod table;
+mod table_run;
 mod turns;
+mod upgrade;
 mod workers;
 
 use std::env;
@@ -41,7 +57,9 @@ use std::thread;
 
 use apps::Again;
 use asked::{Asked, Command};
+use cradle::Cradle;
 use found::Missing;
+use program::Program;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -70,11 +88,32 @@ fn main() -> ExitCode {
 }
 
 fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let mut settings = match settings::settle(asked, cores) {
-        Ok(settings) => settings,
-        Err(problems) => return refuse(&problems),
+    // Before anything changes the working directory.
+    let program = Program::note();
+    let cradle = match Cradle::find(environment) {
+        Ok(cradle) => cradle,
+        Err(why) => return fail(&why),
     };
+    let line = cradle.as_ref().map(|cradle| cradle.line.clone());
+    match start(asked, environment, program, cradle) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => match line.filter(|line| line.say(&format!("failed\n{}", failure.in_words())).is_ok()) {
+            // Whoever started us tells it to the one who asked.
+            Some(_) => failure.exit_code(),
+            None => failure.tell(),
+        },
+    }
+}
+
+fn start(
+    asked: Asked,
+    environment: &[(OsString, OsString)],
+    program: Program,
+    cradle: Option<Cradle>,
+) -> Result<(), Failure> {
+    operating::enter(&asked).map_err(|problem| Failure::Options(vec![problem.to_string()]))?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut settings = settings::settle(asked, cores).map_err(Failure::options)?;
     let before = settings.clone();
     let bundle_gemfile = environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
     let bundle_gemfile = bundle_gemfile.map(|(_, path)| path.clone());
@@ -83,18 +122,53 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
     for app in &mut settings.apps {
         match found::find(app, bundle_gemfile.as_deref(), is_only_one) {
             Ok(one) => found.push(one),
-            Err(Missing::Options(problems)) => return refuse(&problems),
-            Err(Missing::File(why)) => return fail(&apps::named(!is_only_one, &app.name, why)),
+            Err(Missing::Options(problems)) => return Err(Failure::options(problems)),
+            Err(Missing::File(why)) => return Err(Failure::Start(apps::named(!is_only_one, &app.name, why))),
         }
     }
-    let log = match log::open(settings.log_form, &settings.log_filter) {
-        Ok(log) => log,
-        Err(error) => return fail(&format!("the log cannot be opened: {error}")),
-    };
+    let launch = launch::prepare(program, cradle, environment, &settings.operating).map_err(Failure::Start)?;
+    let Some(launch) = launch else { return Ok(()) };
+    let log_files = launch.log_files.clone();
+    let log = log::open(settings.log_form, &settings.log_filter, log_files.stdout())
+        .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
     let again: Again = Box::new(move || Ok(before.clone()));
-    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again });
+    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again, launch });
     log.finish();
-    outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
+    log_files.finish();
+    outcome.map_err(Failure::Start)
+}
+
+/// Why there is no server.
+enum Failure {
+    Options(Vec<String>),
+    Start(String),
+}
+
+impl Failure {
+    fn options(problems: Vec<impl Display>) -> Failure {
+        Failure::Options(problems.iter().map(ToString::to_string).collect())
+    }
+
+    fn in_words(&self) -> String {
+        match self {
+            Failure::Options(problems) => format!("these options cannot be used: {}", problems.join("; ")),
+            Failure::Start(why) => why.clone(),
+        }
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Options(_) => BAD_USAGE,
+            Failure::Start(_) => CANNOT_START,
+        })
+    }
+
+    fn tell(&self) -> ExitCode {
+        match self {
+            Failure::Options(problems) => refuse(problems),
+            Failure::Start(why) => fail(why),
+        }
+    }
 }
 
 fn build_native(asked: Asked) -> ExitCode {

@@ -54,9 +54,19 @@ pub enum Name {
     DrainLag,
     AccessLog,
     Log,
-    Config,
+    LogFile,
+    RedirectStdout,
+    RedirectStderr,
+    Daemonize,
     Pidfile,
-    Daemon,
+    State,
+    User,
+    Group,
+    Dir,
+    Umask,
+    Signals,
+    BindToActivatedSockets,
+    Config,
     Reload,
 }
 
@@ -93,6 +103,7 @@ pub enum Section {
     Load,
     Http,
     Log,
+    Run,
     Elsewhere,
 }
 
@@ -125,7 +136,7 @@ pub struct Row {
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 8] = [
+    pub const ALL: [Section; 9] = [
         Section::Where,
         Section::Application,
         Section::Mruby,
@@ -133,6 +144,7 @@ impl Section {
         Section::Load,
         Section::Http,
         Section::Log,
+        Section::Run,
         Section::Elsewhere,
     ];
 
@@ -146,6 +158,7 @@ impl Section {
             Section::Load => "How much at once",
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
+            Section::Run => "As which process it runs",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }

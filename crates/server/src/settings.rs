@@ -9,6 +9,7 @@ use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
 use crate::misfits::{self, Misfits};
+use crate::operating::Operating;
 use crate::options::{Name, TABLE};
 use crate::picker::Picker;
 use crate::table::RAILS_THREADS;
@@ -43,6 +44,7 @@ pub struct Settings {
     pub drain_lag: Duration,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
+    pub operating: Operating,
     /// What somebody set, as it was written, for the log.
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
@@ -96,6 +98,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
             _ => LogForm::Text,
         },
         log_filter: picker.log_filter(),
+        operating: picker.operating(),
         chosen: chosen(&asked),
         notices: picker.notices,
     };

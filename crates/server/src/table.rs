@@ -2,6 +2,7 @@
 
 use crate::options::{Default, Kind, Name, Row, Section};
 use crate::size::{GIB, KIB, MIB};
+use crate::table_run;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
@@ -15,7 +16,7 @@ const MEMORY_MIN: u64 = 4 * MIB;
 /// Rails' own name for it. Interpreters are no threads of Rails, so there it does not count.
 pub const RAILS_THREADS: &str = "RAILS_MAX_THREADS";
 
-const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
+pub const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
     let (kind, default) = (Kind::Text, Default::None);
     Row { name, long, short: None, value, also: &[], kind, default, section, help: "" }
 }
@@ -38,8 +39,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
-        help: "listen here: tcp://HOST:PORT or unix:///PATH; may be given several times (in the environment: \
-               separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be given \
+               several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {
@@ -276,9 +277,19 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
+    table_run::LOG_FILE,
+    table_run::REDIRECT_STDOUT,
+    table_run::REDIRECT_STDERR,
+    table_run::DAEMONIZE,
+    table_run::PIDFILE,
+    table_run::STATE,
+    table_run::USER,
+    table_run::GROUP,
+    table_run::DIR,
+    table_run::UMASK,
+    table_run::SIGNALS,
+    table_run::ACTIVATED,
     refused(Name::Config, "config", Some('C'), "X", CONFIG_WHY),
-    refused(Name::Pidfile, "pidfile", None, "X", PIDFILE_WHY),
-    refused(Name::Daemon, "daemon", Some('d'), "", DAEMON_WHY),
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),
 ];
 
@@ -293,9 +304,5 @@ const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const CONFIG_WHY: &str =
     "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
-const PIDFILE_WHY: &str =
-    "is not in this version; the log says the process id at start, and a service manager knows it";
-const DAEMON_WHY: &str = "the server stays in the foreground; a service manager, or a shell's &, runs it in the \
-                          background";
 const RELOAD_WHY: &str = "code is not reloaded in this version: end the server and start it again; Rails reloads its \
                           own code in development";
