@@ -44,7 +44,7 @@ pub fn serve(engine: &str, options: &[&str]) -> Server {
     let folder = server::folder();
     put(&folder, "config.ru", &code(1, ""));
     let program = ruby::program();
-    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine];
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine, "--access-log", "off"];
     if engine == "ruby" {
         all.extend(["--ruby", &program]);
     }
@@ -82,8 +82,10 @@ pub fn under_load(server: &Server, clients: usize, work: impl FnOnce(&AtomicU32)
     thread::scope(|scope| {
         let (is_over, known) = (&is_over, &known);
         let clients: Vec<_> = (0..clients).map(|n| scope.spawn(move || ask(server, n, is_over, known))).collect();
+        // Clients end, too, when the work fails.
+        let end = Over(is_over);
         work(known);
-        is_over.store(true, Ordering::SeqCst);
+        drop(end);
         for client in clients {
             let one = client.join().unwrap();
             seen.answers += one.answers;
@@ -91,6 +93,14 @@ pub fn under_load(server: &Server, clients: usize, work: impl FnOnce(&AtomicU32)
         }
     });
     seen
+}
+
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// One client: by turns the quick and the slow answer, and a POST, which nobody may run twice.

@@ -48,15 +48,20 @@ pub struct Meter {
     pub queue: Times,
     /// From its beginning to its answer.
     pub service: Times,
+    /// Answers by the hundreds of their status: 1xx at 0, 5xx at 4.
+    answers: [AtomicU64; 5],
     /// Requests that had no answer, in the order of [`Fault::NAMES`].
     faults: [AtomicU64; Fault::NAMES.len()],
 }
 
 impl Meter {
     /// Counts an answered request.
-    pub fn answered(&self, queued: Duration, ran: Duration) {
+    pub fn answered(&self, status: u16, queued: Duration, ran: Duration) {
         self.queue.add(queued);
         self.service.add(ran);
+        if let Some(count) = self.answers.get(usize::from(status / 100).wrapping_sub(1)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Counts one that had none.
@@ -65,6 +70,15 @@ impl Meter {
         if let Some(at) = Fault::NAMES.iter().position(|(name, _)| *name == fault.name()) {
             self.faults[at].fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// How many answers the application gave, by the hundreds of their status: 1xx at 0, 5xx at 4.
+    pub fn answers(&self) -> [u64; 5] {
+        let mut counts = [0; 5];
+        for (count, class) in counts.iter_mut().zip(&self.answers) {
+            *count = class.load(Ordering::Relaxed);
+        }
+        counts
     }
 
     /// How often each fault happened, in the order of [`Fault::NAMES`].
@@ -90,6 +104,15 @@ mod tests {
         let (counts, total) = times.read();
         assert_eq!((counts[0], counts[1], counts[15], counts[16]), (2, 1, 1, 1));
         assert_eq!(total, 60_000_502);
+    }
+
+    #[test]
+    fn answers_are_counted_by_the_hundreds_of_their_status() {
+        let meter = Meter::default();
+        for status in [101, 200, 204, 404, 500, 599, 0, 1000] {
+            meter.answered(status, Duration::ZERO, Duration::ZERO);
+        }
+        assert_eq!(meter.answers(), [1, 2, 0, 1, 2]);
     }
 
     #[test]

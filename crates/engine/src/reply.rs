@@ -86,7 +86,7 @@ impl Responder {
         if let Some((meter, since)) = &self.meter {
             let ran = since.elapsed().saturating_sub(queued);
             match &result {
-                Ok(_) => meter.answered(queued, ran),
+                Ok(response) => meter.answered(response.head.status.as_u16(), queued, ran),
                 Err(fault) => meter.failed(fault, queued),
             }
             meter.recorder.note(&result, queued, ran, about);

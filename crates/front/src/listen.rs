@@ -63,6 +63,10 @@ impl Share {
 }
 
 impl Listener {
+    pub(crate) fn new(socket: Bound, local: Bind) -> Listener {
+        Listener { socket, asked: local.clone(), local }
+    }
+
     /// Takes the address. Until [`Listener::open`] whoever connects is refused.
     pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
         let bound = match bind {
@@ -173,7 +177,7 @@ fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
     }
 }
 
-fn clear_stale(path: &Path) -> io::Result<()> {
+pub(crate) fn clear_stale(path: &Path) -> io::Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if !found.file_type().is_socket() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of that name that is not a socket"));
@@ -214,6 +218,13 @@ impl SocketFile {
 /// Removes the name of a Unix socket at the end of its listener, if it is ours by then.
 #[derive(Debug)]
 pub(crate) struct FileKeeper(Option<Arc<SocketFile>>);
+
+impl FileKeeper {
+    /// Of a name that was just made.
+    pub(crate) fn new(path: &Path) -> io::Result<FileKeeper> {
+        Ok(FileKeeper(Some(Arc::new(SocketFile::find(path, true)?))))
+    }
+}
 
 impl Drop for FileKeeper {
     fn drop(&mut self) {

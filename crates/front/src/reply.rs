@@ -205,6 +205,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
         }
     };
     visit.link.close_turn();
+    visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }
@@ -243,6 +244,7 @@ fn leave(mut visit: Visit, status: StatusCode, headers: &mut HeaderMap, duplex: 
     let mut text = Vec::with_capacity(256);
     upgrade::write_head(&mut text, status, headers);
     visit.link.close_turn();
+    visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }

@@ -34,7 +34,7 @@ pub struct Given {
 pub struct Problem(pub String);
 
 /// What other servers are told to do, as a first word.
-const CONTROL_WORDS: [&str; 4] = ["start", "stop", "restart", "reload"];
+const CONTROL_WORDS: [&str; 1] = ["start"];
 
 /// What the program is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +74,8 @@ impl Given {
     /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`.
     pub fn as_written(&self) -> String {
         match &self.origin {
+            Origin::Flag(flag) if self.name == Name::AdminToken => format!("{flag} ..."),
+            Origin::Variable(name) if self.name == Name::AdminToken => format!("{name}=..."),
             Origin::Flag(flag) if self.value.is_empty() => flag.clone(),
             Origin::Flag(flag) => format!("{flag} {}", self.value),
             Origin::Variable(name) => format!("{name}={}", self.value),
@@ -169,8 +171,8 @@ impl Asked {
     fn take_rackup(&mut self, path: OsString) {
         if let Some(word) = path.to_str().filter(|word| CONTROL_WORDS.contains(word)) {
             return self.refuse(format!(
-                "{word}: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or SIGTERM \
-                 ends it; say ./{word} to serve a folder of that name"
+                "{word}: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./{word} to \
+                 serve a folder of that name"
             ));
         }
         match &self.rackup {
@@ -313,9 +315,9 @@ mod tests {
                                      again; Rails reloads its own code in development",
             ),
             (
-                &["stop"],
-                "stop: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or \
-                         SIGTERM ends it; say ./stop to serve a folder of that name",
+                &["start"],
+                "start: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./start to \
+                 serve a folder of that name",
             ),
             (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
         ];

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,11 @@ use std::time::Duration;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
+use crate::admin::Admin;
+use crate::admin::eyes::{Place, Running};
 use crate::app::App;
 use crate::apps::{Again, Apps, Ground, named};
+use crate::control_path;
 use crate::desk::Desk;
 use crate::engines::count;
 use crate::found::Found;
@@ -52,6 +56,11 @@ pub fn versions() -> String {
     format!("foolsgold {VERSION} ({})", engine_mruby::version())
 }
 
+/// The embedded interpreter, by name and version.
+pub fn mruby() -> String {
+    engine_mruby::version()
+}
+
 /// Serves until somebody ends it. The error is a text for whoever started the program.
 pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(warning) = openfiles::make_room(plan.settings.limits.connections) {
@@ -75,15 +84,19 @@ fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Re
     let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
     let ground = ground(&front_settings, &lanes, bundle_gemfile, again);
+    // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
+    let replaces = launch.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade);
+    let admin = Admin::start(&settings.admin, place(&found), replaces)?;
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = Arc::new(Apps::start(&settings, found, ground)?);
     let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files };
-    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
+    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone(), &admin));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
+    drop(admin);
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
     let ended = outcome?;
@@ -106,6 +119,7 @@ async fn run(
     launch: Launch,
     mut signals: Signals,
     front_settings: Arc<front::Settings>,
+    admin: &Admin,
 ) -> Result<Ended, String> {
     let Stage { settings, lanes, apps, run_files } = stage;
     let Sockets { listeners, shares, taken } = sockets;
@@ -121,6 +135,8 @@ async fn run(
     desk.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     run_files.write()?;
+    let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
+    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses });
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
     desk.set_open();
     standing::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
@@ -135,6 +151,18 @@ async fn run(
 
 fn deaf(error: io::Error) -> String {
     format!("signals cannot be listened to: {error}")
+}
+
+/// Where commands look for this server.
+fn place(found: &[Found]) -> Place {
+    let served = match found {
+        [one] => one.rackup.parent().map(Path::to_owned),
+        _ => None,
+    };
+    Place {
+        started_in: control_path::current_folder().display().to_string(),
+        folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
+    }
 }
 
 fn ground(front: &front::Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
@@ -156,6 +184,7 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         access_log: format.map(|format| AccessLog::new(format, log_files.stdout())),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),
+        counts: Arc::default(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
 //! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
 
+mod admin;
 mod app;
 mod app_settings;
 mod apps;
 mod asked;
 mod boot;
 mod choice;
+mod client;
+mod control_path;
 mod cradle;
 mod daemon;
 mod deploy;
@@ -74,6 +77,9 @@ fn main() -> ExitCode {
         return fail(&engine_ruby::user::become_user(&arguments[1..]));
     }
     let environment: Vec<_> = env::vars_os().collect();
+    if let Some(code) = client::run(&arguments, &environment) {
+        return code;
+    }
     let asked = asked::read(arguments, &environment);
     if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
         return refuse(&asked.problems);

@@ -66,6 +66,9 @@ pub enum Name {
     Umask,
     Signals,
     BindToActivatedSockets,
+    Control,
+    Admin,
+    AdminToken,
     Config,
     Reload,
 }
@@ -104,6 +107,7 @@ pub enum Section {
     Http,
     Log,
     Run,
+    Watch,
     Elsewhere,
 }
 
@@ -136,7 +140,7 @@ pub struct Row {
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 9] = [
+    pub const ALL: [Section; 10] = [
         Section::Where,
         Section::Application,
         Section::Mruby,
@@ -145,6 +149,7 @@ impl Section {
         Section::Http,
         Section::Log,
         Section::Run,
+        Section::Watch,
         Section::Elsewhere,
     ];
 
@@ -159,6 +164,7 @@ impl Section {
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
             Section::Run => "As which process it runs",
+            Section::Watch => "How it is watched and told what to do",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::admin::settings::AdminSettings;
 use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
@@ -45,6 +46,7 @@ pub struct Settings {
     pub log_form: LogForm,
     pub log_filter: LogFilter,
     pub operating: Operating,
+    pub admin: AdminSettings,
     /// What somebody set, as it was written, for the log.
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
@@ -99,6 +101,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         },
         log_filter: picker.log_filter(),
         operating: picker.operating(),
+        admin: picker.admin(),
         chosen: chosen(&asked),
         notices: picker.notices,
     };
