@@ -15,6 +15,8 @@ use crate::admin::eyes::{Place, Running};
 use crate::app::App;
 use crate::apps::{Again, Apps, Ground, named};
 use crate::control_path;
+use crate::cradle::Birth;
+use crate::cradle::Birth;
 use crate::desk::Desk;
 use crate::engines::count;
 use crate::found::Found;
