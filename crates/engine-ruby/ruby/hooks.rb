@@ -39,8 +39,10 @@ module FoolsGold
       end
     end
 
-    # Reads a hooks file.
-    def load(path)
+    # Reads a hooks file, or another server's configuration.
+    def load(path, kind = "")
+      return OldHooks.load(self, path, kind) unless kind.empty?
+
       HooksFile.new(self).instance_eval(File.read(path), path, 1)
     end
   end

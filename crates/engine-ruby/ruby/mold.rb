@@ -10,8 +10,8 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames log hooks application shapes environment input headers hints hijack stream channel slot answer
-   runner control out_of_band worker].each { |name| require_relative name }
+%w[errors frames log hooks old_file old_hooks application shapes environment input headers hints hijack stream channel slot
+   answer runner control out_of_band worker].each { |name| require_relative name }
 
 module FoolsGold
   # Signals: INT is for the front alone, though the terminal sends it to all.
@@ -69,7 +69,10 @@ module FoolsGold
         ready, = IO.select([@io, @bell])
         reap if ready.include?(@bell)
         take if ready.include?(@io)
-        exit if @stopping && @workers.empty?
+        next unless @stopping && @workers.empty?
+
+        FoolsGold.hooks.run(:mold_end)
+        exit
       end
     end
 
@@ -83,13 +86,17 @@ module FoolsGold
     end
 
     def fork_worker(number)
-      @application.before_fork
+      reap # Hooks are told of the end of a worker before the beginning of its successor.
+      @application.before_fork(number)
       pid = Process.fork do
         [@io, @bell].each(&:close)
         Worker.new(number, @wire, @application, @setup).run
       end
       @workers[pid] = number
       Log.frame(Frames::FORKED, [number, pid].pack("NN"))
+      FoolsGold.hooks.run(:after_worker_fork, number)
+      FoolsGold.hooks.run(:after_first_fork) unless @has_forked
+      @has_forked = true
     rescue SystemCallError => error # Out of memory or processes: the front will ask again.
       Log.exception(error, "worker #{number} could not be forked")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
@@ -103,7 +110,9 @@ module FoolsGold
         next unless status
 
         code = status.exitstatus || -status.termsig
-        Log.frame(Frames::EXITED, [@workers.delete(pid), pid, code].pack("NNl>"))
+        number = @workers.delete(pid)
+        Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
+        FoolsGold.hooks.run(:after_worker_exit, number, status)
       end
     end
 

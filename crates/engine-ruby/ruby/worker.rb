@@ -97,11 +97,13 @@ module FoolsGold
     # A slot that ends takes the worker with it: the front counts on all of them. One whose thread the application has
     # ended gets another.
     def guard(runner)
+      FoolsGold.hooks.run(:before_thread_start)
       runner.run
     rescue StandardError => error
       Log.exception(error, "slot #{runner.slot.number} of worker #{@number} failed")
       exit!(1)
     ensure
+      FoolsGold.hooks.run(:before_thread_exit)
       runner.ended? || $! ? stop : start(runner)
     end
   end

@@ -72,6 +72,8 @@ pub struct Settings {
     pub gemfile: Option<PathBuf>,
     /// The Ruby file with hooks, absolute.
     pub hooks: Option<PathBuf>,
+    /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
+    pub hooks_kind: String,
     /// The accelerator, a Ruby extension, absolute.
     pub native: Option<PathBuf>,
     /// What RACK_ENV says, such as `production`.

@@ -53,6 +53,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("rackup", settings.rackup.display().to_string()),
         ("environment", settings.environment.clone()),
         ("hooks", path(&settings.hooks)),
+        ("hooks_kind", settings.hooks_kind.clone()),
         ("threads", settings.threads.to_string()),
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.to_owned()),

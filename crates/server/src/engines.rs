@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
 use crate::choice::EngineKind;
 use crate::found::Found;
-use crate::{native, rackup};
+use crate::{native, old, rackup};
 
 /// How much of an engine is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,12 +123,15 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
         Size::Workers(most) => most,
     };
     let native = native::choose(ruby.worker, &ruby.program)?;
+    let hooks = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
+    let hooks_kind = hooks.as_deref().map(old::hooks_kind).transpose()?.unwrap_or_default();
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
             rackup: found.rackup.clone(),
             gemfile: found.gemfile.clone(),
-            hooks: rackup::hooks(&found.rackup, ruby.hooks.as_deref())?,
+            hooks,
+            hooks_kind: hooks_kind.to_owned(),
             native,
             environment: settings.environment.clone(),
             tag: tag(found, settings),

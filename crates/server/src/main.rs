@@ -6,6 +6,7 @@ mod app;
 mod app_settings;
 mod apps;
 mod asked;
+mod binds;
 mod boot;
 mod choice;
 mod client;
@@ -14,7 +15,9 @@ mod cradle;
 mod daemon;
 mod deploy;
 mod desk;
+mod effective;
 mod engines;
+mod file;
 mod found;
 mod generation;
 mod help;
@@ -26,6 +29,7 @@ mod logfilter;
 mod misfits;
 mod native;
 mod near;
+mod old;
 mod openfiles;
 mod operating;
 mod options;
@@ -43,10 +47,12 @@ mod signals;
 mod size;
 mod sockets;
 mod standing;
+mod start;
 mod state;
 mod systemd;
 mod table;
 mod table_run;
+mod toml_file;
 mod turns;
 mod upgrade;
 mod workers;
@@ -63,6 +69,7 @@ use asked::{Asked, Command};
 use cradle::Cradle;
 use found::Missing;
 use program::Program;
+use start::Start;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -71,6 +78,8 @@ const CANNOT_START: u8 = 1;
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // Before anything changes the working directory.
+    let program = Program::note();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
         // What is left of the way to a Ruby that runs as another user.
@@ -80,7 +89,9 @@ fn main() -> ExitCode {
     if let Some(code) = client::run(&arguments, &environment) {
         return code;
     }
-    let asked = asked::read(arguments, &environment);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let start = Start::new(arguments, environment, cores);
+    let asked = start.asked();
     if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
         return refuse(&asked.problems);
     }
@@ -89,19 +100,19 @@ fn main() -> ExitCode {
         Command::Version => show(&format!("{}\n", boot::versions())),
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(asked),
-        Command::Serve => serve(asked, &environment),
+        Command::Config { json, check } => show_settings(&start, json, check),
+        Command::Explain => explain(&asked),
+        Command::Serve => serve(asked, start, program),
     }
 }
 
-fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
-    // Before anything changes the working directory.
-    let program = Program::note();
-    let cradle = match Cradle::find(environment) {
+fn serve(asked: Asked, start: Start, program: Program) -> ExitCode {
+    let cradle = match Cradle::find(&start.environment) {
         Ok(cradle) => cradle,
         Err(why) => return fail(&why),
     };
     let line = cradle.as_ref().map(|cradle| cradle.line.clone());
-    match start(asked, environment, program, cradle) {
+    match run(asked, start, program, cradle) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => match line.filter(|line| line.say(&format!("failed\n{}", failure.in_words())).is_ok()) {
             // Whoever started us tells it to the one who asked.
@@ -111,18 +122,9 @@ fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
     }
 }
 
-fn start(
-    asked: Asked,
-    environment: &[(OsString, OsString)],
-    program: Program,
-    cradle: Option<Cradle>,
-) -> Result<(), Failure> {
-    operating::enter(&asked).map_err(|problem| Failure::Options(vec![problem.to_string()]))?;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let mut settings = settings::settle(asked, cores).map_err(Failure::options)?;
-    let before = settings.clone();
-    let bundle_gemfile = environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
-    let bundle_gemfile = bundle_gemfile.map(|(_, path)| path.clone());
+fn run(asked: Asked, start: Start, program: Program, cradle: Option<Cradle>) -> Result<(), Failure> {
+    let mut settings = start.settle(asked).map_err(Failure::options)?;
+    let bundle_gemfile = start.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut found = Vec::new();
     for app in &mut settings.apps {
@@ -132,12 +134,12 @@ fn start(
             Err(Missing::File(why)) => return Err(Failure::Start(apps::named(!is_only_one, &app.name, why))),
         }
     }
-    let launch = launch::prepare(program, cradle, environment, &settings.operating).map_err(Failure::Start)?;
+    let launch = launch::prepare(program, cradle, &start.environment, &settings.operating).map_err(Failure::Start)?;
     let Some(launch) = launch else { return Ok(()) };
     let log_files = launch.log_files.clone();
     let log = log::open(settings.log_form, &settings.log_filter, log_files.stdout())
         .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
-    let again: Again = Box::new(move || Ok(before.clone()));
+    let again: Again = Box::new(move || start.again());
     let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again, launch });
     log.finish();
     log_files.finish();
@@ -174,6 +176,29 @@ impl Failure {
             Failure::Options(problems) => refuse(problems),
             Failure::Start(why) => fail(why),
         }
+    }
+}
+
+fn show_settings(start: &Start, json: bool, check: bool) -> ExitCode {
+    match effective::find(start) {
+        Ok(_) if check && json => show("{}\n"),
+        Ok(settings) if check => show(&settings.verdict()),
+        Ok(settings) if json => show(&settings.json()),
+        Ok(settings) => show(&settings.table()),
+        Err(problems) => refuse(&problems),
+    }
+}
+
+fn explain(asked: &Asked) -> ExitCode {
+    if !asked.problems.is_empty() {
+        return refuse(&asked.problems);
+    }
+    let Some(path) = asked.rackup.as_deref() else {
+        return refuse(&["explain: needs the configuration file of another server: foolsgold explain config/puma.rb"]);
+    };
+    match old::explain(asked, path) {
+        Ok(page) => show(&page),
+        Err(problems) => refuse(&problems),
     }
 }
 

@@ -78,8 +78,10 @@ pub enum Name {
 pub enum Kind {
     /// Nothing on the command line; yes or no in the environment.
     Flag,
-    /// A word or a path, checked where it is used.
+    /// A word, checked where it is used.
     Text,
+    /// A path; in a settings file, a relative one begins at the file's folder.
+    Path,
     /// Words with commas between them; given several times, they add up.
     List,
     /// One of these words.
@@ -99,6 +101,7 @@ pub enum Kind {
 /// Under which heading an option is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
+    Settings,
     Where,
     Application,
     Mruby,
@@ -135,12 +138,15 @@ pub struct Row {
     pub kind: Kind,
     pub default: Default,
     pub section: Section,
+    /// Each application may have its own; what is not so is of the server, and takes a new start.
+    pub per_app: bool,
     pub help: &'static str,
 }
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 10] = [
+    pub const ALL: [Section; 11] = [
+        Section::Settings,
         Section::Where,
         Section::Application,
         Section::Mruby,
@@ -156,6 +162,7 @@ impl Section {
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
+            Section::Settings => "Where settings come from",
             Section::Where => "Where it listens, and whom it believes",
             Section::Application => "How the application runs",
             Section::Mruby => "Embedded interpreters (--engine mruby)",
@@ -178,6 +185,12 @@ impl Name {
 }
 
 impl Row {
+    /// The row with this name, which may be written with underscores.
+    pub fn called(long: &str) -> Option<&'static Row> {
+        let long = long.replace('_', "-");
+        TABLE.iter().find(|row| row.long == long)
+    }
+
     /// All names in the environment, the one that counts most first.
     pub fn variables(&self) -> Vec<String> {
         let own = format!("FOOLS_GOLD_{}", self.long.to_uppercase().replace('-', "_"));

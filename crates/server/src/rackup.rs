@@ -8,7 +8,7 @@ use std::path::{self, Path, PathBuf};
 use crate::near::nearest;
 
 /// Words that are no application; see asked.rs.
-const COMMANDS: [&str; 2] = ["native", "options"];
+const COMMANDS: [&str; 4] = ["config", "explain", "native", "options"];
 
 /// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {

@@ -16,7 +16,7 @@ use crate::picker::Picker;
 use crate::table::RAILS_THREADS;
 
 /// Threads of a Ruby worker when nobody says anything, as in Puma.
-const RUBY_THREADS: usize = 5;
+pub const RUBY_THREADS: usize = 5;
 /// More would not be seen in a list of processes.
 const TAG_LETTERS: usize = 64;
 
@@ -56,41 +56,17 @@ pub struct Settings {
 /// Checks everything; the errors are all there are.
 pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> {
     let (problems, notices) = (std::mem::take(&mut asked.problems), std::mem::take(&mut asked.notices));
-    let mut picker = Picker { asked: &asked, cores, problems, notices };
-    let (engine, misfits) = picker.engine();
-    let limits = picker.limits();
-    let (interpreters, threads) = picker.threads();
-    picker.preload();
-    let environment = picker.environment();
-    let app = AppSettings {
-        name: NOBODY_NAMED_IT.to_owned(),
-        rackup: asked.rackup.clone(),
-        host: None,
-        prefix: String::new(),
-        environment: environment.clone(),
-        engine,
-        mruby: Mruby {
-            interpreters,
-            fresh: picker.flag(Name::Fresh),
-            max_requests: picker.number(Name::MaxRequests),
-            max_requests_jitter: picker.number(Name::MaxRequestsJitter),
-            memory_bytes: picker.small(Name::MemoryLimit),
-        },
-        ruby: picker.ruby(threads),
-        tag: picker.tag(),
-        reload: picker.reload(),
-        queue_places: picker.small(Name::Queue),
-        slow_time: picker.time(Name::SlowTime),
-        request_time: limits.request_time,
-        queue_wait: limits.queue_wait,
-        notices: Vec::new(),
-        misfits,
-    };
-    let settings = Settings {
+    let mut picker = Picker { asked: &asked, app: None, cores, problems, notices };
+    let mut limits = picker.limits();
+    let apps = picker.apps();
+    // Each application has its own; these are for the connections of all of them.
+    limits.request_time = apps.iter().map(|app| app.request_time).max().unwrap_or(limits.request_time);
+    limits.queue_wait = apps.iter().map(|app| app.queue_wait).max().unwrap_or(limits.queue_wait);
+    let mut settings = Settings {
         binds: picker.binds(),
         trusted: picker.trusted(),
-        apps: vec![app],
-        environment,
+        environment: apps.first().map(|app| app.environment.clone()).unwrap_or_default(),
+        apps,
         io_threads: picker.small(Name::IoThreads),
         limits,
         drain_lag: picker.time(Name::DrainLag),
@@ -103,28 +79,92 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         operating: picker.operating(),
         admin: picker.admin(),
         chosen: chosen(&asked),
-        notices: picker.notices,
+        notices: Vec::new(),
     };
-    if picker.problems.is_empty() { Ok(settings) } else { Err(picker.problems) }
+    settings.notices = once_each(picker.notices);
+    // What holds for several applications is wrong for each of them.
+    let problems = once_each(picker.problems);
+    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+}
+
+fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for one in all {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
 }
 
 /// The values that count, as they were written.
 fn chosen(asked: &Asked) -> Vec<String> {
-    TABLE.iter().flat_map(|row| asked.values(row.name)).map(Given::as_written).collect()
+    let apps = (0..asked.apps.len()).map(Some);
+    let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| asked.values_for(app, row.name));
+    // Of an application, only what it says itself.
+    let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
+    of(None).chain(own).map(Given::as_written).collect()
 }
 
 impl Picker<'_> {
+    /// The applications that the file names, or the one there is.
+    fn apps(&mut self) -> Vec<AppSettings> {
+        let asked = self.asked;
+        if asked.apps.is_empty() {
+            return vec![self.app(NOBODY_NAMED_IT, asked.rackup.clone())];
+        }
+        let mut apps = Vec::new();
+        for (at, one) in asked.apps.iter().enumerate() {
+            self.app = Some(at);
+            let app = self.app(&one.name, Some(one.path.clone()));
+            apps.push(AppSettings { host: one.host.clone(), prefix: one.prefix.clone(), ..app });
+        }
+        self.app = None;
+        apps
+    }
+
+    /// What the application of this picker is given.
+    fn app(&mut self, name: &str, rackup: Option<PathBuf>) -> AppSettings {
+        let (engine, misfits) = self.engine();
+        let (interpreters, threads) = self.threads();
+        self.preload();
+        AppSettings {
+            name: name.to_owned(),
+            rackup,
+            host: None,
+            prefix: String::new(),
+            environment: self.environment(),
+            engine,
+            mruby: Mruby {
+                interpreters,
+                fresh: self.flag(Name::Fresh),
+                max_requests: self.number(Name::MaxRequests),
+                max_requests_jitter: self.number(Name::MaxRequestsJitter),
+                memory_bytes: self.small(Name::MemoryLimit),
+            },
+            ruby: self.ruby(threads),
+            tag: self.tag(),
+            reload: self.reload(),
+            queue_places: self.small(Name::Queue),
+            slow_time: self.time(Name::SlowTime),
+            request_time: self.time(Name::RequestTime),
+            queue_wait: self.time(Name::QueueWait),
+            notices: Vec::new(),
+            misfits,
+        }
+    }
+
     /// The engine, if one was named; and what does not fit which one, unless that could be told at once.
     fn engine(&mut self) -> (Option<EngineKind>, Vec<(EngineKind, Misfits)>) {
         let engine = match self.choice(Name::Engine).as_str() {
             "mruby" => EngineKind::Mruby,
             "ruby" => EngineKind::Ruby,
             _ => {
-                let of = |kind| (kind, misfits::find(self.asked, kind, false));
+                let of = |kind| (kind, misfits::find(self.asked, self.app, kind, false));
                 return (None, vec![of(EngineKind::Mruby), of(EngineKind::Ruby)]);
             }
         };
-        let misfits = misfits::find(self.asked, engine, true);
+        let misfits = misfits::find(self.asked, self.app, engine, true);
         self.problems.extend(misfits.problems);
         self.notices.extend(misfits.notices);
         (Some(engine), Vec::new())
@@ -249,52 +289,6 @@ impl Picker<'_> {
             self.refuse(&given, &why);
             LogFilter::default()
         })
-    }
-
-    /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
-    /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set.
-    fn binds(&mut self) -> Vec<front::Bind> {
-        let flagged = |name| self.asked.values(name).iter().any(|given| matches!(given.origin, Origin::Flag(_)));
-        let (bind, port) = (flagged(Name::Bind), flagged(Name::Port) || flagged(Name::Host));
-        let said = |name| !self.asked.values(name).is_empty();
-        let use_bind = bind || (!port && said(Name::Bind));
-        let use_port = port || (!use_bind && (said(Name::Port) || said(Name::Host)));
-        let mut wanted: Vec<(Given, String)> = Vec::new();
-        if use_bind {
-            let given = self.asked.values(Name::Bind).into_iter().cloned();
-            wanted.extend(given.map(|given| (given.clone(), given.value)));
-        }
-        if use_port {
-            wanted.extend(self.port_bind());
-        }
-        if !use_bind && !use_port {
-            let given = self.pick(Name::Bind);
-            wanted.push((given.clone(), given.value));
-        }
-        let mut binds: Vec<front::Bind> = Vec::new();
-        for (given, uri) in wanted {
-            match uri.parse::<front::Bind>() {
-                Ok(bind) if binds.iter().any(|other| other.to_string() == bind.to_string()) => {}
-                Ok(bind) => binds.push(bind),
-                Err(error) => self.refuse(&given, &error.to_string()),
-            }
-        }
-        binds
-    }
-
-    /// The address that `--host` and `--port` make together.
-    fn port_bind(&mut self) -> Option<(Given, String)> {
-        let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));
-        let shown = if host.value.is_empty() { port.clone() } else { host.clone() };
-        let name = match host.value.as_str() {
-            "" => "0.0.0.0".to_owned(),
-            // An IPv6 address has brackets in a URI.
-            address if address.contains(':') && !address.starts_with('[') => format!("[{address}]"),
-            name => name.to_owned(),
-        };
-        let before = self.problems.len();
-        let number = if port.value.is_empty() { 9292 } else { self.number_of(&port, &port.value) };
-        (self.problems.len() == before).then(|| (shown, format!("tcp://{name}:{number}")))
     }
 
     fn limits(&mut self) -> front::Limits {

@@ -239,6 +239,7 @@ fn bad_addresses_and_filters_are_refused() {
 
 #[test]
 fn all_problems_are_told_at_once() {
-    let refused = settled(&["-t", "0", "--nope", "-C", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")]).unwrap_err();
+    let refused = settled(&["-t", "0", "--nope", "--memory-limit", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")])
+        .unwrap_err();
     assert_eq!(refused.len(), 5, "{refused:?}");
 }

@@ -18,7 +18,8 @@ pub const RAILS_THREADS: &str = "RAILS_MAX_THREADS";
 
 pub const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
     let (kind, default) = (Kind::Text, Default::None);
-    Row { name, long, short: None, value, also: &[], kind, default, section, help: "" }
+    let per_app = matches!(section, Section::Application | Section::Mruby | Section::Ruby);
+    Row { name, long, short: None, value, also: &[], kind, default, section, per_app, help: "" }
 }
 
 const fn limit(name: Name, long: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Row {
@@ -196,8 +197,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::RubyWorker, "ruby-worker", "KIND", Section::Ruby)
     },
     Row {
-        help: "Ruby file with hooks around forks and requests (default: config/foolsgold.rb beside config.ru, if it is \
-               there)",
+        kind: Kind::Path,
+        help: "Ruby file with hooks around forks and requests, or a config/puma.rb or config/unicorn.rb whose hooks are \
+               to run (default: config/foolsgold.rb beside config.ru, if it is there)",
         ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
     },
     Row {
@@ -230,12 +232,14 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(0, MILLION),
         default: Default::Text("1024"),
+        per_app: true,
         help: "requests that may wait for an interpreter or a worker; more get 503",
         ..row(Name::Queue, "queue", "N", Section::Load)
     },
     Row {
         kind: Kind::Time(0, DAY_MS),
         default: Default::Text("10s"),
+        per_app: true,
         help: "time a request may wait for an interpreter or a worker; then 503",
         ..row(Name::QueueWait, "queue-wait", "TIME", Section::Load)
     },
@@ -307,7 +311,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                which others on this machine can see)",
         ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
     },
-    refused(Name::Config, "config", Some('C'), "X", CONFIG_WHY),
+    Row {
+        short: Some('C'),
+        kind: Kind::Path,
+        help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, Pitchfork, Thin \
+               or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if it is there)",
+        ..row(Name::Config, "config", "FILE", Section::Settings)
+    },
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),
 ];
 
@@ -320,7 +330,5 @@ const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests"
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
 const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
-const CONFIG_WHY: &str =
-    "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
 const RELOAD_WHY: &str = "code is not reloaded in this version: end the server and start it again; Rails reloads its \
                           own code in development";

@@ -5,17 +5,20 @@ use crate::signal_map::Habit;
 use crate::table::row;
 
 pub const LOG_FILE: Row = Row {
+    kind: Kind::Path,
     help: "append what is written to this file, the application's output too; a signal opens it anew after a rotation \
            (default: standard output)",
     ..row(Name::LogFile, "log-file", "FILE", Section::Log)
 };
 
 pub const REDIRECT_STDOUT: Row = Row {
+    kind: Kind::Path,
     help: "the same for standard output alone, which the log is part of",
     ..row(Name::RedirectStdout, "redirect-stdout", "FILE", Section::Log)
 };
 
 pub const REDIRECT_STDERR: Row = Row {
+    kind: Kind::Path,
     help: "the same for standard error alone",
     ..row(Name::RedirectStderr, "redirect-stderr", "FILE", Section::Log)
 };
@@ -29,6 +32,7 @@ pub const DAEMONIZE: Row = Row {
 };
 
 pub const PIDFILE: Row = Row {
+    kind: Kind::Path,
     also: &["PIDFILE"],
     help: "write the process id to this file as long as the server serves; refused while a running server has it",
     ..row(Name::Pidfile, "pidfile", "FILE", Section::Run)
@@ -36,6 +40,7 @@ pub const PIDFILE: Row = Row {
 
 pub const STATE: Row = Row {
     short: Some('S'),
+    kind: Kind::Path,
     help: "write process id and control address to this file, in the form of Puma's",
     ..row(Name::State, "state", "FILE", Section::Run)
 };
@@ -50,6 +55,7 @@ pub const GROUP: Row =
     Row { help: "become this group (default: that of --user)", ..row(Name::Group, "group", "GROUP", Section::Run) };
 
 pub const DIR: Row = Row {
+    kind: Kind::Path,
     help: "go to this folder first: all other paths are seen from there",
     ..row(Name::Dir, "dir", "FOLDER", Section::Run)
 };

@@ -48,6 +48,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         rackup: rackup.to_owned(),
         gemfile: None,
         hooks: None,
+        hooks_kind: String::new(),
         native: None,
         environment: "test".to_owned(),
         tag: "test".to_owned(),
