@@ -117,10 +117,10 @@ fn a_new_program_that_fails_changes_nothing_and_says_why() {
 fn a_new_program_that_hangs_is_ended_in_time() {
     adopt_orphans();
     let good = "run lambda { |env| [200, {}, [\"good\"]] }";
-    let server = ruby::serve(good, &["-w", "1", "--boot-time", "2s"]);
+    let server = ruby::serve(good, &["-w", "1", "--boot-time", "8s"]);
     fs::write(server.folder.join("config.ru"), "sleep").unwrap();
     server.signal(Signal::USR2);
-    assert!(server.logs("was not loaded within 2s"), "{}", server.log());
+    assert!(server.logs("was not loaded within 8s"), "{}", server.log());
     assert!(server.logs("and this one goes on"), "{}", server.log());
     assert_eq!(server.text("/"), "good");
 }

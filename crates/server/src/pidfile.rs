@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use tracing::{info, warn};
+use tracing::warn;
 
 /// What is added to the name for the file of a process that a successor is taking over from, as in Unicorn.
 const OLD: &str = ".oldbin";
@@ -18,6 +18,8 @@ pub struct Pidfile {
     path: PathBuf,
     /// Locked, unless the file system knows no locks.
     file: File,
+    /// Whose number was in it.
+    pub left_by: Option<u32>,
 }
 
 impl Pidfile {
@@ -51,10 +53,7 @@ impl Pidfile {
         if !text.is_empty() && pid.is_none() {
             return Err(format!("{shown} has something else in it than a process id: is it a pid file?"));
         }
-        if let Some(pid) = pid.filter(|pid| *pid != process::id()) {
-            info!(target: "server", "the pid file {shown} was left behind by process {pid}, and is taken over");
-        }
-        Ok(Pidfile { path, file })
+        Ok(Pidfile { path, file, left_by: pid.filter(|pid| *pid != process::id()) })
     }
 
     /// Writes our number.

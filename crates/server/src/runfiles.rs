@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::pidfile::{OldPidfile, Pidfile};
 use crate::state::StateFile;
@@ -37,7 +37,13 @@ impl RunFiles {
         is_successor: bool,
     ) -> Result<RunFiles, String> {
         let ours = match pid.filter(|_| !is_successor) {
-            Some(path) => Pid::Ours(Pidfile::claim(path)?),
+            Some(path) => {
+                let file = Pidfile::claim(path)?;
+                if let Some(pid) = file.left_by {
+                    info!(target: "server", "the pid file {} was left behind by process {pid}, and is taken over", path.display());
+                }
+                Pid::Ours(file)
+            }
             None => Pid::None,
         };
         let state = state.map(StateFile::claim).transpose()?;
