@@ -1,4 +1,4 @@
-//! How many Ruby workers there are, and which are replaced: by load, by rest, by requests served, by memory, by silence.
+//! How many Ruby workers there are, and which are replaced: by load and rest, requests served, memory, silence.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 

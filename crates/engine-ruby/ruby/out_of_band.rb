@@ -3,9 +3,9 @@
 # Garbage is collected between requests instead of in the middle of one (--oob-gc).
 
 module FoolsGold
-  # Since Ruby 3.4 a process can leave major collections out and say that one is due. Before, it can only be guessed: one
-  # after some requests.
+  # Since Ruby 3.4 a process can leave major collections out and say that one is due. Before, it can only be guessed.
   module OutOfBand
+    # So many requests, and one is due.
     EVERY = 16
 
     module_function

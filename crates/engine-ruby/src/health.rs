@@ -167,10 +167,8 @@ impl Work {
                 }
                 (Some(_), None) if !self.health.has_complained => {
                     self.health.has_complained = true;
-                    tracing::warn!(
-                        target: "engine",
-                        "the memory of worker {id} cannot be read (/proc/PID/smaps_rollup): --worker-memory has no effect"
-                    );
+                    let what = "cannot be read (/proc/PID/smaps_rollup), so --worker-memory has no effect";
+                    tracing::warn!(target: "engine", "the memory of worker {id} {what}");
                 }
                 _ => {}
             }

@@ -114,37 +114,42 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             }
             work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
         }
-        (kind::FORKED, Speaker::Mold(mold)) => {
-            let (worker, pid) = (reader.u32()?, reader.u32()?);
-            if work.settings.user.as_ref().is_some_and(|user| !user.runs(pid)) {
-                return Err(WireError(format!("it says that worker {worker} is pid {pid}, which is not its own")));
-            }
-            if let Some(worker) = work.workers.get_mut(&worker) {
-                worker.pid = Some(pid);
-                // One that has become a worker itself cannot tell of its own end.
-                worker.mold = Some(mold).filter(|mold| *mold != pid);
-            }
-        }
+        (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
         (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
             let how = process::ending_of(code);
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
-            work.end_is_told(mold, worker);
-            if work.workers.get(&worker).is_some_and(|worker| !worker.is_ready) {
-                let events = work.events.clone();
-                drop(tokio::spawn(async move {
-                    tokio::time::sleep(LAST_WORDS).await;
-                    let _ = events.send(Event::Silent(Speaker::Worker(worker)));
-                }));
-            } else {
-                work.worker_ended(worker, None);
-            }
+            exited(work, mold, worker);
         }
         (other, speaker) => {
             return Err(WireError(format!("a frame of kind {other} from {speaker:?}, where it has no meaning")));
         }
     }
     Ok(())
+}
+
+fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireError> {
+    if work.settings.user.as_ref().is_some_and(|user| !user.runs(pid)) {
+        return Err(WireError(format!("it says that worker {worker} is pid {pid}, which is not its own")));
+    }
+    if let Some(worker) = work.workers.get_mut(&worker) {
+        worker.pid = Some(pid);
+        // One that has become a worker itself cannot tell of its own end.
+        worker.mold = Some(mold).filter(|mold| *mold != pid);
+    }
+    Ok(())
+}
+
+fn exited(work: &mut Work, mold: u32, worker: u32) {
+    work.end_is_told(mold, worker);
+    if work.workers.get(&worker).is_none_or(|worker| worker.is_ready) {
+        return work.worker_ended(worker, None);
+    }
+    let events = work.events.clone();
+    drop(tokio::spawn(async move {
+        tokio::time::sleep(LAST_WORDS).await;
+        let _ = events.send(Event::Silent(Speaker::Worker(worker)));
+    }));
 }
 
 /// A list of names and values.

@@ -119,10 +119,8 @@ mod tests {
         let root = User::find("root", None).unwrap();
         assert_eq!((root.uid, root.gid), (0, 0));
         assert_eq!(User::find("0", None).unwrap().name, "root");
-        assert_eq!(
-            User::find("nobody-of-that-name", None).unwrap_err(),
-            "there is no user nobody-of-that-name on this machine"
-        );
+        let unknown = User::find("nobody-of-that-name", None).unwrap_err();
+        assert_eq!(unknown, "there is no user nobody-of-that-name on this machine");
         assert!(User::find("root", Some("no-such-group")).unwrap_err().contains("there is no group no-such-group"));
     }
 

@@ -1,5 +1,5 @@
-//! What can be seen of the engine from outside: the supervisor's part is put on a board, for whoever looks, since nobody
-//! who looks may wait for it.
+//! What can be seen of the engine from outside: the supervisor's part is put on a board, since nobody who looks may wait
+//! for it.
 
 use std::time::{Duration, Instant};
 

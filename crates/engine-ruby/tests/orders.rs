@@ -156,8 +156,8 @@ fn what_was_slow_or_failed_is_recorded_with_its_backtrace() {
     assert!(matches!(app.read(late), Err(Fault::OutOfTime(_))));
     assert!(matches!(app.get("/raise"), Err(Fault::App(_))));
     let recorded = || app.engine.recorded();
-    let found =
-        within(PATIENCE, || recorded().failed.iter().any(|past| past.id == "late" && !past.backtrace.is_empty()));
+    let is_traced = || recorded().failed.iter().any(|past| past.id == "late" && !past.backtrace.is_empty());
+    let found = within(PATIENCE, is_traced);
     let recorded = recorded();
     assert!(found && recorded.failed.len() == 2, "{recorded:#?}");
     let (raised, late) = (&recorded.failed[0], &recorded.failed[1]);

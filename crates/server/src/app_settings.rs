@@ -12,10 +12,6 @@ use crate::misfits::Misfits;
 pub struct Mruby {
     pub interpreters: usize,
     pub fresh: bool,
-    /// Zero means never.
-    pub max_requests: u64,
-    /// In percent.
-    pub max_requests_jitter: u64,
     pub memory_bytes: usize,
 }
 
@@ -40,10 +36,6 @@ pub struct Ruby {
     pub max_workers: usize,
     /// When one too many leaves.
     pub idle_time: Duration,
-    /// Zero means never.
-    pub max_requests: u64,
-    /// In percent.
-    pub max_requests_jitter: u64,
     /// In bytes of its proportional share.
     pub worker_memory: Option<u64>,
     /// In which it must answer the server; zero means that it need not.
@@ -95,6 +87,10 @@ pub struct AppSettings {
     pub tag: Option<String>,
     pub reload: Reload,
     pub queue_places: usize,
+    /// After which an interpreter or a worker is replaced; zero means never.
+    pub max_requests: u64,
+    /// How many more it may be, in percent.
+    pub max_requests_jitter: u64,
     /// From when on a request is slow.
     pub slow_time: Duration,
     /// From the last byte of a request to its answer.

@@ -20,7 +20,7 @@ fn nothing_asked_gives_the_defaults() {
     assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
     assert_eq!((settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places), (4, 2, 1024));
     assert_eq!(
-        (settings.environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].mruby.max_requests),
+        (settings.environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
         ("development", false, 0)
     );
     assert_eq!(
@@ -57,7 +57,7 @@ fn good_values_are_taken() {
     )
     .unwrap();
     assert_eq!(
-        (settings.apps[0].mruby.interpreters, settings.apps[0].mruby.fresh, settings.apps[0].mruby.max_requests),
+        (settings.apps[0].mruby.interpreters, settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
         (16, true, 1000)
     );
     assert_eq!(settings.apps[0].mruby.memory_bytes, 32 << 20);
