@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 
 use crate::app::App;
 use crate::asked::Problem;
+use crate::engines::Budget;
 use crate::found::Found;
 use crate::router::Router;
 use crate::settings::Settings;
@@ -27,6 +28,8 @@ pub struct Ground {
     pub queue_wait: Duration,
     /// For what old code still has to do.
     pub drain_time: Duration,
+    /// How many worker processes all may have together.
+    pub budget: Option<Arc<Budget>>,
     /// `BUNDLE_GEMFILE`.
     pub bundle_gemfile: Option<OsString>,
     pub again: Again,

@@ -18,7 +18,7 @@ use crate::control_path;
 use crate::cradle::Birth;
 use crate::cradle::Birth;
 use crate::desk::Desk;
-use crate::engines::count;
+use crate::engines::{Budget, count};
 use crate::found::Found;
 use crate::launch::Launch;
 use crate::logfiles::LogFiles;
@@ -85,7 +85,7 @@ fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Re
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
-    let ground = ground(&front_settings, &lanes, bundle_gemfile, again);
+    let ground = ground(&settings, &lanes, bundle_gemfile, again);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
     let replaces = launch.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade);
     let admin = Admin::start(&settings.admin, place(&found), replaces)?;
@@ -167,9 +167,10 @@ fn place(found: &[Found]) -> Place {
     }
 }
 
-fn ground(front: &front::Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
-    let front::Limits { request_time, queue_wait, drain_time, .. } = front.limits;
-    Arc::new(Ground { lanes: lanes.handles(), request_time, queue_wait, drain_time, bundle_gemfile, again })
+fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
+    let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
+    let budget = settings.total_workers.map(Budget::new);
+    Arc::new(Ground { lanes: lanes.handles(), request_time, queue_wait, drain_time, budget, bundle_gemfile, again })
 }
 
 fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
+pub use engine_ruby::Budget;
 use engine_ruby::{RubyEngine, User};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
@@ -32,13 +33,15 @@ pub struct Base {
     pub meter: Arc<Meter>,
     /// Set when the server ends: nothing that is being started is wanted any more.
     pub called_off: Arc<AtomicBool>,
+    /// How many worker processes all applications may have together.
+    budget: Option<Arc<Budget>>,
     keep: engine_mruby::Keep,
 }
 
 impl Base {
     /// Of an application that has had no request yet.
-    pub fn new(lanes: Vec<Handle>, called_off: Arc<AtomicBool>) -> Base {
-        Base { lanes, meter: Arc::default(), called_off, keep: engine_mruby::Keep::default() }
+    pub fn new(lanes: Vec<Handle>, called_off: Arc<AtomicBool>, budget: Option<Arc<Budget>>) -> Base {
+        Base { lanes, meter: Arc::default(), called_off, budget, keep: engine_mruby::Keep::default() }
     }
 }
 
@@ -139,7 +142,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             min_workers: ruby.min_workers.min(most),
             max_workers: ruby.max_workers.min(most),
             idle_time: ruby.idle_time,
-            budget: None,
+            budget: base.budget.clone(),
             max_requests: settings.max_requests,
             max_requests_jitter: settings.max_requests_jitter,
             worker_memory: ruby.worker_memory,

@@ -30,6 +30,8 @@ pub enum Name {
     IdleTime,
     WorkerMemory,
     WorkerTimeout,
+    WorkerUser,
+    TotalWorkers,
     OobGc,
     RubyWorker,
     Hooks,

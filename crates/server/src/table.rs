@@ -184,6 +184,18 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::WorkerTimeout, "worker-timeout", "TIME", Section::Ruby)
     },
     Row {
+        help: "the application's Ruby processes run as this user, or USER:GROUP (default: as this program); only root can \
+               say it",
+        ..row(Name::WorkerUser, "worker-user", "USER", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Count(1, 65_535),
+        per_app: false,
+        help: "never more worker processes of all applications together; one that needs a worker then gets the place of \
+               an idle worker of another (default: no limit)",
+        ..row(Name::TotalWorkers, "total-workers", "N", Section::Ruby)
+    },
+    Row {
         kind: Kind::Flag,
         default: Default::Text("no"),
         help: "workers collect garbage between requests, while nothing is given to them",
