@@ -117,19 +117,18 @@ impl App {
     /// With how many workers the new code begins, if not with all.
     fn surge(&self, settings: &AppSettings) -> Option<usize> {
         let current = self.current();
-        let (surge, workers) = (settings.reload.surge?, current.workers()?);
-        // Told to have what it has: one that cannot be told is replaced at once.
-        let is_told = || current.engine().order(Order::Scale { min: workers, max: workers }).is_ok();
-        (surge < workers && is_told()).then_some(surge)
+        current.bounds()?;
+        let surge = settings.reload.surge?.min(settings.ruby.max_workers);
+        (surge < current.workers_now()).then_some(surge)
     }
 
     fn until_ready(&self, new: &Generation, surge: Option<usize>, until: Instant) -> Result<(), String> {
-        let Some(all) = new.workers() else { return Ok(()) };
+        let Some((fewest, _)) = new.bounds() else { return Ok(()) };
         let remembered = self.remembered().scale;
         if let (Some((min, max)), None) = (remembered, surge) {
             new.engine().order(Order::Scale { min, max })?;
         }
-        let wanted = surge.or(remembered.map(|(min, _)| min)).unwrap_or(all);
+        let wanted = surge.or(remembered.map(|(min, _)| min)).unwrap_or(fewest);
         wait_until(until, || new.workers_now() >= wanted || self.farewell.is_hurried());
         let ready = new.workers_now();
         if self.farewell.is_hurried() {
@@ -166,15 +165,14 @@ impl App {
             self.enter(new.clone(), None);
         }
         if workers.is_some() {
-            let all = new.workers().unwrap_or(1);
-            self.scale(new, self.remembered().scale.unwrap_or((all, all)));
+            self.scale(new, self.wanted(new));
         }
         self.retire(old);
     }
 
     /// Takes workers from the old generation and gives as many to the new one, until the old one has one batch left.
     fn shrink(&self, old: &Generation, new: &Generation, surge: usize) {
-        let all = new.workers().unwrap_or(surge);
+        let (_, most) = self.wanted(new);
         let batch = new.settings.reload.batch.unwrap_or(surge);
         let (mut left, mut grown) = (old.workers_now(), surge);
         while left > batch && !self.farewell.is_hurried() {
@@ -182,11 +180,16 @@ impl App {
             self.scale(old, (left, left));
             // One that is busy for long does not hold up the others for longer than it may run at all.
             wait_until(Instant::now() + self.ground.drain_time, || old.workers_now() <= left);
-            grown = (grown + batch).min(all);
+            grown = (grown + batch).min(most);
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;
             wait_until(until, || new.workers_now() >= grown || self.farewell.is_hurried());
         }
+    }
+
+    /// What somebody ordered, or what the settings say.
+    fn wanted(&self, new: &Generation) -> (usize, usize) {
+        self.remembered().scale.or(new.bounds()).unwrap_or((1, 1))
     }
 
     fn scale(&self, generation: &Generation, (min, max): (usize, usize)) {

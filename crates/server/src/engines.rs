@@ -121,9 +121,9 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
 
 fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
-    let most = match size {
-        Size::Full => usize::MAX,
-        Size::Workers(most) => most,
+    let (min_workers, max_workers) = match size {
+        Size::Full => (ruby.min_workers, ruby.max_workers),
+        Size::Workers(number) => (number, number),
     };
     let native = native::choose(ruby.worker, &ruby.program)?;
     let hooks = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
@@ -139,8 +139,8 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             environment: settings.environment.clone(),
             tag: tag(found, settings),
             user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
-            min_workers: ruby.min_workers.min(most),
-            max_workers: ruby.max_workers.min(most),
+            min_workers,
+            max_workers,
             idle_time: ruby.idle_time,
             budget: base.budget.clone(),
             max_requests: settings.max_requests,

@@ -60,9 +60,10 @@ impl Generation {
         self.running.in_words(&self.settings)
     }
 
-    /// How many workers it is to have in the end; none where nothing can be counted in workers.
-    pub fn workers(&self) -> Option<usize> {
-        matches!(self.running, Running::Ruby(_)).then_some(self.settings.ruby.max_workers)
+    /// The fewest and the most workers that its settings say; none where nothing can be counted in workers.
+    pub fn bounds(&self) -> Option<(usize, usize)> {
+        let ruby = &self.settings.ruby;
+        matches!(self.running, Running::Ruby(_)).then_some((ruby.min_workers, ruby.max_workers))
     }
 
     /// How many workers are there now, those that are leaving among them.

@@ -125,13 +125,13 @@ fn each_application_has_what_it_says_and_else_what_is_said_for_all() {
     );
     assert_eq!(shop.rackup.as_deref(), Some(Path::new("srv/shop")));
     assert_eq!(blog.rackup.as_deref(), Some(Path::new("srv")));
-    assert_eq!((shop.ruby.workers, blog.ruby.workers), (2, 4));
+    assert_eq!((shop.ruby.max_workers, blog.ruby.max_workers), (2, 4));
     assert_eq!((shop.environment.as_str(), blog.environment.as_str()), ("production", "staging"));
     assert!(blog.mruby.fresh && !shop.mruby.fresh);
     assert_eq!((shop.request_time.as_secs(), blog.request_time.as_secs()), (90, 30));
     assert_eq!(settings.limits.request_time.as_secs(), 90, "the longest of all");
     let settings = settled(SHOPS, &["-w", "7"], &[]).unwrap();
-    assert_eq!((settings.apps[0].ruby.workers, settings.apps[1].ruby.workers), (7, 7));
+    assert_eq!((settings.apps[0].ruby.max_workers, settings.apps[1].ruby.max_workers), (7, 7));
 }
 
 #[test]
