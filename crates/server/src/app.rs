@@ -38,8 +38,8 @@ pub struct App {
     remembered: Mutex<Remembered>,
 }
 
-/// Where requests go. It is held while one is handed over, and at no other time: so whoever has put another in its place
-/// knows when nobody can give requests to this generation any more.
+/// Where requests go. It is held while one is handed over, and at no other time: so whoever has put another in its
+/// place /// knows when nobody can give requests to this generation any more.
 struct Entry {
     generation: Arc<Generation>,
     /// The one before, as long as both get requests.

@@ -136,7 +136,8 @@ impl Desk {
             if !upgrade.get().is_some_and(|upgrade| upgrade.hand_over()) {
                 systemd::stopping(&format!("ending, running requests have {drain_time:?}"));
             }
-            info!(target: "server", "ending, running requests have {:?}", if now { Duration::ZERO } else { *drain_time });
+            let time = if now { Duration::ZERO } else { *drain_time };
+            info!(target: "server", "ending, running requests have {time:?}");
         }
         if now {
             warn!(target: "server", "ending at once");

@@ -34,8 +34,8 @@ impl Identity {
         if !getuid().is_root() && !identity.is_current() {
             let who = show_user(getuid());
             return Err(format!(
-                "only root can become {identity}, and this process runs as {who}: start it as root, or leave out --user \
-                 and --group"
+                "only root can become {identity}, and this process runs as {who}: start it as root, or leave out \
+                 --user and --group"
             ));
         }
         Ok(Some(identity))

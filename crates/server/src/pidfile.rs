@@ -39,7 +39,8 @@ impl Pidfile {
             Err(TryLockError::WouldBlock) => {
                 let who = if text.is_empty() { "it has no number in it yet".into() } else { format!("process {text}") };
                 return Err(format!(
-                    "the pid file {shown} belongs to a server that runs ({who}): end that, or name another with --pidfile"
+                    "the pid file {shown} belongs to a server that runs ({who}): end that, or name another with \
+                     --pidfile"
                 ));
             }
             // Without locks only the number can tell.

@@ -40,7 +40,8 @@ impl RunFiles {
             Some(path) => {
                 let file = Pidfile::claim(path)?;
                 if let Some(pid) = file.left_by {
-                    info!(target: "server", "the pid file {} was left behind by process {pid}, and is taken over", path.display());
+                    let shown = path.display();
+                    info!(target: "server", "the pid file {shown} was left behind by process {pid}, and is taken over");
                 }
                 Pid::Ours(file)
             }

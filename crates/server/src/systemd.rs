@@ -57,7 +57,7 @@ pub async fn watchdog(lanes: Vec<Handle>) {
         if answer(&lanes, half).await {
             tell(&[NotifyState::Watchdog]);
         } else {
-            warn!(target: "server", "an I/O thread has not answered for {half:?}: systemd's watchdog is not told that all is well");
+            warn!(target: "server", "an I/O thread has not answered for {half:?}: systemd's watchdog is not served");
         }
     }
 }

@@ -40,8 +40,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
-        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be given \
-               several times (in the environment: separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be \
+               given several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {
@@ -98,8 +98,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
-        help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 to \
-               399 within the boot time, the old code goes on",
+        help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 \
+               to 399 within the boot time, the old code goes on",
         ..row(Name::Probe, "probe", "PATH", Section::Application)
     },
     Row {

@@ -46,8 +46,8 @@ pub const STATE: Row = Row {
 };
 
 pub const USER: Row = Row {
-    help: "become this user, a name or a number, when addresses are bound and files are open, before the application is \
-           loaded",
+    help: "become this user, a name or a number, when addresses are bound and files are open, before the application \
+           is loaded",
     ..row(Name::User, "user", "USER", Section::Run)
 };
 
@@ -75,7 +75,7 @@ pub const SIGNALS: Row = Row {
 pub const ACTIVATED: Row = Row {
     kind: Kind::Choice(&["no", "yes", "only"]),
     default: Default::Text("no"),
-    help: "listen on all sockets that systemd hands over, beside --bind or, with =only, instead of it; without this, on \
-           those that --bind names",
+    help: "listen on all sockets that systemd hands over, beside --bind or, with =only, instead of it; without this, \
+           on those that --bind names",
     ..row(Name::BindToActivatedSockets, "bind-to-activated-sockets", "", Section::Run)
 };

@@ -209,8 +209,8 @@ fn waited(child: &mut Child) -> String {
     child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
 }
 
-/// The younger side: says that it serves, and takes over what it is given, in a thread of its own. `then` is called when
-/// this process is the only one.
+/// The younger side: says that it serves, and takes over what it is given, in a thread of its own. `then` is called
+/// when this process is the only one.
 pub fn follow(
     cradle: Cradle,
     upgrade: Arc<Upgrade>,
