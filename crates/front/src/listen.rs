@@ -63,10 +63,6 @@ impl Share {
 }
 
 impl Listener {
-    pub(crate) fn new(socket: Bound, local: Bind) -> Listener {
-        Listener { socket, asked: local.clone(), local }
-    }
-
     /// Takes the address. Until [`Listener::open`] whoever connects is refused.
     pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
         let bound = match bind {
@@ -177,7 +173,7 @@ fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
     }
 }
 
-pub(crate) fn clear_stale(path: &Path) -> io::Result<()> {
+fn clear_stale(path: &Path) -> io::Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if !found.file_type().is_socket() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of that name that is not a socket"));

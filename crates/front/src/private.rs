@@ -2,19 +2,14 @@
 
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-
 use crate::address::{Bind, BindError};
-use crate::listen::{Bound, FileKeeper, Listener, clear_stale};
+use crate::listen::Listener;
 
 /// The owner connects; others are not let in.
 const MODE: u32 = 0o600;
-/// Commands come one by one.
-const BACKLOG: i32 = 64;
 /// What the kernel has room for, without the zero at the end.
 const PATH_BYTES: usize = 107;
 
@@ -22,31 +17,19 @@ const PATH_BYTES: usize = 107;
 /// server does so, whose predecessor then goes on to serve those who are connected.
 pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindError> {
     let bind = Bind::Unix(path.to_owned());
-    let listened = bind_privately(path, replace);
-    listened.map(|listener| Listener::new(listener, bind.clone())).map_err(|why| BindError { bind, why })
-}
-
-fn bind_privately(path: &Path, replace: bool) -> io::Result<Bound> {
+    let failed = |why: io::Error| BindError { bind: bind.clone(), why };
     if path.as_os_str().len() > PATH_BYTES {
         let why = format!("the path of a Unix socket has at most {PATH_BYTES} bytes; name a shorter one");
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, why)));
     }
-    if replace && fs::symlink_metadata(path).is_ok_and(|found| is_socket(&found)) {
-        fs::remove_file(path)?;
+    if replace && fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        fs::remove_file(path).map_err(failed)?;
     }
-    clear_stale(path)?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-    // As long as it does not listen, nobody gets in.
-    fs::set_permissions(path, Permissions::from_mode(MODE))?;
-    let file = FileKeeper::new(path)?;
-    rustix::net::listen(&socket, BACKLOG)?;
-    Ok(Bound::Unix(UnixListener::from(socket), file))
-}
-
-fn is_socket(found: &fs::Metadata) -> bool {
-    std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
+    // As long as it is not open, nobody gets in.
+    let listener = Listener::bind(&bind)?;
+    fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(failed)?;
+    listener.open()?;
+    Ok(listener)
 }
 
 #[cfg(test)]

@@ -61,6 +61,9 @@ pub struct AskedApp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem(pub String);
 
+/// In the place of what is not shown.
+pub const HIDDEN: &str = "...";
+
 /// How this program's own variables begin.
 pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 
@@ -136,9 +139,11 @@ impl Given {
 
     /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.
     pub fn as_written(&self) -> String {
+        let is_secret = self.name == Name::AdminToken;
         match &self.origin {
-            Origin::Flag(flag) if self.name == Name::AdminToken => format!("{flag} ..."),
-            Origin::Variable(name) if self.name == Name::AdminToken => format!("{name}=..."),
+            Origin::Flag(flag) if is_secret => format!("{flag} {HIDDEN}"),
+            Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),
+            Origin::File(place) if is_secret => format!("{place}: {} = {HIDDEN}", self.name.row().long),
             Origin::Flag(flag) if self.value.is_empty() => flag.clone(),
             Origin::Flag(flag) => format!("{flag} {}", self.value),
             Origin::Variable(name) => format!("{name}={}", self.value),

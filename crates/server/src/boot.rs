@@ -15,8 +15,6 @@ use crate::admin::eyes::{Place, Running};
 use crate::app::App;
 use crate::apps::{Again, Apps, Ground, named};
 use crate::control_path;
-use crate::cradle::Birth;
-use crate::cradle::Birth;
 use crate::desk::Desk;
 use crate::engines::{Budget, count};
 use crate::found::Found;
@@ -74,7 +72,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     outcome
 }
 
-fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
+fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
     let Plan { settings, found, bundle_gemfile, again, launch } = plan;
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
@@ -87,12 +85,11 @@ fn load_and_serve(plan: Plan, sockets: Sockets, run_files: &Arc<RunFiles>) -> Re
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
     let ground = ground(&settings, &lanes, bundle_gemfile, again);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
-    let replaces = launch.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade);
-    let admin = Admin::start(&settings.admin, place(&found), replaces)?;
+    let admin = Admin::start(&settings.admin, place(&found), sockets.admin.take(), launch.is_successor())?;
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = Arc::new(Apps::start(&settings, found, ground)?);
-    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files };
-    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone(), &admin));
+    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin };
+    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
@@ -113,6 +110,7 @@ struct Stage<'a> {
     lanes: &'a Lanes,
     apps: &'a Arc<Apps>,
     run_files: &'a Arc<RunFiles>,
+    admin: &'a Admin,
 }
 
 async fn run(
@@ -121,10 +119,9 @@ async fn run(
     launch: Launch,
     mut signals: Signals,
     front_settings: Arc<front::Settings>,
-    admin: &Admin,
 ) -> Result<Ended, String> {
-    let Stage { settings, lanes, apps, run_files } = stage;
-    let Sockets { listeners, shares, taken } = sockets;
+    let Stage { settings, lanes, apps, run_files, admin } = stage;
+    let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;
     let stop = Stop::new();
@@ -136,9 +133,10 @@ async fn run(
     let log_files = launch.log_files;
     desk.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
-    run_files.write()?;
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
-    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses });
+    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    run_files.set_control(admin.control().as_deref());
+    run_files.write()?;
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
     desk.set_open();
     standing::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;

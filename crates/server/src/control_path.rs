@@ -17,16 +17,19 @@ const NAME_LETTERS: usize = 24;
 /// A socket that nobody answers on is left alone for so long: it may belong to a server that just opens it.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Opens the socket of a server that serves this folder.
-pub fn listen(served: &Path, is_successor: bool) -> Result<Listener, String> {
+/// Opens the socket of a server that serves this folder; and where it is.
+pub fn listen(served: &Path, is_successor: bool) -> Result<(Listener, PathBuf), String> {
     let folder = own_folder(&variable)?;
     sweep(&folder);
     let name = name(served);
     let usual = folder.join(format!("{name}.sock"));
     // A second server of the same folder has its process in the name.
     let second = folder.join(format!("{name}.{}.sock", std::process::id()));
-    let opened = front::listen_privately(&usual, is_successor);
-    opened.or_else(|_| front::listen_privately(&second, true)).map_err(|error| error.to_string())
+    if let Ok(listener) = front::listen_privately(&usual, is_successor) {
+        return Ok((listener, usual));
+    }
+    let opened = front::listen_privately(&second, true);
+    opened.map(|listener| (listener, second)).map_err(|error| error.to_string())
 }
 
 /// Sockets in all folders where a server may have put one, those of this folder first.

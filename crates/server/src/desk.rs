@@ -21,7 +21,6 @@ pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Desk(Arc<Inner>);
 
-#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 struct Inner {
     apps: Arc<Apps>,
     stop: Stop,
@@ -38,7 +37,6 @@ struct Inner {
     reopen_logs: OnceLock<Act>,
 }
 
-#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl Desk {
     /// Of these applications, with the runtime of the thread that waits for the end. The stop is the front's.
     pub fn new(apps: Arc<Apps>, stop: Stop, runtime: Handle, drain_lag: Duration, drain_time: Duration) -> Desk {
@@ -165,6 +163,11 @@ impl Desk {
     /// Whether a successor serves beside this process.
     pub fn is_followed(&self) -> bool {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_followed())
+    }
+
+    /// Whether a successor has taken everything over, and this process only finishes what it has.
+    pub fn is_replaced(&self) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_replaced())
     }
 
     /// Opens the log files anew, after somebody has moved them away.

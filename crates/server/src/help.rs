@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::client;
 use crate::options::{Kind, Row, Section, TABLE};
 use crate::size::{show_size, show_time};
 
@@ -31,6 +32,10 @@ pub fn help() -> String {
         for row in rows(section) {
             terminal_row(&mut out, row);
         }
+    }
+    out.push_str("\nCommands for a running server:\n");
+    for (words, help) in client::words() {
+        let _ = writeln!(out, "{:INDENT$}{help}", format!("      {words}"));
     }
     out.push_str("\nOthers:\n");
     let _ = writeln!(out, "{:INDENT$}this text", "  -h, --help");

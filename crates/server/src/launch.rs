@@ -21,6 +21,13 @@ pub struct Launch {
     pub log_files: Arc<LogFiles>,
 }
 
+impl Launch {
+    /// Whether an older process of this server still serves.
+    pub fn is_successor(&self) -> bool {
+        self.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade)
+    }
+}
+
 /// `None` when a process in the background serves by now, and this one is done.
 pub fn prepare(
     program: Program,

@@ -52,6 +52,7 @@ mod state;
 mod systemd;
 mod table;
 mod table_run;
+mod table_watch;
 mod toml_file;
 mod turns;
 mod upgrade;
@@ -85,12 +86,11 @@ fn main() -> ExitCode {
         // What is left of the way to a Ruby that runs as another user.
         return fail(&engine_ruby::user::become_user(&arguments[1..]));
     }
-    let environment: Vec<_> = env::vars_os().collect();
-    if let Some(code) = client::run(&arguments, &environment) {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let start = Start::new(arguments, env::vars_os().collect(), cores);
+    if let Some(code) = client::run(&start) {
         return code;
     }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let start = Start::new(arguments, environment, cores);
     let asked = start.asked();
     if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
         return refuse(&asked.problems);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::asked::{Asked, Given, Origin, Problem};
+use crate::asked::{Asked, Given, HIDDEN, Origin, Problem};
 use crate::options::{Default, Kind, Name};
 use crate::size::{SIZE_FORM, TIME_FORM, parse_size, parse_time, show_size, show_time};
 
@@ -31,6 +31,9 @@ impl Picker<'_> {
         let given = self.asked.values_for(self.app, name);
         if given.is_empty() {
             return self.default(name);
+        }
+        if name == Name::AdminToken {
+            return HIDDEN.to_owned();
         }
         let adds_up = name.row().kind == Kind::List || name == Name::Bind;
         let from = if adds_up { 0 } else { given.len() - 1 };

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
 
+use crate::client;
 use crate::near::nearest;
 
 /// Words that are no application; see asked.rs.
@@ -17,7 +18,7 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         Ok(metadata) => metadata.is_dir(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let word = named.to_str().unwrap_or_default();
-            let hint = match nearest(word, COMMANDS.into_iter()) {
+            let hint = match nearest(word, COMMANDS.into_iter().chain(client::names())) {
                 Some(near) => format!("; `foolsgold {near}` is the nearest command"),
                 None => "; name the application's config.ru".to_owned(),
             };

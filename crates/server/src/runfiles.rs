@@ -1,7 +1,7 @@
 //! The files that say which process serves: the pid file and the state file.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tracing::{info, warn};
 
@@ -15,7 +15,7 @@ pub struct RunFiles {
     pid: Mutex<Pid>,
     state: Option<StateFile>,
     /// The address of our control socket.
-    control: Option<String>,
+    control: OnceLock<String>,
 }
 
 #[derive(Debug)]
@@ -30,12 +30,7 @@ enum Pid {
 impl RunFiles {
     /// Takes both, or says why that cannot be. A process that follows another gets the pid file when that gives it
     /// away: see [`RunFiles::follow`].
-    pub fn claim(
-        pid: Option<&Path>,
-        state: Option<&Path>,
-        control: Option<String>,
-        is_successor: bool,
-    ) -> Result<RunFiles, String> {
+    pub fn claim(pid: Option<&Path>, state: Option<&Path>, is_successor: bool) -> Result<RunFiles, String> {
         let ours = match pid.filter(|_| !is_successor) {
             Some(path) => {
                 let file = Pidfile::claim(path)?;
@@ -48,7 +43,7 @@ impl RunFiles {
             None => Pid::None,
         };
         let state = state.map(StateFile::claim).transpose()?;
-        Ok(RunFiles { pid_path: pid.map(Path::to_owned), pid: Mutex::new(ours), state, control })
+        Ok(RunFiles { pid_path: pid.map(Path::to_owned), pid: Mutex::new(ours), state, control: OnceLock::new() })
     }
 
     /// The files that are open.
@@ -60,12 +55,19 @@ impl RunFiles {
         pid.into_iter().chain(self.state.as_ref().map(|file| file.path().to_owned())).collect()
     }
 
+    /// Where we are told what to do.
+    pub fn set_control(&self, path: Option<&Path>) {
+        if let Some(path) = path {
+            let _ = self.control.set(format!("unix://{}", path.display()));
+        }
+    }
+
     /// Writes who serves.
     pub fn write(&self) -> Result<(), String> {
         if let Pid::Ours(file) = &*self.lock() {
             file.write()?;
         }
-        self.state.as_ref().map_or(Ok(()), |file| file.write(self.control.as_deref()))
+        self.state.as_ref().map_or(Ok(()), |file| file.write(self.control.get().map(String::as_str)))
     }
 
     /// The older process has given the pid file away.

@@ -47,8 +47,8 @@ pub struct Settings {
     pub total_workers: Option<usize>,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
-    pub operating: Operating,
     pub admin: AdminSettings,
+    pub operating: Operating,
     /// What somebody set, as it was written, for the log.
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
@@ -79,8 +79,8 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
             _ => LogForm::Text,
         },
         log_filter: picker.log_filter(),
-        operating: picker.operating(),
         admin: picker.admin(),
+        operating: picker.operating(),
         chosen: chosen(&asked),
         notices: Vec::new(),
     };

@@ -30,6 +30,8 @@ pub struct Wanted<'a> {
 #[derive(Debug, Default)]
 pub struct Sockets {
     pub listeners: Vec<Listener>,
+    /// That of the admin page, if it is on a port.
+    pub admin: Option<Listener>,
     /// A second hold on each, for a successor.
     pub shares: Vec<Shared>,
     /// Those that an older process handed over and that were wanted, as they were asked for.
@@ -94,6 +96,14 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, Strin
 }
 
 impl Sockets {
+    /// A successor is given it like the others.
+    pub fn add_admin(&mut self, listener: Listener) -> Result<(), String> {
+        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
+        self.shares.push(Shared { share, is_activated: false, is_taken: false });
+        self.admin = Some(listener);
+        Ok(())
+    }
+
     fn take(&mut self, one: Found) -> Result<(), String> {
         self.taken.push(one.asked);
         self.add(one.listener, one.is_activated, true)

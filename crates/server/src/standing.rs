@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use front::Lanes;
+use front::{Lanes, Listener};
 use tracing::info;
 
-use crate::cradle::{Birth, Cradle};
+use crate::admin;
+use crate::admin::settings::AdminSettings;
+use crate::cradle::{Cradle, Handed};
 use crate::launch::Launch;
 use crate::runfiles::RunFiles;
 use crate::settings::Settings;
@@ -20,9 +22,14 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
     let operating = &settings.operating;
     let wanted =
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
-    let sockets = gather(&wanted, std::mem::take(&mut launch.sockets))?;
-    let is_successor = launch.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade);
-    let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), None, is_successor)?;
+    let mut handed = std::mem::take(&mut launch.sockets);
+    let admin = gather_admin(&settings.admin, &mut handed)?;
+    let mut sockets = gather(&wanted, handed)?;
+    if let Some(admin) = admin {
+        sockets.add_admin(admin)?;
+    }
+    let is_successor = launch.is_successor();
+    let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), is_successor)?;
     if let Some(identity) = &operating.identity {
         let paths = run_files.paths();
         let bound = sockets.shares.iter().filter(|shared| !shared.is_taken).filter_map(|shared| shared.share.path());
@@ -35,6 +42,15 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
         info!(target: "server", "this process is {identity} from now on");
     }
     Ok((sockets, Arc::new(run_files)))
+}
+
+/// The admin listener: that of an older process, or one of our own.
+fn gather_admin(settings: &AdminSettings, handed: &mut Vec<Handed>) -> Result<Option<Listener>, String> {
+    let Some(bind) = &settings.bind else { return Ok(None) };
+    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
+    let Some(at) = handed.iter().position(is_it) else { return admin::bind(settings) };
+    let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
+    adopted.map(Some).map_err(|error| format!("--admin: {error}"))
 }
 
 /// Says that this process serves.

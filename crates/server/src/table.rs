@@ -3,6 +3,7 @@
 use crate::options::{Default, Kind, Name, Row, Section};
 use crate::size::{GIB, KIB, MIB};
 use crate::table_run;
+use crate::table_watch;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
@@ -305,24 +306,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     table_run::UMASK,
     table_run::SIGNALS,
     table_run::ACTIVATED,
-    Row {
-        default: Default::Text("auto"),
-        help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto takes a \
-               name made of the application's folder, which the commands find when they are called there; off",
-        ..row(Name::Control, "control", "PATH", Section::Watch)
-    },
-    Row {
-        default: Default::Text("off"),
-        help: "show a live page, /metrics for Prometheus, /healthz and /readyz on this address: a port of this machine, \
-               tcp://HOST:PORT or unix:///PATH",
-        ..row(Name::Admin, "admin", "URI", Section::Watch)
-    },
-    Row {
-        help: "what whoever looks there must say, as a bearer token or as the password of any user; none lets everybody \
-               look; must be said for addresses that other machines can reach (better as a variable than as an option, \
-               which others on this machine can see)",
-        ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
-    },
+    table_watch::CONTROL,
+    table_watch::ADMIN,
+    table_watch::ADMIN_TOKEN,
     Row {
         short: Some('C'),
         kind: Kind::Path,

@@ -111,6 +111,11 @@ impl Upgrade {
         matches!(*self.lock(), State::Followed { .. })
     }
 
+    /// Whether everything is a successor's by now.
+    pub fn is_replaced(&self) -> bool {
+        matches!(*self.lock(), State::Replaced)
+    }
+
     /// Of the younger side: the older one has left its sockets to us.
     pub fn inherit(&self) {
         let state = self.lock();

@@ -1,10 +1,11 @@
 //! What the admin listener and the control socket see: nothing but that the server starts, and from then on, all of it.
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::admin::history::History;
+use crate::admin::service::{ControlFile, inode_of};
 use crate::admin::view::look_briefly;
 use crate::desk::Desk;
 
@@ -30,15 +31,15 @@ pub struct Eyes {
     pub place: Place,
     pub history: History,
     running: OnceLock<Running>,
-    control: OnceLock<String>,
+    control: Mutex<Option<ControlFile>>,
     admin: OnceLock<String>,
 }
 
 impl Eyes {
     /// Of a server that starts.
     pub fn new(place: Place) -> Eyes {
-        let (control, admin) = (OnceLock::new(), OnceLock::new());
-        Eyes { place, history: History::default(), running: OnceLock::new(), control, admin }
+        let (history, control) = (History::default(), Mutex::default());
+        Eyes { place, history, running: OnceLock::new(), control, admin: OnceLock::new() }
     }
 
     /// The server runs.
@@ -51,18 +52,25 @@ impl Eyes {
         self.running.get()
     }
 
-    /// Where it is told what to do, and where it shows itself.
-    pub fn set_addresses(&self, control: Option<String>, admin: Option<String>) {
-        for (place, address) in [(&self.control, control), (&self.admin, admin)] {
-            if let Some(address) = address {
-                let _ = place.set(address);
-            }
-        }
+    /// Where it is told what to do: a socket that is there now.
+    pub fn set_control(&self, path: &Path) {
+        let file = inode_of(path).map(|inode| (path.to_owned(), inode));
+        *self.control.lock().unwrap_or_else(PoisonError::into_inner) = file;
+    }
+
+    /// The file of the control socket.
+    pub fn control_file(&self) -> Option<ControlFile> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Where it shows itself.
+    pub fn set_admin(&self, address: String) {
+        let _ = self.admin.set(address);
     }
 
     /// The control socket.
     pub fn control(&self) -> Option<String> {
-        self.control.get().cloned()
+        self.control_file().map(|(path, _)| path.display().to_string())
     }
 
     /// The admin listener.

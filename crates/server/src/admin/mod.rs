@@ -1,5 +1,5 @@
 //! How the server is watched and told what to do: a control socket for commands, an admin listener for machines and
-//! people. Both are served by the front like any other listener, in threads of their own, from the start of the program
+//! people. Both are served by the front like any other listener, in a thread of their own, from the start of the program
 //! to its end: so they answer while applications are loaded and while the last requests are finished.
 
 pub mod answer;
@@ -14,178 +14,129 @@ pub mod page;
 pub mod params;
 pub mod process;
 pub mod routes;
+pub mod service;
 pub mod settings;
 pub mod sheet;
 pub mod view;
 
-use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use front::{Bind, Lanes, Listener, Stop};
-use tokio::time::{MissedTickBehavior, interval};
+use front::{Bind, Listener};
 use tracing::{info, warn};
 
-use crate::admin::door::Desktop;
 use crate::admin::eyes::{Eyes, Place, Running};
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
-use crate::admin::settings::{AdminSettings, Control};
+use crate::admin::service::Serving;
+use crate::admin::settings::{AdminSettings, Control, Token};
 use crate::control_path;
-
-/// Who asks has a minute to say it, and a day for what it may take: a reload loads an application.
-const ASK_TIME: Duration = Duration::from_secs(60);
-const ANSWER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// So many may ask at once, at each of the two.
-const CONNECTIONS: usize = 64;
-/// Nobody has more to say.
-const HEADER_BYTES: usize = 16 * 1024;
-const BODY_BYTES: usize = 64 * 1024;
-/// At the end, answers under way have so long.
-const END_TIME: Duration = Duration::from_millis(500);
 
 /// Both, until the value goes.
 pub struct Admin {
     eyes: Arc<Eyes>,
-    stop: Stop,
-    threads: Vec<JoinHandle<()>>,
-    control: Option<PathBuf>,
+    serving: Serving,
+    control: Control,
+    token: Option<Token>,
+    /// An older process of this server has both until we serve.
+    waits: bool,
+    listener: Mutex<Option<Listener>>,
 }
 
 impl Admin {
-    /// Opens what the settings say. An admin listener that cannot be opened is an error; without a control socket that
-    /// nobody asked for the server goes on, as it does on machines where there is no place for one.
-    /// `is_successor`: an older process of this server still has the control socket.
-    pub fn start(settings: &AdminSettings, place: Place, is_successor: bool) -> Result<Admin, String> {
-        let control = match &settings.control {
-            Control::Off => None,
-            Control::Path(path) => {
-                Some(front::listen_privately(path, is_successor).map_err(|error| format!("--control: {error}"))?)
-            }
-            Control::Usual => control_path::listen(&place.folder, is_successor)
-                .inspect_err(
-                    |why| warn!(target: "server", "there is no control socket: {why}; --control names another"),
-                )
-                .ok(),
-        };
-        let admin = settings.bind.as_ref().map(open).transpose()?;
+    /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
+    /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
+    /// `listener`: that of the admin page, bound; `is_successor`: an older process still has both, and keeps them until
+    /// this one runs.
+    pub fn start(
+        settings: &AdminSettings,
+        place: Place,
+        listener: Option<Listener>,
+        is_successor: bool,
+    ) -> Result<Admin, String> {
         let eyes = Arc::new(Eyes::new(place));
-        let path = control.as_ref().map(path_of);
-        eyes.set_addresses(path.as_ref().map(|path| path.display().to_string()), admin.as_ref().map(address_of));
-        let mut started = Admin { eyes, stop: Stop::new(), threads: Vec::new(), control: path };
-        let token = settings.token.clone().map_or(Guard::Nobody, Guard::Token);
-        if let Some(listener) = control {
-            started.serve("control", listener, Door::Control, Guard::Nobody)?;
+        let serving = Serving::start(eyes.clone());
+        let serving =
+            serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
+        let (control, token) = (settings.control.clone(), settings.token.clone());
+        let listener = match (&settings.bind, listener) {
+            (Some(Bind::Unix(path)), None) => Some(private(path, is_successor)?),
+            (_, listener) => listener,
+        };
+        let admin = Admin { eyes, serving, control, token, waits: is_successor, listener: Mutex::new(listener) };
+        if !is_successor {
+            admin.listen()?;
         }
-        if let Some(listener) = admin {
-            let guard = match (&settings.token, listener.local()) {
-                (None, Bind::Tcp(address)) if address.ip().is_loopback() => Guard::ThisMachine,
-                _ => token,
-            };
-            info!(target: "server", "the admin page, /metrics and /readyz are on {}", shown(&listener.local()));
-            started.serve("admin", listener, Door::Admin, guard)?;
-        }
-        Ok(started)
+        Ok(admin)
     }
 
     /// The server runs: now there is something to see.
-    pub fn open(&self, running: Running) {
+    pub fn open(&self, running: Running) -> Result<(), String> {
         self.eyes.open(running);
-        if let Some(path) = &self.control {
+        if self.waits {
+            self.listen()?;
+        }
+        if let Some(path) = self.control() {
             info!(target: "server", "commands find this server by its control socket {}", path.display());
         }
+        Ok(())
     }
 
     /// Where it is told what to do.
-    pub fn control(&self) -> Option<&PathBuf> {
-        self.control.as_ref()
+    pub fn control(&self) -> Option<PathBuf> {
+        self.eyes.control_file().map(|(path, _)| path)
     }
 
-    /// One thread for the connections, and one that waits for the end and looks each second.
-    fn serve(&mut self, name: &str, listener: Listener, door: Door, guard: Guard) -> Result<(), String> {
-        let told = |error: io::Error| format!("the thread for the {name} listener cannot be started: {error}");
-        let lanes = Lanes::start(1).map_err(told)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-        let desktop = Desktop { eyes: self.eyes.clone(), door, guard, runtime: runtime.handle().clone() };
-        let (eyes, stop) = (self.eyes.clone(), self.stop.clone());
-        // One of the two is enough to look.
-        let looks = door == Door::Control || self.control.is_none();
-        let work = move || {
-            let serving = front::serve(vec![listener], &lanes, Arc::new(desktop), Arc::new(front_settings()), stop);
-            runtime.block_on(async {
-                tokio::pin!(serving);
-                let mut seconds = interval(Duration::from_secs(1));
-                seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                loop {
-                    tokio::select! {
-                        _ = &mut serving => return,
-                        _ = seconds.tick(), if looks => eyes.look(),
-                    }
-                }
-            });
-            // A reload that is waited for is given up with the server.
-            runtime.shutdown_background();
+    fn listen(&self) -> Result<(), String> {
+        let control = match &self.control {
+            Control::Off => None,
+            Control::Path(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                let told = |error: front::BindError| format!("--control: {error}");
+                Some((front::listen_privately(&path, self.waits).map_err(told)?, path))
+            }
+            Control::Usual => control_path::listen(&self.eyes.place.folder, self.waits)
+                .inspect_err(|why| {
+                    warn!(target: "server", "there is no control socket: {why}; --control PATH names a place for it");
+                })
+                .ok(),
         };
-        self.threads.push(thread::Builder::new().name(name.to_owned()).spawn(work).map_err(told)?);
+        if let Some((listener, path)) = control {
+            self.eyes.set_control(&path);
+            self.serving.service.serve(listener, Door::Control, Guard::Nobody);
+        }
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(listener) = listener else { return Ok(()) };
+        listener.open().map_err(|error| format!("--admin: {error}"))?;
+        let guard = match (&self.token, listener.local()) {
+            (Some(token), _) => Guard::Token(token.clone()),
+            (None, Bind::Tcp(address)) if address.ip().is_loopback() => Guard::ThisMachine,
+            (None, _) => Guard::Nobody,
+        };
+        let shown = shown(&listener.local());
+        info!(target: "server", "the admin page, /metrics and /readyz are on {shown}");
+        self.eyes.set_admin(shown);
+        self.serving.service.serve(listener, Door::Admin, guard);
         Ok(())
     }
 }
 
-impl Drop for Admin {
-    fn drop(&mut self) {
-        self.stop.drain();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                warn!(target: "server", "a thread of the control socket or the admin listener was lost");
-            }
-        }
+/// The admin listener on a port, bound but not open: with those of applications, while ports below 1024 may be taken.
+pub fn bind(settings: &AdminSettings) -> Result<Option<Listener>, String> {
+    match &settings.bind {
+        Some(bind @ Bind::Tcp(_)) => Listener::bind(bind).map(Some).map_err(|error| format!("--admin: {error}")),
+        _ => Ok(None),
     }
 }
 
-fn open(bind: &Bind) -> Result<Listener, String> {
-    let listener = match bind {
-        Bind::Unix(path) => front::listen_privately(path, false),
-        Bind::Tcp(_) => front::listen(std::slice::from_ref(bind)).map(|mut listeners| listeners.remove(0)),
-    };
-    listener.map_err(|error| format!("--admin: {error}"))
-}
-
-fn path_of(listener: &Listener) -> PathBuf {
-    match listener.local() {
-        Bind::Unix(path) => std::path::absolute(&path).unwrap_or(path),
-        Bind::Tcp(address) => PathBuf::from(address.to_string()),
-    }
-}
-
-fn address_of(listener: &Listener) -> String {
-    shown(&listener.local())
+fn private(path: &Path, is_successor: bool) -> Result<Listener, String> {
+    front::listen_privately(path, is_successor).map_err(|error| format!("--admin: {error}"))
 }
 
 /// As a browser takes it, where it can.
 fn shown(bind: &Bind) -> String {
     match bind {
         Bind::Tcp(address) => format!("http://{address}/"),
-        Bind::Unix(_) => bind.to_string(),
+        other => other.to_string(),
     }
-}
-
-fn front_settings() -> front::Settings {
-    let limits = front::Limits {
-        header_bytes: HEADER_BYTES,
-        header_count: 100,
-        header_time: ASK_TIME,
-        body_bytes: BODY_BYTES as u64,
-        body_memory_bytes: BODY_BYTES,
-        body_time: ASK_TIME,
-        keep_alive: ASK_TIME,
-        connections: CONNECTIONS,
-        write_time: ASK_TIME,
-        spool_bytes: 0,
-        queue_wait: ANSWER_TIME,
-        request_time: ANSWER_TIME,
-        drain_time: END_TIME,
-    };
-    front::Settings { limits, trusted: Vec::new(), access_log: None, development: true, counts: Arc::default() }
 }

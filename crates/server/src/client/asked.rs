@@ -26,6 +26,8 @@ pub struct Call {
     pub which: Which,
     pub app: Option<String>,
     pub value: Option<String>,
+    /// As the program was started with it: a settings file may name the socket.
+    pub environment: Vec<(OsString, OsString)>,
     flags: Vec<Flag>,
 }
 
@@ -36,7 +38,7 @@ impl Call {
         arguments: &[OsString],
         environment: &[(OsString, OsString)],
     ) -> Result<Option<Call>, Failure> {
-        let mut call = Call::default();
+        let mut call = Call { environment: environment.to_vec(), ..Call::default() };
         let mut parser = lexopt::Parser::from_args(arguments);
         while let Some(arg) = parser.next().map_err(|error| Failure::usage(error.to_string()))? {
             match arg {

@@ -10,6 +10,8 @@ use crate::client::Failure;
 use crate::client::asked::{Call, Which};
 use crate::client::line::{Line, Trouble};
 use crate::control_path;
+use crate::options::Name;
+use crate::start::Start;
 
 /// A server that answers.
 struct Living {
@@ -29,6 +31,9 @@ pub fn server(call: &Call) -> Result<Line, Failure> {
         return Line::to(&in_state(path)?);
     }
     let here = Here::of(dir.as_deref())?;
+    if let Some(path) = in_settings(&here, call) {
+        return Line::to(&path);
+    }
     let mut others = Vec::new();
     let mut ours = Vec::new();
     for socket in control_path::candidates(&here.real) {
@@ -96,6 +101,16 @@ fn look(socket: &Path) -> Result<Option<Living>, Failure> {
     let pid = server["pid"].as_u64().unwrap_or_default();
     let (folder, started_in) = (text("folder"), text("started_in"));
     Ok(Some(Living { line, pid, folder, started_in }))
+}
+
+/// The control socket that the settings file of this folder names.
+fn in_settings(here: &Here, call: &Call) -> Option<PathBuf> {
+    let start = Start::new(vec![here.real.clone().into()], call.environment.clone(), 1);
+    // What is wrong with other settings is none of our business.
+    let asked = start.asked();
+    let given = asked.values(Name::Control).last().copied()?;
+    let path = given.value.strip_prefix("unix://").unwrap_or(&given.value);
+    (!["off", "auto", ""].contains(&path)).then(|| here.real.join(path))
 }
 
 /// The control socket that a state file names.

@@ -11,12 +11,13 @@ mod table;
 mod watch;
 mod words;
 
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use asked::Call;
 use table::{COMMANDS, Command};
+
+use crate::start::Start;
 
 /// It was tried, and could not be done.
 const FAILED: u8 = 1;
@@ -47,10 +48,10 @@ impl Failure {
 }
 
 /// What the first word asks for, if it is a command of these.
-pub fn run(arguments: &[OsString], environment: &[(OsString, OsString)]) -> Option<ExitCode> {
-    let word = arguments.first()?.to_str()?;
+pub fn run(start: &Start) -> Option<ExitCode> {
+    let word = start.arguments.first()?.to_str()?;
     let command = COMMANDS.iter().find(|command| command.word == word)?;
-    let outcome = match Call::read(command, &arguments[1..], environment) {
+    let outcome = match Call::read(command, &start.arguments[1..], &start.environment) {
         Ok(None) => {
             say(&table::help(command));
             Ok(())
@@ -64,6 +65,11 @@ pub fn run(arguments: &[OsString], environment: &[(OsString, OsString)]) -> Opti
 /// The words that are commands, with their help, for `foolsgold --help`.
 pub fn words() -> impl Iterator<Item = (String, &'static str)> {
     COMMANDS.iter().map(|command| (format!("{} {}", command.word, command.value).trim().to_owned(), command.help))
+}
+
+/// The words alone.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|command| command.word)
 }
 
 /// Writes to standard output. When its reader has gone there is nobody to tell.
