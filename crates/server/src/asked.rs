@@ -258,6 +258,7 @@ impl Asked {
             };
             match row {
                 Some(row) => self.take_flag(row, spelt, &mut parser),
+                None if self.take_foreign(&spelt, &mut parser) => {}
                 None => {
                     unknown = true;
                     let _ = parser.optional_value();
@@ -319,7 +320,8 @@ impl Asked {
         }
     }
 
-    fn take(&mut self, row: &'static Row, value: &OsStr, origin: Origin) {
+    /// Takes one value, or each of a list.
+    pub fn take(&mut self, row: &'static Row, value: &OsStr, origin: Origin) {
         let Some(value) = value.to_str() else {
             return self.refuse(format!("{origin}: its value is not valid UTF-8"));
         };

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::client;
+use crate::foreign;
 use crate::options::{Kind, Row, Section, TABLE};
 use crate::size::{show_size, show_time};
 
@@ -77,10 +78,21 @@ pub fn markdown() -> String {
                 writeln!(out, "| {} | {variables} | {default} | {} | {} |", flags(row, "`"), range(row.kind), row.help);
         }
     }
+    foreign_flags(&mut out);
     out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | ended as it was told to |\n");
     out.push_str("| 1 | could not start: the application fails to load, an address is in use |\n");
     out.push_str("| 2 | the options cannot be used |\n");
     out
+}
+
+/// What other servers call it.
+fn foreign_flags(out: &mut String) {
+    out.push_str("\n## Flags of other servers\n\n| flag | of | here |\n| --- | --- | --- |\n");
+    for one in foreign::ALL {
+        let value = if one.value.is_empty() { String::new() } else { format!(" {}", one.value) };
+        let flags: Vec<String> = one.flags.iter().map(|flag| format!("`{flag}{value}`")).collect();
+        let _ = writeln!(out, "| {} | {} | {} |", flags.join(", "), one.of, one.here());
+    }
 }
 
 fn rows(section: Section) -> impl Iterator<Item = &'static Row> {

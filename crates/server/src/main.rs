@@ -18,6 +18,7 @@ mod desk;
 mod effective;
 mod engines;
 mod file;
+mod foreign;
 mod found;
 mod generation;
 mod help;

@@ -198,6 +198,11 @@ fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) ->
     }
 }
 
+/// An address as Unicorn's `listen` takes it, as our `--bind` does.
+pub fn listen_address(address: &str) -> String {
+    unicorn::bind(address, str::to_owned)
+}
+
 /// Whose hooks are in a file that `--hooks` names, as the Ruby side is told it; nothing where they are ours.
 pub fn hooks_kind(path: &Path) -> Result<&'static str, String> {
     if let Some(kind) = Kind::by_name(path) {

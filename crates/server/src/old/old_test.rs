@@ -3,7 +3,12 @@
 
 use serde_json::{Value, json};
 
+use super::translation::Does;
 use super::*;
+use crate::options::Row;
+
+/// Options that are being built.
+const OF_THE_POOL: [&str; 5] = ["worker-timeout", "worker-memory", "idle-time", "min-workers", "max-workers"];
 
 fn call(name: &str, args: Value) -> Call {
     let Value::Array(args) = args else { panic!("{args} must be a list") };
@@ -46,13 +51,20 @@ fn files_are_known_by_name_and_by_content() {
 }
 
 #[test]
-fn no_directive_is_known_twice_and_every_option_that_is_named_may_exist() {
+fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
     for kind in [Kind::Puma, Kind::Unicorn, Kind::Thin, Kind::Passenger] {
         let mut names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all, "{kind:?}");
+        for (name, does) in kind.known() {
+            let (Does::Is(key) | Does::Seconds(key) | Does::Like(key, _) | Does::SecondsLike(key, _)) = *does else {
+                continue;
+            };
+            let is_option = Row::called(key).is_some_and(|row| row.long == key);
+            assert!(is_option || OF_THE_POOL.contains(&key), "{kind:?}: {name} is said to be --{key}");
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub const ALWAYS: &[&str] = &[
     "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503; in Puma each \
      worker has a line of its own, without an end",
     "each request has a line in the log; --access-log off writes none, as in Puma",
+    "headers with an underscore in their names are left out",
     "there is at least one worker process; Puma's single mode has none beside itself",
 ];
 
@@ -60,7 +61,7 @@ pub const KNOWN: &[Known] = &[
     ("io_selector_backend", Does::Needless("sockets are not read by Ruby")),
     ("http_content_length_limit", Does::Is("body-bytes")),
     ("supported_http_methods", Does::Missing("the application gets requests of every method")),
-    ("allow_underscore_headers", Does::Missing("see docs/limits.md for what becomes of such headers")),
+    ("allow_underscore_headers", Does::Missing("headers with an underscore in their names are left out")),
     ("set_remote_address", Does::By(remote_address)),
     ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
     ("raise_exception_on_sigterm", Does::Needless("no worker sees SIGTERM; the server ends them when they are done")),
