@@ -215,13 +215,6 @@ impl SocketFile {
 #[derive(Debug)]
 pub(crate) struct FileKeeper(Option<Arc<SocketFile>>);
 
-impl FileKeeper {
-    /// Of a name that was just made.
-    pub(crate) fn new(path: &Path) -> io::Result<FileKeeper> {
-        Ok(FileKeeper(Some(Arc::new(SocketFile::find(path, true)?))))
-    }
-}
-
 impl Drop for FileKeeper {
     fn drop(&mut self) {
         if let Some(file) = self.0.take_if(|file| file.is_ours.load(Ordering::Acquire)) {
