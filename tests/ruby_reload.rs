@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use support::reload::{code, deploy, put, reload, serve, under_load};
-use support::{Dice, PATIENCE, ruby, within};
+use support::{Dice, PATIENCE, Server, ruby, within};
 
 const HIJACK: &str = include_str!("apps/ruby/hijack.ru");
 
@@ -141,4 +141,59 @@ fn a_worker_that_cannot_boot_in_the_new_code_leaves_the_old_code() {
     assert!(within(Duration::from_secs(3), || server.log().contains("generation 3 is loaded")));
     assert!(begun.elapsed() < PATIENCE);
     assert_eq!(server.text("/"), "v1");
+}
+
+/// How many processes of this kind there are.
+fn count(server: &Server, kind: &str) -> usize {
+    ruby::processes(server.id()).into_iter().filter(|pid| ruby::title(*pid).contains(kind)).count()
+}
+
+#[test]
+fn a_surge_bounds_the_workers_that_exist_beside_the_old_ones() {
+    let server = serve("ruby", &["-w", "4", "-t", "1", "--reload-surge", "1"]);
+    assert!(within(PATIENCE, || count(&server, "worker") == 4));
+    let (mut most, mut looks) = (0, 0);
+    let seen = under_load(&server, 6, |known| {
+        for version in 2..5 {
+            put(&server.folder, "config.ru", &code(version, ""));
+            server.signal(Signal::USR1);
+            let serves = within(PATIENCE, || {
+                most = most.max(count(&server, "worker"));
+                looks += 1;
+                server.log().contains(&format!("generation {version} serves"))
+            });
+            assert!(serves, "{}", server.log());
+            known.store(version, Ordering::SeqCst);
+            assert!(within(PATIENCE, || count(&server, "worker") == 4 && count(&server, "mold") == 1));
+        }
+    });
+    assert!(seen.answers > 100 && seen.wrong.is_empty(), "{:?} of {}\n{}", seen.wrong, seen.answers, server.log());
+    assert!((5..=5).contains(&most), "{most} workers at a time, in {looks} looks\n{}", server.log());
+}
+
+#[test]
+fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
+    let server = serve("ruby", &["--min-workers", "0", "--max-workers", "2", "-t", "1", "--idle-time", "200ms"]);
+    assert_eq!(server.text("/"), "v1");
+    assert!(within(PATIENCE, || count(&server, "worker") == 0), "{}", server.log());
+    deploy(&server, 2, 2);
+    assert_eq!(server.text("/"), "v2");
+    assert!(within(PATIENCE, || count(&server, "mold") == 1), "{}", server.log());
+}
+
+#[test]
+fn processes_run_as_the_user_that_was_named() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let server = serve("ruby", &["-w", "1", "-t", "1", "--ruby-user", "nobody"]);
+    assert_eq!(server.text("/"), "v1");
+    let owner = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("Uid:")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    let all: Vec<String> = ruby::processes(server.id()).into_iter().map(owner).collect();
+    assert!(all.len() >= 2 && all.iter().all(|uid| *uid != "0"), "{all:?}");
+    assert_eq!(owner(server.id()), "0");
 }

@@ -150,7 +150,7 @@ impl Dispatch {
         let mut after = After { is_worn: worker.count(), ..After::default() };
         worker.release(slot.number, 1);
         if worker.is_leaving {
-            after.has_left = worker.busy == 0;
+            after.has_left = worker.is_done();
             return after;
         }
         after.next = self.next_of(at, slot);

@@ -153,7 +153,7 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let (_, lane) = pool.lane(hello.worker);
     let _in = lane.enter();
     let stream = UnixStream::from_std(stream)?;
-    let relaying = pool.relaying();
+    let relaying = pool.relaying(hello.worker);
     drop(lane.spawn(async move {
         relay(stream, duplex).await;
         drop(relaying);

@@ -112,6 +112,8 @@ pub struct Settings {
     pub boot_time: Duration,
     /// A worker whose request is not over so long after its deadline is killed.
     pub kill_time: Duration,
+    /// A worker that leaves keeps connections that the application took over in it for so long.
+    pub linger: Duration,
     /// Set while the engine starts, it ends the start.
     pub called_off: Arc<AtomicBool>,
 }

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, reply};
@@ -45,7 +45,6 @@ pub struct Pool {
     queue_places: usize,
     meter: Arc<Meter>,
     events: UnboundedSender<Event>,
-    relays: AtomicUsize,
     ends: Mutex<BTreeMap<&'static str, u64>>,
     board: Mutex<Board>,
     /// When somebody last looked at it, in seconds since the start; 0 for never.
@@ -67,7 +66,6 @@ impl Pool {
             queue_places: settings.queue_places,
             meter: settings.meter.clone(),
             events,
-            relays: AtomicUsize::new(0),
             ends: Mutex::default(),
             board: Mutex::default(),
             looked: AtomicU64::new(0),
@@ -179,7 +177,7 @@ impl Pool {
             let mut dispatch = self.dispatch();
             let Some(worker) = dispatch.worker(worker) else { return };
             worker.reason.get_or_insert(reason);
-            (worker.busy == 0, !std::mem::replace(&mut worker.is_leaving, true))
+            (worker.is_done(), !std::mem::replace(&mut worker.is_leaving, true))
         };
         if is_new {
             let what = if reason.has_successor() { "is replaced" } else { "leaves" };
@@ -273,10 +271,23 @@ impl Pool {
         let _ = self.events.send(Event::WorkerGone(id, why));
     }
 
-    /// Counts a connection that an application has taken over, for as long as what comes back is kept.
-    pub fn relaying(self: &Arc<Pool>) -> Relaying {
-        self.relays.fetch_add(1, Ordering::SeqCst);
-        Relaying(self.clone())
+    /// Counts a connection that an application has taken over in this worker, for as long as what comes back is kept.
+    pub fn relaying(self: &Arc<Pool>, worker: u32) -> Relaying {
+        if let Some(worker) = self.dispatch().worker(worker) {
+            worker.taken += 1;
+        }
+        Relaying(self.clone(), worker)
+    }
+
+    /// Stops workers that are to leave and have kept nothing but connections that were taken over, when these are gone
+    /// or have had this time.
+    pub fn stop_lingering(&self, now: Instant, time: Duration) {
+        for worker in self.dispatch().workers.iter_mut().filter(|worker| worker.is_leaving && worker.busy == 0) {
+            let since = *worker.lingers.get_or_insert(now);
+            if worker.is_done() || now.saturating_duration_since(since) > time {
+                worker.control.stop();
+            }
+        }
     }
 
     /// Waits until something runs; after that the watch looks by itself until nothing does.
@@ -328,11 +339,13 @@ impl Pool {
 }
 
 /// A connection that an application has taken over.
-pub struct Relaying(Arc<Pool>);
+pub struct Relaying(Arc<Pool>, u32);
 
 impl Drop for Relaying {
     fn drop(&mut self) {
-        self.0.relays.fetch_sub(1, Ordering::SeqCst);
+        if let Some(worker) = self.0.dispatch().worker(self.1) {
+            worker.taken -= 1;
+        }
     }
 }
 
@@ -386,10 +399,7 @@ impl Engine for Pool {
     }
 
     fn unfinished(&self) -> usize {
-        let (waiting, busy) = {
-            let dispatch = self.dispatch();
-            (dispatch.line.len(), dispatch.workers.iter().map(|worker| worker.busy).sum::<usize>())
-        };
-        waiting + busy + self.relays.load(Ordering::SeqCst)
+        let dispatch = self.dispatch();
+        dispatch.line.len() + dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum::<usize>()
     }
 }

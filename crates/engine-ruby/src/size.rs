@@ -53,8 +53,8 @@ impl Work {
                 let dispatch = self.pool.dispatch();
                 let staying = dispatch.workers.iter().filter(|worker| !worker.is_leaving);
                 // The youngest has the least to lose.
-                let chosen = staying.min_by_key(|worker| (worker.busy, u32::MAX - worker.id));
-                chosen.filter(|worker| worker.busy == 0 || reason != Reason::Idle).map(|worker| worker.id)
+                let chosen = staying.min_by_key(|worker| (worker.busy + worker.taken, u32::MAX - worker.id));
+                chosen.filter(|worker| worker.is_done() || reason != Reason::Idle).map(|worker| worker.id)
             };
             match chosen {
                 Some(id) => self.send_away(id, reason),

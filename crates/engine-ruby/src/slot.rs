@@ -222,6 +222,11 @@ impl Slot {
         }
     }
 
+    /// Whether a connection is the application's that it has not come for yet.
+    pub fn awaits_takeover(&self) -> bool {
+        !self.lock().upgrades.is_empty()
+    }
+
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         let answer = answer::read(frame.payload)?;
         let (is_more, is_open) = (answer.is_open(), answer.is_open() || answer.is_free_later());

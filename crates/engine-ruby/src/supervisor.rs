@@ -194,6 +194,7 @@ impl Work {
             if passed >= LOOK && !self.is_over {
                 looked = now;
                 self.look_for_late();
+                self.pool.stop_lingering(now, self.settings.linger);
                 self.shrink(now);
                 self.check_health(now, passed);
             }

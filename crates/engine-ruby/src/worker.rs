@@ -27,8 +27,12 @@ pub struct Worker {
     pub control: Arc<Control>,
     /// How many of its threads have a request.
     pub busy: usize,
+    /// Connections that the application has taken over in it.
+    pub taken: usize,
     /// It takes nothing new and ends when it has nothing to do.
     pub is_leaving: bool,
+    /// Since when it has nothing to do but for connections that were taken over, and is to leave.
+    pub lingers: Option<Instant>,
     /// Its interpreter lock is taken all the time.
     pub is_starved: bool,
     /// Requests it has answered.
@@ -64,7 +68,9 @@ impl Worker {
             lane,
             control,
             busy: 0,
+            taken: 0,
             is_leaving: false,
+            lingers: None,
             is_starved: false,
             served: 0,
             quota: None,
@@ -98,6 +104,11 @@ impl Worker {
     /// Whether it may get requests.
     pub fn is_taking(&self) -> bool {
         !self.is_leaving && self.out.is_none()
+    }
+
+    /// Whether it has nothing to do any more, not even for a connection that was taken over, or is just about to be.
+    pub fn is_done(&self) -> bool {
+        self.busy == 0 && self.taken == 0 && !self.slots().any(|slot| slot.awaits_takeover())
     }
 
     /// Whether a thread has nothing to do.

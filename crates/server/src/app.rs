@@ -75,7 +75,7 @@ impl App {
     /// Loads it.
     pub fn start(found: Found, settings: AppSettings, ground: Arc<Ground>) -> Result<App, String> {
         let (name, farewell, begun) = (settings.name.clone(), Farewell::new(), Instant::now());
-        let base = Base::new(ground.lanes.clone(), farewell.called_off(), ground.budget.clone());
+        let base = Base::new(&ground, farewell.called_off());
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &ground));
         let (log, remembered) = (Mutex::default(), Mutex::default());

@@ -33,6 +33,8 @@ pub struct Ground {
     /// `BUNDLE_GEMFILE`.
     pub bundle_gemfile: Option<OsString>,
     pub again: Again,
+    /// A bound on the workers of all of them together.
+    pub budget: Option<Arc<Budget>>,
 }
 
 /// The applications, in the order of their settings.

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::apps::{Again, Apps, Ground, named};
 use crate::control_path;
 use crate::desk::Desk;
-use crate::engines::{Budget, count};
+use crate::engines::{self, count};
 use crate::found::Found;
 use crate::launch::Launch;
 use crate::logfiles::LogFiles;
@@ -167,8 +167,8 @@ fn place(found: &[Found]) -> Place {
 
 fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
-    let budget = settings.total_workers.map(Budget::new);
-    Arc::new(Ground { lanes: lanes.handles(), request_time, queue_wait, drain_time, budget, bundle_gemfile, again })
+    let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
+    Arc::new(Ground { lanes, request_time, queue_wait, drain_time, bundle_gemfile, again, budget })
 }
 
 fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {

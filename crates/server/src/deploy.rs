@@ -84,14 +84,14 @@ impl App {
         }
     }
 
-    /// A generation that is ready for requests, and how many workers it has so far if it is to get more.
+    /// A generation that is ready for requests, and how many workers it has so far if the old one is to give it more.
     fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), String> {
         let (found, settings) = self.look()?;
         let until = begun + settings.ruby.boot_time;
         let surge = self.surge(&settings);
-        let size = surge.map_or(Size::Full, Size::Workers);
-        let new = Generation::start(number, (found, settings), size, &self.base)?;
-        let ready = self.until_ready(&new, surge, until).and_then(|()| self.probe(&new, until));
+        let workers = surge.unwrap_or_else(|| self.as_many(&settings));
+        let new = Generation::start(number, (found, settings), Size::Workers(workers), &self.base)?;
+        let ready = self.until_ready(&new, workers, until).and_then(|()| self.probe(&new, until));
         match ready {
             Ok(()) => Ok((Arc::new(new), surge)),
             Err(why) => {
@@ -123,13 +123,19 @@ impl App {
         (surge < current.workers_now()).then_some(surge)
     }
 
-    fn until_ready(&self, new: &Generation, surge: Option<usize>, until: Instant) -> Result<(), String> {
-        let Some((fewest, _)) = new.bounds() else { return Ok(()) };
-        let remembered = self.remembered().scale;
-        if let (Some((min, max)), None) = (remembered, surge) {
-            new.engine().order(Order::Scale { min, max })?;
+    /// As many workers as the old code has, within the bounds: load does not begin anew with the code.
+    fn as_many(&self, settings: &AppSettings) -> usize {
+        let own = (settings.ruby.min_workers, settings.ruby.max_workers);
+        let (min, max) = self.remembered().scale.unwrap_or(own);
+        let current = self.current();
+        let now = if current.bounds().is_some() { current.workers_now() } else { min };
+        now.clamp(min, max)
+    }
+
+    fn until_ready(&self, new: &Generation, wanted: usize, until: Instant) -> Result<(), String> {
+        if new.bounds().is_none() {
+            return Ok(());
         }
-        let wanted = surge.or(remembered.map(|(min, _)| min)).unwrap_or(fewest);
         wait_until(until, || new.workers_now() >= wanted || self.farewell.is_hurried());
         let ready = new.workers_now();
         if self.farewell.is_hurried() {
@@ -165,7 +171,7 @@ impl App {
             }
             self.enter(new.clone(), None);
         }
-        if workers.is_some() {
+        if new.bounds().is_some() {
             self.scale(new, self.wanted(new));
         }
         self.retire(old);

@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tracing::{info, warn};
 
 use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
+use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
 use crate::{native, old, rackup};
@@ -22,7 +23,7 @@ use crate::{native, old, rackup};
 pub enum Size {
     /// All of it.
     Full,
-    /// No more workers than this; told later, it has more.
+    /// So many workers, until it is told otherwise.
     Workers(usize),
 }
 
@@ -33,16 +34,30 @@ pub struct Base {
     pub meter: Arc<Meter>,
     /// Set when the server ends: nothing that is being started is wanted any more.
     pub called_off: Arc<AtomicBool>,
-    /// How many worker processes all applications may have together.
-    budget: Option<Arc<Budget>>,
+    /// For connections that an application took over, when it or one of its workers goes.
+    pub drain_time: Duration,
+    /// What it may have of the workers of all applications together.
+    pub budget: Option<Arc<Budget>>,
     keep: engine_mruby::Keep,
 }
 
 impl Base {
     /// Of an application that has had no request yet.
-    pub fn new(lanes: Vec<Handle>, called_off: Arc<AtomicBool>, budget: Option<Arc<Budget>>) -> Base {
-        Base { lanes, meter: Arc::default(), called_off, budget, keep: engine_mruby::Keep::default() }
+    pub fn new(ground: &Ground, called_off: Arc<AtomicBool>) -> Base {
+        Base {
+            lanes: ground.lanes.clone(),
+            meter: Arc::default(),
+            called_off,
+            drain_time: ground.drain_time,
+            budget: ground.budget.clone(),
+            keep: engine_mruby::Keep::default(),
+        }
     }
+}
+
+/// What several applications share: so many workers in all.
+pub fn budget(workers: usize) -> Arc<Budget> {
+    Budget::new(workers)
 }
 
 /// The engine that runs the application.
@@ -123,7 +138,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
     let ruby = &settings.ruby;
     let (min_workers, max_workers) = match size {
         Size::Full => (ruby.min_workers, ruby.max_workers),
-        Size::Workers(number) => (number, number),
+        Size::Workers(number) => (number, number.max(1)),
     };
     let native = native::choose(ruby.worker, &ruby.program)?;
     let hooks = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
@@ -154,6 +169,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,
+            linger: base.drain_time,
             called_off: base.called_off.clone(),
         },
         base.lanes.clone(),

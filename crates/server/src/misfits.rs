@@ -17,6 +17,9 @@ const WORKERS_WHY: &str = "the embedded engine has threads and no worker process
 const FRESH_WHY: &str = "only the embedded engine can give each request an interpreter of its own: say --engine \
                          mruby, or leave it out";
 
+const USER_WHY: &str = "the embedded engine runs in the server's own process, and so as its user: say --user, or \
+                        --engine ruby";
+
 /// Looks at what somebody set for an application. `is_named` says that the engine, too, was asked for: then one of the
 /// two must give way. Of several applications, only what was said to this one can be meant for it.
 pub fn find(asked: &Asked, app: Option<usize>, engine: EngineKind, is_named: bool) -> Misfits {
@@ -26,6 +29,7 @@ pub fn find(asked: &Asked, app: Option<usize>, engine: EngineKind, is_named: boo
         let written = given.as_written();
         match given.name {
             Name::Fresh => misfits.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
+            Name::RubyUser => misfits.problems.push(Problem(format!("{written}: {USER_WHY}"))),
             // Platforms set WEB_CONCURRENCY for everybody.
             Name::Workers if is_named && is_ours(given) => {
                 misfits.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));

@@ -41,10 +41,10 @@ pub struct Settings {
     pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,
+    /// A bound on the workers of all applications together.
+    pub total_workers: Option<usize>,
     /// Between "not ready" and the end of accepting, when the server drains.
     pub drain_lag: Duration,
-    /// Worker processes of all applications together.
-    pub total_workers: Option<usize>,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
     pub admin: AdminSettings,
@@ -68,11 +68,11 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         binds: picker.binds(),
         trusted: picker.trusted(),
         environment: apps.first().map(|app| app.environment.clone()).unwrap_or_default(),
+        total_workers: picker.total_workers(&apps),
         apps,
         io_threads: picker.small(Name::IoThreads),
         limits,
         drain_lag: picker.time(Name::DrainLag),
-        total_workers: picker.optional(Name::TotalWorkers).map(|_| picker.small(Name::TotalWorkers)),
         log_form: match picker.choice(Name::AccessLog).as_str() {
             "json" => LogForm::Json,
             "off" => LogForm::NoAccess,
@@ -84,13 +84,6 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         chosen: chosen(&asked),
         notices: Vec::new(),
     };
-    if let Some(total) = settings.total_workers {
-        let fewest: usize = settings.apps.iter().map(|app| app.ruby.min_workers).sum();
-        if fewest > total {
-            let given = picker.pick(Name::TotalWorkers);
-            picker.refuse(&given, &format!("must be at least {fewest}, the fewest of all applications together"));
-        }
-    }
     settings.notices = once_each(picker.notices);
     // What holds for several applications is wrong for each of them.
     let problems = once_each(picker.problems);
@@ -220,7 +213,7 @@ impl Picker<'_> {
         let (min_workers, max_workers) = self.workers();
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
-            user: self.worker_user(),
+            user: self.ruby_user(),
             min_workers,
             max_workers,
             idle_time: self.time(Name::IdleTime),
@@ -237,17 +230,6 @@ impl Picker<'_> {
             boot_time: self.time(Name::BootTime),
             kill_time: self.time(Name::KillTime),
         }
-    }
-
-    /// Whether it can become that user is found out when it is tried.
-    fn worker_user(&mut self) -> Option<engine_ruby::User> {
-        let given = self.pick(Name::WorkerUser);
-        let (user, group) = match given.value.split_once(':') {
-            _ if given.value.is_empty() => return None,
-            Some((user, group)) => (user, Some(group)),
-            None => (given.value.as_str(), None),
-        };
-        engine_ruby::User::find(user, group).map_err(|why| self.refuse(&given, &why)).ok()
     }
 
     fn tag(&mut self) -> Option<String> {

@@ -185,18 +185,6 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::WorkerTimeout, "worker-timeout", "TIME", Section::Ruby)
     },
     Row {
-        help: "the application's Ruby processes run as this user, or USER:GROUP (default: as this program); only root can \
-               say it",
-        ..row(Name::WorkerUser, "worker-user", "USER", Section::Ruby)
-    },
-    Row {
-        kind: Kind::Count(1, 65_535),
-        per_app: false,
-        help: "never more worker processes of all applications together; one that needs a worker then gets the place of \
-               an idle worker of another (default: no limit)",
-        ..row(Name::TotalWorkers, "total-workers", "N", Section::Ruby)
-    },
-    Row {
         kind: Kind::Flag,
         default: Default::Text("no"),
         help: "workers collect garbage between requests, while nothing is given to them",
@@ -230,6 +218,11 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::ReloadBatch, "reload-batch", "N", Section::Ruby)
     },
     Row {
+        help: "run the application's Ruby processes as this user, a name or a number, or as USER:GROUP, while the server \
+               itself stays root; only root can",
+        ..row(Name::RubyUser, "ruby-user", "USER", Section::Ruby)
+    },
+    Row {
         kind: Kind::Time(1, DAY_MS),
         default: Default::Text("60s"),
         help: "time in which the application must be loaded, and a worker be ready",
@@ -255,6 +248,12 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         per_app: true,
         help: "time a request may wait for an interpreter or a worker; then 503",
         ..row(Name::QueueWait, "queue-wait", "TIME", Section::Load)
+    },
+    Row {
+        kind: Kind::Count(1, 100_000),
+        help: "worker processes of all applications together: one that needs a worker when so many are there gets an idle \
+               one's place (default: no bound but those of each)",
+        ..row(Name::TotalWorkers, "total-workers", "N", Section::Load)
     },
     Row {
         kind: Kind::Count(1, 1024),

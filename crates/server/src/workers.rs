@@ -1,6 +1,11 @@
-//! How many worker processes there may be, from three options that can be said in part.
+//! How many worker processes there may be, from three options that can be said in part, and who they are.
 
+use engine_ruby::User;
+use nix::unistd::geteuid;
+
+use crate::app_settings::AppSettings;
 use crate::asked::Origin;
+use crate::choice::EngineKind;
 use crate::options::Name;
 use crate::picker::Picker;
 
@@ -26,5 +31,37 @@ impl Picker<'_> {
             self.refuse(&given, &format!("must be at least {min}, the fewest (--min-workers, or --workers)"));
         }
         (min, max)
+    }
+
+    /// Whom Ruby processes run as, if not whom the server does.
+    pub fn ruby_user(&mut self) -> Option<User> {
+        let name = self.optional(Name::RubyUser)?;
+        let given = self.pick(Name::RubyUser);
+        if !geteuid().is_root() {
+            self.refuse(
+                &given,
+                "only root can start processes as another user: start the server as root, or leave it out",
+            );
+            return None;
+        }
+        if self.optional(Name::User).is_some() {
+            self.refuse(&given, "is for a server that stays root, and --user is said, too: leave out one of them");
+            return None;
+        }
+        let (user, group) = name.split_once(':').map_or((&*name, None), |(user, group)| (user, Some(group)));
+        User::find(user, group).map_err(|why| self.refuse(&given, &why)).ok()
+    }
+
+    /// The bound on all of them together; what each application keeps must fit.
+    pub fn total_workers(&mut self, apps: &[AppSettings]) -> Option<usize> {
+        self.optional(Name::TotalWorkers)?;
+        let total = self.small(Name::TotalWorkers);
+        let ruby = apps.iter().filter(|app| app.engine != Some(EngineKind::Mruby));
+        let least: usize = ruby.map(|app| app.ruby.min_workers).sum();
+        if total < least {
+            let given = self.pick(Name::TotalWorkers);
+            self.refuse(&given, &format!("must be at least {least}, the fewest of all applications together"));
+        }
+        Some(total)
     }
 }

@@ -57,6 +57,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         max_workers: workers,
         idle_time: Duration::from_secs(300),
         budget: None,
+        linger: Duration::from_secs(30),
         called_off: Arc::default(),
         max_requests: 0,
         max_requests_jitter: 0,
