@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::process::{Command, Output};
 
 use support::{Client, Reply, Server, app, paths, server};
@@ -187,7 +188,7 @@ fn dom(browser: &str, url: &str, profile: &std::path::Path) -> String {
 #[test]
 fn a_person_sees_in_a_browser_what_the_server_does() {
     let Some(browser) = browser() else {
-        eprintln!("there is no chromium on this machine: the page was not looked at");
+        let _ = writeln!(std::io::stderr(), "there is no chromium on this machine: the page was not looked at");
         return;
     };
     let ru = paths(&[("/good", "text(1)"), ("/stuck", "sleep 30; text(1)"), ("/bad", "raise \"pyrite <b>\"")]);

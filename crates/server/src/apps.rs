@@ -28,8 +28,6 @@ pub struct Ground {
     pub queue_wait: Duration,
     /// For what old code still has to do.
     pub drain_time: Duration,
-    /// How many worker processes all may have together.
-    pub budget: Option<Arc<Budget>>,
     /// `BUNDLE_GEMFILE`.
     pub bundle_gemfile: Option<OsString>,
     pub again: Again,

@@ -3,12 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use front::Stop;
 use tokio::runtime::Handle;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use crate::apps::Apps;
 use crate::systemd;
@@ -94,20 +93,6 @@ impl Desk {
         let outcome = self.0.apps.reload(app);
         systemd::ready(if outcome.is_ok() { "serving" } else { "serving the old code: a reload has failed" });
         outcome
-    }
-
-    /// The same in a thread of its own: what came of it is in the log and in the list of deploys.
-    pub fn reload_later(&self, app: Option<String>) {
-        let desk = self.clone();
-        let thread = thread::Builder::new().name("reload".into()).spawn(move || {
-            // An attempt that failed is in the log by then.
-            if let Err(why) = desk.reload(app.as_deref()) {
-                tracing::debug!(target: "server", "{why}");
-            }
-        });
-        if let Err(error) = thread {
-            error!(target: "server", "no thread for a reload: {error}");
-        }
     }
 
     /// The end in the order that load balancers need: not ready at once, no new connections after the lag, running

@@ -199,7 +199,7 @@ impl Reader<'_> {
             place.written = format!("{key} = {}", values.join(", "));
         }
         let given = |value: String| {
-            let value = self.from_folder(row, value);
+            let value = self.in_folder(row, value);
             Given { name: row.name, value, origin: Origin::File(place.clone()), app }
         };
         let values: Vec<Given> = values.into_iter().map(given).collect();
@@ -207,7 +207,7 @@ impl Reader<'_> {
     }
 
     /// A relative path begins at the file's folder. A Ruby without a slash is a name on PATH.
-    fn from_folder(&self, row: &Row, value: String) -> String {
+    fn in_folder(&self, row: &Row, value: String) -> String {
         let is_path = row.kind == Kind::Path || (row.name == Name::Ruby && value.contains('/'));
         if !is_path {
             return value;

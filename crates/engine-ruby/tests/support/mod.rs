@@ -70,7 +70,6 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         queue_places: 100,
         boot_time: Duration::from_secs(60),
         kill_time: Duration::from_millis(500),
-        called_off: Arc::default(),
     }
 }
 

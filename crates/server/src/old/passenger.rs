@@ -143,7 +143,7 @@ fn later(_: &mut Translation, _: &Call) {}
 
 fn rackup(to: &mut Translation, call: &Call) {
     if let Some(path) = text(call.args.first()) {
-        to.rackup = Some(to.from_folder(&path).into());
+        to.rackup = Some(to.in_folder(&path).into());
     }
 }
 
@@ -198,7 +198,7 @@ fn ssl(to: &mut Translation, call: &Call) {
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
     if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
-        let path = absolute(&to.from_folder(&socket));
+        let path = absolute(&to.in_folder(&socket));
         to.set(&call, "bind", format!("unix://{path}"));
     } else {
         let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
@@ -210,8 +210,8 @@ pub fn finish(to: &mut Translation) {
     }
     if to.says_yes("daemonize") {
         let port = word(to, "port").unwrap_or_else(|| "3000".to_owned());
-        to.assume("log-file", &to.from_folder(&format!("passenger.{port}.log")), false);
-        to.assume("pidfile", &to.from_folder(&format!("passenger.{port}.pid")), false);
+        to.assume("log-file", &to.in_folder(&format!("passenger.{port}.log")), false);
+        to.assume("pidfile", &to.in_folder(&format!("passenger.{port}.pid")), false);
     }
     processes(to);
     match to.call("thread_count").cloned() {

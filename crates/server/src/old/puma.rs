@@ -134,7 +134,7 @@ fn bind(to: &mut Translation, call: &Call) {
         to.remark(call, What::Missing, &format!("what comes after the question mark is left out: {query}"));
     }
     let address = match address.strip_prefix("unix://") {
-        Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.from_folder(path))),
+        Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
         _ => address.to_owned(),
     };
     to.set(call, "bind", address);
@@ -231,7 +231,7 @@ fn remote_address(to: &mut Translation, call: &Call) {
 
 fn rackup(to: &mut Translation, call: &Call) {
     if let Some(path) = text(call.args.first()) {
-        to.rackup = Some(to.from_folder(&path).into());
+        to.rackup = Some(to.in_folder(&path).into());
     }
 }
 

@@ -64,7 +64,7 @@ fn later(_: &mut Translation, _: &Call) {}
 
 fn rackup(to: &mut Translation, call: &Call) {
     if let Some(path) = text(call.args.first()) {
-        to.rackup = Some(to.from_folder(&path).into());
+        to.rackup = Some(to.in_folder(&path).into());
     }
 }
 
@@ -90,7 +90,7 @@ pub fn finish(to: &mut Translation) {
         let names =
             if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };
         for name in names {
-            let path = absolute(&to.from_folder(&name));
+            let path = absolute(&to.in_folder(&name));
             to.set(&call, "bind", format!("unix://{path}"));
         }
     } else if let Some(call) = to.call("port").or_else(|| to.call("address")).cloned() {
@@ -119,8 +119,8 @@ pub fn finish(to: &mut Translation) {
     }
     to.assume("workers", "1", false);
     if to.says_yes("daemonize") {
-        to.assume("log-file", &to.from_folder("log/thin.log"), false);
-        to.assume("pidfile", &to.from_folder("tmp/pids/thin.pid"), false);
+        to.assume("log-file", &to.in_folder("log/thin.log"), false);
+        to.assume("pidfile", &to.in_folder("tmp/pids/thin.pid"), false);
     }
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);

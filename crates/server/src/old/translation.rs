@@ -167,7 +167,7 @@ impl Translation {
         let is_path = Row::called(key).is_some_and(|row| row.kind == Takes::Path);
         let value = match key {
             "dir" => self.home.join(&value).display().to_string(),
-            _ if is_path => self.from_folder(&value),
+            _ if is_path => self.in_folder(&value),
             _ => value,
         };
         self.put(place, key, value);
@@ -207,7 +207,7 @@ impl Translation {
     }
 
     /// A relative path begins at the folder that the file names.
-    pub fn from_folder(&self, path: &str) -> String {
+    pub fn in_folder(&self, path: &str) -> String {
         let joined = self.home.join(self.folder.as_deref().unwrap_or(Path::new(""))).join(path);
         joined.to_str().map_or_else(|| path.to_owned(), str::to_owned)
     }

@@ -79,16 +79,16 @@ fn listen(to: &mut Translation, call: &Call) {
         let names: Vec<&str> = options.keys().map(String::as_str).collect();
         to.remark(call, What::Missing, &format!("{} are left to the system", names.join(", ")));
     }
-    let bind = bind(&address, |path| to.from_folder(path));
+    let bind = bind(&address, |path| to.in_folder(path));
     to.set(call, "bind", bind);
 }
 
 /// An address as Unicorn's `listen` takes it, as our `--bind` does.
-pub fn bind(address: &str, from_folder: impl Fn(&str) -> String) -> String {
+pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
     let path = address.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match path {
-        Some(path) => format!("unix://{}", absolute(&from_folder(path))),
-        None if address.starts_with(['/', '.', '~']) => format!("unix://{}", absolute(&from_folder(address))),
+        Some(path) => format!("unix://{}", absolute(&in_folder(path))),
+        None if address.starts_with(['/', '.', '~']) => format!("unix://{}", absolute(&in_folder(address))),
         None if address.chars().all(|c| c.is_ascii_digit()) => tcp("0.0.0.0", address),
         None => match address.strip_prefix("tcp://").unwrap_or(address).rsplit_once(':') {
             Some(("*", port)) => tcp("0.0.0.0", port),
