@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
+use support::successor::{Process, adopt_orphans};
 use support::{Client, PATIENCE, Reply, Server, app, paths, server, within};
 
 /// Calls a command for this server, as if in its folder.
@@ -305,4 +306,36 @@ fn watching_goes_on_until_the_server_ends() {
     let output = watcher.wait_with_output().unwrap();
     let lines = String::from_utf8_lossy(&output.stdout).lines().count();
     assert!(lines >= 2 && output.status.code() == Some(3), "{lines}: {}", said(&output));
+}
+
+#[test]
+fn a_socket_that_is_cleaned_away_comes_back() {
+    let server = Server::start(&app("", "\"gold\""), &["--control", "c.sock"]);
+    let path = server.folder.join("c.sock");
+    fs::remove_file(&path).unwrap();
+    assert!(within(PATIENCE, || path.exists()), "{}", server.log());
+    assert!(done(&server, &["status", "--control", "c.sock"]).contains("serving"));
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn after_a_restart_commands_and_watchers_see_the_successor() {
+    adopt_orphans();
+    let mut server = Server::start(&app("", "\"gold\""), &["--admin", "0"]);
+    let before = status(&server);
+    let admin = before["server"]["admin"].as_str().unwrap().to_owned();
+    let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let words = done(&server, &["restart"]);
+    assert!(words.contains("serves"), "{words}");
+    let after = status(&server);
+    let next = Process(u32::try_from(after["server"]["pid"].as_u64().unwrap()).unwrap());
+    assert_ne!(next.0, server.id());
+    assert_eq!((&after["server"]["admin"], &after["server"]["state"]), (&before["server"]["admin"], &"serving".into()));
+    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    for _ in 0..20 {
+        assert_eq!(Client::tcp(port).get("/readyz").status, 200);
+    }
+    assert!(done(&server, &["stop"]).contains("ended"));
+    assert!(next.ended(), "{}", server.log());
 }
