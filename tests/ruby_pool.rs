@@ -172,3 +172,45 @@ fn garbage_is_collected_between_requests() {
     assert!(had_some || !server.log().contains("ruby 3.1"), "{before}\n{}", server.log());
     ruby::assert_clean(&server);
 }
+
+/// Asks again and again, a little later after each refusal; how many were answered with 200, and the longest time of one.
+fn insist(server: &Server, clients: usize, time: Duration) -> (usize, Duration) {
+    let end = Instant::now() + time;
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..clients)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (mut client, mut count, mut longest) = (server.client(), 0, Duration::ZERO);
+                    while Instant::now() < end {
+                        let began = Instant::now();
+                        match client.get("/short").status {
+                            200 => {
+                                count += 1;
+                                longest = longest.max(began.elapsed());
+                            }
+                            503 => thread::park_timeout(Duration::from_millis(20)),
+                            other => panic!("{other}\n{}", server.log()),
+                        }
+                    }
+                    (count, longest)
+                })
+            })
+            .collect();
+        let all: Vec<(usize, Duration)> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+        (all.iter().map(|(count, _)| count).sum(), all.iter().map(|(_, longest)| *longest).max().unwrap())
+    })
+}
+
+#[test]
+fn under_overload_workers_go_on_at_their_rate_and_nobody_waits_in_vain() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--queue-wait", "200ms"]);
+    insist(&server, 4, Duration::from_secs(1));
+    let time = Duration::from_secs(3);
+    let (capacity, _) = insist(&server, 4, time);
+    let (goodput, longest) = insist(&server, 200, time);
+    // A busy machine takes its part of both.
+    assert!(goodput * 10 > capacity * 6, "{goodput} of {capacity}\n{}", server.log());
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
+    let (after, longest) = insist(&server, 4, Duration::from_secs(1));
+    assert!(after * 3 * 10 > capacity * 5 && longest < Duration::from_secs(1), "{after}, {longest:?}");
+}

@@ -31,6 +31,12 @@ impl Pool {
         self.settings.meter.recorder.read()
     }
 
+    /// Goes on after a pause.
+    pub fn resume(&self) {
+        let pairs = self.queue.resume(Instant::now());
+        pairs.into_iter().for_each(|(interpreter, job)| self.begin(interpreter, job));
+    }
+
     /// Carries an order out.
     pub fn order(&self, order: Order) -> Result<String, String> {
         match order {
@@ -44,8 +50,7 @@ impl Pool {
                     return Ok("it was not paused".to_owned());
                 }
                 let waiting = self.queue.depth().waiting;
-                let pairs = self.queue.resume(Instant::now());
-                pairs.into_iter().for_each(|(interpreter, job)| self.begin(interpreter, job));
+                self.resume();
                 tracing::info!(target: "engine", "resumed, as ordered: {waiting} requests have waited");
                 Ok(format!("resumed: {waiting} requests have waited"))
             }

@@ -242,6 +242,10 @@ impl Engine for Pool {
             Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job),
             Offer::Run(interpreter, job) => self.hand_over(Task::Begin(interpreter, job)),
             Offer::Queued => {}
+            Offer::Late(job) => {
+                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
+                job.refuse(Fault::QueueWait(allowed));
+            }
             Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),
             Offer::Closed(job) => job.refuse(Fault::Stopping),
         }
@@ -261,5 +265,7 @@ impl Engine for Pool {
 
     fn close(&self) {
         self.queue.close();
+        // Those that wait are still answered: in a pause they would wait for nothing.
+        self.resume();
     }
 }

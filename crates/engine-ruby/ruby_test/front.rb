@@ -28,7 +28,8 @@ class Front
     @server = UNIXServer.new(File.join(@folder, "wire"))
     @waiting = []
     @setup = { rackup: file("config.ru", rackup), environment: "test", threads: "1", gemfile: "",
-               native: ENV.fetch("TEST_NATIVE", ""), hooks: hooks ? file("hooks.rb", hooks) : "", software: "FoolsGold/0", files: "yes", tag: "test" }.merge(setup)
+               native: ENV.fetch("TEST_NATIVE", ""), hooks: hooks ? file("hooks.rb", hooks) : "",
+               software: "FoolsGold/0", files: "yes", tag: "test" }.merge(setup)
     start(ruby)
   end
 

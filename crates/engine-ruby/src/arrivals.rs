@@ -6,6 +6,7 @@ use engine::wear::quota;
 use tokio::net::UnixStream;
 
 use crate::orders;
+use crate::reason::Reason;
 use crate::slot::Slot;
 use crate::supervisor::{Speaker, Work};
 use crate::worker::Worker;
@@ -67,7 +68,11 @@ impl Work {
         let mut worker = Worker::new(id, pid.cast_signed(), lane_number, control, slots);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
         worker.has_errands = booting.has_errands;
+        let is_late = booting.is_leaving;
         self.pool.add(worker);
+        if is_late {
+            self.pool.retire(id, Reason::Scale);
+        }
         self.backoff.worked();
         self.has_started();
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::queue::{Job as _, Line};
+use engine::queue::{Job as _, Line, Refused};
 
 use crate::job::Job;
 use crate::pace::Pace;
@@ -51,6 +51,8 @@ pub enum Offer {
     Queued,
     /// As many wait as may.
     Full(Box<Job>),
+    /// So many wait that it would not have its turn in time.
+    Late(Box<Job>),
     /// Nothing is taken any more.
     Closed(Box<Job>),
 }
@@ -104,7 +106,11 @@ impl Dispatch {
         {
             return Offer::Send(slot, job);
         }
-        self.line.push(job).map_or_else(Offer::Full, |()| Offer::Queued)
+        match self.line.push(job) {
+            Ok(()) => Offer::Queued,
+            Err(Refused::Full(job)) => Offer::Full(job),
+            Err(Refused::Late(job)) => Offer::Late(job),
+        }
     }
 
     /// Finds a place for one request and counts it as taken.

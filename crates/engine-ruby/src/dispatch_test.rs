@@ -43,6 +43,7 @@ impl Scene {
             Offer::Send(slot, _) => Ok((slot.worker, slot.number)),
             Offer::Queued => Err("queued"),
             Offer::Full(_) => Err("full"),
+            Offer::Late(_) => Err("late"),
             Offer::Closed(_) => Err("closed"),
         }
     }

@@ -370,6 +370,10 @@ impl Engine for Pool {
                 if is_here { slot.flush_later() } else { slot.flush() }
             }
             Offer::Queued => {}
+            Offer::Late(job) => {
+                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
+                job.refuse(Fault::QueueWait(allowed));
+            }
             Offer::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
             Offer::Closed(job) => job.refuse(Fault::Stopping),
         }
@@ -396,6 +400,8 @@ impl Engine for Pool {
 
     fn close(&self) {
         self.dispatch().is_closed = true;
+        // Those that wait are still answered: in a pause they would wait for nothing.
+        self.resume(Instant::now());
     }
 
     fn unfinished(&self) -> usize {

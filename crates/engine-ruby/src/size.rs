@@ -1,7 +1,7 @@
 //! How many workers there are to be: more while requests wait, fewer when they have nothing to do, and what somebody
 //! who operates the server says.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::budget::Standing;
 use crate::reason::Reason;
@@ -40,10 +40,14 @@ impl Work {
             while self.wanted > needed.max(self.settings.min_workers) && self.let_go(Reason::Idle) {}
             spare_for
         };
-        if let Some(share) = &self.share {
-            let going = self.workers.values().filter(|worker| worker.is_last).count();
-            share.tell(Standing { holds: self.wanted + going, floor: self.settings.min_workers, spare_for });
-        }
+        self.tell_standing(spare_for);
+    }
+
+    /// Tells those who share a number of workers with us how many we have.
+    pub(crate) fn tell_standing(&self, spare_for: Option<Duration>) {
+        let Some(share) = &self.share else { return };
+        let going = self.workers.values().filter(|worker| worker.is_last).count();
+        share.tell(Standing { holds: self.wanted + going, floor: self.settings.min_workers, spare_for });
     }
 
     /// One worker fewer is to be there, best one that has nothing to do. One that has to be idle may not be found.

@@ -176,6 +176,7 @@ impl Work {
     /// Until it is stopped.
     pub async fn run(mut self, mut inbox: UnboundedReceiver<Event>) {
         let mut looked = Instant::now();
+        self.tell_standing(None);
         while !self.is_over {
             self.fill();
             self.publish();

@@ -6,6 +6,7 @@
 pub mod body;
 pub mod env;
 pub mod fault;
+mod flow;
 pub mod meter;
 pub mod order;
 pub mod queue;

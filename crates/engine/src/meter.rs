@@ -1,7 +1,7 @@
 //! Counts what becomes of requests: how long they wait and run, and whose fault it is when one fails. One per
 //! application; it outlives the engine that counts on it, so that a reload does not set it back.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::fault::Fault;
@@ -13,9 +13,25 @@ pub const BOUNDS_US: [u64; 16] = [
     10_000_000, 30_000_000,
 ];
 
+/// Threads count in different places, or they would take the same memory away from each other at every request.
+const SHARDS: usize = 8;
+
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Where this thread counts.
+    static SHARD: usize = THREADS.fetch_add(1, Ordering::Relaxed) % SHARDS;
+}
+
 /// Times in classes.
 #[derive(Debug, Default)]
 pub struct Times {
+    shards: [Shard; SHARDS],
+}
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Shard {
     classes: [AtomicU64; BOUNDS_US.len() + 1],
     total_us: AtomicU64,
 }
@@ -25,17 +41,21 @@ impl Times {
     pub fn add(&self, time: Duration) {
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let class = BOUNDS_US.partition_point(|bound| *bound < us);
-        self.classes[class].fetch_add(1, Ordering::Relaxed);
-        self.total_us.fetch_add(us, Ordering::Relaxed);
+        let shard = &self.shards[SHARD.with(|shard| *shard)];
+        shard.classes[class].fetch_add(1, Ordering::Relaxed);
+        shard.total_us.fetch_add(us, Ordering::Relaxed);
     }
 
     /// How many are in each class, and the sum of all in microseconds.
     pub fn read(&self) -> ([u64; BOUNDS_US.len() + 1], u64) {
-        let mut counts = [0; BOUNDS_US.len() + 1];
-        for (count, class) in counts.iter_mut().zip(&self.classes) {
-            *count = class.load(Ordering::Relaxed);
+        let (mut counts, mut total) = ([0; BOUNDS_US.len() + 1], 0);
+        for shard in &self.shards {
+            for (count, class) in counts.iter_mut().zip(&shard.classes) {
+                *count += class.load(Ordering::Relaxed);
+            }
+            total += shard.total_us.load(Ordering::Relaxed);
         }
-        (counts, self.total_us.load(Ordering::Relaxed))
+        (counts, total)
     }
 }
 
@@ -113,6 +133,15 @@ mod tests {
             meter.answered(status, Duration::ZERO, Duration::ZERO);
         }
         assert_eq!(meter.answers(), [1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn what_several_threads_count_adds_up() {
+        let times = Times::default();
+        std::thread::scope(|scope| {
+            (0..20).for_each(|_| drop(scope.spawn(|| times.add(Duration::from_micros(100)))));
+        });
+        assert_eq!((times.read().0[0], times.read().1), (20, 2000));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::flow::Flow;
+
 /// What the queue must know of a job.
 pub trait Job {
     /// Whether nobody waits for its answer any more; it is then dropped instead of run.
@@ -29,8 +31,19 @@ pub enum Offer<W, J> {
     Queued,
     /// As many wait as may; the job comes back.
     Full(J),
+    /// So many wait that it would not have its turn in time; the job comes back.
+    Late(J),
     /// The queue takes nothing any more; the job comes back.
     Closed(J),
+}
+
+/// Why a job may not wait.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused<J> {
+    /// As many wait as may.
+    Full(J),
+    /// It would not have its turn in time.
+    Late(J),
 }
 
 /// Waiting jobs, first come, first served, bounded. An engine that chooses among its workers keeps a line under a lock
@@ -39,6 +52,7 @@ pub enum Offer<W, J> {
 pub struct Line<J> {
     waiting: VecDeque<J>,
     places: usize,
+    flow: Flow,
     /// Since when nothing is taken out.
     paused: Option<Instant>,
 }
@@ -46,19 +60,33 @@ pub struct Line<J> {
 impl<J: Job> Line<J> {
     /// An empty line with room for so many.
     pub fn new(places: usize) -> Line<J> {
-        Line { waiting: VecDeque::new(), places, paused: None }
+        Line { waiting: VecDeque::new(), places, flow: Flow::new(Instant::now()), paused: None }
     }
 
-    /// To the end of the line; the job comes back when there is no place.
-    pub fn push(&mut self, job: J) -> Result<(), J> {
-        if self.waiting.len() >= self.places {
+    /// To the end of the line; the job comes back when there is no place, or when it is plain that its time would be
+    /// over before its turn: who is told so at once can go elsewhere, and does not hold a connection for nothing.
+    pub fn push(&mut self, job: J) -> Result<(), Refused<J>> {
+        let now = Instant::now();
+        if self.waiting.len() >= self.places || self.is_too_late(&job, now) {
             self.waiting.retain(|waiting| !waiting.is_abandoned());
         }
         if self.waiting.len() >= self.places {
-            return Err(job);
+            return Err(Refused::Full(job));
+        }
+        if self.is_too_late(&job, now) {
+            return Err(Refused::Late(job));
         }
         self.waiting.push_back(job);
         Ok(())
+    }
+
+    /// In a pause nobody can tell.
+    fn is_too_late(&mut self, job: &J, now: Instant) -> bool {
+        if self.is_paused() || self.waiting.is_empty() {
+            return false;
+        }
+        let time = self.flow.time_for(self.waiting.len() + 1, now);
+        time.is_some_and(|time| time > job.wait_ends().saturating_duration_since(now) * 5 / 4)
     }
 
     /// Back to where it came from: a job that had its turn already is not refused for want of a place.
@@ -102,6 +130,7 @@ impl<J: Job> Line<J> {
     /// Takes that one.
     pub fn pop(&mut self) -> Option<J> {
         self.peek()?;
+        self.flow.count(Instant::now());
         self.waiting.pop_front()
     }
 
@@ -111,6 +140,7 @@ impl<J: Job> Line<J> {
             return None;
         }
         let at = self.waiting.iter().take(reach).position(|job| !job.is_abandoned() && suits(job))?;
+        self.flow.count(Instant::now());
         self.waiting.remove(at)
     }
 
@@ -177,7 +207,11 @@ impl<W, J: Job> Queue<W, J> {
         {
             return Offer::Run(worker, job);
         }
-        state.line.push(job).map_or_else(Offer::Full, |()| Offer::Queued)
+        match state.line.push(job) {
+            Ok(()) => Offer::Queued,
+            Err(Refused::Full(job)) => Offer::Full(job),
+            Err(Refused::Late(job)) => Offer::Late(job),
+        }
     }
 
     /// Gives a worker back. The first job that still matters comes back with it; without one the worker is idle.
@@ -344,6 +378,22 @@ mod tests {
         queue.pause(now);
         queue.offer(task(2));
         assert_eq!(queue.overdue(late + Duration::from_secs(20)).len(), 1, "but not for ever");
+    }
+
+    #[test]
+    fn who_would_not_have_his_turn_in_time_need_not_wait() {
+        let mut line = Line::new(1000);
+        let start = Instant::now();
+        (0..400).for_each(|name| assert_eq!(line.push(task(name)), Ok(())));
+        // Two hundred in a second: the line of 400 takes two.
+        line.flow = Flow::new(start);
+        let second = start + Duration::from_secs(1);
+        (0..200).for_each(|at| line.flow.count(start + Duration::from_millis(5) * at));
+        let is_late = |line: &mut Line<Task>, ends| line.is_too_late(&Task { ends, ..task(0) }, second);
+        assert!(is_late(&mut line, second + Duration::from_millis(1200)));
+        assert!(!is_late(&mut line, second + Duration::from_millis(2500)));
+        line.pause(second);
+        assert!(!is_late(&mut line, second), "in a pause nobody can tell");
     }
 
     #[test]
