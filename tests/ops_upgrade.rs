@@ -126,6 +126,33 @@ fn a_new_program_that_hangs_is_ended_in_time() {
 }
 
 #[test]
+fn addresses_change_with_an_upgrade() {
+    adopt_orphans();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let settings = |names: &[&str]| {
+        let binds: Vec<String> =
+            names.iter().map(|name| format!("\"unix://{}\"", folder.join(name).display())).collect();
+        let text = format!("bind = [{}]\npidfile = \"web.pid\"\nthreads = 1\n", binds.join(", "));
+        fs::write(folder.join("foolsgold.toml"), text).unwrap();
+    };
+    settings(&["one.sock", "two.sock"]);
+    let mut server = Server::spawn(folder.clone(), &[], &[] as &[&str]);
+    let get = |name: &str| Client::unix(&folder.join(name)).get("/x").text();
+    assert_eq!((get("one.sock"), get("two.sock")), ("v1 /x".to_owned(), "v1 /x".to_owned()));
+    settings(&["two.sock", "three.sock"]);
+    fs::write(folder.join("config.ru"), version(2)).unwrap();
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&pidfile(&server), server.id());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(!folder.join("one.sock").exists(), "it is not served any more\n{}", server.log());
+    assert_eq!((get("two.sock"), get("three.sock")), ("v2 /x".to_owned(), "v2 /x".to_owned()));
+    next.signal(Signal::TERM);
+    assert!(next.ended());
+    assert!(!folder.join("two.sock").exists() && !folder.join("three.sock").exists(), "{}", server.log());
+}
+
+#[test]
 fn as_in_unicorn_both_serve_until_one_is_ended() {
     let mut server = serve(&["--signals", "unicorn"]);
     let aside = server.folder.join("web.pid.oldbin");

@@ -125,3 +125,44 @@ fn a_second_signal_ends_it_at_once() {
     server.signal(Signal::QUIT);
     assert!(server.ended(Duration::from_millis(700)).is_some(), "{}", server.log());
 }
+
+#[test]
+fn workers_are_added_taken_away_replaced_and_asked_what_they_do() {
+    let config = "run lambda { |env| sleep 5 if env['PATH_INFO'] == '/slow'; [200, {}, [Process.pid.to_s]] }";
+    let server = ruby::serve(config, &["-w", "1", "-t", "2"]);
+    let count = |wanted: usize| within(PATIENCE, || ruby::workers(&server).len() == wanted);
+    assert!(count(1), "{}", server.log());
+    server.signal(Signal::TTIN);
+    assert!(count(2), "{}", server.log());
+    server.signal(Signal::TTOU);
+    assert!(count(1), "{}", server.log());
+    server.signal(Signal::TTOU);
+    assert!(within(PATIENCE, || server.log().matches("SIGTTOU: ").count() == 2), "{}", server.log());
+    assert!(count(1), "never the last one\n{}", server.log());
+    let mut slow = server.client();
+    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(within(PATIENCE, || {
+        server.signal(Signal::POWER);
+        server.log().contains("config.ru:1:in `sleep'") || server.log().contains("config.ru:1:in 'Kernel#sleep'")
+    }));
+    let old = ruby::workers(&server);
+    server.signal(Signal::URG);
+    let replaced = || server.text("/") != old[0].to_string();
+    assert!(within(PATIENCE, replaced), "{}", server.log());
+    assert_eq!(slow.reply().unwrap().text(), old[0].to_string(), "the old one finishes what it has");
+}
+
+#[test]
+fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
+    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
+    let server = ruby::serve(config, &["-w", "1", "--signals", "unicorn"]);
+    server.signal(Signal::WINCH);
+    assert!(server.logs("SIGWINCH: "), "{}", server.log());
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    client.patience(Duration::from_millis(300));
+    assert!(client.reply().is_err(), "it waits");
+    server.signal(Signal::HUP);
+    client.patience(PATIENCE);
+    assert_eq!(client.reply().unwrap().text(), "ok", "{}", server.log());
+}
