@@ -139,8 +139,8 @@ fn each_has_its_own_line_and_its_own_times() {
     let mut statuses: Vec<u16> = clients.iter_mut().map(|client| client.reply().unwrap().status).collect();
     let took = begun.elapsed();
     statuses.sort_unstable();
-    assert_eq!(statuses[2..], [503, 503], "one runs and one waits: {statuses:?}\n{}", server.log());
-    assert!(statuses.contains(&504) || statuses[0] == 503, "{statuses:?}");
+    // One runs, one waits; whether that one is begun before its time is over is a matter of a moment.
+    assert_eq!((&statuses[..2], statuses[3]), (&[503, 503][..], 504), "{statuses:?}\n{}", server.log());
     assert!(took > Duration::from_millis(600) && took < Duration::from_secs(10), "{took:?}");
     put(&server.folder.join("calm"), "go", "");
     assert_eq!(patient.reply().unwrap().text(), "held", "the other one has its own time and line");

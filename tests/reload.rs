@@ -179,3 +179,53 @@ fn settings_that_cannot_be_probed_are_refused() {
     assert!(told.contains("--probe up: must be a path of the application, such as /up"), "{told}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn interpreters_that_are_made_anew_keep_the_code_of_their_generation() {
+    let server = serve("mruby", &["-t", "1", "--max-requests", "1"]);
+    put(&server.folder, "part.rb", "PART = 1\n");
+    put(&server.folder, "config.ru", &code(2, "require_relative \"part\""));
+    reload(&server, "generation 2 serves");
+    put(&server.folder, "config.ru", "raise \"not yet\"\n");
+    std::fs::remove_file(server.folder.join("part.rb")).unwrap();
+    for _ in 0..5 {
+        assert_eq!(server.text("/"), "v2", "{}", server.log());
+    }
+    deploy(&server, 3, 3);
+    assert_eq!(server.text("/"), "v3");
+}
+
+#[test]
+fn many_reloads_leave_nothing_behind_and_the_store_stays() {
+    let server = serve("mruby", &["-t", "4"]);
+    let before = "FoolsGold.store.increment(\"loads\")\nLOADS = FoolsGold.store.get(\"loads\")\n";
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", server.id())).unwrap().count();
+    let files = || std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count();
+    let mut first = (0, 0, 0);
+    for generation in 2..32 {
+        put(&server.folder, "config.ru", &code(generation, before).replace("text(\"up\"", "text(LOADS"));
+        reload(&server, &format!("generation {generation} serves"));
+        if generation == 10 {
+            assert!(within(PATIENCE, || !server.log().contains("panic")));
+            first = (threads(), files(), server.rss_kib());
+        }
+    }
+    assert_eq!(server.text("/up"), "120", "30 times 4 interpreters have counted");
+    assert!(within(PATIENCE, || threads() <= first.0), "{} threads, and {} before", threads(), first.0);
+    assert!(files() <= first.1, "{} files, and {} before", files(), first.1);
+    assert!(server.rss_kib() < first.2 * 3 / 2, "{} KiB, and {} before", server.rss_kib(), first.2);
+}
+
+#[test]
+fn a_request_is_not_cut_short_by_a_reload_with_a_short_drain_time() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-t", "2", "--drain-time", "100ms"]);
+        let mut held = begin(&server, "/hold");
+        thread::park_timeout(Duration::from_millis(200));
+        deploy(&server, 2, 2);
+        thread::park_timeout(Duration::from_millis(700));
+        put(&server.folder, "go", "");
+        let reply = held.reply().unwrap();
+        assert_eq!((reply.status, reply.text().as_str()), (200, "held by v1"), "{engine}\n{}", server.log());
+    }
+}

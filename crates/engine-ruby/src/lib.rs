@@ -39,6 +39,7 @@ mod size;
 mod slot;
 mod starts;
 mod supervisor;
+mod taken;
 mod title;
 mod usage;
 pub mod user;
@@ -206,6 +207,10 @@ impl Engine for RubyEngine {
 
     fn unfinished(&self) -> usize {
         self.pool.unfinished()
+    }
+
+    fn unanswered(&self) -> usize {
+        self.pool.unanswered()
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, reply};
@@ -271,25 +271,6 @@ impl Pool {
         let _ = self.events.send(Event::WorkerGone(id, why));
     }
 
-    /// Counts a connection that an application has taken over in this worker, for as long as what comes back is kept.
-    pub fn relaying(self: &Arc<Pool>, worker: u32) -> Relaying {
-        if let Some(worker) = self.dispatch().worker(worker) {
-            worker.taken += 1;
-        }
-        Relaying(self.clone(), worker)
-    }
-
-    /// Stops workers that are to leave and have kept nothing but connections that were taken over, when these are gone
-    /// or have had this time.
-    pub fn stop_lingering(&self, now: Instant, time: Duration) {
-        for worker in self.dispatch().workers.iter_mut().filter(|worker| worker.is_leaving && worker.busy == 0) {
-            let since = *worker.lingers.get_or_insert(now);
-            if worker.is_done() || now.saturating_duration_since(since) > time {
-                worker.control.stop();
-            }
-        }
-    }
-
     /// Waits until something runs; after that the watch looks by itself until nothing does.
     pub async fn until_active(&self) {
         self.is_watched.store(false, Ordering::SeqCst);
@@ -335,17 +316,6 @@ impl Pool {
     pub fn slot(&self, worker: u32, number: u32) -> Option<Arc<Slot>> {
         let mut dispatch = self.dispatch();
         dispatch.worker(worker)?.slots().nth(number as usize).cloned()
-    }
-}
-
-/// A connection that an application has taken over.
-pub struct Relaying(Arc<Pool>, u32);
-
-impl Drop for Relaying {
-    fn drop(&mut self) {
-        if let Some(worker) = self.0.dispatch().worker(self.1) {
-            worker.taken -= 1;
-        }
     }
 }
 
@@ -402,10 +372,5 @@ impl Engine for Pool {
         self.dispatch().is_closed = true;
         // Those that wait are still answered: in a pause they would wait for nothing.
         self.resume(Instant::now());
-    }
-
-    fn unfinished(&self) -> usize {
-        let dispatch = self.dispatch();
-        dispatch.line.len() + dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum::<usize>()
     }
 }

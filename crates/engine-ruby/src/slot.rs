@@ -222,6 +222,12 @@ impl Slot {
         }
     }
 
+    /// Requests whose answer has not begun.
+    pub fn unanswered(&self) -> usize {
+        let is_unanswered = |job: &Job| !job.is_answered();
+        self.lock().row.0.iter().filter(|running| running.job.as_deref().is_some_and(is_unanswered)).count()
+    }
+
     /// Whether a connection is the application's that it has not come for yet.
     pub fn awaits_takeover(&self) -> bool {
         !self.lock().upgrades.is_empty()

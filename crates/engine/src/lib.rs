@@ -51,6 +51,11 @@ pub trait Engine: Send + Sync {
         status.capacity.saturating_sub(status.idle) + status.queued
     }
 
+    /// Those of them whose answer has not begun: all else may go on for as long as the application likes.
+    fn unanswered(&self) -> usize {
+        self.unfinished()
+    }
+
     /// The same worker by worker, for a person or a machine that watches.
     fn snapshot(&self) -> Snapshot {
         Snapshot { status: self.status(), ..Snapshot::default() }

@@ -18,6 +18,8 @@ const LOOK: Duration = Duration::from_millis(10);
 const QUIET: Duration = Duration::from_millis(100);
 /// Processes of an old generation have so long to end when they have nothing to do: for hooks and `at_exit` blocks.
 const END_TIME: Duration = Duration::from_secs(10);
+/// And so long when something is cut off.
+const CUT_TIME: Duration = Duration::from_secs(1);
 
 /// Loaded code.
 pub struct Generation {
@@ -71,23 +73,35 @@ impl Generation {
         self.engine.status().capacity / self.settings.ruby.threads.max(1)
     }
 
-    /// Lets it finish what it has, for up to this time, and ends it. Nobody may give it requests any more.
+    /// Lets it finish, and ends it: requests within their own times, and what the application streams or has taken over
+    /// within this time. Nobody may give it requests any more.
     pub fn finish(&self, time: Duration, farewell: &Farewell) {
         self.engine.close();
         let mut until = Instant::now() + time;
+        // Requests end by their own deadlines: this bound is for what should not be.
+        let mut at_last = until + self.longest();
         let mut quiet_since = None;
         while !farewell.is_hurried() {
             let now = Instant::now();
             quiet_since = if self.engine.unfinished() == 0 { quiet_since.or(Some(now)) } else { None };
-            if now >= until || quiet_since.is_some_and(|since| now.saturating_duration_since(since) >= QUIET) {
+            let is_over = now >= until && (self.engine.unanswered() == 0 || now >= at_last);
+            if is_over || quiet_since.is_some_and(|since| now.saturating_duration_since(since) >= QUIET) {
                 break;
             }
             if farewell.is_paused.load(Ordering::Relaxed) {
                 until += LOOK;
+                at_last += LOOK;
             }
             thread::park_timeout(LOOK);
         }
-        self.running.stop(farewell.end_time());
+        // What has had its time is not asked twice.
+        let end_time = if self.engine.unfinished() == 0 { farewell.end_time() } else { CUT_TIME };
+        self.running.stop(end_time.min(farewell.end_time()));
+    }
+
+    /// How long a request may take from its coming to its end, whatever it does.
+    fn longest(&self) -> Duration {
+        self.settings.queue_wait + self.settings.request_time + self.settings.ruby.kill_time
     }
 
     /// Ends it within this time, whatever it does.
