@@ -22,10 +22,10 @@ pub struct Told {
 }
 
 impl Told {
-    /// Takes the numbers of a load in which only these kinds of failures may be.
-    pub fn count(&mut self, count: &Count, allowed: &[&str]) {
+    /// Takes the numbers of the load that is called `which`, in which only these kinds of failures may be.
+    pub fn count(&mut self, which: &str, count: &Count, allowed: &[&str]) {
         self.take(count, allowed);
-        self.complaints.extend(count.complaint(allowed));
+        self.complaints.extend(count.complaint(allowed).map(|complaint| format!("{which}: {complaint}")));
     }
 
     /// The numbers without a judgement.

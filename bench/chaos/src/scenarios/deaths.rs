@@ -16,10 +16,13 @@ use crate::told::Told;
 /// A death may cost somebody a wait, and never one that anybody would call hanging.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// Between two storms: what they hit is answered by then. A request runs again twice at most, so that one that kills its
+/// worker cannot kill them all; here none is hit a third time.
+const CALM: Duration = Duration::from_millis(700);
+
 /// Sinatra.
 pub fn storm(stage: &Stage) -> Result<Told, String> {
-    let setup = Setup::ruby(app::SINATRA, 4, 2);
-    killing(stage, &setup, &app::sinatra()?, Duration::from_millis(100))
+    killing(stage, &Setup::ruby(app::SINATRA, 4, 2), &app::sinatra()?)
 }
 
 /// Rails.
@@ -27,29 +30,41 @@ pub fn storm_rails(stage: &Stage) -> Result<Told, String> {
     let mut setup = Setup::ruby(app::RAILS, 3, 2);
     // Its log would be in the repository.
     setup.env.extend([("RAILS_LOG_TO_STDOUT", "1".to_owned()), ("RAILS_LOG_LEVEL", "error".to_owned())]);
-    killing(stage, &setup, &app::rails()?, Duration::from_millis(200))
+    killing(stage, &setup, &app::rails()?)
 }
 
-fn killing(stage: &Stage, setup: &Setup, workload: &Workload, every: Duration) -> Result<Told, String> {
+/// All but one at once, and a moment later another one, maybe one that has just come.
+fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, setup)?;
     let load = stage.load(&server, workload);
     stage.doing("kills workers");
     let (mut draw, mut killed) = (Draw::from_seed(7), 0);
-    each(every, stage.lasts(30.0, 3.0), || killed += u32::from(kill_one(&server, &mut draw)));
+    each(CALM, stage.lasts(30.0, 5.0), || {
+        let workers = server.workers();
+        let spared = draw.place(&sums(workers.len()));
+        let struck = workers.iter().enumerate().filter(|(at, _)| *at != spared);
+        killed += struck.filter(|(_, one)| kin::signal(one.id, Signal::KILL)).count();
+        pause(Duration::from_millis(50));
+        killed += usize::from(kill_one(&server, &mut draw));
+    });
     told.remark(format!("{killed} workers were killed"));
     told.expect(killed > 5, || format!("only {killed} workers could be killed"));
-    told.count(&load.end(), &[]);
+    told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(&mut told);
     server.end(&mut told);
     Ok(told)
 }
 
+/// As weights added up: each as likely as the others.
+fn sums(count: usize) -> Vec<f64> {
+    (1..=count).map(|sum| sum as f64).collect()
+}
+
 fn kill_one(server: &Server, draw: &mut Draw) -> bool {
     let workers = server.workers();
-    let sums: Vec<f64> = (1..=workers.len()).map(|sum| sum as f64).collect();
-    !workers.is_empty() && kin::signal(workers[draw.place(&sums)].id, Signal::KILL)
+    !workers.is_empty() && kin::signal(workers[draw.place(&sums(workers.len()))].id, Signal::KILL)
 }
 
 /// Nothing is left that could answer, for as long as it takes to fork.
@@ -66,7 +81,7 @@ pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
         rounds += u32::from(killed > 0);
     });
     told.remark(format!("all workers were killed {rounds} times"));
-    told.count(&load.end(), &[]);
+    told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(&mut told);
     server.end(&mut told);
@@ -93,7 +108,7 @@ pub fn mold(stage: &Stage) -> Result<Told, String> {
     });
     told.remark(format!("{killed} molds were killed"));
     told.expect(killed > 1, || format!("only {killed} molds could be killed"));
-    told.count(&load.end(), &[]);
+    told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(&mut told);
     server.end(&mut told);
@@ -118,7 +133,7 @@ pub fn frozen(stage: &Stage) -> Result<Told, String> {
     told.remark(format!("{frozen} workers were stopped"));
     let count = load.end();
     let late = count.errors.get(LATE).copied().unwrap_or(0);
-    told.count(&count, &[LATE]);
+    told.count("the clients", &count, &[LATE]);
     told.remark(format!("{late} requests in them had their own deadline"));
     // Each has two threads, and each of them may have had a few handed ahead.
     told.expect(late <= u64::from(frozen) * 8, || format!("{late} requests were late, with {frozen} stopped workers"));

@@ -124,7 +124,7 @@ pub fn upgrade(stage: &Stage) -> Result<Told, String> {
 fn finish(server: &mut Server, load: Load, told: &mut Told, stage: &Stage) {
     stage.doing("goes on for a moment");
     pause(Duration::from_millis(500));
-    told.count(&load.end(), &[]);
+    told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(told);
     let molds = server.molds().len();

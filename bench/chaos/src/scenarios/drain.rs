@@ -66,7 +66,7 @@ fn again(
         server.signal(Signal::TERM);
         pause(Duration::from_millis(500));
         // Whoever comes now finds nobody: that is what a drain means. All others must be answered.
-        told.count(&load.end(), &[REFUSED]);
+        told.count("the clients", &load.end(), &[REFUSED]);
         told.complaints.extend(slow::outcome(readings));
         server.ends(END, &mut told);
     }

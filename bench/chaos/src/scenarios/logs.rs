@@ -29,7 +29,7 @@ pub fn rotation(stage: &Stage) -> Result<Told, String> {
         told.expect(is_there, || format!("rotation {round}: there is no new log 5 s after SIGHUP"));
     }
     let count = load.end();
-    told.count(&count, &[]);
+    told.count("the clients", &count, &[]);
     told.bound(Duration::from_secs(5));
     server.settle(&mut told);
     server.end(&mut told);

@@ -45,15 +45,20 @@ const fn scenario(
 
 /// All of them, in the order in which they run.
 pub static ALL: [Scenario; 23] = [
-    scenario("kill-storm", (180, 90), deaths::storm, "a worker is killed ten times a second (Sinatra)"),
-    scenario("kill-storm-rails", (180, 120), deaths::storm_rails, "a worker is killed five times a second (Rails)"),
+    scenario("kill-storm", (180, 90), deaths::storm, "most workers are killed at once, again and again (Sinatra)"),
+    scenario(
+        "kill-storm-rails",
+        (180, 120),
+        deaths::storm_rails,
+        "most workers are killed at once, again and again (Rails)",
+    ),
     scenario("kill-all", (180, 90), deaths::all_at_once, "all workers are killed at once, every other second"),
     scenario("mold-death", (180, 90), deaths::mold, "the mold is killed, and a worker that it would replace"),
     scenario("frozen-worker", (180, 90), deaths::frozen, "a worker is stopped and answers nothing any more"),
     scenario("stuck", (180, 90), stuck::ruby, "some requests never end, some are deaf, others are quick (Sinatra)"),
     scenario("stuck-mruby", (180, 90), stuck::mruby, "some requests never end or take all memory (mruby)"),
     scenario("disk-full", (180, 90), full::disk, "no room for spool files, while bodies come and slow clients read"),
-    scenario("file-size", (180, 90), full::file_size, "files may not grow beyond a megabyte (RLIMIT_FSIZE)"),
+    scenario("file-size", (180, 90), full::file_size, "files may not grow beyond half a megabyte (RLIMIT_FSIZE)"),
     scenario("open-files", (180, 90), full::open_files, "connections use up all open files, and a worker dies"),
     scenario("overload", (240, 120), overload::ruby, "five times as many requests come as can be answered (Sinatra)"),
     scenario("reload-storm", (420, 120), deploys::storm, "new code every second (Sinatra)"),

@@ -18,12 +18,12 @@ const GOODPUT: f64 = 90.0;
 /// An answer that takes longer is no use.
 const DEADLINE_MS: u64 = 2_000;
 
-/// Pi to 5000 places: real work, some milliseconds of it.
+/// Pi to 1000 places: real work, some milliseconds of it.
 pub fn ruby(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let setup = Setup::ruby(app::SINATRA, 2, 1).with(&["--queue", "32", "--queue-wait", "1s"]);
     let mut server = Server::start(stage, &setup)?;
-    let workload = app::workload(&[r#"{ "path": "/pi", "length": 5003 }"#])?;
+    let workload = app::workload(&[r#"{ "path": "/work", "length": 1003 }"#])?;
     let capacity = capacity(stage, &server, &workload);
     told.remark(format!("capacity {capacity:.0}/s with {CLIENTS} clients"));
     stage.doing("asks five times as much");
@@ -61,7 +61,7 @@ fn judge(seen: &arena::scenario::Told, capacity: f64, told: &mut Told) {
     count.errors.clone_from(&seen.outcome.errors);
     count.wrong.clone_from(&seen.outcome.wrong);
     count.longest_ms = number("max_ms").unwrap_or(0.0);
-    told.count(&count, &[SHED]);
+    told.count("the clients", &count, &[SHED]);
     told.remarks.extend(seen.words.iter().cloned());
     let goodput = number("goodput_per_s").unwrap_or(0.0) * 100.0 / capacity;
     told.remark(format!("goodput {goodput:.0} % of the capacity"));

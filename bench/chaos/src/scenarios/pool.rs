@@ -32,7 +32,7 @@ pub fn scale(stage: &Stage) -> Result<Told, String> {
         }
     }
     told.remark(format!("{rounds} times from 1 to 8 and back"));
-    told.count(&load.end(), &[]);
+    told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(&mut told);
     server.end(&mut told);
@@ -52,7 +52,7 @@ pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
     let load = stage.load(&server, &app::mruby()?);
     stage.doing("interpreters are replaced");
     pause(stage.lasts(20.0, 4.0));
-    told.count(&load.end(), &[]);
+    told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(&mut told);
     server.end(&mut told);
@@ -86,7 +86,7 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
     told.expect(replaced >= least, || format!("{replaced} workers were replaced, not {least} or more"));
     told.expect(fewest >= first, || format!("there were {fewest} workers at times, fewer than {first}"));
     told.expect(most <= first + 1, || format!("there were {most} workers at times: several were replaced at once"));
-    told.count(&load.end(), &[]);
+    told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(&mut told);
     server.end(&mut told);
