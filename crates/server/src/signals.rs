@@ -3,14 +3,18 @@
 
 use std::future::poll_fn;
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::task::Poll;
 use std::thread;
 
 use engine::Order;
+use engine::snapshot::Bounds;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
+use crate::app::App;
+use crate::apps::named;
 use crate::desk::Desk;
 use crate::signal_map::{Act, Habit};
 
@@ -151,11 +155,11 @@ fn order_all(desk: &Desk, order: &Order) -> Result<String, String> {
 
 fn scale(desk: &Desk, more: bool) -> Result<String, String> {
     each(desk, |app| {
-        let pool = app.engine().snapshot().pool;
+        let Bounds { min, max, .. } = app.engine().snapshot().pool;
+        // An elastic pool keeps its play; one that may go down to nothing goes on to be one.
         let step = |count: usize| if more { count + 1 } else { count.saturating_sub(1).max(1) };
-        // An elastic pool keeps its play; what min is now may be less than what there is.
-        let max = step(pool.max);
-        app.order(Order::Scale { min: step(pool.min).min(max), max })
+        let min = if min == 0 && !more { 0 } else { step(min) };
+        app.order(Order::Scale { min, max: step(max) })
     })
 }
 
@@ -170,16 +174,12 @@ fn backtraces(desk: &Desk) -> Result<String, String> {
 }
 
 /// What came of it for each application; an error if one had one.
-fn each(
-    desk: &Desk,
-    act: impl Fn(&std::sync::Arc<crate::app::App>) -> Result<String, String>,
-) -> Result<String, String> {
+fn each(desk: &Desk, act: impl Fn(&Arc<App>) -> Result<String, String>) -> Result<String, String> {
     let apps = desk.apps().all();
     let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), act(app))).collect();
     let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
-    let words = outcomes
-        .into_iter()
-        .map(|(name, outcome)| crate::apps::named(apps.len() > 1, name, outcome.unwrap_or_else(|why| why)));
+    let words =
+        outcomes.into_iter().map(|(name, outcome)| named(apps.len() > 1, name, outcome.unwrap_or_else(|why| why)));
     let words = words.collect::<Vec<_>>().join("; ");
     if failed { Err(words) } else { Ok(words) }
 }
