@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -13,6 +14,7 @@ use engine::snapshot::{Past, RunView};
 use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::gauge::Gauge;
 use crate::stack::Leave;
 use engine::regular;
 
@@ -42,6 +44,8 @@ pub struct Exchange {
     is_away: bool,
     /// The number of the interpreter.
     number: usize,
+    /// Where a long request tells who it is.
+    gauge: Option<Arc<Gauge>>,
     /// The processor time of the I/O thread when the request was first found to be late.
     worked: Option<Duration>,
 }
@@ -67,13 +71,14 @@ impl Exchange {
             leave,
             is_away: false,
             number: 0,
+            gauge: None,
             worked: None,
         }
     }
 
     /// Run by this interpreter.
-    pub fn by(self, number: usize) -> Exchange {
-        Exchange { number, ..self }
+    pub fn by(self, number: usize, gauge: Arc<Gauge>) -> Exchange {
+        Exchange { number, gauge: Some(gauge), ..self }
     }
 
     /// Who is running, for those who look.
@@ -140,6 +145,9 @@ impl Exchange {
     pub fn leave(&mut self) {
         if !self.is_away {
             self.is_away = true;
+            if let Some(gauge) = &self.gauge {
+                gauge.tell(self.about());
+            }
             self.leave.leave();
         }
     }

@@ -55,6 +55,7 @@ pub struct Gauge {
     ends: AtomicBool,
     /// The request that runs, if it is a long one.
     running: Mutex<Option<RunView>>,
+    has_told: AtomicBool,
 }
 
 impl Gauge {
@@ -69,6 +70,7 @@ impl Gauge {
             served: AtomicU64::new(0),
             ends: AtomicBool::new(false),
             running: Mutex::new(None),
+            has_told: AtomicBool::new(false),
         }
     }
 
@@ -83,7 +85,8 @@ impl Gauge {
     /// It no longer runs.
     pub fn stop(&self) {
         self.started.store(0, Ordering::Relaxed);
-        if self.ticked.load(Ordering::Relaxed) {
+        if self.has_told.load(Ordering::Relaxed) {
+            self.has_told.store(false, Ordering::Relaxed);
             *lock(&self.running) = None;
         }
     }
@@ -91,6 +94,7 @@ impl Gauge {
     /// A long request tells who it is.
     pub fn tell(&self, run: RunView) {
         *lock(&self.running) = Some(run);
+        self.has_told.store(true, Ordering::Relaxed);
     }
 
     /// One more request.

@@ -54,7 +54,6 @@ impl Host {
             }
             self.gauge.set_ticked();
             if let Some(exchange) = &mut self.exchange {
-                self.gauge.tell(exchange.about());
                 exchange.leave();
                 // A client that has gone is noticed by the next write, where Ruby can be told.
                 let _ = exchange.hurry();

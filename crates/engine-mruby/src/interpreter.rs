@@ -123,8 +123,8 @@ impl Interpreter {
     }
 
     fn run(&mut self, job: Job, queued: Duration, leave: Leave) {
-        let number = self.number;
-        let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number);
+        let (number, gauge) = (self.number, self.host().gauge.clone());
+        let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number, gauge);
         let exchange = self.host().exchange.insert(exchange);
         let request = &raw const exchange.request;
         if let Some(vm) = &mut self.vm {

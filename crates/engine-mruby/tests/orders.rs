@@ -43,7 +43,9 @@ fn a_snapshot_shows_interpreters_and_long_requests() {
     assert_eq!(app.body("/"), "1");
     thread::scope(|scope| {
         scope.spawn(|| app.body("/sleep"));
-        let snapshot = see(&app, |snapshot| snapshot.workers.iter().any(|worker| !worker.running.is_empty()));
+        let snapshot = see(&app, |snapshot| {
+            snapshot.workers.iter().any(|worker| worker.running.iter().any(|run| !run.path.is_empty()))
+        });
         let run = snapshot.workers.iter().find_map(|worker| worker.running.first()).unwrap();
         assert_eq!((run.method.as_str(), run.path.as_str()), ("GET", "/sleep"));
         assert_eq!((snapshot.workers.len(), snapshot.pool.max, snapshot.engine.as_str()), (2, 2, "mruby"));
@@ -110,7 +112,7 @@ fn what_was_slow_or_failed_is_recorded_and_all_is_counted() {
     app.body("/");
     let recorded = app.engine.recorded();
     assert_eq!((recorded.failed.len(), recorded.slow.len()), (1, 1), "{recorded:#?}");
-    assert_eq!((recorded.failed[0].path.as_str(), recorded.failed[0].worker), ("/raise", Some(0)));
+    assert_eq!((recorded.failed[0].path.as_str(), recorded.failed[0].worker), ("/raise", Some(1)));
     assert_eq!((recorded.slow[0].path.as_str(), recorded.slow[0].status), ("/sleep", Some(200)));
     assert!(recorded.failed[0].why.contains("ouch"), "{recorded:#?}");
     let (counts, _) = meter.service.read();

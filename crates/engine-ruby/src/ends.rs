@@ -43,7 +43,7 @@ impl Work {
         }
         let Some(mold) = self.molds.remove(&pid) else { return };
         mold.untold.iter().for_each(|(worker, pid)| untold_end(*worker, *pid));
-        let how = mold.ended.unwrap_or_default();
+        let how = mold.ended.map_or_else(String::new, |(how, _)| how);
         let orders = if mold.ready == Some(true) { self.drop_orders() } else { 0 };
         if let Some(worker) = mold.worker {
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");

@@ -35,9 +35,11 @@ impl Work {
         }
     }
 
-    /// A process that has ended may have left its connection to a child of its own: then no end of it is ever read.
+    /// A process that has ended may have left its connection to a child of its own: then no end of it is ever read. But
+    /// its last words may still be on their way.
     fn hear_the_dead(&mut self) {
-        let ended = self.molds.iter().filter(|(_, mold)| mold.ended.is_some()).map(|(pid, _)| *pid);
+        let is_dead = |mold: &Mold| mold.ended.as_ref().is_some_and(|(_, since)| since.elapsed() >= LOOK);
+        let ended = self.molds.iter().filter(|(_, mold)| is_dead(mold)).map(|(pid, _)| *pid);
         for pid in ended.collect::<Vec<_>>() {
             self.molds.entry(pid).and_modify(|mold| mold.is_silent = true);
             self.process_ended(pid);

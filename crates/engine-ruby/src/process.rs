@@ -28,8 +28,8 @@ pub struct Mold {
     pub has_failed: bool,
     /// Its connection has ended.
     pub is_silent: bool,
-    /// It has ended, in these words.
-    pub ended: Option<String>,
+    /// It has ended, in these words, and when that was heard.
+    pub ended: Option<(String, Instant)>,
     /// Workers of it that are gone, with their processes, and of whose end it has not told yet.
     pub untold: Vec<(u32, u32)>,
     /// Its share of memory, as last looked at.

@@ -219,7 +219,7 @@ impl Work {
                 self.process_ended(pid);
             }
             Event::Ended(pid, how) => {
-                self.molds.entry(pid).and_modify(|mold| mold.ended = Some(how));
+                self.molds.entry(pid).and_modify(|mold| mold.ended = Some((how, Instant::now())));
                 self.process_ended(pid);
             }
             Event::WorkerGone(worker, why) => self.worker_ended(worker, why),

@@ -1,5 +1,4 @@
-//! What can be seen of the engine from outside: the supervisor's part is put on a board, since nobody who looks may wait
-//! for it.
+//! What can be seen of the engine from outside: the supervisor's part is put on a board, for nobody who looks may wait.
 
 use std::time::{Duration, Instant};
 
