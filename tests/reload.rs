@@ -212,7 +212,7 @@ fn many_reloads_leave_nothing_behind_and_the_store_stays() {
     }
     assert_eq!(server.text("/up"), "120", "30 times 4 interpreters have counted");
     assert!(within(PATIENCE, || threads() <= first.0), "{} threads, and {} before", threads(), first.0);
-    assert!(files() <= first.1, "{} files, and {} before", files(), first.1);
+    assert!(within(PATIENCE, || files() <= first.1), "{} files, and {} before", files(), first.1);
     assert!(server.rss_kib() < first.2 * 3 / 2, "{} KiB, and {} before", server.rss_kib(), first.2);
 }
 
