@@ -224,7 +224,8 @@ fn thins_file_is_explained_and_obeyed() {
 #[test]
 fn passengers_file_is_explained_and_obeyed() {
     let json = "{\n  \"address\": \"127.0.0.1\",\n  \"port\": 0,\n  \"environment\": \"production\",\n  \
-                \"max_request_queue_size\": 50,\n  \"envvars\": { \"SECRET\": \"gold\" },\n  \"sticky_sessions\": true\n}\n";
+                \"max_request_queue_size\": 50,\n  \"envvars\": { \"SECRET\": \"gold\" },\n  \
+                \"sticky_sessions\": true\n}\n";
     let files = [("config.ru", APP), ("Passengerfile.json", json)];
     let folder = ruby::folder(&files);
     let (output, said) = run(&folder, &[], &["explain", "Passengerfile.json"]);

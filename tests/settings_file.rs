@@ -157,3 +157,48 @@ fn config_shows_several_applications_and_finds_them_all() {
     assert!(said.contains("blog/config.ru: there is no such file"), "{said}");
     fs::remove_dir_all(files).unwrap();
 }
+
+#[test]
+fn a_reload_reads_the_file_again() {
+    let toml = |name: &str, io: u32| {
+        format!("bind = \"tcp://127.0.0.1:0\"\nio-threads = {io}\nthreads = 1\nenvironment = \"{name}\"\n")
+    };
+    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml("first", 1))]);
+    let none: [&str; 0] = [];
+    let server = Server::spawn(files, &[], &none);
+    assert_eq!(server.text("/"), "first");
+    fs::write(server.folder.join("foolsgold.toml"), "threads = 0\nqueue = \"x\"\n").unwrap();
+    server.signal(rustix::process::Signal::USR1);
+    assert!(server.logs("foolsgold.toml:1: threads = 0: must be from 1 to 1024"), "{}", server.log());
+    assert!(server.logs("foolsgold.toml:2: queue = \"x\": must be a whole number"), "{}", server.log());
+    assert_eq!(server.text("/"), "first");
+    fs::write(server.folder.join("foolsgold.toml"), toml("second", 2)).unwrap();
+    server.signal(rustix::process::Signal::USR1);
+    assert!(support::within(support::PATIENCE, || server.text("/") == "second"), "{}", server.log());
+    assert!(server.logs("io-threads is 2 now and was 1: takes effect at the next start"), "{}", server.log());
+}
+
+#[test]
+fn a_folder_in_the_file_is_where_the_application_is_and_a_reload_finds_the_file_again() {
+    let toml =
+        "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\ndir = \"web\"\nenvironment = \"first\"\npidfile = \"run.pid\"\n";
+    let files = folder(&[("web/config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let server = Server::spawn(files, &[], &["-C", "foolsgold.toml"]);
+    assert_eq!(server.text("/"), "first");
+    assert!(server.folder.join("run.pid").is_file(), "it begins at the file");
+    fs::write(server.folder.join("foolsgold.toml"), toml.replace("first", "second")).unwrap();
+    server.signal(rustix::process::Signal::USR1);
+    assert!(support::within(support::PATIENCE, || server.text("/") == "second"), "{}", server.log());
+    assert!(!server.log().contains("takes effect at the next start"), "{}", server.log());
+}
+
+#[test]
+fn several_applications_are_served_each_with_its_own_settings() {
+    let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\nenvironment = \"all\"\n[[app]]\nname = \"shop\"\n\
+                path = \"shop\"\nprefix = \"/shop\"\nenvironment = \"shop\"\n[[app]]\nname = \"blog\"\npath = \"blog\"\n";
+    let ru = app("", RU);
+    let files = folder(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
+    let none: [&str; 0] = [];
+    let server = Server::spawn(files, &[], &none);
+    assert_eq!((server.text("/shop/x"), server.text("/shopping")), ("shop".to_owned(), "all".to_owned()));
+}

@@ -11,7 +11,7 @@ rescue LoadError
 end
 
 %w[errors frames log hooks old_file old_hooks application shapes environment input headers hints hijack stream channel
-   slot answer runner control out_of_band worker].each { |name| require_relative name }
+   slot answer runner control out_of_band worker children].each { |name| require_relative name }
 
 module FoolsGold
   # Signals: INT is for the front alone, though the terminal sends it to all.
@@ -21,7 +21,7 @@ module FoolsGold
 
     def initialize(wire)
       @wire = wire
-      @workers = {} # pid to number
+      @workers = Children.new
     end
 
     def run
@@ -86,13 +86,13 @@ module FoolsGold
     end
 
     def fork_worker(number)
-      reap # Hooks are told of the end of a worker before the beginning of its successor.
+      reap(ending: true) # Hooks are told of the end of a worker before the beginning of its successor.
       @application.before_fork(number)
       pid = Process.fork do
         [@io, @bell].each(&:close)
         Worker.new(number, @wire, @application, @setup).run
       end
-      @workers[pid] = number
+      @workers.add(pid, number)
       Log.frame(Frames::FORKED, [number, pid].pack("NN"))
       FoolsGold.hooks.run(:after_worker_fork, number)
       FoolsGold.hooks.run(:after_first_fork) unless @has_forked
@@ -102,16 +102,11 @@ module FoolsGold
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
     end
 
-    # Only processes of ours are waited for: the application may have started some of its own.
-    def reap
+    def reap(ending: false)
       @bell.read_nonblock(4096, exception: false)
-      @workers.keys.each do |pid|
-        _, status = Process.wait2(pid, Process::WNOHANG)
-        next unless status
-
+      @workers.reap(ending: ending) do |number, status|
         code = status.exitstatus || -status.termsig
-        number = @workers.delete(pid)
-        Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
+        Log.frame(Frames::EXITED, [number, status.pid, code].pack("NNl>"))
         FoolsGold.hooks.run(:after_worker_exit, number, status)
       end
     end
@@ -129,11 +124,7 @@ module FoolsGold
     # Workers see for themselves that the front is gone; this is for one that is too busy to look.
     def abandon
       sleep GRACE_SECONDS unless @workers.empty?
-      @workers.each_key do |pid|
-        Process.kill("KILL", pid)
-      rescue Errno::ESRCH
-        nil # It has ended.
-      end
+      @workers.kill
       @wire.remove
       exit!(1)
     end

@@ -146,7 +146,8 @@ impl Effective {
     pub fn json(&self) -> String {
         let lines = |lines: &[Line]| lines.iter().map(as_json).collect::<Vec<Value>>();
         let apps = self.apps.iter().map(|app| {
-            json!({ "name": app.name, "path": app.rackup, "at": app.place.trim_start_matches(", at "), "engine": app.engine,
+            let place = app.place.trim_start_matches(", at ");
+            json!({ "name": app.name, "path": app.rackup, "at": place, "engine": app.engine,
                     "settings": lines(&app.lines) })
         });
         let all = json!({ "file": self.file, "settings": lines(&self.server), "apps": apps.collect::<Vec<Value>>(),

@@ -1,5 +1,5 @@
-//! The settings file: which one is read, and what it adds to what was asked. foolsgold.toml is read by toml_file.rs, the
-//! files of other servers by old/.
+//! The settings file: which one is read, and what it adds to what was asked. foolsgold.toml is read by toml_file.rs,
+//! the files of other servers by old/.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -56,8 +56,9 @@ pub fn markdown() -> String {
     let mut out = String::from(
         "# Options\n\n<!-- Printed by `foolsgold options --markdown` from crates/server/src/options.rs. To print it \
          anew: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
-         An option on the command line counts before its variable in the environment, and that before the same name in\n\
-         [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows which one counts.\nAll settings that cannot be used are refused at once, each with where it came from and what would be \
+         An option on the command line counts before its variable in the environment, and that before the same name\n\
+         in [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows which counts.\n\
+         All settings that cannot be used are refused at once, each with where it came from and what would be \
          right.\nSizes are whole numbers with `B`, `KB`, `KiB`, `MB`, `MiB`, `GB` or `GiB` (none: bytes),\n\
          durations with \
          `ms`, `s`, `m` or `h` (none: seconds).\n",

@@ -7,8 +7,8 @@ use super::puma::{absolute, tcp};
 use super::record::Call;
 use super::translation::{Does, Known, Translation, What, text};
 
-const TIMEOUT: &str = "counts from the last byte of a request to its answer; the request is interrupted, its client gets \
-                       504, and its worker is killed only if that does not end it (--kill-time)";
+const TIMEOUT: &str = "counts from the last byte of a request to its answer; the request is interrupted, its client \
+                       gets 504, and its worker is killed only if that does not end it (--kill-time)";
 const EXEC: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const SERVER: &str = "runs; of the server it is given there are config, pid, logger and worker_processes";
