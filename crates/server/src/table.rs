@@ -199,8 +199,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Path,
-        help: "Ruby file with hooks around forks and requests, or a config/puma.rb or config/unicorn.rb whose hooks are \
-               to run (default: config/foolsgold.rb beside config.ru, if it is there)",
+        help: "Ruby file with hooks around forks and requests, or a config/puma.rb or config/unicorn.rb whose hooks \
+               are to run (default: config/foolsgold.rb beside config.ru, if it is there)",
         ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
     },
     Row {
@@ -218,8 +218,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::ReloadBatch, "reload-batch", "N", Section::Ruby)
     },
     Row {
-        help: "run the application's Ruby processes as this user, a name or a number, or as USER:GROUP, while the server \
-               itself stays root; only root can",
+        help: "run the application's Ruby processes as this user, a name or a number, or as USER:GROUP, while the \
+               server itself stays root; only root can",
         ..row(Name::RubyUser, "ruby-user", "USER", Section::Ruby)
     },
     Row {
@@ -251,8 +251,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(1, 100_000),
-        help: "worker processes of all applications together: one that needs a worker when so many are there gets an idle \
-               one's place (default: no bound but those of each)",
+        help: "worker processes of all applications together: one that needs a worker when so many are there gets an \
+               idle one's place (default: no bound but those of each)",
         ..row(Name::TotalWorkers, "total-workers", "N", Section::Load)
     },
     Row {
@@ -312,7 +312,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         short: Some('C'),
         kind: Kind::Path,
         help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, \
-               Pitchfork, Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if it is there)",
+               Pitchfork, Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if \
+               it is there)",
         ..row(Name::Config, "config", "FILE", Section::Settings)
     },
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),

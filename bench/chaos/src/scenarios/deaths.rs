@@ -16,8 +16,8 @@ use crate::told::Told;
 /// A death may cost somebody a wait, and never one that anybody would call hanging.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Between two storms: what they hit is answered by then. A request runs again twice at most, so that one that kills its
-/// worker cannot kill them all; here none is hit a third time.
+/// Between two storms: what they hit is answered by then. A request runs again twice at most, so that one that kills
+/// its worker cannot kill them all; here none is hit a third time.
 const CALM: Duration = Duration::from_millis(700);
 
 /// Sinatra.
