@@ -47,8 +47,8 @@ fn socket(server: &Server) -> PathBuf {
 
 fn get(socket: &Path, target: &str) -> (Reply, Value) {
     let reply = Client::unix(socket).get(target);
-    let value =
-        serde_json::from_slice(&reply.body).unwrap_or_else(|error| panic!("{target}: {error}: {}", reply.text()));
+    let value = serde_json::from_slice(&reply.body);
+    let value = value.unwrap_or_else(|error| panic!("{target}: {error}: {}", reply.text()));
     (reply, value)
 }
 

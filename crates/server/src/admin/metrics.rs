@@ -74,7 +74,13 @@ impl Collector for Sheet {
             let mut metric = encoder.encode_descriptor(family.name, family.help, None, family.kind())?;
             for (labels, value) in &family.rows {
                 let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
-                let mut row = metric.encode_family(&labels)?;
+                let mut labelled;
+                let row = if labels.is_empty() {
+                    &mut metric
+                } else {
+                    labelled = metric.encode_family(&labels)?;
+                    &mut labelled
+                };
                 match value {
                     Value::Count(count) => row.encode_counter::<NoLabelSet, u64, u64>(count, None)?,
                     Value::Sum(sum) => row.encode_counter::<NoLabelSet, f64, u64>(sum, None)?,

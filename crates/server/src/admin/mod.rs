@@ -97,7 +97,7 @@ impl Admin {
             }
             Control::Usual => control_path::listen(&self.eyes.place.folder, self.waits)
                 .inspect_err(|why| {
-                    warn!(target: "server", "there is no control socket: {why}; --control PATH names a place for it");
+                    warn!(target: "server", "there is no control socket: {why}; --control names a place, or off");
                 })
                 .ok(),
         };

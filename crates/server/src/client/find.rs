@@ -127,7 +127,7 @@ fn in_state(path: &Path) -> Result<PathBuf, Failure> {
 fn none(here: &Here, others: &[Living]) -> String {
     let mut out = format!("no server of {} was found", here.said.display());
     if others.is_empty() {
-        out.push_str("; --control PATH names the control socket of one");
+        out.push_str("; --control PATH names the control socket of one (servers of other users are seen by root only)");
     } else {
         out.push_str("; these run, and --control or --dir names one of them:");
         list(&mut out, others);

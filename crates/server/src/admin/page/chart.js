@@ -2,7 +2,9 @@
 
 import { clock, h, s } from "./words.js";
 
+/** Room around the curves, so that a dot at the edge is whole. */
 const LEFT = 0;
+const RIGHT = 4;
 const BOTTOM = 18;
 const TOP = 8;
 /** The moment that the pointer is at; null is the last one. */
@@ -42,7 +44,7 @@ export class Chart {
   }
 
   timeAt(x) {
-    return this.from + ((x - LEFT) / (this.plot.clientWidth - LEFT)) * (this.to - this.from);
+    return this.from + ((x - LEFT) / (this.plot.clientWidth - LEFT - RIGHT)) * (this.to - this.from);
   }
 
   draw() {
@@ -53,7 +55,7 @@ export class Chart {
     const times = this.data.at_ms;
     const first = Math.max(0, times.findIndex((at) => at >= this.from) - 1);
     const shown = times.length && times[times.length - 1] >= this.from ? first : times.length;
-    const x = (at) => LEFT + ((at - this.from) / (this.to - this.from)) * (width - LEFT);
+    const x = (at) => LEFT + ((at - this.from) / (this.to - this.from)) * (width - LEFT - RIGHT);
     const scale = this.scale(shown, height);
     const parts = [];
     for (const tick of scale.ticks) {
@@ -73,7 +75,8 @@ export class Chart {
       parts.push(s("line", { class: "hair", x1: hair, x2: hair, y1: TOP, y2: base }));
       const label = clock(times[at], this.data.step_s < 60);
       const isRight = hair > width - 60;
-      parts.push(s("text", { x: hair + (isRight ? -5 : 5), y: TOP + 9, "text-anchor": isRight ? "end" : "start" }, label));
+      const anchor = isRight ? "end" : "start";
+      parts.push(s("text", { x: hair + (isRight ? -5 : 5), y: TOP + 9, "text-anchor": anchor }, label));
     }
     if (at >= 0) {
       for (const one of series) {

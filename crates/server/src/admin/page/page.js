@@ -162,41 +162,43 @@ function showApps(apps) {
 
 function showBanners(server, app) {
   const banners = [];
+  const note = (title, words) => banners.push(h("p", { class: "banner" }, h("b", {}, title), ` ${words}`));
+  if (server.state === "draining") note("The server is ending.", "Load balancers are told; what runs is finished.");
+  if (app.is_paused) note("Requests are held back.", `${number(app.queued)} wait; foolsgold resume lets them go on.`);
+  if (app.is_reloading) note("New code is being loaded.", `Generation ${app.generation} serves meanwhile.`);
   const deploy = app.last_deploy;
-  if (server.state === "draining") banners.push(h("p", { class: "banner" }, h("b", {}, "The server is ending. "), "Load balancers are told; what runs is finished."));
-  if (app.is_paused) banners.push(h("p", { class: "banner" }, h("b", {}, "Requests are held back. "), `${number(app.queued)} wait; foolsgold resume lets them go on.`));
-  if (app.is_reloading) banners.push(h("p", { class: "banner" }, h("b", {}, "New code is being loaded. "), `Generation ${app.generation} serves meanwhile.`));
   if (deploy?.outcome === "failed") {
-    const words = ` Generation ${app.generation} goes on.`;
-    const error = h("pre", {}, deploy.error ?? "");
-    banners.push(h("div", { class: "banner bad" }, h("b", {}, `Generation ${deploy.generation} could not be brought to life`), " ", h("span", { "data-at": deploy.at_ms }), ".", words, error));
+    const title = h("b", {}, `Generation ${deploy.generation} could not be brought to life`);
+    const when = h("span", { "data-at": deploy.at_ms });
+    const words = `. Generation ${app.generation} goes on.`;
+    banners.push(h("div", { class: "banner bad" }, title, " ", when, words, h("pre", {}, deploy.error ?? "")));
   }
   once("banners", banners.map((banner) => banner.outerHTML), () => $("banners").replaceChildren(...banners));
 }
 
 function showTiles(app, server) {
   const { recent } = app;
-  const busy = app.capacity - app.idle;
   const [p99, unit] = time(recent.service.p99_ms).split(" ");
   const pss = [...app.workers, ...app.molds].reduce((sum, one) => sum + (one.pss_kib ?? 0), 0);
   const own = server.process.pss_kib ?? server.process.rss_kib ?? 0;
   const [memory, memoryUnit] = size(pss + own).split(" ");
   const faults = Object.entries(app.faults).sort((one, other) => other[1] - one[1]);
-  const failed = faults.map(([name, count]) => `${number(count)} ${name.replaceAll("_", " ")}`).join(", ");
-  const tiles = [
+  const failed = faults.map(([name, count]) => `${number(count)} ${spaced(name)}`).join(", ");
+  const isFailing = recent.errors_per_s > 0 ? "bad" : "";
+  const waited = app.queued ? `the first for ${time(app.oldest_wait_ms)}` : `p99 ${time(recent.queue.p99_ms)}`;
+  $("tiles").replaceChildren(
     tile("Requests", number(recent.requests_per_s), "/s", `${number(app.served)} since the start`),
-    tile("Errors", number(recent.errors_per_s), "/s", failed || "none since the start", recent.errors_per_s > 0 ? "bad" : ""),
-    tile("Waiting", number(app.queued), "", app.queued ? `the first for ${time(app.oldest_wait_ms)}` : `p99 ${time(recent.queue.p99_ms)}`, app.queued ? "warn" : ""),
-    tile("Busy", number(busy), `of ${number(app.capacity)}`, `${app.engine} · generation ${app.generation}`),
+    tile("Errors", number(recent.errors_per_s), "/s", failed || "none since the start", isFailing),
+    tile("Waiting", number(app.queued), "", waited, app.queued ? "warn" : ""),
+    tile("Busy", number(app.capacity - app.idle), `of ${number(app.capacity)}`, `generation ${app.generation}`),
     tile("Answered in", p99, `${unit} p99`, `half of them in ${time(recent.service.p50_ms)}`),
     tile("Memory", memory, memoryUnit, pss ? `${size(own)} of it the server` : "server and interpreters"),
-  ];
-  $("tiles").replaceChildren(...tiles);
+  );
 }
 
 function tile(name, big, unit, sub, mark = "") {
   const value = h("dd", { class: "big" }, big, unit ? h("small", {}, unit) : null);
-  return h("dl", { class: `tile ${mark}`, style: null }, h("dt", {}, name), value, h("dd", { class: "sub", title: sub }, sub));
+  return h("dl", { class: `tile ${mark}` }, h("dt", {}, name), value, h("dd", { class: "sub", title: sub }, sub));
 }
 
 function showCharts() {
@@ -206,38 +208,52 @@ function showCharts() {
   for (const chart of charts) chart.update(past, to - state.seconds * 1000, to);
 }
 
+const WORKER_MARKS = { ready: "good", booting: "warn", draining: "warn", out_of_band: "warn", hung: "bad" };
+
 function showWorkers(app) {
   const body = $("workers").querySelector("tbody");
   const selection = document.getSelection();
   if (selection && !selection.isCollapsed && body.contains(selection.anchorNode)) return;
   const { pool } = app;
-  const parts = [app.runtime, pool.max > 0 && pool.min !== pool.max ? `${pool.wanted} wanted, ${pool.min} to ${pool.max}` : ""];
+  const parts = [app.runtime];
+  if (pool.min !== pool.max) parts.push(`${pool.wanted} wanted, ${pool.min} to ${pool.max}`);
   if (app.leaving.length) parts.push(`generation ${app.leaving.join(", ")} finishes what it has`);
   $("pool").textContent = parts.filter(Boolean).join(" · ");
   const rows = app.workers.map((worker) => {
-    const marks = { ready: "good", booting: "warn", draining: "warn", out_of_band: "warn", hung: "bad" };
+    const cell = (name, words) => h("td", { class: "n", "data-name": name }, words);
     const mark = h("span", {});
-    pill(mark, worker.state.replaceAll("_", " "), marks[worker.state] ?? "");
-    return h("tr", { class: worker.running.length ? null : "idle" },
-      h("td", { class: "n", "data-name": "worker" }, String(worker.id)),
-      h("td", { class: "n", "data-name": "process" }, worker.pid ? String(worker.pid) : "–"),
+    pill(mark, spaced(worker.state), WORKER_MARKS[worker.state] ?? "");
+    return h(
+      "tr",
+      { class: worker.running.length ? null : "idle" },
+      cell("worker", String(worker.id)),
+      cell("process", worker.pid ? String(worker.pid) : "–"),
       h("td", {}, mark),
-      h("td", { class: "n", "data-name": "served" }, number(worker.served)),
-      h("td", { class: "n", "data-name": "age" }, lasting(worker.age_s)),
-      h("td", { class: "n", "data-name": "memory" }, worker.pss_kib ? size(worker.pss_kib) : "–"),
-      h("td", { class: "runs" }, ...runs(worker)));
+      cell("served", number(worker.served)),
+      cell("age", lasting(worker.age_s)),
+      cell("memory", worker.pss_kib ? size(worker.pss_kib) : "–"),
+      h("td", { class: "runs" }, ...runs(worker)),
+    );
   });
-  if (!rows.length) rows.push(h("tr", { class: "idle" }, h("td", { colspan: "7" }, "none: the next request starts one")));
+  if (!rows.length) {
+    rows.push(h("tr", { class: "idle" }, h("td", { colspan: "7" }, "none: the next request starts one")));
+  }
   body.replaceChildren(...rows);
 }
 
 function runs(worker) {
-  if (!worker.running.length) return [h("span", { class: "more" }, worker.threads > 1 ? `${worker.threads} threads idle` : "idle")];
+  if (!worker.running.length) {
+    return [h("span", { class: "more" }, worker.threads > 1 ? `${worker.threads} threads idle` : "idle")];
+  }
   return worker.running.map((run) => {
     const mark = run.age_ms > TOO_LONG_MS ? "bad" : run.age_ms > LONG_MS ? "warn" : "";
-    const request = h("code", { title: `${run.path} (${run.id})` }, h("span", { class: "verb" }, run.method), ` ${run.path}`);
-    return h("div", { class: `run ${mark}` }, request, h("span", { class: "age" }, time(run.age_ms)));
+    const title = `${run.path} (${run.id})`;
+    return h("div", { class: `run ${mark}` }, request(run, title), h("span", { class: "age" }, time(run.age_ms)));
   });
+}
+
+function request(of, title) {
+  return h("code", { title }, h("span", { class: "verb" }, of.method), ` ${of.path}`);
 }
 
 function showPast(host, rows, none) {
@@ -245,31 +261,47 @@ function showPast(host, rows, none) {
   const elements = rows.slice(0, ROWS).map((past) => {
     const key = `${past.id} ${past.at_ms}`;
     const isBad = !past.status || past.status >= 500;
-    const status = h("span", { class: `status ${isBad ? "bad" : ""}` }, past.status ? String(past.status) : past.fault.replaceAll("_", " "));
-    const summary = h("summary", {}, h("span", { class: "when", "data-at": past.at_ms }),
-      h("code", {}, h("span", { class: "verb" }, past.method), ` ${past.path}`),
-      h("span", { class: "took" }, status, ` ${time(past.took_ms)}`));
-    const who = past.worker === null ? "no worker ran it" : `worker ${past.worker}${past.pid ? ` (process ${past.pid})` : ""}`;
-    const why = [past.fault.replaceAll("_", " "), past.why].filter(Boolean).join(": ");
-    const body = h("div", { class: "body" }, why ? h("p", { class: "why" }, why) : null,
-      h("p", {}, `waited ${time(past.queued_ms)}, ran ${time(past.took_ms)} · ${who} · request ${past.id}`),
-      past.backtrace.length ? h("pre", {}, past.backtrace.join("\n")) : null);
-    return h("details", { class: "row", "data-key": key, open: open.has(key) }, summary, body);
+    const words = past.status ? String(past.status) : spaced(past.fault);
+    const status = h("span", { class: `status ${isBad ? "bad" : ""}` }, words);
+    const took = h("span", { class: "took" }, status, ` ${time(past.took_ms)}`);
+    const when = h("span", { class: "when", "data-at": past.at_ms });
+    const summary = h("summary", {}, when, request(past, past.path), took);
+    return h("details", { class: "row", "data-key": key, open: open.has(key) }, summary, pastBody(past));
   });
   host.replaceChildren(...(elements.length ? elements : [h("p", {}, none)]));
 }
 
+function pastBody(past) {
+  const process = past.pid ? ` (process ${past.pid})` : "";
+  const who = past.worker === null ? "no worker ran it" : `worker ${past.worker}${process}`;
+  const why = [spaced(past.fault), past.why].filter(Boolean).join(": ");
+  const facts = `waited ${time(past.queued_ms)}, ran ${time(past.took_ms)} · ${who} · request ${past.id}`;
+  const trace = past.backtrace.length ? h("pre", {}, past.backtrace.join("\n")) : null;
+  return h("div", { class: "body" }, why ? h("p", { class: "why" }, why) : null, h("p", {}, facts), trace);
+}
+
 function showDeploys(rows) {
   const words = { started: "the server started with it", live: "took over", failed: "failed" };
-  $("deploys").replaceChildren(
-    ...rows.slice(0, ROWS).map((deploy) => {
-      const isBad = deploy.outcome === "failed";
-      const head = h("div", { class: "head" }, h("span", { class: "when", "data-at": deploy.at_ms, title: new Date(deploy.at_ms).toString() }),
-        h("span", {}, h("b", {}, `Generation ${deploy.generation} `), h("span", { class: `status ${isBad ? "bad" : ""}` }, words[deploy.outcome] ?? deploy.outcome)),
-        h("span", { class: "took quiet" }, `loaded in ${time(deploy.took_ms)}`));
-      return h("div", { class: "row" }, head, deploy.error ? h("div", { class: "body" }, h("pre", {}, deploy.error)) : null);
-    }),
-  );
+  const elements = rows.slice(0, ROWS).map((deploy) => {
+    const isBad = deploy.outcome === "failed";
+    const title = new Date(deploy.at_ms).toString();
+    const outcome = h("span", { class: isBad ? "status bad" : "quiet" }, words[deploy.outcome] ?? deploy.outcome);
+    const head = h(
+      "div",
+      { class: "head" },
+      h("span", { class: "when", "data-at": deploy.at_ms, title }),
+      h("span", {}, h("b", {}, `Generation ${deploy.generation}`), " ", outcome),
+      h("span", { class: "took quiet" }, `${isBad ? "after" : "loaded in"} ${time(deploy.took_ms)}`),
+    );
+    const error = deploy.error ? h("div", { class: "body" }, h("pre", {}, deploy.error)) : null;
+    return h("div", { class: "row" }, head, error);
+  });
+  $("deploys").replaceChildren(...elements);
+}
+
+/** Names of the API, for people. */
+function spaced(name) {
+  return name.replaceAll("_", " ");
 }
 
 function showTrouble(error) {

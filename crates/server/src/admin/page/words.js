@@ -13,7 +13,7 @@ export function time(ms) {
 /** Seconds of something that lasts: 12 s, 3 min 20 s, 2 h 13 min, 4 d 1 h. */
 export function lasting(seconds) {
   const s = Math.floor(seconds);
-  const two = (big, bigName, small, smallName) => (small ? `${big} ${bigName} ${small} ${smallName}` : `${big} ${bigName}`);
+  const two = (big, unit, small, smaller) => (small ? `${big} ${unit} ${small} ${smaller}` : `${big} ${unit}`);
   if (s < 60) return `${s} s`;
   if (s < 3600) return two(Math.floor(s / 60), "min", s % 60, "s");
   if (s < 86400) return two(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "min");
@@ -69,7 +69,8 @@ export function s(tag, attributes, ...children) {
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? "" : value);
   }
   element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
 }
