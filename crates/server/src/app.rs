@@ -39,7 +39,7 @@ pub struct App {
 }
 
 /// Where requests go. It is held while one is handed over, and at no other time: so whoever has put another in its
-/// place /// knows when nobody can give requests to this generation any more.
+/// place knows when nobody can give requests to this generation any more.
 struct Entry {
     generation: Arc<Generation>,
     /// The one before, as long as both get requests.

@@ -77,9 +77,9 @@ impl App {
             }
             Err(why) => {
                 self.note(Deploy::new(number, begun, outcome, failed));
-                error!(target: "server",
-                    "reload of {name}: generation {number} failed, generation {old} goes on: {why}");
-                Err(format!("generation {number} failed, generation {old} goes on: {why}"))
+                let told = format!("generation {number} failed, generation {old} goes on: {why}");
+                error!(target: "server", "reload of {name}: {told}");
+                Err(told)
             }
         }
     }
