@@ -93,7 +93,7 @@ fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
         ("/v1/nothing", 404, "GET /v1 tells what there is"),
         ("/nothing", 404, "GET /v1 tells what there is"),
         ("/v1/history?step=hour", 400, "must be second or minute"),
-        ("/v1/workers/x/backtraces", 400, "must be a number"),
+        ("/v1/workers/x/backtraces", 400, "must be a whole number"),
     ] {
         let (reply, value) = get(&socket, target);
         assert_eq!(reply.status, status, "{target}: {value}");

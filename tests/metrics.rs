@@ -28,7 +28,8 @@ fn admin_port(server: &Server) -> u16 {
 
 fn ask(port: u16, path: &str, headers: &str) -> Reply {
     let mut client = Client::tcp(port);
-    client.send(format!("GET {path} HTTP/1.1\r\n{headers}\r\n")).unwrap();
+    let host = if headers.contains("Host: ") { "" } else { "Host: localhost\r\n" };
+    client.send(format!("GET {path} HTTP/1.1\r\n{host}{headers}\r\n")).unwrap();
     client.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
 }
 

@@ -117,7 +117,8 @@ fn a_worker_that_needs_too_much_memory_is_replaced() {
     let is_replaced = || ruby::workers(&server).iter().all(|pid| pid.to_string() != greedy);
     assert!(within(PATIENCE, is_replaced), "{}", server.log());
     expect_workers(&server, 1);
-    assert!(server.log().contains("needs too much memory (--worker-memory)"), "{}", server.log());
+    let is_told = || server.log().contains("needs too much memory (--worker-memory)");
+    assert!(within(PATIENCE, is_told), "{}", server.log());
 }
 
 #[test]
@@ -128,7 +129,8 @@ fn a_worker_that_does_not_answer_is_killed_and_replaced() {
     signal(hung, Signal::STOP);
     assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());
     expect_workers(&server, 2);
-    assert!(server.log().contains("it has not answered for too long (--worker-timeout)"), "{}", server.log());
+    let is_told = || server.log().contains("it has not answered for too long (--worker-timeout)");
+    assert!(within(PATIENCE, is_told), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
@@ -74,25 +74,25 @@ impl Collector for Sheet {
             let mut metric = encoder.encode_descriptor(family.name, family.help, None, family.kind())?;
             for (labels, value) in &family.rows {
                 let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
-                let mut labelled;
-                let row = if labels.is_empty() {
-                    &mut metric
-                } else {
-                    labelled = metric.encode_family(&labels)?;
-                    &mut labelled
-                };
-                match value {
-                    Value::Count(count) => row.encode_counter::<NoLabelSet, u64, u64>(count, None)?,
-                    Value::Sum(sum) => row.encode_counter::<NoLabelSet, f64, u64>(sum, None)?,
-                    Value::Gauge(number) => row.encode_gauge(number)?,
-                    Value::Times(classes) => {
-                        let total = classes.total_us as f64 / 1e6;
-                        row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.bounded_s(), None)?;
-                    }
+                match labels.is_empty() {
+                    true => put(&mut metric, value)?,
+                    false => put(&mut metric.encode_family(&labels)?, value)?,
                 }
             }
         }
         Ok(())
+    }
+}
+
+fn put(row: &mut MetricEncoder<'_>, value: &Value) -> Result<(), fmt::Error> {
+    match value {
+        Value::Count(count) => row.encode_counter::<NoLabelSet, u64, u64>(count, None),
+        Value::Sum(sum) => row.encode_counter::<NoLabelSet, f64, u64>(sum, None),
+        Value::Gauge(number) => row.encode_gauge(number),
+        Value::Times(classes) => {
+            let total = classes.total_us as f64 / 1e6;
+            row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.bounded_s(), None)
+        }
     }
 }
 
