@@ -54,7 +54,8 @@ fn get(socket: &Path, target: &str) -> (Reply, Value) {
 
 fn post(socket: &Path, target: &str, body: &str) -> (u16, Value) {
     let reply = Client::unix(socket).post(target, body);
-    (reply.status, serde_json::from_slice(&reply.body).unwrap())
+    // What the front refuses by itself, such as too long a body, is answered in words.
+    (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
 }
 
 fn status(server: &Server) -> Value {
