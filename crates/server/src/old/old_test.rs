@@ -156,6 +156,7 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
     let threads = |calls: &[(&str, Value)]| {
         translated(Kind::Thin, calls).settings.iter().find(|one| one.row.long == "threads").map(|one| one.value.clone())
     };
+    assert_eq!(threads(&[("threadpool_size", json!([7])), ("require", json!([[]]))]).as_deref(), Some("1"));
     assert_eq!(threads(&[("threaded", json!([true]))]).as_deref(), Some("20"));
     assert_eq!(threads(&[("threaded", json!([true])), ("threadpool_size", json!([7]))]).as_deref(), Some("7"));
 }

@@ -39,7 +39,7 @@ pub const KNOWN: &[Known] = &[
     ("prefix", Does::Refused("write an [[app]] with prefix = \"...\" in a foolsgold.toml")),
     ("stats", Does::Missing("foolsgold status, and the page of --admin, tell more")),
     ("adapter", Does::By(adapter)),
-    ("require", Does::Refused("say RUBYOPT=-rNAME, or require it in config.ru")),
+    ("require", Does::By(require)),
     ("onebyone", Does::Needless(ONE_BY_ONE)),
     ("only", Does::Refused("all servers of the cluster are one here: leave it out")),
     ("no_epoll", Does::Needless("sockets are not read by Ruby")),
@@ -72,6 +72,14 @@ fn adapter(to: &mut Translation, call: &Call) {
     match text(call.args.first()).as_deref() {
         Some("rack" | "rails") => to.remark(call, What::Needless, "the application is its config.ru"),
         _ => to.remark(call, What::Refused, "only an application with a config.ru is served"),
+    }
+}
+
+/// Thin writes an empty list into every file that it makes.
+fn require(to: &mut Translation, call: &Call) {
+    let is_empty = call.args.first().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || value.is_null());
+    if !is_empty {
+        to.remark(call, What::Refused, "say RUBYOPT=-rNAME in the environment, or require it in config.ru");
     }
 }
 
@@ -108,14 +116,12 @@ pub fn finish(to: &mut Translation) {
             to.assume_more("bind", &tcp(&host, &3000_u16.saturating_add(number).to_string()));
         }
     }
-    let threads = if to.says_yes("threaded") {
-        word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned())
-    } else {
-        "1".to_owned()
-    };
     match to.call("threadpool_size").or_else(|| to.call("threaded")).cloned() {
-        Some(call) => to.set(&call, "threads", threads),
-        None => to.assume("threads", &threads, false),
+        Some(call) if to.says_yes("threaded") => {
+            let threads = word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned());
+            to.set(&call, "threads", threads);
+        }
+        _ => to.assume("threads", "1", false),
     }
     to.assume("workers", "1", false);
     if to.says_yes("daemonize") {

@@ -77,7 +77,7 @@ fn listen(to: &mut Translation, call: &Call) {
         && !options.is_empty()
     {
         let names: Vec<&str> = options.keys().map(String::as_str).collect();
-        to.remark(call, What::Missing, &format!("{} are left to the system", names.join(", ")));
+        to.remark(call, What::Missing, &format!("left to the system: {}", names.join(", ")));
     }
     let bind = bind(&address, |path| to.in_folder(path));
     to.set(call, "bind", bind);
