@@ -235,3 +235,18 @@ fn more_than_fits_is_refused_before_anything_is_loaded() {
     assert!(told.contains("must be at least 2, the fewest of all applications together"), "{told}");
     fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_start_that_fails_does_not_wait_for_what_is_still_loading() {
+    let folder = folder(&["home", "shop", "other"], MIXED);
+    put(&folder.join("shop"), "config.ru", "sleep\n");
+    put(&folder.join("other"), "config.ru", "raise \"closed on sundays\"\n");
+    let begun = Instant::now();
+    let output = ruby::run(&folder, &["-C", "foolsgold.toml", "--boot-time", "60s"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("other: ") && told.contains("closed on sundays"), "{told}");
+    assert!(!told.contains("shop"), "{told}");
+    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -74,8 +74,8 @@ pub struct Remembered {
 impl App {
     /// Loads it.
     pub fn start(found: Found, settings: AppSettings, ground: Arc<Ground>) -> Result<App, String> {
-        let (name, farewell, begun) = (settings.name.clone(), Farewell::new(), Instant::now());
-        let base = Base::new(&ground, farewell.called_off());
+        let (name, begun) = (settings.name.clone(), Instant::now());
+        let (farewell, base) = (Farewell::new(ground.called_off.clone()), Base::new(&ground));
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &ground));
         let (log, remembered) = (Mutex::default(), Mutex::default());

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use engine::Engine;
 use tokio::runtime::Handle;
 
 use crate::app::App;
+use crate::app_settings::AppSettings;
 use crate::asked::Problem;
 use crate::engines::Budget;
 use crate::found::Found;
@@ -33,6 +35,21 @@ pub struct Ground {
     pub again: Again,
     /// A bound on the workers of all of them together.
     pub budget: Option<Arc<Budget>>,
+    /// Set when the server ends, or cannot start: nothing that is being loaded is wanted any more.
+    pub called_off: Arc<AtomicBool>,
+    /// Notices that are in the log already.
+    pub noticed: Mutex<Vec<String>>,
+}
+
+impl Ground {
+    /// Which of these are not in the log yet. They are from now on.
+    pub fn news(&self, notices: &[String]) -> Vec<String> {
+        // Nothing under this lock can panic half-way through a change.
+        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();
+        noticed.extend(news.iter().cloned());
+        news
+    }
 }
 
 /// The applications, in the order of their settings.
@@ -42,28 +59,31 @@ impl Apps {
     /// Loads all of them, side by side; the first that cannot be loaded ends the start.
     pub fn start(settings: &Settings, found: Vec<Found>, ground: Arc<Ground>) -> Result<Apps, String> {
         let several = settings.apps.len() > 1;
+        let problem = Mutex::new(None);
+        let load = |settings: AppSettings, found: Found| {
+            let name = settings.name.clone();
+            let app = App::start(found, settings, ground.clone());
+            // What fails later fails because it was called off.
+            if let (Err(why), false) = (&app, ground.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
+                *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(named(several, &name, why));
+            }
+            app.ok().map(Arc::new)
+        };
         let pairs = settings.apps.iter().cloned().zip(found);
-        let started: Vec<Result<Arc<App>, String>> = thread::scope(|scope| {
-            let starting: Vec<_> = pairs
-                .map(|(settings, found)| {
-                    let (ground, name) = (ground.clone(), settings.name.clone());
-                    let start = move || {
-                        App::start(found, settings, ground).map(Arc::new).map_err(|why| named(several, &name, why))
-                    };
-                    scope.spawn(start)
-                })
-                .collect();
-            let lost = |_| Err("the thread that loads an application was lost".to_owned());
-            starting.into_iter().map(|thread| thread.join().unwrap_or_else(lost)).collect()
+        let apps: Vec<Arc<App>> = thread::scope(|scope| {
+            let load = &load;
+            let loading: Vec<_> = pairs.map(|(settings, found)| scope.spawn(move || load(settings, found))).collect();
+            loading.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
         });
-        let (well, ill): (Vec<_>, Vec<_>) = started.into_iter().partition(Result::is_ok);
-        let apps = Apps(well.into_iter().flatten().collect());
-        let problems: Vec<String> = ill.into_iter().filter_map(Result::err).collect();
-        if problems.is_empty() {
-            return Ok(apps);
+        let apps = Apps(apps);
+        let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match problem {
+            None if apps.0.len() == settings.apps.len() => Ok(apps),
+            problem => {
+                apps.stop(Duration::from_secs(1));
+                Err(problem.unwrap_or_else(|| "a thread that loads an application was lost".to_owned()))
+            }
         }
-        apps.stop(Duration::from_secs(1));
-        Err(problems.join("\n"))
     }
 
     /// Every one.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
@@ -168,7 +168,8 @@ fn place(found: &[Found]) -> Place {
 fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
     let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
-    Arc::new(Ground { lanes, request_time, queue_wait, drain_time, bundle_gemfile, again, budget })
+    let (called_off, noticed) = (Arc::default(), Mutex::new(settings.notices.clone()));
+    Arc::new(Ground { lanes, request_time, queue_wait, drain_time, bundle_gemfile, again, budget, called_off, noticed })
 }
 
 fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {

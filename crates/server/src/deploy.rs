@@ -107,7 +107,7 @@ impl App {
         let is_only_one = settings.apps.len() == 1;
         let mine = settings.apps.into_iter().find(|app| app.name == self.name());
         let mut mine = mine.ok_or_else(|| "the settings know no application of this name any more".to_owned())?;
-        for notice in &settings.notices {
+        for notice in self.ground.news(&settings.notices) {
             warn!(target: "server", "{notice}");
         }
         let gemfile = self.ground.bundle_gemfile.as_deref();

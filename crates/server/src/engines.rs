@@ -43,11 +43,11 @@ pub struct Base {
 
 impl Base {
     /// Of an application that has had no request yet.
-    pub fn new(ground: &Ground, called_off: Arc<AtomicBool>) -> Base {
+    pub fn new(ground: &Ground) -> Base {
         Base {
             lanes: ground.lanes.clone(),
             meter: Arc::default(),
-            called_off,
+            called_off: ground.called_off.clone(),
             drain_time: ground.drain_time,
             budget: ground.budget.clone(),
             keep: engine_mruby::Keep::default(),

@@ -111,10 +111,10 @@ impl Generation {
 }
 
 impl Farewell {
-    /// Nobody has to hurry.
-    pub fn new() -> Farewell {
+    /// Nobody has to hurry until the flag is set: the server ends then.
+    pub fn new(is_hurried: Arc<AtomicBool>) -> Farewell {
         let end_ms = AtomicU64::new(END_TIME.as_millis() as u64);
-        Farewell { is_hurried: Arc::new(AtomicBool::new(false)), is_paused: AtomicBool::new(false), end_ms }
+        Farewell { is_hurried, is_paused: AtomicBool::new(false), end_ms }
     }
 
     /// The server ends: nothing is waited for any more, and processes have this time.
@@ -126,11 +126,6 @@ impl Farewell {
     /// Whether the server ends.
     pub fn is_hurried(&self) -> bool {
         self.is_hurried.load(Ordering::SeqCst)
-    }
-
-    /// True when the server ends, for whoever starts something.
-    pub fn called_off(&self) -> Arc<AtomicBool> {
-        self.is_hurried.clone()
     }
 
     /// While requests are held back, the time in which they must be finished stands still.
