@@ -1,12 +1,13 @@
 //! Clients that ask until they are told to stop: 32 of them, three quarters with connections that they keep, a quarter
 //! with a new one for each request. Each answer is checked by the arena.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use arena::load::{Closed, Until, Watch, Workload, watch_closed};
+use arena::process::until;
 
 use crate::count::Count;
 
@@ -24,6 +25,8 @@ pub type Counts = Arc<Mutex<Count>>;
 pub struct Load {
     is_over: Arc<AtomicBool>,
     counts: Counts,
+    /// Loops that each group has ended: all it asked in them is answered.
+    turns: Arc<Vec<AtomicU64>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -33,7 +36,9 @@ impl Load {
         let (is_over, counts) = (Arc::new(AtomicBool::new(false)), Counts::default());
         let groups = GROUPS.min(clients).max(1);
         let of = |group: u32| clients / groups + u32::from(group < clients % groups);
+        let turns: Arc<Vec<AtomicU64>> = Arc::new((0..groups).map(|_| AtomicU64::new(0)).collect());
         let threads = (0..groups).map(|group| {
+            let turns = turns.clone();
             let (is_over, counts, workload) = (is_over.clone(), counts.clone(), workload.clone());
             let (clients, keep) = (of(group), group + 1 < GROUPS);
             thread::spawn(move || {
@@ -44,11 +49,19 @@ impl Load {
                     let seen = watch_closed(port, &workload, &plan, &watch);
                     counts.lock().unwrap_or_else(PoisonError::into_inner).add(&seen);
                     seed += u64::from(GROUPS);
+                    turns[group as usize].fetch_add(1, Ordering::AcqRel);
                 }
             })
         });
         let threads = threads.collect();
-        Load { is_over, counts, threads }
+        Load { is_over, counts, turns, threads }
+    }
+
+    /// Waits until all that is asked now is answered; new requests go on meanwhile.
+    pub fn let_through(&self, limit: Duration) -> bool {
+        let now = |turns: &[AtomicU64]| turns.iter().map(|turn| turn.load(Ordering::Acquire)).collect::<Vec<_>>();
+        let before = now(&self.turns);
+        until(limit, || now(&self.turns).iter().zip(&before).all(|(now, before)| now > before))
     }
 
     /// The numbers as they grow.

@@ -46,6 +46,8 @@ pub struct Setup {
     pub before: Vec<String>,
     /// Worker processes that there should be; 0 where there are none.
     pub workers: usize,
+    /// The file that has its log, where that is not its output.
+    pub log: Option<PathBuf>,
 }
 
 impl Setup {
@@ -85,6 +87,7 @@ pub struct Server {
     pub patience: Duration,
     /// See [`Setup`].
     pub workers: usize,
+    log: PathBuf,
     stage: Stage,
 }
 
@@ -95,10 +98,10 @@ impl Server {
         let number = stage.shown().roots.len() + 1;
         let log = stage.folder.join(format!("log-{number}"));
         let process = Process::start("foolsgold", command(stage, setup), &log)?;
-        let id = process.id();
+        let (id, log) = (process.id(), setup.log.clone().unwrap_or(log));
         stage.shown().roots.push(id);
         let patience = Duration::from_secs(REQUEST_S + 5);
-        let mut server = Server { process, id, port: 0, patience, workers: setup.workers, stage: stage.clone() };
+        let mut server = Server { process, id, port: 0, patience, workers: setup.workers, log, stage: stage.clone() };
         let mut ended = None;
         let is_ready = until(START, || {
             server.port = port(&server.log()).unwrap_or(0);
@@ -114,7 +117,7 @@ impl Server {
 
     /// All it has written so far.
     pub fn log(&self) -> String {
-        String::from_utf8_lossy(&fs::read(&self.process.log).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
     /// Sends it a signal.

@@ -181,3 +181,20 @@ async fn workers_are_missed_when_the_first_has_waited_or_there_is_none() {
     scene.dispatch.workers.clear();
     assert!(scene.dispatch.lacks_workers(now).is_some());
 }
+
+#[tokio::test]
+async fn what_only_stood_behind_another_request_runs_again_however_often_its_worker_dies() {
+    let mut scene = Scene::new(1, 1);
+    let (mut first, mut second) = (job(Method::GET, 0), job(Method::GET, 0));
+    for death in 1..=4 {
+        let slot = scene.slot(0, 0);
+        assert!(slot.push(first.0).is_ok() && slot.push(second.0).is_ok());
+        let mut left = slot.close().into_iter();
+        let (Some((mut one, _, true)), Some((mut two, _, false))) = (left.next(), left.next()) else {
+            panic!("the first has begun, the second has not");
+        };
+        assert_eq!((one.may_replay(true), two.may_replay(false)), (death <= 2, true));
+        (first.0, second.0) = (one, two);
+        scene = Scene::new(1, 1);
+    }
+}

@@ -81,9 +81,10 @@ impl Job {
         self.responder.as_ref().is_some_and(Responder::is_abandoned)
     }
 
-    /// Whether it may run on another worker after the death of its own; counts.
-    pub fn may_replay(&mut self) -> bool {
-        self.replays += 1;
+    /// Whether it may run on another worker after the death of its own. Counts, if it had begun: what only stood behind
+    /// another one cannot have killed anybody.
+    pub fn may_replay(&mut self, has_begun: bool) -> bool {
+        self.replays += u8::from(has_begun);
         self.is_safe && !self.is_answered() && self.replays <= REPLAYS_MAX
     }
 }

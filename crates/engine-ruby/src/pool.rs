@@ -249,9 +249,9 @@ impl Pool {
         *self.ends().entry(reason.name()).or_default() += 1;
         let mut replays = Vec::new();
         let mut lost = 0;
-        for (mut job, sink) in worker.slots().flat_map(|slot| slot.close()) {
+        for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
             let fault = Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid));
-            if job.may_replay() {
+            if job.may_replay(has_begun) {
                 replays.push(job);
                 continue;
             }

@@ -279,13 +279,14 @@ impl Slot {
         }
     }
 
-    /// The connection has ended: all that was sent and not answered.
-    pub fn close(&self) -> Vec<(Box<Job>, Option<Sink>)> {
+    /// The connection has ended: all that was sent and not answered, and whether it had begun.
+    pub fn close(&self) -> Vec<(Box<Job>, Option<Sink>, bool)> {
         let mut state = self.lock();
         state.is_open = false;
         state.upgrades.clear();
         let running = mem::take(&mut state.row.0);
-        running.into_iter().filter_map(|running| Some((running.job?, running.sink))).collect()
+        let all = running.into_iter().enumerate();
+        all.filter_map(|(at, running)| Some((running.job?, running.sink, at == 0))).collect()
     }
 
     /// Takes back what has not begun, oldest first.

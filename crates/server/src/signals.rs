@@ -38,6 +38,8 @@ impl Signals {
         let (errands, waiting) = sync_channel(WAITING_MAX);
         let mut signals = Signals { habit, heard: Vec::new(), ends: 0, errands, waiting: Some(waiting) };
         signals.hear(|act| !matches!(act, Act::End | Act::EndNow))?;
+        // A file that may not grow (RLIMIT_FSIZE) is an error for whoever writes it, and no reason to die.
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(signals)
     }
 

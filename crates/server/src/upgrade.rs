@@ -22,7 +22,8 @@ const ENDS: &str = "the server ends";
 /// The older side.
 pub struct Upgrade {
     program: Program,
-    shares: Vec<Shared>,
+    /// Until we begin to end: a socket is closed only when nobody holds it.
+    shares: Mutex<Vec<Shared>>,
     run_files: Arc<RunFiles>,
     /// In which a successor must serve.
     limit: Duration,
@@ -55,7 +56,8 @@ enum State {
 impl Upgrade {
     /// With everything a successor is given.
     pub fn new(program: Program, shares: Vec<Shared>, run_files: Arc<RunFiles>, limit: Duration) -> Arc<Upgrade> {
-        Arc::new(Upgrade { program, shares, run_files, limit, state: Mutex::new(State::Alone) })
+        let (shares, state) = (Mutex::new(shares), Mutex::new(State::Alone));
+        Arc::new(Upgrade { program, shares, run_files, limit, state })
     }
 
     /// Starts a successor and waits until it serves beside us, or until it is known why not.
@@ -122,7 +124,7 @@ impl Upgrade {
         if matches!(*state, State::Replaced) {
             return;
         }
-        for Shared { share, .. } in self.shares.iter().filter(|shared| shared.is_taken && !shared.is_activated) {
+        for Shared { share, .. } in self.shares().iter().filter(|shared| shared.is_taken && !shared.is_activated) {
             share.set_removes_file(true);
         }
     }
@@ -130,14 +132,14 @@ impl Upgrade {
     /// To be called when this process begins to end: a successor, if there is one, owns everything from now on.
     pub fn hand_over(&self) -> bool {
         let mut state = self.lock();
+        let shares = std::mem::take(&mut *self.shares());
         let State::Followed { pid, line, taken } = &*state else {
             if !matches!(*state, State::Replaced) {
                 *state = State::Ending;
             }
             return matches!(*state, State::Replaced);
         };
-        for Shared { share, .. } in self.shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string()))
-        {
+        for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string())) {
             share.set_removes_file(false);
         }
         let _ = line.say("yours");
@@ -165,7 +167,7 @@ impl Upgrade {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => None,
             _ => Some(format!("it cannot be spoken to: {error}")),
         };
-        for Shared { share, is_activated, .. } in &self.shares {
+        for Shared { share, is_activated, .. } in &*self.shares() {
             line.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
         }
         line.say("begin").map_err(told)?;
@@ -196,6 +198,11 @@ impl Upgrade {
         if let Err(error) = spawned {
             warn!(target: "server", "no thread to wait for process {pid}: {error}");
         }
+    }
+
+    /// Locked after the state, if both are.
+    fn shares(&self) -> MutexGuard<'_, Vec<Shared>> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -16,9 +16,9 @@ use crate::told::Told;
 /// A death may cost somebody a wait, and never one that anybody would call hanging.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Between two storms: what they hit is answered by then. A request runs again twice at most, so that one that kills
-/// its worker cannot kill them all; here none is hit a third time.
-const CALM: Duration = Duration::from_millis(700);
+/// Between two storms, what they hit is answered. A request runs again twice at most, so that one that kills its worker
+/// cannot kill them all; here none is hit a third time.
+const CALM: Duration = Duration::from_secs(20);
 
 /// Sinatra.
 pub fn storm(stage: &Stage) -> Result<Told, String> {
@@ -40,13 +40,14 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     let load = stage.load(&server, workload);
     stage.doing("kills workers");
     let (mut draw, mut killed) = (Draw::from_seed(7), 0);
-    each(CALM, stage.lasts(30.0, 5.0), || {
+    each(Duration::ZERO, stage.lasts(30.0, 5.0), || {
         let workers = server.workers();
         let spared = draw.place(&sums(workers.len()));
         let struck = workers.iter().enumerate().filter(|(at, _)| *at != spared);
         killed += struck.filter(|(_, one)| kin::signal(one.id, Signal::KILL)).count();
         pause(Duration::from_millis(50));
         killed += usize::from(kill_one(&server, &mut draw));
+        told.expect(load.let_through(CALM), || format!("{CALM:?} after a storm, what it hit is not answered"));
     });
     told.remark(format!("{killed} workers were killed"));
     told.expect(killed > 5, || format!("only {killed} workers could be killed"));

@@ -93,8 +93,7 @@ pub fn upgrade(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     boots_as(stage, "1")?;
     let pidfile = stage.folder.join("pid");
-    let setup = Setup::ruby(app::SINATRA, 2, 4).controlled(stage);
-    let setup = setup.with(&["--pidfile", &pidfile.display().to_string()]);
+    let setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--pidfile", &pidfile.display().to_string()]);
     let mut server = Server::start(stage, &setup)?;
     let load = stage.load(&server, &app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 2 } else { 10 };

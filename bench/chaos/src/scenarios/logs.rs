@@ -16,7 +16,8 @@ pub fn rotation(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let log = stage.folder.join("server.log");
     let place = log.display().to_string();
-    let setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--access-log", "text", "--log-file", &place]);
+    let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--access-log", "text", "--log-file", &place]);
+    setup.log = Some(log.clone());
     let mut server = Server::start(stage, &setup)?;
     let load = stage.load(&server, &app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 3 } else { 20 };
