@@ -8,7 +8,6 @@ use front::{Lanes, Listener};
 use tracing::info;
 
 use crate::admin;
-use crate::admin::settings::AdminSettings;
 use crate::cradle::{Cradle, Handed};
 use crate::launch::Launch;
 use crate::runfiles::RunFiles;
