@@ -195,7 +195,8 @@ fn a_folder_in_the_file_is_where_the_application_is_and_a_reload_finds_the_file_
 #[test]
 fn several_applications_are_served_each_with_its_own_settings() {
     let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\nenvironment = \"all\"\n[[app]]\nname = \"shop\"\n\
-                path = \"shop\"\nprefix = \"/shop\"\nenvironment = \"shop\"\n[[app]]\nname = \"blog\"\npath = \"blog\"\n";
+                path = \"shop\"\nprefix = \"/shop\"\nenvironment = \"shop\"\n[[app]]\nname = \"blog\"\n\
+                path = \"blog\"\n";
     let ru = app("", RU);
     let files = folder(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
     let none: [&str; 0] = [];

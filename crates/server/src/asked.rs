@@ -271,8 +271,8 @@ impl Asked {
     fn take_rackup(&mut self, path: OsString) {
         if let Some(word) = path.to_str().filter(|word| CONTROL_WORDS.contains(word)) {
             return self.refuse(format!(
-                "{word}: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./{word} to \
-                 serve a folder of that name"
+                "{word}: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./{word} \
+                 to serve a folder of that name"
             ));
         }
         match &self.rackup {
@@ -417,8 +417,8 @@ mod tests {
             ),
             (
                 &["start"],
-                "start: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./start to \
-                 serve a folder of that name",
+                "start: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./start \
+                 to serve a folder of that name",
             ),
             (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
         ];

@@ -149,6 +149,10 @@ async fn run(
     }
 }
 
+fn deaf(error: io::Error) -> String {
+    format!("signals cannot be listened to: {error}")
+}
+
 /// Where commands look for this server.
 fn place(found: &[Found]) -> Place {
     let served = match found {
@@ -159,10 +163,6 @@ fn place(found: &[Found]) -> Place {
         started_in: control_path::current_folder().display().to_string(),
         folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
     }
-}
-
-fn deaf(error: io::Error) -> String {
-    format!("signals cannot be listened to: {error}")
 }
 
 fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {

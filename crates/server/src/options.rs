@@ -172,8 +172,8 @@ impl Section {
             Section::Load => "How much at once",
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
-            Section::Watch => "How it is watched and told what to do",
             Section::Run => "As which process it runs",
+            Section::Watch => "How it is watched and told what to do",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }

@@ -8,7 +8,6 @@ use front::{Lanes, Listener};
 use tracing::info;
 
 use crate::admin;
-use crate::admin::settings::AdminSettings;
 use crate::cradle::{Cradle, Handed};
 use crate::launch::Launch;
 use crate::runfiles::RunFiles;
@@ -23,7 +22,7 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
     let wanted =
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
     let mut handed = std::mem::take(&mut launch.sockets);
-    let admin = gather_admin(&settings.admin, &mut handed)?;
+    let admin = gather_admin(settings, &mut handed)?;
     let mut sockets = gather(&wanted, handed)?;
     if let Some(admin) = admin {
         sockets.add_admin(admin)?;
@@ -45,10 +44,13 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
 }
 
 /// The admin listener: that of an older process, or one of our own.
-fn gather_admin(settings: &AdminSettings, handed: &mut Vec<Handed>) -> Result<Option<Listener>, String> {
-    let Some(bind) = &settings.bind else { return Ok(None) };
+fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<Listener>, String> {
+    let Some(bind) = &settings.admin.bind else { return Ok(None) };
     let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
-    let Some(at) = handed.iter().position(is_it) else { return admin::bind(settings) };
+    // Addresses may be asked for in the same words, such as port 0; that of the admin listener is handed over last.
+    let others = settings.binds.iter().filter(|other| other.to_string() == bind.to_string()).count();
+    let at = handed.iter().rposition(is_it).filter(|_| handed.iter().filter(|one| is_it(one)).count() > others);
+    let Some(at) = at else { return admin::bind(&settings.admin) };
     let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
     adopted.map(Some).map_err(|error| format!("--admin: {error}"))
 }

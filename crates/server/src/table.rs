@@ -311,9 +311,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('C'),
         kind: Kind::Path,
-        help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, Pitchfork, \
-               Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if it is \
-               there)",
+        help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, \
+               Pitchfork, Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if \
+               it is there)",
         ..row(Name::Config, "config", "FILE", Section::Settings)
     },
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),

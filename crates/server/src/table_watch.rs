@@ -5,8 +5,8 @@ use crate::table::row;
 
 pub const CONTROL: Row = Row {
     default: Default::Text("auto"),
-    help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto takes a name made \
-           of the application's folder, which the commands find when they are called there; off",
+    help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto takes a name \
+           made of the application's folder, which the commands find when they are called there; off",
     ..row(Name::Control, "control", "PATH", Section::Watch)
 };
 
@@ -18,8 +18,8 @@ pub const ADMIN: Row = Row {
 };
 
 pub const ADMIN_TOKEN: Row = Row {
-    help: "what whoever looks there must say, as a bearer token or as the password of any user; none lets everybody look; \
-           must be said for addresses that other machines can reach (better as a variable than as an option, which others \
-           on this machine can see)",
+    help: "what whoever looks there must say, as a bearer token or as the password of any user; none lets everybody \
+           look; must be said for addresses that other machines can reach (better as a variable than as an option, \
+           which others on this machine can see)",
     ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
 };

@@ -16,9 +16,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// Asleep, computing, and deaf, each from two clients.
 pub fn ruby(stage: &Stage) -> Result<Told, String> {
-    let never = app::workload(&[
-        r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 }, { "path": "/deaf", "status": 504 }"#,
-    ])?;
+    let never = app::workload(&[r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 },
+           { "path": "/deaf", "status": 504 }"#])?;
     let setup = Setup::ruby(app::SINATRA, 3, 4).with(&TIMES);
     beside(stage, &setup, &app::sinatra()?, &never)
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 pub type Outcome = Result<Value, Trouble>;
 
 /// Only our own files, and nobody may show them in a frame of another origin.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' \
+                      data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// Why something was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -68,34 +68,31 @@ impl Family {
     }
 }
 
-impl Value {
-    fn encode(&self, row: &mut MetricEncoder<'_>) -> Result<(), fmt::Error> {
-        match self {
-            Value::Count(count) => row.encode_counter::<NoLabelSet, u64, u64>(count, None),
-            Value::Sum(sum) => row.encode_counter::<NoLabelSet, f64, u64>(sum, None),
-            Value::Gauge(number) => row.encode_gauge(number),
-            Value::Times(classes) => {
-                let total = classes.total_us as f64 / 1e6;
-                row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.bounded_s(), None)
-            }
-        }
-    }
-}
-
 impl Collector for Sheet {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         for family in self.0.iter().filter(|family| !family.rows.is_empty()) {
             let mut metric = encoder.encode_descriptor(family.name, family.help, None, family.kind())?;
             for (labels, value) in &family.rows {
                 let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
-                if labels.is_empty() {
-                    value.encode(&mut metric)?;
-                } else {
-                    value.encode(&mut metric.encode_family(&labels)?)?;
+                match labels.is_empty() {
+                    true => put(&mut metric, value)?,
+                    false => put(&mut metric.encode_family(&labels)?, value)?,
                 }
             }
         }
         Ok(())
+    }
+}
+
+fn put(row: &mut MetricEncoder<'_>, value: &Value) -> Result<(), fmt::Error> {
+    match value {
+        Value::Count(count) => row.encode_counter::<NoLabelSet, u64, u64>(count, None),
+        Value::Sum(sum) => row.encode_counter::<NoLabelSet, f64, u64>(sum, None),
+        Value::Gauge(number) => row.encode_gauge(number),
+        Value::Times(classes) => {
+            let total = classes.total_us as f64 / 1e6;
+            row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.bounded_s(), None)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How the server is watched and told what to do: a control socket for commands, an admin listener for machines and
-//! people. Both are served by the front like any other listener, in a thread of their own, from the start of the program
-//! to its end: so they answer while applications are loaded and while the last requests are finished.
+//! people. Both are served by the front like any other listener, in a thread of their own, from the start of the
+//! program to its end: so they answer while applications are loaded and while the last requests are finished.
 
 pub mod answer;
 pub mod classes;
@@ -46,8 +46,8 @@ pub struct Admin {
 impl Admin {
     /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
     /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
-    /// `listener`: that of the admin page, bound; `is_successor`: an older process still has both, and keeps them until
-    /// this one runs.
+    /// `listener`: that of the admin page, bound; `is_successor`: an older process still has both, and keeps them
+    /// until this one runs.
     pub fn start(
         settings: &AdminSettings,
         place: Place,

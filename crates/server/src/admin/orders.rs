@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Order;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::admin::answer::{Outcome, Trouble};
 use crate::admin::eyes::Running;
@@ -148,5 +148,5 @@ fn names(running: &Running) -> String {
 }
 
 fn told(outcome: Result<String, String>) -> Outcome {
-    outcome.map(|message| Value::from(json!({ "message": message }))).map_err(Trouble::failed)
+    outcome.map(|message| json!({ "message": message })).map_err(Trouble::failed)
 }

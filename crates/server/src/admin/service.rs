@@ -1,5 +1,5 @@
-//! The thread that serves both, looks each second at what the server does, and sees to it that the control socket can be
-//! found as long as the server lives.
+//! The thread that serves both, looks each second at what the server does, and sees to it that the control socket can
+//! be found as long as the server lives.
 
 use std::fs;
 use std::io;

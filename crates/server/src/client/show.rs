@@ -105,7 +105,7 @@ pub fn worker_table(apps: &Value) -> String {
     let mut grid =
         Grid::new(&["app", ">worker", ">process", "state", ">threads", ">served", ">age", ">memory", "runs"]);
     for (app, worker) in pairs(apps, "workers") {
-        let runs: Vec<String> = rows(&worker["running"]).iter().map(|run| in_short(run)).collect();
+        let runs: Vec<String> = rows(&worker["running"]).iter().map(in_short).collect();
         grid.add(vec![
             text(&app["name"]),
             text(&worker["id"]),

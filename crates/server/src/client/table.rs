@@ -69,8 +69,8 @@ pub static COMMANDS: [Command; 15] = [
         value: "",
         flags: &[App],
         help: "load new code and settings, without losing a request",
-        more: "Waits until the new code serves. If it does not load, or fails its probe, the old code goes on, the error \
-               is shown, and the exit code is 1.",
+        more: "Waits until the new code serves. If it does not load, or fails its probe, the old code goes on, the \
+               error is shown, and the exit code is 1.",
         run: orders::reload,
     },
     Command {
