@@ -36,9 +36,6 @@ pub struct Settings {
     pub trusted: Vec<front::Trusted>,
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
-    /// Of the first application: it decides what error pages tell.
-    #[allow(dead_code, reason = "each application has its own")]
-    pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,
     /// A bound on the workers of all applications together.
@@ -67,7 +64,6 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
     let mut settings = Settings {
         binds: picker.binds(),
         trusted: picker.trusted(),
-        environment: apps.first().map(|app| app.environment.clone()).unwrap_or_default(),
         total_workers: picker.total_workers(&apps),
         apps,
         io_threads: picker.small(Name::IoThreads),

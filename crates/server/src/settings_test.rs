@@ -20,7 +20,7 @@ fn nothing_asked_gives_the_defaults() {
     assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
     assert_eq!((settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places), (4, 2, 1024));
     assert_eq!(
-        (settings.environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
+        (settings.apps[0].environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
         ("development", false, 0)
     );
     assert_eq!(
@@ -149,7 +149,7 @@ fn options_of_ruby_processes_are_taken() {
         (Some("/opt/jruby"), Some(std::path::Path::new("h.rb")))
     );
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
-    assert_eq!((settings.apps[0].tag.as_deref(), settings.environment.as_str()), (Some("shop"), "test"));
+    assert_eq!((settings.apps[0].tag.as_deref(), settings.apps[0].environment.as_str()), (Some("shop"), "test"));
     let always = "--preload: the application is always loaded before the first request, with or without this";
     assert_eq!(settings.notices, [always]);
 }

@@ -13,7 +13,7 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     let apps = |shop: &str| format!("[[app]]\nname = \"shop\"\nprefix = \"{shop}\"\nthreads = 7\n");
     fs::write(&file, format!("io-threads = 2\nthreads = 3\n{}", apps("/shop"))).unwrap();
     let first = start.settle(start.asked()).unwrap();
-    assert_eq!((first.apps[0].mruby.interpreters, first.environment.as_str()), (7, "test"));
+    assert_eq!((first.apps[0].mruby.interpreters, first.apps[0].environment.as_str()), (7, "test"));
     assert!(start.again().unwrap().notices.is_empty());
 
     let blog = "[[app]]\nname = \"blog\"\n";

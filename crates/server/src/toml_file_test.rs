@@ -45,7 +45,7 @@ fn flags_count_before_variables_and_these_before_the_file() {
     let variable = [("FOOLS_GOLD_THREADS", "6")];
     assert_eq!([threads(&[], &[]), threads(&[], &variable), threads(&["-t", "9"], &variable)], [3, 6, 9]);
     let settings = settled("environment = \"production\"", &[], &[("RACK_ENV", "test")]).unwrap();
-    assert_eq!(settings.environment, "test");
+    assert_eq!(settings.apps[0].environment, "test");
     let binds = |environment: &[(&str, &str)]| {
         let settings = settled("bind = \"unix:///x\"\nport = 7", &[], environment).unwrap();
         settings.binds.iter().map(ToString::to_string).collect::<Vec<_>>()

@@ -92,7 +92,7 @@ impl Place {
         }
         if let Some(ring) = ring.as_ref().filter(|ring| !ring.join("proc/self").exists()) {
             return Err(format!(
-                "ring {}: it is no ring, or its /proc is not mounted; a ring that is there is entered anew by `arena ring`",
+                "ring {}: it is no ring, or its /proc is not mounted; `arena ring` enters a ring that is there anew",
                 ring.display()
             ));
         }
