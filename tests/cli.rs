@@ -74,8 +74,8 @@ fn a_missing_application_is_named() {
         (&["other.ru"], "other.ru"),
         (&["no/where"], "no/where"),
         (&["natve"], "`foolsgold native` is the nearest"),
-        (&["start"], "`foolsgold` starts and stays in the foreground"),
-        (&["-d"], "service manager"),
+        (&["start"], "`foolsgold` alone starts, and stays in the foreground"),
+        (&["-d"], "needs --log-file FILE"),
     ];
     for (arguments, word) in cases {
         let (output, said) = run(&folder, arguments);

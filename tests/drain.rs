@@ -68,6 +68,18 @@ fn a_stream_that_runs_is_finished() {
 }
 
 #[test]
+fn nobody_can_connect_while_the_last_answers_are_under_way() {
+    let mut server = serve(&["-t", "2"]);
+    let mut client = begin(&server, "/stream", 1).remove(0);
+    assert_eq!(client.head().unwrap().status, 200);
+    server.signal(Signal::TERM);
+    let is_closed = within(Duration::from_millis(350), || TcpStream::connect(("127.0.0.1", server.port)).is_err());
+    assert!(server.is_alive(), "the stream takes half a second");
+    assert!(is_closed, "a connection that nobody will serve must be refused at once");
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+}
+
+#[test]
 fn idle_connections_do_not_delay_the_end() {
     let mut server = serve(&["-t", "2", "--drain-time", "60s"]);
     let mut idle: Vec<Client> = (0..20).map(|_| server.client()).collect();

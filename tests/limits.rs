@@ -6,6 +6,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use support::{Client, Reply, Server, paths, within};
 
 fn serve(options: &[&str]) -> Server {
@@ -202,4 +203,16 @@ fn a_response_that_no_file_can_be_had_for_waits_for_its_client() {
     assert_eq!(body.len(), 400 * 65_536);
     assert!(body.chunks(65_536).enumerate().all(|(n, part)| part.iter().all(|byte| *byte == 97 + (n % 26) as u8)));
     assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn a_body_in_a_file_that_may_not_grow_is_507() {
+    let mut server = serve(&["--body-memory", "1KiB"]);
+    let most = Some(64 << 10);
+    let pid = Pid::from_raw(server.id().cast_signed());
+    prlimit(pid, Resource::Fsize, Rlimit { current: most, maximum: most }).unwrap();
+    assert_eq!(server.client().post("/size", vec![b'x'; 32 << 10]).text(), "32768");
+    assert_eq!(server.client().post("/size", vec![b'x'; 256 << 10]).status, 507);
+    assert_eq!(server.client().get("/big").body.len(), 20_000_000);
+    assert!(server.is_alive() && server.text("/") == "gold");
 }

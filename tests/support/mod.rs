@@ -5,8 +5,10 @@
 
 pub mod client;
 pub mod postgres;
+pub mod reload;
 pub mod ruby;
 pub mod server;
+pub mod successor;
 
 pub use client::{Client, Reply};
 pub use server::Server;

@@ -170,9 +170,9 @@ impl Drop for Server {
     }
 }
 
-/// The first real port on 127.0.0.1 that the log names.
+/// The first real port on 127.0.0.1 that the log names as one that it serves.
 fn port(log: &str) -> Option<u16> {
-    log.match_indices("127.0.0.1:").find_map(|(at, mark)| {
+    log.match_indices("tcp://127.0.0.1:").find_map(|(at, mark)| {
         let digits: String = log[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok().filter(|port| *port != 0)
     })

@@ -15,7 +15,7 @@ module Rack
 
     def self.load_file(path)
       builder = new
-      FoolsGold.run_source(File.read(path), path, builder)
+      FoolsGold.run_source(FoolsGold::Native.source_read(path), path, builder)
       builder.to_app
     end
 

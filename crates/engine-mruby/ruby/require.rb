@@ -66,10 +66,14 @@ module FoolsGold
 
       # The Ruby file that a name without its suffix may mean.
       def candidate(path)
-        return path if path.end_with?(".rb") && File.file?(path)
-        return "#{path}.rb" if File.file?("#{path}.rb")
+        return path if path.end_with?(".rb") && file?(path)
+        return "#{path}.rb" if file?("#{path}.rb")
         return nil unless File.file?(path.end_with?(".so") ? path : "#{path}.so")
         raise error("#{path} is a C extension, which only CRuby can load. #{HINT}", path)
+      end
+
+      def file?(path)
+        FoolsGold::Native.source_known(path) ? true : File.file?(path)
       end
 
       def load_once(path)
@@ -120,7 +124,7 @@ module FoolsGold
       end
 
       def run(path)
-        FoolsGold.run_source(File.read(path), path, TOP)
+        FoolsGold.run_source(FoolsGold::Native.source_read(path), path, TOP)
       end
     end
   end

@@ -5,13 +5,16 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::body::{SendError, Sink, stream};
+use engine::snapshot::{Past, RunView};
 use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::gauge::Gauge;
 use crate::stack::Leave;
 use engine::regular;
 
@@ -39,6 +42,10 @@ pub struct Exchange {
     prompt: bool,
     leave: Leave,
     is_away: bool,
+    /// The number of the interpreter.
+    number: usize,
+    /// Where a long request tells who it is.
+    gauge: Option<Arc<Gauge>>,
     /// The processor time of the I/O thread when the request was first found to be late.
     worked: Option<Duration>,
 }
@@ -63,8 +70,21 @@ impl Exchange {
             prompt: false,
             leave,
             is_away: false,
+            number: 0,
+            gauge: None,
             worked: None,
         }
+    }
+
+    /// Run by this interpreter.
+    pub fn by(self, number: usize, gauge: Arc<Gauge>) -> Exchange {
+        Exchange { number, gauge: Some(gauge), ..self }
+    }
+
+    /// Who is running, for those who look.
+    pub fn about(&self) -> RunView {
+        let Request { id, method, path, .. } = &self.request;
+        RunView { id: id.clone(), method: method.to_string(), path: path.clone(), ..RunView::default() }
     }
 
     /// Takes the status.
@@ -125,6 +145,9 @@ impl Exchange {
     pub fn leave(&mut self) {
         if !self.is_away {
             self.is_away = true;
+            if let Some(gauge) = &self.gauge {
+                gauge.tell(self.about());
+            }
             self.leave.leave();
         }
     }
@@ -202,7 +225,10 @@ impl Exchange {
     fn respond(&mut self, body: Result<Body, Fault>) {
         let Some(responder) = self.responder.take() else { return };
         let head = std::mem::take(&mut self.head);
-        responder.send(body.map(|body| Response { head, body }), self.queued);
+        responder.send_noting(body.map(|body| Response { head, body }), self.queued, || {
+            let RunView { id, method, path, .. } = self.about();
+            Past { id, method, path, worker: u32::try_from(self.number).ok(), ..Past::default() }
+        });
     }
 
     /// When it must be answered.

@@ -3,8 +3,10 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use engine::snapshot::{RunView, WorkerView};
 
 use crate::sys;
 
@@ -35,12 +37,25 @@ struct Alarm(*mut c_void);
 // interpreter is closed; the store itself is atomic.
 unsafe impl Send for Alarm {}
 
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks can panic half-way through a change.
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// One interpreter's gauge.
 pub struct Gauge {
     started: AtomicU64,
     deadline: AtomicU64,
     ticked: AtomicBool,
     alarm: Mutex<Option<Alarm>>,
+    /// Since when it has been what it is.
+    opened: Mutex<Instant>,
+    served: AtomicU64,
+    /// It is to be replaced by order.
+    ends: AtomicBool,
+    /// The request that runs, if it is a long one.
+    running: Mutex<Option<RunView>>,
+    has_told: AtomicBool,
 }
 
 impl Gauge {
@@ -51,6 +66,11 @@ impl Gauge {
             deadline: AtomicU64::new(u64::MAX),
             ticked: AtomicBool::new(false),
             alarm: Mutex::new(None),
+            opened: Mutex::new(Instant::now()),
+            served: AtomicU64::new(0),
+            ends: AtomicBool::new(false),
+            running: Mutex::new(None),
+            has_told: AtomicBool::new(false),
         }
     }
 
@@ -65,6 +85,62 @@ impl Gauge {
     /// It no longer runs.
     pub fn stop(&self) {
         self.started.store(0, Ordering::Relaxed);
+        if self.has_told.load(Ordering::Relaxed) {
+            self.has_told.store(false, Ordering::Relaxed);
+            *lock(&self.running) = None;
+        }
+    }
+
+    /// A long request tells who it is.
+    pub fn tell(&self, run: RunView) {
+        *lock(&self.running) = Some(run);
+        self.has_told.store(true, Ordering::Relaxed);
+    }
+
+    /// One more request.
+    pub fn count(&self) {
+        self.served.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It is opened anew.
+    pub fn open(&self) {
+        *lock(&self.opened) = Instant::now();
+        self.served.store(0, Ordering::Relaxed);
+        self.ends.store(false, Ordering::Relaxed);
+    }
+
+    /// It is to be replaced when its request is over, or its request is to be over at once.
+    pub fn end(&self, now: bool) {
+        self.ends.store(true, Ordering::Relaxed);
+        if now {
+            self.deadline.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it is to be replaced by order.
+    pub fn is_to_end(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
+    }
+
+    /// For those who look.
+    pub fn view(&self, id: u32, clock: Clock, now: Instant) -> WorkerView {
+        let started = self.started.load(Ordering::Relaxed);
+        let age = clock.at(now).saturating_sub(started);
+        let mut running = Vec::new();
+        // Of a shorter one nobody has asked who it is.
+        if started != 0 && age > 2 * TICK.as_nanos() as u64 {
+            let run = lock(&self.running).clone().unwrap_or_default();
+            running.push(RunView { age_ms: age as f64 / 1e6, ..run });
+        }
+        WorkerView {
+            id,
+            state: "ready".to_owned(),
+            threads: 1,
+            served: self.served.load(Ordering::Relaxed),
+            age_s: now.saturating_duration_since(*lock(&self.opened)).as_secs_f64(),
+            running,
+            ..WorkerView::default()
+        }
     }
 
     /// Whether it runs.
@@ -85,7 +161,7 @@ impl Gauge {
     /// Sets or, before the interpreter is closed, takes away the place to write to.
     pub fn connect(&self, address: Option<*mut c_void>) {
         let alarm = address.filter(|address| !address.is_null()).map(Alarm);
-        *self.alarm.lock().unwrap_or_else(PoisonError::into_inner) = alarm;
+        *lock(&self.alarm) = alarm;
     }
 
     /// Interrupts the script where that is due at `now`.
@@ -99,7 +175,7 @@ impl Gauge {
         if !due {
             return;
         }
-        let alarm = self.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+        let alarm = lock(&self.alarm);
         if let Some(Alarm(address)) = alarm.as_ref() {
             // SAFETY: the interpreter is open as long as its address is here (`connect`), and we hold the lock.
             unsafe { sys::fg_alarm_set(*address) };

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::AppError;
+use engine::wear::quota;
 
 use crate::Settings;
 use crate::exchange::{Exchange, app_fault};
 use crate::gauge::{Clock, Gauge};
 use crate::host::Host;
 use crate::job::Job;
+use crate::reason::Reason;
 use crate::shared::Shared;
 use crate::stack::{Leave, Stack};
 use crate::vm::{Ended, Vm};
-
-/// Loading the application may take this long.
-const LOAD_TIME: Duration = Duration::from_secs(60);
 
 /// Where a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +45,10 @@ pub struct Interpreter {
     stack: Stack,
     began: Option<Instant>,
     served: u64,
+    /// After so many requests it is worn.
+    quota: Option<u64>,
+    /// How often all had been replaced when this one was opened.
+    epoch: u64,
     ended: Ended,
     broken: Option<Box<AppError>>,
 }
@@ -67,6 +70,8 @@ impl Interpreter {
             stack: Stack::new()?,
             began: None,
             served: 0,
+            quota: None,
+            epoch: 0,
             ended: Ended::Well,
             broken: None,
         }))
@@ -118,12 +123,20 @@ impl Interpreter {
     }
 
     fn run(&mut self, job: Job, queued: Duration, leave: Leave) {
-        let exchange = self.host().exchange.insert(Exchange::new(job.request, job.responder, queued, leave));
+        let (number, gauge) = (self.number, self.host().gauge.clone());
+        let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number, gauge);
+        let exchange = self.host().exchange.insert(exchange);
         let request = &raw const exchange.request;
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }
         self.served += 1;
+        self.host().gauge.count();
+    }
+
+    /// How often all had been replaced when it was opened.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// How long the last call took.
@@ -131,25 +144,32 @@ impl Interpreter {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// Why it should be renewed before the next call, if it should.
-    pub fn worn(&self, settings: &Settings) -> Option<&'static str> {
+    /// Why it should be renewed before the next call, if it should; `epoch` is how often all were to be replaced.
+    pub fn worn(&mut self, settings: &Settings, epoch: u64) -> Option<Reason> {
         if self.broken.is_some() || self.vm.is_none() {
-            Some("the application did not load")
+            Some(Reason::Load)
+        } else if self.host().gauge.is_to_end() {
+            Some(Reason::Order)
         } else if self.ended == Ended::Spoilt {
-            Some("a request used up its time or its memory")
+            Some(Reason::Spoilt)
         } else if settings.fresh {
-            Some("a fresh interpreter for each request")
-        } else if settings.max_requests > 0 && self.served >= settings.max_requests {
-            Some("it has served its number of requests")
+            Some(Reason::Fresh)
+        } else if self.quota.is_some_and(|quota| self.served >= quota) {
+            Some(Reason::MaxRequests)
+        } else if self.epoch != epoch {
+            Some(Reason::Recycle)
         } else {
             None
         }
     }
 
     /// Throws the interpreter away and loads the application into a new one.
-    pub fn renew(&mut self, settings: &Settings) -> Result<(), Box<AppError>> {
+    pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
         self.served = 0;
+        self.quota = quota(settings.max_requests, settings.max_requests_jitter);
+        self.epoch = epoch;
+        self.host().gauge.open();
         self.ended = Ended::Well;
         let opened = self.open(settings);
         self.broken = opened.as_ref().err().cloned();
@@ -160,7 +180,7 @@ impl Interpreter {
     fn open(&mut self, settings: &Settings) -> Result<Vm, Box<AppError>> {
         let now = Instant::now();
         let clock = self.host().clock;
-        self.host().gauge.start(clock.at(now), clock.at(now + LOAD_TIME));
+        self.host().gauge.start(clock.at(now), clock.at(now + settings.boot_time));
         let (host, bytes, rackup) = (self.host, settings.memory_bytes, settings.rackup.clone());
         let mut opened = None;
         let place = NonNull::from(&mut opened);

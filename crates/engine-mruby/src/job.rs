@@ -30,4 +30,12 @@ impl queue::Job for Job {
     fn wait_ends(&self) -> Instant {
         self.request.queue_deadline
     }
+
+    fn pause_ends(&self) -> Instant {
+        self.request.deadline
+    }
+
+    fn add_pause(&mut self, since: Instant, now: Instant) {
+        self.request.queue_deadline += now.saturating_duration_since(since.max(self.offered));
+    }
 }

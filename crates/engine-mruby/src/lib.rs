@@ -15,9 +15,11 @@ mod interpreter;
 mod job;
 mod libraries;
 mod native;
+mod orders;
 mod patterns;
 mod pool;
 mod prelude;
+mod reason;
 pub mod regex;
 mod shared;
 mod stack;
@@ -30,18 +32,18 @@ mod watchdog;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
-use engine::{AppError, Engine, Reply, Request, Status};
+use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status};
 
 pub use libraries::provides;
+pub use shared::Keep;
 pub use vm::{lacks, version};
 
 use gauge::{Clock, Gauge};
 use interpreter::Interpreter;
 use pool::Pool;
 use shared::Shared;
-use store::Store;
 use watchdog::Watchdog;
 
 /// How the engine is to work. The caller decides all of it.
@@ -57,10 +59,20 @@ pub struct Settings {
     pub fresh: bool,
     /// A new interpreter after so many requests; 0 for never.
     pub max_requests: u64,
+    /// And up to so many percent of that later, each at its own time.
+    pub max_requests_jitter: u64,
     /// The most memory of one interpreter, in bytes.
     pub memory_bytes: usize,
     /// How many requests may wait.
     pub queue_places: usize,
+    /// In which the application must be loaded.
+    pub boot_time: Duration,
+    /// The counter and the store, of the engine before it if there was one.
+    pub keep: Keep,
+    /// A request that takes so long is recorded.
+    pub slow_time: Duration,
+    /// Counts, and keeps what is recorded.
+    pub meter: Arc<Meter>,
 }
 
 /// Why the engine could not start.
@@ -98,21 +110,18 @@ impl MrubyEngine {
         if !vm::path_is_usable(&settings.rackup) {
             return Err(StartError::Path(settings.rackup));
         }
+        settings.meter.recorder.set_slow(settings.slow_time);
         let clock = Clock::new();
         let gauges: Vec<Arc<Gauge>> = (0..settings.interpreters).map(|_| Arc::new(Gauge::new())).collect();
-        let shared = Arc::new(Shared {
-            requests: AtomicU64::new(0),
-            store: Store::new(store::BYTES_MAX),
-            memory_bytes: settings.memory_bytes,
-            environment: settings.environment.clone(),
-        });
+        let keep = settings.keep.clone();
+        let shared = Arc::new(Shared::new(keep, settings.memory_bytes, settings.environment.clone()));
         let watchdog = Watchdog::start(gauges.clone(), clock).map_err(StartError::Machine)?;
         let mut interpreters = Vec::with_capacity(gauges.len());
         for (number, gauge) in gauges.iter().enumerate() {
             let opened = Interpreter::new(number, shared.clone(), gauge.clone(), clock);
             let mut interpreter = opened.map_err(StartError::Machine)?;
             watchdog.wake();
-            interpreter.renew(&settings).map_err(StartError::App)?;
+            interpreter.renew(&settings, 0).map_err(StartError::App)?;
             interpreters.push(interpreter);
         }
         let pool = Pool::start(settings, interpreters, watchdog).map_err(StartError::Machine)?;
@@ -131,5 +140,17 @@ impl Engine for MrubyEngine {
 
     fn close(&self) {
         self.0.close();
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    fn recorded(&self) -> Recorded {
+        self.0.recorded()
+    }
+
+    fn order(&self, order: Order) -> Result<String, String> {
+        self.0.order(order)
     }
 }

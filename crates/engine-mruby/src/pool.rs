@@ -4,8 +4,9 @@
 //! no other thread has to wake up. When it turns out to be long it goes on in a runner, of which there is one for each
 //! interpreter; so a long request holds neither the I/O thread nor any other request.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use crate::Settings;
 use crate::gauge::Clock;
 use crate::interpreter::{Interpreter, Place, Step};
 use crate::job::Job;
+use crate::reason::Reason;
 use crate::watchdog::Watchdog;
 
 /// Answers that are expected to take longer than this go to a runner at once. Below it, waking another thread would
@@ -46,9 +48,9 @@ enum Task {
 pub struct Pool {
     /// Idle interpreters and waiting requests.
     pub queue: Queue<Box<Interpreter>, Job>,
-    settings: Settings,
+    pub settings: Settings,
     tasks: Sender<Task>,
-    watchdog: Arc<Watchdog>,
+    pub watchdog: Arc<Watchdog>,
     /// A moving average of recent service times, in nanoseconds.
     expected: AtomicU64,
     /// Until then no request runs on an I/O thread; by `clock`, 0 for never.
@@ -57,7 +59,10 @@ pub struct Pool {
     struck: AtomicU64,
     clock: Clock,
     served: AtomicU64,
-    restarts: AtomicU64,
+    /// How often an interpreter was replaced, by reason.
+    pub restarts: Mutex<BTreeMap<&'static str, u64>>,
+    /// How often all were to be replaced.
+    pub epoch: AtomicU64,
 }
 
 impl Pool {
@@ -80,7 +85,8 @@ impl Pool {
             struck: AtomicU64::new(0),
             clock: Clock::new(),
             served: AtomicU64::new(0),
-            restarts: AtomicU64::new(0),
+            restarts: Mutex::default(),
+            epoch: AtomicU64::new(0),
         });
         for interpreter in interpreters {
             let (weak, inbox) = (Arc::downgrade(&pool), inbox.clone());
@@ -129,7 +135,7 @@ impl Pool {
     /// The call is over: makes the interpreter ready again, and finds what it does next.
     fn next(&self, mut interpreter: Box<Interpreter>, place: Place) -> Option<Task> {
         self.learn(interpreter.took());
-        if let Some(why) = interpreter.worn(&self.settings) {
+        if let Some(why) = interpreter.worn(&self.settings, self.epoch.load(Ordering::Relaxed)) {
             if place == Place::Here {
                 return Some(Task::Renew(interpreter));
             }
@@ -138,11 +144,12 @@ impl Pool {
         self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job))
     }
 
-    fn renew(&self, interpreter: &mut Interpreter, why: &str) {
-        self.restarts.fetch_add(1, Ordering::Relaxed);
+    fn renew(&self, interpreter: &mut Interpreter, why: Reason) {
+        *self.restarts().entry(why.name()).or_default() += 1;
+        let why = why.words();
         let begin = Instant::now();
         let held = interpreter.used_bytes();
-        match interpreter.renew(&self.settings) {
+        match interpreter.renew(&self.settings, self.epoch.load(Ordering::Relaxed)) {
             Ok(()) => {
                 let number = interpreter.number;
                 let took = begin.elapsed();
@@ -167,7 +174,7 @@ impl Pool {
                 (interpreter, step)
             }
             Task::Renew(mut interpreter) => {
-                if let Some(why) = interpreter.worn(&self.settings) {
+                if let Some(why) = interpreter.worn(&self.settings, self.epoch.load(Ordering::Relaxed)) {
                     self.renew(&mut interpreter, why);
                 }
                 return self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job));
@@ -176,6 +183,22 @@ impl Pool {
         while step == Step::Left && interpreter.resume() == Step::Left {}
         self.watchdog.wake();
         self.next(interpreter, Place::Runner)
+    }
+
+    /// How often an interpreter was replaced, by reason.
+    pub fn restarts(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
+        // Nothing under this lock can panic half-way through a change.
+        self.restarts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a request whose turn has come, in a runner.
+    pub fn begin(&self, interpreter: Box<Interpreter>, job: Job) {
+        self.hand_over(Task::Begin(interpreter, job));
+    }
+
+    /// Replaces an interpreter that was idle, in a runner.
+    pub fn renew_idle(&self, interpreter: Box<Interpreter>) {
+        self.hand_over(Task::Renew(interpreter));
     }
 
     /// Hands a task to a runner. There is always room, and always a runner.
@@ -213,12 +236,16 @@ fn run(pool: &Weak<Pool>, inbox: &Receiver<Task>) {
 
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
-        let (responder, reply) = reply::pair();
+        let (responder, reply) = reply::metered(self.settings.meter.clone());
         self.watchdog.wake();
         match self.queue.offer(Job { request, responder, offered: Instant::now() }) {
             Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job),
             Offer::Run(interpreter, job) => self.hand_over(Task::Begin(interpreter, job)),
             Offer::Queued => {}
+            Offer::Late(job) => {
+                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
+                job.refuse(Fault::QueueWait(allowed));
+            }
             Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),
             Offer::Closed(job) => job.refuse(Fault::Stopping),
         }
@@ -232,11 +259,13 @@ impl Engine for Pool {
             idle: depth.idle,
             queued: depth.waiting,
             served: self.served.load(Ordering::Relaxed),
-            restarts: self.restarts.load(Ordering::Relaxed),
+            restarts: self.restarts().values().sum(),
         }
     }
 
     fn close(&self) {
         self.queue.close();
+        // Those that wait are still answered: in a pause they would wait for nothing.
+        self.resume();
     }
 }

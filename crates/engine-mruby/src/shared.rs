@@ -1,17 +1,77 @@
 //! What all interpreters share: given by Rust, and nothing else is.
 
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::store::Store;
+use crate::store::{self, Store};
+
+/// What belongs to the server and not to one engine of it: whoever loads an application anew hands it on. Clones are
+/// the same value.
+#[derive(Clone)]
+pub struct Keep(Arc<Kept>);
+
+struct Kept {
+    requests: AtomicU64,
+    store: Store,
+}
+
+impl Keep {
+    /// The one counter of requests seen by all interpreters.
+    pub(crate) fn requests(&self) -> &AtomicU64 {
+        &self.0.requests
+    }
+
+    /// The key-value store.
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.store
+    }
+}
+
+impl Default for Keep {
+    fn default() -> Keep {
+        Keep(Arc::new(Kept { requests: AtomicU64::new(0), store: Store::new(store::BYTES_MAX) }))
+    }
+}
+
+impl fmt::Debug for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keep")
+    }
+}
 
 /// One per engine.
 pub struct Shared {
-    /// The one counter of requests seen by all interpreters.
-    pub requests: AtomicU64,
-    /// The key-value store.
-    pub store: Store,
+    /// The counter and the store.
+    pub keep: Keep,
     /// The most memory of one interpreter.
     pub memory_bytes: usize,
     /// The name of the environment the application runs in, such as `production`.
     pub environment: String,
+    sources: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
+}
+
+impl Shared {
+    /// No code has been read yet.
+    pub fn new(keep: Keep, memory_bytes: usize, environment: String) -> Shared {
+        Shared { keep, memory_bytes, environment, sources: Mutex::default() }
+    }
+
+    fn sources(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<[u8]>>> {
+        // Nothing under this lock can panic half-way through a change.
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A file of code as it was when it was first read. An interpreter that is made anew must not find the code of the
+    /// next deploy, which may be half there.
+    pub fn source(&self, path: &Path) -> Option<Arc<[u8]>> {
+        self.sources().get(path).cloned()
+    }
+
+    /// Remembers it. Two interpreters may have read it side by side: the first counts.
+    pub fn remember(&self, path: &Path, source: Arc<[u8]>) -> Arc<[u8]> {
+        self.sources().entry(path.to_owned()).or_insert(source).clone()
+    }
 }

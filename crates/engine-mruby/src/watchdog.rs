@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use engine::Fault;
+use engine::snapshot::WorkerView;
 
 use crate::gauge::{Clock, Gauge, TICK};
 use crate::pool::Pool;
@@ -40,6 +41,17 @@ impl Watchdog {
         let weak = Arc::downgrade(&watchdog);
         thread::Builder::new().name("watchdog".into()).spawn(move || run(&weak))?;
         Ok(watchdog)
+    }
+
+    /// What the interpreters are doing.
+    pub fn views(&self, now: Instant) -> Vec<WorkerView> {
+        let numbered = self.gauges.iter().zip(0..);
+        numbered.map(|(gauge, id)| gauge.view(id, self.clock, now)).collect()
+    }
+
+    /// The interpreter with this number.
+    pub fn gauge(&self, number: u32) -> Option<&Gauge> {
+        self.gauges.get(number as usize).map(AsRef::as_ref)
     }
 
     /// From now on it watches the queue of this pool too.

@@ -73,7 +73,7 @@ module FoolsGold
     def deliver(status, headers, body)
       # Rails 6 has bodies whose to_ary gives nil.
       if body.respond_to?(:to_ary) && (pieces = body.to_ary) then whole(status, headers, pieces)
-      elsif body.respond_to?(:to_path) && File.file?(path = File.expand_path(body.to_path))
+      elsif @slot.names_files && body.respond_to?(:to_path) && File.file?(path = File.expand_path(body.to_path))
         head(status, headers, Frames::FILE, path)
       elsif body.respond_to?(:each) then parts(status, headers, body)
       elsif body.respond_to?(:call) then stream(status, headers, body)

@@ -21,7 +21,7 @@ module FoolsGold
       require "stringio"
       require "uri" # Rack 2's Lint, and applications, count on the server having loaded it.
       require_rack
-      FoolsGold.hooks.load(@setup["hooks"]) unless @setup["hooks"].empty?
+      FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"]) unless @setup["hooks"].empty?
       @app = build
       @seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
     end
@@ -54,8 +54,9 @@ module FoolsGold
     end
 
     # Connections must not be shared by two processes.
-    def before_fork
+    def before_fork(number)
       FoolsGold.hooks.run(:before_fork)
+      FoolsGold.hooks.run(:before_worker_fork, number)
       return unless defined?(ActiveRecord::Base) && ActiveRecord::Base.respond_to?(:connection_handler)
 
       handler = ActiveRecord::Base.connection_handler

@@ -15,8 +15,9 @@ module FoolsGold
     # when it began in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :after_reply, :finished, :started
 
-    # The connection that the application took with `rack.hijack`, until its request is done.
-    attr_accessor :taken
+    # The connection that the application took with `rack.hijack`, until its request is done; and whether the front
+    # sends files that are named to it.
+    attr_accessor :taken, :names_files
 
     def initialize(wire, worker, number)
       @wire = wire

@@ -30,9 +30,18 @@ module FoolsGold
     end
 
     def take(kind, payload)
-      return @worker.stop if kind == Frames::STOP
+      case kind
+      when Frames::STOP then @worker.stop
+      when Frames::PING then Log.frame(Frames::PING, "")
+      when Frames::TITLE then @worker.title(payload.force_encoding(Encoding::UTF_8))
+      when Frames::THREADS then Log.frame(Frames::THREADS, payload + threads.b.byteslice(0, 1_000_000))
+      when Frames::OUT_OF_BAND then go_out
+      else about(kind, *payload.unpack("NN"))
+      end
+    end
 
-      slot, seq = payload.unpack("NN")
+    # Orders about one request.
+    def about(kind, slot, seq)
       runner = @worker.runners[slot] or return
       case kind
       when Frames::CANCEL then runner.slot.cancel(seq)
@@ -41,13 +50,29 @@ module FoolsGold
       end
     end
 
+    # In a thread of its own, so that orders are still taken.
+    def go_out
+      thread = Thread.new do
+        FoolsGold.hooks.run(:out_of_band)
+      ensure
+        Log.frame(Frames::OUT_OF_BAND, "")
+      end
+      thread.name = "out of band"
+    end
+
     # What every thread is doing, in one piece.
     def dump(runner, seq)
       return unless runner.running == seq
 
       env = runner.slot.environment
-      Log.warn("#{headline(runner.slot, env)}\n#{Thread.list.map { |thread| backtrace(thread) }.join("\n")}")
+      trace = Frames.backtrace(runner.thread)
+      Log.frame(Frames::TRACE, Frames.list([env["HTTP_X_REQUEST_ID"], *trace]))
+      Log.warn("#{headline(runner.slot, env)}\n#{threads}")
       FoolsGold.hooks.run(:on_request_timeout, @worker.number, env)
+    end
+
+    def threads
+      Thread.list.map { |thread| backtrace(thread) }.join("\n")
     end
 
     def headline(slot, env)

@@ -27,6 +27,11 @@ module FoolsGold
     CANCEL = 10
     DUMP = 11
     INTERRUPT = 12
+    PING = 13
+    TITLE = 14
+    THREADS = 15
+    TRACE = 16
+    OUT_OF_BAND = 17
     SHAPE = 20
     REQUEST = 21
     ANSWER = 30
@@ -66,7 +71,6 @@ module FoolsGold
       nil
     end
 
-    # One frame as bytes.
     def frame(kind, payload)
       [payload.bytesize + 1, kind, payload].pack("NCa*")
     end
@@ -96,7 +100,7 @@ module FoolsGold
       list([error.class.inspect, "(its message cannot be had)", *backtrace(error)])
     end
 
-    # Lines of our own files help nobody to find a mistake of the application; one that begins there is ours.
+    # Of an exception or a thread. Lines of our own files help nobody, unless it begins there.
     def backtrace(error)
       lines = Array(error.backtrace)
       others = lines.reject { |line| line.start_with?(__dir__) }

@@ -6,7 +6,8 @@
 module FoolsGold
   # The registered blocks. One that raises is logged, and the next one runs.
   class Hooks
-    NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout].freeze
+    NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout
+               out_of_band].freeze
 
     # In these an error means that the worker is not fit to serve.
     FATAL = %i[after_fork on_worker_boot].freeze
@@ -19,6 +20,10 @@ module FoolsGold
       raise ArgumentError, "#{name} needs a block: #{name} { ... }" unless block
 
       @blocks[name] << block
+    end
+
+    def any?(name)
+      @blocks.key?(name)
     end
 
     # Runs the hooks of a name in the order in which they were given.
@@ -34,8 +39,10 @@ module FoolsGold
       end
     end
 
-    # Reads a hooks file.
-    def load(path)
+    # Reads a hooks file, or another server's configuration.
+    def load(path, kind = "")
+      return OldHooks.load(self, path, kind) unless kind.empty?
+
       HooksFile.new(self).instance_eval(File.read(path), path, 1)
     end
   end

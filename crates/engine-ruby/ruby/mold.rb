@@ -10,8 +10,8 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames log hooks application shapes environment input headers hints hijack stream channel slot answer
-   runner control worker].each { |name| require_relative name }
+%w[errors frames log hooks old_file old_hooks application shapes environment input headers hints hijack stream channel
+   slot answer runner control out_of_band worker children].each { |name| require_relative name }
 
 module FoolsGold
   # Signals: INT is for the front alone, though the terminal sends it to all.
@@ -21,7 +21,7 @@ module FoolsGold
 
     def initialize(wire)
       @wire = wire
-      @workers = {} # pid to number
+      @workers = Children.new
     end
 
     def run
@@ -69,7 +69,10 @@ module FoolsGold
         ready, = IO.select([@io, @bell])
         reap if ready.include?(@bell)
         take if ready.include?(@io)
-        exit if @stopping && @workers.empty?
+        next unless @stopping && @workers.empty?
+
+        FoolsGold.hooks.run(:mold_end)
+        exit
       end
     end
 
@@ -83,27 +86,28 @@ module FoolsGold
     end
 
     def fork_worker(number)
-      @application.before_fork
+      reap(ending: true) # Hooks are told of the end of a worker before the beginning of its successor.
+      @application.before_fork(number)
       pid = Process.fork do
         [@io, @bell].each(&:close)
         Worker.new(number, @wire, @application, @setup).run
       end
-      @workers[pid] = number
+      @workers.add(pid, number)
       Log.frame(Frames::FORKED, [number, pid].pack("NN"))
+      FoolsGold.hooks.run(:after_worker_fork, number)
+      FoolsGold.hooks.run(:after_first_fork) unless @has_forked
+      @has_forked = true
     rescue SystemCallError => error # Out of memory or processes: the front will ask again.
       Log.exception(error, "worker #{number} could not be forked")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
     end
 
-    # Only processes of ours are waited for: the application may have started some of its own.
-    def reap
+    def reap(ending: false)
       @bell.read_nonblock(4096, exception: false)
-      @workers.keys.each do |pid|
-        _, status = Process.wait2(pid, Process::WNOHANG)
-        next unless status
-
+      @workers.reap(ending: ending) do |number, status|
         code = status.exitstatus || -status.termsig
-        Log.frame(Frames::EXITED, [@workers.delete(pid), pid, code].pack("NNl>"))
+        Log.frame(Frames::EXITED, [number, status.pid, code].pack("NNl>"))
+        FoolsGold.hooks.run(:after_worker_exit, number, status)
       end
     end
 
@@ -120,11 +124,7 @@ module FoolsGold
     # Workers see for themselves that the front is gone; this is for one that is too busy to look.
     def abandon
       sleep GRACE_SECONDS unless @workers.empty?
-      @workers.each_key do |pid|
-        Process.kill("KILL", pid)
-      rescue Errno::ESRCH
-        nil # It has ended.
-      end
+      @workers.kill
       @wire.remove
       exit!(1)
     end

@@ -5,8 +5,7 @@
 module FoolsGold
   # What Control knows a slot by. A request can be interrupted from when `@running` is its number until `leave`.
   class Runner
-    attr_reader :slot, :running
-    attr_writer :thread
+    attr_reader :slot, :running, :thread
 
     def initialize(app, slot)
       @app = app

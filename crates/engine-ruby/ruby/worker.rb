@@ -7,9 +7,9 @@ module FoolsGold
     attr_reader :number, :runners
 
     # What `ps` shows.
-    def self.title(what, setup)
+    def self.title(what, setup, request = "")
       tag = setup["tag"]
-      Process.setproctitle("foolsgold: #{what}#{" [#{tag}]" unless tag.empty?}")
+      Process.setproctitle("foolsgold: #{what}#{" [#{tag}]" unless tag.empty?}#{" #{request}" unless request.empty?}")
     rescue NotImplementedError
       nil
     end
@@ -28,7 +28,7 @@ module FoolsGold
     def run
       trap("TERM", "IGNORE") # Who stops a service often sends it to all its processes; the front decides here.
       trap("CHLD", "DEFAULT")
-      Worker.title("worker #{@number}", @setup)
+      title
       connect
       boot or exit!(1)
       serve
@@ -36,6 +36,11 @@ module FoolsGold
       # JRuby closes connections as it ends, which must not look like the end of the front.
       @control.kill unless Process.respond_to?(:fork)
       exit
+    end
+
+    # The same with a request that takes long.
+    def title(request = "")
+      Worker.title("worker #{@number}", @setup, request)
     end
 
     # Slots get what is on its way to them, then their end. Runs in a signal handler too.
@@ -55,8 +60,10 @@ module FoolsGold
     def boot
       FoolsGold.hooks.run(:after_fork, @number)
       FoolsGold.hooks.run(:on_worker_boot, @number)
+      OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots
-      Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s]))
+      errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"
+      Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true
     rescue Exception => error # Also `exit` in a hook: the front must know why there is no worker.
       Log.frame(Frames::FAILED, Frames.error(error))
@@ -66,8 +73,10 @@ module FoolsGold
     def open_slots
       environment = Environment.new(@setup, rack3: @application.rack3?)
       slot_class = @application.native? ? NativeSlot : Slot
-      Array.new([@setup["threads"].to_i, 1].max) do |slot|
-        Runner.new(@application.app, slot_class.new(@wire, @number, slot, environment))
+      Array.new([@setup["threads"].to_i, 1].max) do |number|
+        slot = slot_class.new(@wire, @number, number, environment)
+        slot.names_files = !@setup["files"].empty?
+        Runner.new(@application.app, slot)
       end
     end
 
@@ -88,11 +97,13 @@ module FoolsGold
     # A slot that ends takes the worker with it: the front counts on all of them. One whose thread the application has
     # ended gets another.
     def guard(runner)
+      FoolsGold.hooks.run(:before_thread_start)
       runner.run
     rescue StandardError => error
       Log.exception(error, "slot #{runner.slot.number} of worker #{@number} failed")
       exit!(1)
     ensure
+      FoolsGold.hooks.run(:before_thread_exit)
       runner.ended? || $! ? stop : start(runner)
     end
   end

@@ -28,7 +28,7 @@ BUSY = <<~'RUBY'
     end
   end)
 RUBY
-SEEN = "on_request_timeout { |worker, env| $env = [worker, env['PATH_INFO']] }"
+SEEN = "on_request_timeout { |worker, env| $env = [worker, env['PATH_INFO']] }; out_of_band { $env = :out }"
 
 Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
   frames = FoolsGold::Frames
@@ -40,9 +40,32 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
   Harness.check("DUMP") do
     worker.order(frames::DUMP, 0, 4)
     worker.order(frames::DUMP, 0, 5)
+    _, payload = front.await(worker.control, frames::TRACE)
+    id, first = frames.strings(payload)
+    Harness.same("the-id", id)
+    Harness.match(/config.ru/, first)
     _, payload = front.await(worker.control, frames::LOG)
     Harness.match(/worker 1: GET .sleep has been running for 0.\d s\nthread slot 0:\n  .*config.ru/, payload)
     Harness.eventually("the hook") { worker.get("/ended", slot: 1).body.end_with?('[1, "/sleep"]]') }
+  end
+  Harness.check("PING, TITLE") do
+    worker.control.write(frames.frame(frames::TITLE, "GET /sleep 1.0s"))
+    worker.control.write(frames.frame(frames::PING, ""))
+    Harness.same([frames::PING, ""], front.await(worker.control, frames::PING))
+    if File.exist?("/proc/#{worker.pid}/cmdline") && RUBY_ENGINE == "ruby"
+      Harness.match(/\Afoolsgold: worker 1 \[test\] GET .sleep 1.0s/, File.read("/proc/#{worker.pid}/cmdline"))
+    end
+  end
+  Harness.check("THREADS") do
+    worker.control.write(frames.frame(frames::THREADS, [77].pack("N")))
+    _, payload = front.await(worker.control, frames::THREADS)
+    Harness.same(77, payload.unpack1("N"))
+    Harness.match(/thread slot 0:\n  .*config.ru.*thread control:/m, payload)
+  end
+  Harness.check("OUT_OF_BAND") do
+    worker.control.write(frames.frame(frames::OUT_OF_BAND, ""))
+    front.await(worker.control, frames::OUT_OF_BAND)
+    Harness.match(/out\]\z/, worker.get("/ended", slot: 1).body)
   end
   Harness.check("INTERRUPT") do
     worker.order(frames::INTERRUPT, 0, 4)

@@ -28,8 +28,8 @@ class Front
     @server = UNIXServer.new(File.join(@folder, "wire"))
     @waiting = []
     @setup = { rackup: file("config.ru", rackup), environment: "test", threads: "1", gemfile: "",
-               native: ENV.fetch("TEST_NATIVE", ""),
-               hooks: hooks ? file("hooks.rb", hooks) : "", software: "FoolsGold/0", tag: "test" }.merge(setup)
+               native: ENV.fetch("TEST_NATIVE", ""), hooks: hooks ? file("hooks.rb", hooks) : "",
+               software: "FoolsGold/0", files: "yes", tag: "test" }.merge(setup)
     start(ruby)
   end
 
@@ -133,7 +133,7 @@ class Front
       pairs = { "REQUEST_METHOD" => method, "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => "",
                 "REQUEST_URI" => path, "SERVER_PROTOCOL" => "HTTP/1.1", "HTTP_VERSION" => "HTTP/1.1",
                 "rack.url_scheme" => "http", "SERVER_NAME" => "localhost", "SERVER_PORT" => "80",
-                "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost" }
+                "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost", "HTTP_X_REQUEST_ID" => "the-id" }
       pairs["CONTENT_LENGTH"] = body.bytesize.to_s if how == 1
       values = pairs.to_a.flatten.map { |string| "#{string}\0" }.join
       slots[slot].write(F.frame(F::REQUEST, [seq, 0, how, values.bytesize, values, body].pack("NnCNa*a*")))

@@ -61,7 +61,7 @@ impl Answer {
     }
 
     /// The response, or why it is none.
-    pub fn response(self) -> Result<Made, Fault> {
+    pub fn response(self, may_name_files: bool) -> Result<Made, Fault> {
         let mut head = ResponseHead::default();
         if self.flags & flag::TAKEN != 0 {
             return Ok(Made { head, body: Body::Taken, first: None, duplex: None });
@@ -76,6 +76,10 @@ impl Answer {
             let (theirs, ours) = duplex(UPGRADE_BYTES);
             (made.body, made.duplex) = (Body::Upgrade(theirs), Some(ours));
         } else if self.flags & flag::FILE != 0 {
+            if !may_name_files {
+                // It was told that it may not; this is no answer of ours.
+                return Err(Fault::BadAnswer("it names a file, which another user's worker must not".to_owned()));
+            }
             made.body = file(&self.body)?;
         } else if self.flags & flag::MORE != 0 {
             made.first = Some(self.body);

@@ -1,6 +1,6 @@
 //! The start of the engine: a folder, a socket, a thread for all that is not a request, and the first worker.
 
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -12,8 +12,10 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use uuid::Uuid;
 
+use crate::door::Pass;
 use crate::pool::Pool;
-use crate::supervisor::{Event, Supervisor, Work};
+use crate::supervisor::{Event, Place, Supervisor, Work};
+use crate::user::User;
 use crate::{Settings, StartError, door, scripts, watch};
 
 /// What a mold says of itself when it is ready.
@@ -25,31 +27,47 @@ fn channel() -> (UnboundedSender<Event>, UnboundedReceiver<Event>) {
     unbounded_channel()
 }
 
+/// A private folder with our Ruby files in it, and a name for the socket.
+fn place() -> io::Result<Place> {
+    let private = Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix("fools-gold-wire-").permissions(private).tempdir()?;
+    scripts::write(&folder.path().join("ruby"))?;
+    let socket = folder.path().join("wire.sock");
+    Ok(Place { folder, socket, token: Uuid::new_v4().simple().to_string() })
+}
+
+/// Whoever runs the application must come into the folder, and nobody else may.
+fn give_away(place: &Place, user: &User) -> io::Result<()> {
+    let scripts = place.folder.path().join("ruby");
+    for entry in fs::read_dir(&scripts)? {
+        user.own(&entry?.path())?;
+    }
+    [place.socket.as_path(), &scripts, place.folder.path()].into_iter().try_for_each(|path| user.own(path))
+}
+
 /// Starts everything, and waits for the first worker.
 pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
     let (events, inbox) = channel();
-    let pool = Pool::new(lanes, settings.queue_places, events.clone());
-    let folder = tempfile::Builder::new()
-        .prefix("foolsgold-")
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir()
-        .map_err(StartError::Machine)?;
-    scripts::write(&folder.path().join("ruby")).map_err(StartError::Machine)?;
-    let socket = folder.path().join("wire.sock");
-    let token = Uuid::new_v4().simple().to_string();
-    let (told, telling) = mpsc::sync_channel(1);
-    let work = Work::new(settings.clone(), pool.clone(), folder, socket.clone(), token.clone(), events.clone(), told);
-
+    settings.meter.recorder.set_slow(settings.slow_time);
+    let pool = Pool::new(lanes, &settings, events.clone());
+    let place = place().map_err(StartError::Machine)?;
+    let kill_time = settings.kill_time;
+    let pass = Pass { token: place.token.clone(), uid: settings.user.as_ref().map(|user| user.uid) };
     let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Machine)?;
     let listener: io::Result<UnixListener> = {
         let _in = runtime.enter();
-        UnixListener::bind(&socket)
+        UnixListener::bind(&place.socket)
     };
     let listener = listener.map_err(StartError::Machine)?;
-    let (theirs, kill_time, outbox) = (pool.clone(), settings.kill_time, events.clone());
+    if let Some(user) = &settings.user {
+        give_away(&place, user).map_err(|error| StartError::User(user.name.clone(), error))?;
+    }
+    let (told, telling) = mpsc::sync_channel(1);
+    let work = Work::new(settings, pool.clone(), place, events.clone(), told);
+    let (theirs, outbox) = (pool.clone(), events.clone());
     let thread = thread::Builder::new().name("workers".into()).spawn(move || {
         runtime.block_on(async move {
-            drop(tokio::spawn(door::keep(listener, token, theirs.clone(), outbox)));
+            drop(tokio::spawn(door::keep(listener, pass, theirs.clone(), outbox)));
             drop(tokio::spawn(watch::watch(theirs, kill_time)));
             work.run(inbox).await;
         });

@@ -53,6 +53,26 @@ impl Control {
         self.about(kind::DUMP, slot, seq);
     }
 
+    /// Say that you are there.
+    pub fn ping(&self) {
+        self.send(frame(kind::PING, |_| ()));
+    }
+
+    /// Show this after your name in the list of processes; nothing clears it.
+    pub fn title(&self, text: &str) {
+        self.send(frame(kind::TITLE, |out| out.put_slice(text.as_bytes())));
+    }
+
+    /// Tell what all threads do, with this number.
+    pub fn threads(&self, number: u32) {
+        self.send(frame(kind::THREADS, |out| out.put_u32(number)));
+    }
+
+    /// You get nothing until you say that you have done what you do between requests.
+    pub fn out_of_band(&self) {
+        self.send(frame(kind::OUT_OF_BAND, |_| ()));
+    }
+
     /// Raise in the thread that runs this request.
     pub fn interrupt(&self, slot: u32, seq: u32) {
         self.about(kind::INTERRUPT, slot, seq);

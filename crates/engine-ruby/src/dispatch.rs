@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::queue::{Job as _, Line};
+use engine::queue::{Job as _, Line, Refused};
 
 use crate::job::Job;
 use crate::pace::Pace;
 use crate::slot::Slot;
+use crate::usage::Usage;
 use crate::worker::Worker;
 
 /// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time, in turns of
@@ -22,6 +23,9 @@ const HOLD: Duration = Duration::from_millis(500);
 /// so many, and the first has not waited longer than this.
 const REACH: usize = 32;
 const FRESH: Duration = Duration::from_millis(2);
+
+/// When the first in the line has waited so long, one more worker would be of use.
+const GROW: Duration = Duration::from_millis(20);
 
 /// What matters of a request when a place is looked for.
 struct Wish {
@@ -47,6 +51,8 @@ pub enum Offer {
     Queued,
     /// As many wait as may.
     Full(Box<Job>),
+    /// So many wait that it would not have its turn in time.
+    Late(Box<Job>),
     /// Nothing is taken any more.
     Closed(Box<Job>),
 }
@@ -63,13 +69,29 @@ pub struct Dispatch {
     pub is_closed: bool,
     /// Requests answered.
     pub served: u64,
+    /// How many workers were needed at once.
+    pub usage: Usage,
+}
+
+/// What a slot, or its worker, does after a request.
+#[derive(Default)]
+pub struct After {
+    /// The slot runs these.
+    pub next: Vec<Box<Job>>,
+    /// The worker is to leave and has nothing left to do.
+    pub has_left: bool,
+    /// The worker has served its number of requests.
+    pub is_worn: bool,
+    /// The worker is free for what it does between requests.
+    pub goes_out: bool,
 }
 
 impl Dispatch {
     /// Without a worker.
     pub fn new(queue_places: usize) -> Dispatch {
         let line = Line::new(queue_places);
-        Dispatch { workers: Vec::new(), line, pace: Pace::new(), is_closed: false, served: 0 }
+        let (workers, pace, usage) = (Vec::new(), Pace::new(), Usage::default());
+        Dispatch { workers, line, pace, is_closed: false, served: 0, usage }
     }
 
     /// Hands in a request.
@@ -79,11 +101,16 @@ impl Dispatch {
         }
         // Nobody overtakes the line.
         if self.line.is_empty()
+            && !self.line.is_paused()
             && let Some(slot) = self.pick(&Wish::of(&job, false))
         {
             return Offer::Send(slot, job);
         }
-        self.line.push(job).map_or_else(Offer::Full, |()| Offer::Queued)
+        match self.line.push(job) {
+            Ok(()) => Offer::Queued,
+            Err(Refused::Full(job)) => Offer::Full(job),
+            Err(Refused::Late(job)) => Offer::Late(job),
+        }
     }
 
     /// Finds a place for one request and counts it as taken.
@@ -117,20 +144,39 @@ impl Dispatch {
         found
     }
 
-    /// A slot has answered a request that took so long; what it does next. True when the worker is to leave and has
-    /// nothing left to do.
-    pub fn done(&mut self, slot: &Slot, took: Duration) -> (Vec<Box<Job>>, bool) {
+    /// A slot has answered a request that took so long; what it does next.
+    pub fn done(&mut self, slot: &Slot, took: Duration) -> After {
         self.pace.learn(took);
         self.served += 1;
-        let depth = self.pace.depth();
-        let Dispatch { workers, line, .. } = self;
-        let Some(worker) = workers.iter_mut().find(|worker| worker.id == slot.worker) else {
-            return (Vec::new(), false);
+        let busy = self.busy_workers();
+        let Some(at) = self.workers.iter().position(|worker| worker.id == slot.worker) else {
+            return After::default();
         };
+        let worker = &mut self.workers[at];
+        let mut after = After { is_worn: worker.count(), ..After::default() };
         worker.release(slot.number, 1);
         if worker.is_leaving {
-            return (Vec::new(), worker.busy == 0);
+            after.has_left = worker.is_done();
+            return after;
         }
+        after.next = self.next_of(at, slot);
+        let worker = &self.workers[at];
+        if worker.busy == 0 {
+            self.usage.was(busy, Instant::now());
+            // One at a time: the others are there for requests.
+            if worker.may_go_out() && self.workers.iter().all(|worker| worker.out.is_none()) {
+                self.workers[at].go_out(Instant::now());
+                after.goes_out = true;
+            }
+        }
+        after
+    }
+
+    /// What a slot that is free gets from the line.
+    fn next_of(&mut self, at: usize, slot: &Slot) -> Vec<Box<Job>> {
+        let depth = self.pace.depth();
+        let Dispatch { workers, line, .. } = self;
+        let worker = &mut workers[at];
         let mut next = Vec::new();
         loop {
             let load = worker.load(slot.number);
@@ -150,7 +196,29 @@ impl Dispatch {
             worker.take(slot.number);
             next.push(job);
         }
-        (next, false)
+        next
+    }
+
+    /// How many workers have a request.
+    pub fn busy_workers(&self) -> usize {
+        self.workers.iter().filter(|worker| worker.busy > 0).count()
+    }
+
+    /// Workers that have been away between two requests for longer than this, with their processes.
+    pub fn out_for(&self, time: Duration, now: Instant) -> Vec<(u32, u32)> {
+        let is_late = |out: Option<Instant>| out.is_some_and(|since| now.saturating_duration_since(since) > time);
+        let late = self.workers.iter().filter(|worker| is_late(worker.out));
+        late.map(|worker| (worker.id, worker.pid.cast_unsigned())).collect()
+    }
+
+    /// For how long the first in the line has waited, if that means that workers are missing.
+    pub fn lacks_workers(&self, now: Instant) -> Option<Duration> {
+        if self.line.is_paused() {
+            return None;
+        }
+        let first = self.line.first()?;
+        let waited = now.saturating_duration_since(first.offered);
+        Some(waited).filter(|waited| *waited >= GROW || self.workers.is_empty())
     }
 
     /// Sends what waits to whoever can take it by now.

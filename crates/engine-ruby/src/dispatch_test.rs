@@ -43,6 +43,7 @@ impl Scene {
             Offer::Send(slot, _) => Ok((slot.worker, slot.number)),
             Offer::Queued => Err("queued"),
             Offer::Full(_) => Err("full"),
+            Offer::Late(_) => Err("late"),
             Offer::Closed(_) => Err("closed"),
         }
     }
@@ -106,10 +107,10 @@ async fn who_has_answered_gets_what_waits_in_its_order() {
     }
     let slot = scene.slot(0, 0);
     for expected in [Method::PUT, Method::GET] {
-        let (next, _) = scene.dispatch.done(&slot, Duration::from_millis(5));
+        let next = scene.dispatch.done(&slot, Duration::from_millis(5)).next;
         assert_eq!(next.iter().map(|job| job.request.method.clone()).collect::<Vec<_>>(), [expected]);
     }
-    assert!(scene.dispatch.done(&slot, Duration::from_millis(5)).0.is_empty());
+    assert!(scene.dispatch.done(&slot, Duration::from_millis(5)).next.is_empty());
     assert_eq!(scene.dispatch.worker(0).unwrap().busy, 0);
 }
 
@@ -120,7 +121,7 @@ async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
     scene.dispatch.worker(0).unwrap().is_leaving = true;
     assert_eq!(scene.get(0), Err("queued"));
     let slot = scene.slot(0, 0);
-    let (next, is_done) = scene.dispatch.done(&slot, Duration::from_millis(5));
+    let After { next, has_left: is_done, .. } = scene.dispatch.done(&slot, Duration::from_millis(5));
     assert!(next.is_empty() && is_done);
 }
 
@@ -135,4 +136,65 @@ async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
     scene.dispatch.put_back(vec![first, second, third]);
     let order: Vec<usize> = std::iter::from_fn(|| scene.dispatch.line.pop()).map(|job| job.lane).collect();
     assert_eq!(order, [1, 3, 9]);
+}
+
+#[tokio::test]
+async fn in_a_pause_nothing_is_begun_and_all_wait() {
+    let mut scene = Scene::new(2, 1);
+    scene.dispatch.line.pause(Instant::now());
+    assert_eq!(scene.get(0), Err("queued"));
+    assert!(scene.dispatch.pump(Instant::now()).is_empty());
+    assert!(scene.dispatch.lacks_workers(Instant::now() + HOLD).is_none(), "no worker would be of use");
+    assert!(scene.dispatch.line.resume(Instant::now()));
+    assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
+}
+
+#[tokio::test]
+async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
+    let mut scene = Scene::new(2, 1);
+    scene.dispatch.workers.iter_mut().for_each(|worker| worker.has_errands = true);
+    assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
+    let (first, second) = (scene.slot(0, 0), scene.slot(1, 0));
+    assert!(scene.dispatch.done(&first, Duration::ZERO).goes_out);
+    assert!(!scene.dispatch.done(&second, Duration::ZERO).goes_out, "one is out already");
+    assert_eq!((scene.get(0), scene.get(0)), (Ok((1, 0)), Err("queued")));
+    scene.dispatch.worker(0).unwrap().out = None;
+    assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
+}
+
+#[tokio::test]
+async fn a_worker_says_when_it_has_served_its_number() {
+    let mut scene = Scene::new(1, 1);
+    scene.dispatch.worker(0).unwrap().quota = Some(2);
+    let slot = scene.slot(0, 0);
+    let worn: Vec<bool> = (0..3).map(|_| scene.dispatch.done(&slot, Duration::ZERO).is_worn).collect();
+    assert_eq!(worn, [false, true, false]);
+}
+
+#[tokio::test]
+async fn workers_are_missed_when_the_first_has_waited_or_there_is_none() {
+    let mut scene = Scene::new(1, 1);
+    assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 0)), Err("queued")));
+    let now = Instant::now();
+    assert_eq!(scene.dispatch.lacks_workers(now), None);
+    assert!(scene.dispatch.lacks_workers(now + 2 * GROW).is_some());
+    scene.dispatch.workers.clear();
+    assert!(scene.dispatch.lacks_workers(now).is_some());
+}
+
+#[tokio::test]
+async fn what_only_stood_behind_another_request_runs_again_however_often_its_worker_dies() {
+    let mut scene = Scene::new(1, 1);
+    let (mut first, mut second) = (job(Method::GET, 0), job(Method::GET, 0));
+    for death in 1..=4 {
+        let slot = scene.slot(0, 0);
+        assert!(slot.push(first.0).is_ok() && slot.push(second.0).is_ok());
+        let mut left = slot.close().into_iter();
+        let (Some((mut one, _, true)), Some((mut two, _, false))) = (left.next(), left.next()) else {
+            panic!("the first has begun, the second has not");
+        };
+        assert_eq!((one.may_replay(true), two.may_replay(false)), (death <= 2, true));
+        (first.0, second.0) = (one, two);
+        scene = Scene::new(1, 1);
+    }
 }

@@ -25,15 +25,23 @@ const HELLO_TIME: Duration = Duration::from_secs(10);
 /// A HELLO is short.
 const HELLO_BYTES: usize = 1024;
 
+/// Who may come in.
+pub struct Pass {
+    /// Whoever knows this.
+    pub token: String,
+    /// And is this user, if it is to be another than ours.
+    pub uid: Option<u32>,
+}
+
 /// Lets processes in for as long as the engine lives.
-pub async fn keep(listener: UnixListener, token: String, pool: Arc<Pool>, events: UnboundedSender<Event>) {
-    let token: Arc<str> = token.into();
+pub async fn keep(listener: UnixListener, pass: Pass, pool: Arc<Pool>, events: UnboundedSender<Event>) {
+    let pass = Arc::new(pass);
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (token, pool, events) = (token.clone(), pool.clone(), events.clone());
+                let (pass, pool, events) = (pass.clone(), pool.clone(), events.clone());
                 drop(tokio::spawn(async move {
-                    if let Err(error) = enter(stream, &token, &pool, &events).await {
+                    if let Err(error) = enter(stream, &pass, &pool, &events).await {
                         tracing::warn!(target: "engine", "a connection of a Ruby process was refused: {error}");
                     }
                 }));
@@ -46,16 +54,30 @@ pub async fn keep(listener: UnixListener, token: String, pool: Arc<Pool>, events
     }
 }
 
+impl Pass {
+    fn check(&self, stream: &UnixStream, hello: &Hello) -> Result<(), WireError> {
+        if hello.token != self.token {
+            return Err(WireError("HELLO with a wrong token".into()));
+        }
+        let Some(uid) = self.uid else { return Ok(()) };
+        // Somebody else's processes are killed by the numbers that they tell, with rights that they have not.
+        let peer = stream.peer_cred().map_err(|error| WireError(format!("nobody knows whose it is: {error}")))?;
+        let is_it = peer.pid().is_none_or(|pid| pid.cast_unsigned() == hello.pid);
+        if peer.uid() != uid || !is_it {
+            return Err(WireError(format!("HELLO of pid {}, from another process or user", hello.pid)));
+        }
+        Ok(())
+    }
+}
+
 async fn enter(
     mut stream: UnixStream,
-    token: &str,
+    pass: &Pass,
     pool: &Arc<Pool>,
     events: &UnboundedSender<Event>,
 ) -> Result<(), WireError> {
     let hello = timeout(HELLO_TIME, hello(&mut stream)).await.map_err(|_| WireError("no HELLO came".into()))??;
-    if hello.token != token {
-        return Err(WireError("HELLO with a wrong token".into()));
-    }
+    pass.check(&stream, &hello)?;
     let broken = |error: io::Error| WireError(format!("{:?} connection: {error}", hello.role));
     match hello.role {
         Role::Mold => {
@@ -131,6 +153,10 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let (_, lane) = pool.lane(hello.worker);
     let _in = lane.enter();
     let stream = UnixStream::from_std(stream)?;
-    drop(lane.spawn(relay(stream, duplex)));
+    let relaying = pool.relaying(hello.worker);
+    drop(lane.spawn(async move {
+        relay(stream, duplex).await;
+        drop(relaying);
+    }));
     Ok(())
 }

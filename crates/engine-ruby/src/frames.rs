@@ -24,6 +24,11 @@ pub mod kind {
     pub const CANCEL: u8 = 10;
     pub const DUMP: u8 = 11;
     pub const INTERRUPT: u8 = 12;
+    pub const PING: u8 = 13;
+    pub const TITLE: u8 = 14;
+    pub const THREADS: u8 = 15;
+    pub const TRACE: u8 = 16;
+    pub const OUT_OF_BAND: u8 = 17;
     pub const SHAPE: u8 = 20;
     pub const REQUEST: u8 = 21;
     pub const ANSWER: u8 = 30;

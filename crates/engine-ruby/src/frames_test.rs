@@ -47,7 +47,7 @@ fn recorded_answers_are_read() {
     for frame in frames(recorded(include_str!("../wire/answers.hex"))) {
         let answer = answer::read(frame.payload).unwrap();
         let (seq, is_open) = (answer.seq, answer.is_open());
-        let made = answer.response().unwrap();
+        let made = answer.response(true).unwrap();
         let cookies: Vec<_> =
             made.head.headers.get_all("set-cookie").iter().map(|v| v.to_str().unwrap().to_owned()).collect();
         let body = made.first.map_or_else(|| format!("{:?}", made.body), |first| format!("{first:?}"));
@@ -108,7 +108,7 @@ fn frames_that_are_not_allowed_are_errors_and_nothing_else() {
         // A frame that is cut short is one that is not there yet, and a payload that is cut short an error or shorter.
         let mut cut = BytesMut::from(&whole[..end]);
         let _ = take(&mut cut);
-        let _ = answer::read(Bytes::copy_from_slice(&whole[..end])).map(answer::Answer::response);
+        let _ = answer::read(Bytes::copy_from_slice(&whole[..end])).map(|answer| answer.response(true));
     }
 }
 
@@ -118,7 +118,7 @@ fn a_nul_in_a_header_is_found_by_the_count() {
     payload.put_slice(&[0, 0, 0, 1, 0, 200, 0, 0, 1, 0, 0, 0, 23]);
     payload.put_slice(b"x\0a\0set-cookie\0stolen\0\0\0");
     let answer = answer::read(payload.freeze()).unwrap();
-    let Err(Fault::BadAnswer(why)) = answer.response().map(|made| matches!(made.body, Body::Empty)) else {
+    let Err(Fault::BadAnswer(why)) = answer.response(true).map(|made| matches!(made.body, Body::Empty)) else {
         panic!("taken");
     };
     assert!(why.contains("NUL"), "{why}");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::queue;
+use engine::snapshot::Past;
 use engine::{Fault, Input, Request, Responder};
 use http::Method;
 
@@ -25,6 +26,8 @@ pub struct Job {
     pub offered: Instant,
     /// How long it waited for a worker, the last time it did.
     pub queued: Duration,
+    /// The worker that it was given to last, and its process.
+    pub ran_on: Option<(u32, u32)>,
     responder: Option<Responder>,
     replays: u8,
 }
@@ -44,14 +47,21 @@ impl Job {
             }
         }
         let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let (offered, queued) = (Instant::now(), Duration::ZERO);
-        Ok(Box::new(Job { request, is_safe, lane, offered, queued, responder: Some(responder), replays: 0 }))
+        let (offered, queued, ran_on, responder) = (Instant::now(), Duration::ZERO, None, Some(responder));
+        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, replays: 0 }))
     }
 
     /// Answers it. Only the first answer counts.
     pub fn answer(&mut self, result: Result<engine::Response, Fault>) {
         if let Some(responder) = self.responder.take() {
-            responder.send(result, self.queued);
+            responder.send_noting(result, self.queued, || Past {
+                id: self.request.id.clone(),
+                method: self.request.method.to_string(),
+                path: self.request.path.clone(),
+                worker: self.ran_on.map(|(worker, _)| worker),
+                pid: self.ran_on.map(|(_, pid)| pid),
+                ..Past::default()
+            });
         }
     }
 
@@ -71,9 +81,10 @@ impl Job {
         self.responder.as_ref().is_some_and(Responder::is_abandoned)
     }
 
-    /// Whether it may run on another worker after the death of its own; counts.
-    pub fn may_replay(&mut self) -> bool {
-        self.replays += 1;
+    /// Whether it may run on another worker after the death of its own. Counts, if it had begun: what only stood behind
+    /// another one cannot have killed anybody.
+    pub fn may_replay(&mut self, has_begun: bool) -> bool {
+        self.replays += u8::from(has_begun);
         self.is_safe && !self.is_answered() && self.replays <= REPLAYS_MAX
     }
 }
@@ -91,5 +102,13 @@ impl queue::Job for Box<Job> {
 
     fn wait_ends(&self) -> Instant {
         self.request.queue_deadline
+    }
+
+    fn pause_ends(&self) -> Instant {
+        self.request.deadline
+    }
+
+    fn add_pause(&mut self, since: Instant, now: Instant) {
+        self.request.queue_deadline += now.saturating_duration_since(since.max(self.offered));
     }
 }

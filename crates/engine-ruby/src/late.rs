@@ -1,5 +1,6 @@
 //! What does not come in time: boots that hang, forks that do not happen, ends that nobody hears of. And the end.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -14,6 +15,9 @@ impl Work {
     /// Ends what is over its time.
     pub(crate) fn look_for_late(&mut self) {
         self.hear_the_dead();
+        if self.told.is_some() && self.settings.called_off.load(Ordering::SeqCst) {
+            return self.cannot_start(StartError::CalledOff);
+        }
         let (now, limit) = (Instant::now(), self.settings.boot_time);
         let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
         let booting = self.workers.values().filter(|worker| !worker.is_ready && is_late(worker.since));
@@ -31,9 +35,11 @@ impl Work {
         }
     }
 
-    /// A process that has ended may have left its connection to a child of its own: then no end of it is ever read.
+    /// A process that has ended may have left its connection to a child of its own: then no end of it is ever read. But
+    /// its last words may still be on their way.
     fn hear_the_dead(&mut self) {
-        let ended = self.molds.iter().filter(|(_, mold)| mold.ended.is_some()).map(|(pid, _)| *pid);
+        let is_dead = |mold: &Mold| mold.ended.as_ref().is_some_and(|(_, since)| since.elapsed() >= LOOK);
+        let ended = self.molds.iter().filter(|(_, mold)| is_dead(mold)).map(|(pid, _)| *pid);
         for pid in ended.collect::<Vec<_>>() {
             self.molds.entry(pid).and_modify(|mold| mold.is_silent = true);
             self.process_ended(pid);

@@ -2,44 +2,62 @@
 //!
 //! Reading order: PROTOCOL.md, `frames` and `shapes` (the wire), `slot` and `answer` (one thread of a worker),
 //! `worker`, `pace` and `dispatch` (who gets what), `pool` (the way of a request), `watch` (deadlines), `supervisor`
-//! with `process` and `backoff` (who lives), `door` (where Ruby comes in).
+//! with `starts`, `arrivals`, `ends`, `size` and `health` (who lives), `door` (where Ruby comes in).
 
 #![expect(clippy::vec_box, reason = "a job is large, goes from hand to hand, and keeps its place in memory")]
 
 mod answer;
+mod arrivals;
 mod backoff;
 mod boot;
+mod budget;
+mod commands;
 mod control;
 mod dispatch;
 mod door;
+mod ends;
 pub mod frames;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod health;
 mod held;
 mod job;
 mod late;
+mod memory;
 pub mod native;
 mod orders;
 mod pace;
 mod pool;
 mod process;
+mod reason;
 mod relay;
 mod row;
 mod scripts;
 mod shapes;
+mod size;
 mod slot;
+mod starts;
 mod supervisor;
+mod taken;
+mod title;
+mod usage;
+pub mod user;
+mod view;
 mod watch;
 mod worker;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{AppError, Engine, Reply, Request, Status};
+use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status};
 use tokio::runtime::Handle;
+
+pub use budget::Budget;
+pub use user::User;
 
 use pool::Pool;
 use supervisor::Supervisor;
@@ -55,14 +73,38 @@ pub struct Settings {
     pub gemfile: Option<PathBuf>,
     /// The Ruby file with hooks, absolute.
     pub hooks: Option<PathBuf>,
+    /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
+    pub hooks_kind: String,
     /// The accelerator, a Ruby extension, absolute.
     pub native: Option<PathBuf>,
     /// What RACK_ENV says, such as `production`.
     pub environment: String,
     /// What processes are called beside their role.
     pub tag: String,
-    /// How many processes.
-    pub workers: usize,
+    /// Whom processes run as, where that is not whom this one does; the right to say so is root's.
+    pub user: Option<User>,
+    /// Never fewer worker processes than this; with 0, the first request after a rest waits for one.
+    pub min_workers: usize,
+    /// Never more, but for one while it takes the place of another.
+    pub max_workers: usize,
+    /// A worker that was not needed for so long leaves, as long as there are more than the fewest.
+    pub idle_time: Duration,
+    /// Shared with other applications: how many workers they have together.
+    pub budget: Option<Arc<Budget>>,
+    /// A worker is replaced after so many requests; 0 for never.
+    pub max_requests: u64,
+    /// And up to so many percent of that later, each at its own time.
+    pub max_requests_jitter: u64,
+    /// A worker is replaced when its proportional share of memory is larger, in bytes.
+    pub worker_memory: Option<u64>,
+    /// A worker that does not answer for so long is killed; zero for never.
+    pub worker_timeout: Duration,
+    /// Whether workers collect garbage between requests.
+    pub oob_gc: bool,
+    /// A request that takes so long is recorded.
+    pub slow_time: Duration,
+    /// Counts, and keeps what is recorded.
+    pub meter: Arc<Meter>,
     /// How many threads in each.
     pub threads: usize,
     /// How many requests may wait.
@@ -71,6 +113,10 @@ pub struct Settings {
     pub boot_time: Duration,
     /// A worker whose request is not over so long after its deadline is killed.
     pub kill_time: Duration,
+    /// A worker that leaves keeps connections that the application took over in it for so long.
+    pub linger: Duration,
+    /// Set while the engine starts, it ends the start.
+    pub called_off: Arc<AtomicBool>,
 }
 
 /// Why the engine could not start.
@@ -78,12 +124,16 @@ pub struct Settings {
 pub enum StartError {
     /// The application raised while it was loaded.
     App(Box<AppError>),
+    /// Nothing can be given to that user.
+    User(String, std::io::Error),
     /// The Ruby could not be started.
     Ruby(PathBuf, std::io::Error),
     /// The Ruby ended before the application was loaded.
     Ended(String),
     /// The application was not loaded in time.
     Late(Duration),
+    /// Nobody wants it any more.
+    CalledOff,
     /// The machine refused a thread, a folder or a socket.
     Machine(std::io::Error),
 }
@@ -98,8 +148,12 @@ impl fmt::Display for StartError {
             StartError::Ruby(ruby, error) => {
                 write!(f, "the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display())
             }
+            StartError::User(user, error) => {
+                write!(f, "the Ruby processes cannot run as {user}: {error}; only root can start them as another user")
+            }
             StartError::Ended(how) => write!(f, "the Ruby process ended before the application was loaded: {how}"),
             StartError::Late(time) => write!(f, "the application was not loaded within {time:?} (--boot-time)"),
+            StartError::CalledOff => f.write_str("it was called off"),
             StartError::Machine(error) => write!(f, "no thread, folder or socket for the Ruby processes: {error}"),
         }
     }
@@ -111,16 +165,19 @@ impl std::error::Error for StartError {}
 pub struct RubyEngine {
     pool: Arc<Pool>,
     supervisor: Supervisor,
+    meter: Arc<Meter>,
     /// What was loaded, in which Ruby.
     facts: Vec<(String, String)>,
 }
 
 impl RubyEngine {
-    /// Loads the application and starts the workers; returns when the first is ready, or with what kept it from being.
+    /// Loads the application and starts the workers; returns when the first is ready (or, where there need be none, the
+    /// application loaded), or with what kept it from being.
     /// Answers are read on `lanes`, the event loops of the I/O threads.
     pub fn start(settings: Settings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
+        let meter = settings.meter.clone();
         let (pool, supervisor, facts) = boot::boot(settings, lanes)?;
-        Ok(Arc::new(RubyEngine { pool, supervisor, facts }))
+        Ok(Arc::new(RubyEngine { pool, supervisor, meter, facts }))
     }
 
     /// What the mold said when it was ready, such as `ruby` and its version.
@@ -146,5 +203,25 @@ impl Engine for RubyEngine {
 
     fn close(&self) {
         self.pool.close();
+    }
+
+    fn unfinished(&self) -> usize {
+        self.pool.unfinished()
+    }
+
+    fn unanswered(&self) -> usize {
+        self.pool.unanswered()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.pool.snapshot()
+    }
+
+    fn recorded(&self) -> Recorded {
+        self.meter.recorder.read()
+    }
+
+    fn order(&self, order: Order) -> Result<String, String> {
+        self.supervisor.order(order)
     }
 }

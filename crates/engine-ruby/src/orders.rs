@@ -53,10 +53,13 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("rackup", settings.rackup.display().to_string()),
         ("environment", settings.environment.clone()),
         ("hooks", path(&settings.hooks)),
+        ("hooks_kind", settings.hooks_kind.clone()),
         ("threads", settings.threads.to_string()),
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.to_owned()),
         ("native", path(&settings.native)),
+        ("oob_gc", if settings.oob_gc { "yes" } else { "" }.to_owned()),
+        ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
     ];
     frame(kind::SETUP, |out| {
@@ -78,10 +81,25 @@ pub fn take(work: &mut Work, speaker: Speaker, frame: Frame) {
 fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), WireError> {
     let kind = frame.kind;
     let mut reader = Reader::new(frame.payload, "a frame of orders");
+    if let Speaker::Worker(worker) = speaker {
+        work.heard(worker);
+    }
     match (kind, speaker) {
         (kind::LOG, _) => log(reader.u8()?, speaker, &reader.text()),
-        (kind::READY, Speaker::Mold(pid)) => mold_ready(work, pid, reader.list()),
-        (kind::READY, Speaker::Worker(worker)) => work.worker_ready(worker),
+        (kind::PING, Speaker::Worker(_)) => {}
+        (kind::THREADS, Speaker::Worker(_)) => work.backtraces_came(reader.u32()?, reader.text()),
+        (kind::TRACE, Speaker::Worker(_)) => {
+            let lines = reader.list();
+            if let Some((id, lines)) = lines.split_first() {
+                work.settings.meter.recorder.add_backtrace(id, lines);
+            }
+        }
+        (kind::OUT_OF_BAND, Speaker::Worker(worker)) => work.pool.is_back(worker),
+        (kind::READY, Speaker::Mold(pid)) => work.mold_is_ready(pid, pairs(reader.list())),
+        (kind::READY, Speaker::Worker(worker)) => {
+            let has_errands = ("out_of_band".to_owned(), "yes".to_owned());
+            work.worker_ready(worker, pairs(reader.list()).contains(&has_errands));
+        }
         (kind::FAILED, Speaker::Mold(pid)) => {
             if let Some(mold) = work.molds.get_mut(&pid) {
                 mold.has_failed = true;
@@ -96,28 +114,12 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             }
             work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
         }
-        (kind::FORKED, Speaker::Mold(mold)) => {
-            let (worker, pid) = (reader.u32()?, reader.u32()?);
-            if let Some(worker) = work.workers.get_mut(&worker) {
-                worker.pid = Some(pid);
-                // One that has become a worker itself cannot tell of its own end.
-                worker.mold = Some(mold).filter(|mold| *mold != pid);
-            }
-        }
+        (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
         (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
             let how = process::ending_of(code);
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
-            work.end_is_told(mold, worker);
-            if work.workers.get(&worker).is_some_and(|worker| !worker.is_ready) {
-                let events = work.events.clone();
-                drop(tokio::spawn(async move {
-                    tokio::time::sleep(LAST_WORDS).await;
-                    let _ = events.send(Event::Silent(Speaker::Worker(worker)));
-                }));
-            } else {
-                work.worker_ended(worker, None);
-            }
+            exited(work, mold, worker);
         }
         (other, speaker) => {
             return Err(WireError(format!("a frame of kind {other} from {speaker:?}, where it has no meaning")));
@@ -126,19 +128,38 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
     Ok(())
 }
 
-fn mold_ready(work: &mut Work, pid: u32, list: Vec<String>) {
+fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireError> {
+    if work.settings.user.as_ref().is_some_and(|user| !user.runs(pid)) {
+        return Err(WireError(format!("it says that worker {worker} is pid {pid}, which is not its own")));
+    }
+    if let Some(worker) = work.workers.get_mut(&worker) {
+        worker.pid = Some(pid);
+        // One that has become a worker itself cannot tell of its own end.
+        worker.mold = Some(mold).filter(|mold| *mold != pid);
+    }
+    Ok(())
+}
+
+fn exited(work: &mut Work, mold: u32, worker: u32) {
+    work.end_is_told(mold, worker);
+    if work.workers.get(&worker).is_none_or(|worker| worker.is_ready) {
+        return work.worker_ended(worker, None);
+    }
+    let events = work.events.clone();
+    drop(tokio::spawn(async move {
+        tokio::time::sleep(LAST_WORDS).await;
+        let _ = events.send(Event::Silent(Speaker::Worker(worker)));
+    }));
+}
+
+/// A list of names and values.
+fn pairs(list: Vec<String>) -> Vec<(String, String)> {
     let mut items = list.into_iter();
-    let mut facts = Vec::new();
+    let mut pairs = Vec::new();
     while let (Some(name), Some(value)) = (items.next(), items.next()) {
-        facts.push((name, value));
+        pairs.push((name, value));
     }
-    let forks = facts.iter().any(|(name, value)| name == "fork" && value == "yes");
-    if let Some(mold) = work.molds.get_mut(&pid) {
-        mold.ready = Some(forks);
-        let took = mold.since.elapsed();
-        tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {took:?}");
-    }
-    work.facts = facts;
+    pairs
 }
 
 fn log(level: u8, speaker: Speaker, text: &str) {

@@ -1,30 +1,37 @@
 //! All workers that are ready, and the way of a request through them: from a lane to a slot, back, or to another one.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bytes::BytesMut;
-use engine::{Engine, Fault, Reply, Request, Status, reply};
+use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, reply};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::Settings;
 use crate::dispatch::{Dispatch, Offer, Orders};
 use crate::frames::{self, WireError};
 use crate::job::Job;
+use crate::reason::Reason;
 use crate::row::Step;
 use crate::slot::Slot;
 use crate::supervisor::Event;
+use crate::view::Board;
 use crate::worker::Worker;
 
 /// Read at once from a worker.
 const READ_BYTES: usize = 64 << 10;
 /// A buffer with less room than this is made larger before it is read into.
 const ROOM_BYTES: usize = 16 << 10;
+
+/// Whoever looked so many seconds ago is taken to look again.
+const WATCHED_S: u64 = 15;
 
 thread_local! {
     /// Which lane this thread is.
@@ -36,24 +43,33 @@ pub struct Pool {
     dispatch: Mutex<Dispatch>,
     lanes: Vec<Handle>,
     queue_places: usize,
+    meter: Arc<Meter>,
     events: UnboundedSender<Event>,
-    restarts: AtomicU64,
+    ends: Mutex<BTreeMap<&'static str, u64>>,
+    board: Mutex<Board>,
+    /// When somebody last looked at it, in seconds since the start; 0 for never.
+    looked: AtomicU64,
+    start: Instant,
     is_watched: AtomicBool,
     active: Notify,
 }
 
 impl Pool {
     /// Without a worker. Answers are read on these runtimes, each of which has one thread.
-    pub fn new(lanes: Vec<Handle>, queue_places: usize, events: UnboundedSender<Event>) -> Arc<Pool> {
+    pub fn new(lanes: Vec<Handle>, settings: &Settings, events: UnboundedSender<Event>) -> Arc<Pool> {
         for (number, lane) in lanes.iter().enumerate() {
             drop(lane.spawn(async move { LANE.set(number) }));
         }
         Arc::new(Pool {
-            dispatch: Mutex::new(Dispatch::new(queue_places)),
+            dispatch: Mutex::new(Dispatch::new(settings.queue_places)),
             lanes,
-            queue_places,
+            queue_places: settings.queue_places,
+            meter: settings.meter.clone(),
             events,
-            restarts: AtomicU64::new(0),
+            ends: Mutex::default(),
+            board: Mutex::default(),
+            looked: AtomicU64::new(0),
+            start: Instant::now(),
             is_watched: AtomicBool::new(false),
             active: Notify::new(),
         })
@@ -112,13 +128,19 @@ impl Pool {
                 }
                 Step::Done(took, was_interrupted) => {
                     if was_interrupted {
-                        self.retire(slot.worker, "a request was interrupted in it");
+                        self.retire(slot.worker, Reason::Timeout);
                     }
-                    let (next, has_left) = self.dispatch().done(slot, took);
-                    for job in next {
+                    let after = self.dispatch().done(slot, took);
+                    for job in after.next {
                         self.push(slot, job);
                     }
-                    if has_left {
+                    if after.is_worn {
+                        let _ = self.events.send(Event::Worn(slot.worker, Reason::MaxRequests));
+                    }
+                    if after.goes_out {
+                        slot.control.out_of_band();
+                    }
+                    if after.has_left {
                         self.stop(slot.worker);
                     }
                 }
@@ -150,20 +172,63 @@ impl Pool {
     }
 
     /// Gives a worker nothing new; it ends when it has answered what it has.
-    pub fn retire(&self, worker: u32, why: &str) {
+    pub fn retire(&self, worker: u32, reason: Reason) {
         let (is_idle, is_new) = {
             let mut dispatch = self.dispatch();
             let Some(worker) = dispatch.worker(worker) else { return };
-            (worker.busy == 0, !std::mem::replace(&mut worker.is_leaving, true))
+            worker.reason.get_or_insert(reason);
+            (worker.is_done(), !std::mem::replace(&mut worker.is_leaving, true))
         };
         if is_new {
-            tracing::info!(target: "engine", "worker {worker} is replaced: {why}");
+            let what = if reason.has_successor() { "is replaced" } else { "leaves" };
+            tracing::info!(target: "engine", "worker {worker} {what}: {}", reason.words());
             // Its successor is started before it is gone.
-            let _ = self.events.send(Event::Leaving(worker));
+            let _ = self.events.send(Event::Leaving(worker, reason));
         }
         if is_idle {
             self.stop(worker);
         }
+    }
+
+    /// A worker is about to be killed, for this reason.
+    pub fn mark(&self, worker: u32, reason: Reason) {
+        if let Some(worker) = self.dispatch().worker(worker) {
+            worker.reason = Some(reason);
+        }
+    }
+
+    /// A worker has done what it had to do between requests.
+    pub fn is_back(&self, worker: u32) {
+        if let Some(worker) = self.dispatch().worker(worker) {
+            worker.out = None;
+        }
+        self.pump();
+    }
+
+    /// Begins nothing more; what was handed ahead comes back.
+    pub fn pause(&self, now: Instant) {
+        let mut dispatch = self.dispatch();
+        dispatch.line.pause(now);
+        let mut back = Vec::new();
+        for worker in &mut dispatch.workers {
+            let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
+            for slot in slots {
+                let jobs = slot.withdraw();
+                worker.release(slot.number, jobs.len());
+                back.extend(jobs);
+            }
+        }
+        dispatch.put_back(back);
+    }
+
+    /// Goes on; how many have waited, if it was paused.
+    pub fn resume(&self, now: Instant) -> Option<usize> {
+        let waiting = {
+            let mut dispatch = self.dispatch();
+            dispatch.line.resume(now).then(|| dispatch.line.len())
+        };
+        self.pump();
+        waiting
     }
 
     fn stop(&self, worker: u32) {
@@ -180,12 +245,13 @@ impl Pool {
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
             dispatch.workers.remove(at)
         };
-        self.restarts.fetch_add(1, Ordering::Relaxed);
+        let reason = worker.reason.unwrap_or(Reason::Crash);
+        *self.ends().entry(reason.name()).or_default() += 1;
         let mut replays = Vec::new();
         let mut lost = 0;
-        for (mut job, sink) in worker.slots().flat_map(|slot| slot.close()) {
+        for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
             let fault = Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid));
-            if job.may_replay() {
+            if job.may_replay(has_begun) {
                 replays.push(job);
                 continue;
             }
@@ -214,6 +280,38 @@ impl Pool {
         self.is_watched.store(true, Ordering::SeqCst);
     }
 
+    fn ends(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
+        // Nothing under this lock can panic half-way through a change; the same holds for the board.
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many workers have ended, by reason.
+    pub fn restarts_by(&self) -> BTreeMap<String, u64> {
+        self.ends().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+    }
+
+    /// Shows what the supervisor knows.
+    pub fn show(&self, board: Board) {
+        *self.board.lock().unwrap_or_else(PoisonError::into_inner) = board;
+    }
+
+    /// All there is to see.
+    pub fn snapshot(&self) -> Snapshot {
+        self.looked.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).snapshot(self, Instant::now())
+    }
+
+    /// Whether somebody looks at snapshots, now and then.
+    pub fn is_watched_by_somebody(&self) -> bool {
+        let looked = self.looked.load(Ordering::Relaxed);
+        looked != 0 && self.start.elapsed().as_secs().saturating_sub(looked) <= WATCHED_S
+    }
+
+    /// More workers would be of use.
+    pub fn want(&self) {
+        let _ = self.events.send(Event::Wanted);
+    }
+
     /// The slot with this number in this worker.
     pub fn slot(&self, worker: u32, number: u32) -> Option<Arc<Slot>> {
         let mut dispatch = self.dispatch();
@@ -223,7 +321,7 @@ impl Pool {
 
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
-        let (responder, reply) = reply::pair();
+        let (responder, reply) = reply::metered(self.meter.clone());
         let job = match Job::new(request, responder, LANE.get()) {
             Ok(job) => job,
             Err((responder, fault)) => {
@@ -242,6 +340,10 @@ impl Engine for Pool {
                 if is_here { slot.flush_later() } else { slot.flush() }
             }
             Offer::Queued => {}
+            Offer::Late(job) => {
+                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
+                job.refuse(Fault::QueueWait(allowed));
+            }
             Offer::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
             Offer::Closed(job) => job.refuse(Fault::Stopping),
         }
@@ -250,6 +352,11 @@ impl Engine for Pool {
 
     fn status(&self) -> Status {
         let dispatch = self.dispatch();
+        let (restarts, gone) = {
+            let ends = self.ends();
+            let gone = [Reason::Scale, Reason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
+            (ends.values().sum::<u64>(), gone.iter().sum())
+        };
         let capacity = dispatch.workers.iter().map(Worker::thread_count).sum();
         let busy: usize = dispatch.workers.iter().map(|worker| worker.busy).sum();
         Status {
@@ -257,11 +364,13 @@ impl Engine for Pool {
             idle: capacity.saturating_sub(busy),
             queued: dispatch.line.len(),
             served: dispatch.served,
-            restarts: self.restarts.load(Ordering::Relaxed),
+            restarts: restarts.saturating_sub(gone),
         }
     }
 
     fn close(&self) {
         self.dispatch().is_closed = true;
+        // Those that wait are still answered: in a pause they would wait for nothing.
+        self.resume(Instant::now());
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -28,17 +28,20 @@ pub struct Mold {
     pub has_failed: bool,
     /// Its connection has ended.
     pub is_silent: bool,
-    /// It has ended, in these words.
-    pub ended: Option<String>,
+    /// It has ended, in these words, and when that was heard.
+    pub ended: Option<(String, Instant)>,
     /// Workers of it that are gone, with their processes, and of whose end it has not told yet.
     pub untold: Vec<(u32, u32)>,
+    /// Its share of memory, as last looked at.
+    pub pss_kib: Option<u64>,
 }
 
 impl Mold {
     /// One that was just started.
     pub fn new() -> Mold {
-        let (control, ready, worker, ended, untold) = (None, None, None, None, Vec::new());
-        Mold { since: Instant::now(), control, ready, worker, has_failed: false, is_silent: false, ended, untold }
+        let (control, ready, worker, ended, untold, pss_kib) = (None, None, None, None, Vec::new(), None);
+        let (has_failed, is_silent) = (false, false);
+        Mold { since: Instant::now(), control, ready, worker, has_failed, is_silent, ended, untold, pss_kib }
     }
 }
 
@@ -56,6 +59,37 @@ pub struct Booting {
     pub is_ready: bool,
     /// It is on its way out, and does not count.
     pub is_leaving: bool,
+    /// No successor is to come: its place is free when it has ended.
+    pub is_last: bool,
+    /// It has something to do between requests.
+    pub has_errands: bool,
+    /// For how long nothing was heard of it.
+    pub silent: Duration,
+    /// Its share of memory, as last looked at.
+    pub pss_kib: Option<u64>,
+}
+
+impl Booting {
+    /// One that is being ordered.
+    pub fn new() -> Booting {
+        let (pid, mold, control, slots, pss_kib) = (None, None, None, Vec::new(), None);
+        let (has_said_so, is_ready, is_leaving, is_last, has_errands) = (false, false, false, false, false);
+        let (since, silent) = (Instant::now(), Duration::ZERO);
+        Booting {
+            since,
+            pid,
+            mold,
+            control,
+            slots,
+            has_said_so,
+            is_ready,
+            is_leaving,
+            is_last,
+            has_errands,
+            silent,
+            pss_kib,
+        }
+    }
 }
 
 /// Where a process finds its way in.
@@ -70,7 +104,10 @@ pub struct Way<'a> {
 
 /// Starts one. Its end is an event, with the number of its process.
 pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>) -> io::Result<u32> {
-    let mut command = Command::new(&settings.ruby);
+    let mut command = match &settings.user {
+        Some(user) => user.command(&settings.ruby),
+        None => Command::new(&settings.ruby),
+    };
     command
         .arg(way.scripts.join("mold.rb"))
         .stdin(Stdio::null())

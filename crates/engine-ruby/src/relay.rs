@@ -2,35 +2,60 @@
 //! that the application has of it.
 
 use std::future::poll_fn;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use engine::{Duplex, Fault};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
+use tokio::net::unix::WriteHalf;
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
 const READ_BYTES: usize = 16 << 10;
+/// How often it is looked whether an application that says nothing more still listens.
+const LOOK: Duration = Duration::from_millis(200);
 
-/// Until both directions have ended.
+/// Until both directions have ended, or the application has closed its socket.
 pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
+    let said = Notify::new();
+    let said = &said;
     let to_client = async move {
         let mut buffer = BytesMut::new();
-        loop {
+        let ended = loop {
             buffer.reserve(READ_BYTES);
             match reader.read_buf(&mut buffer).await {
-                Ok(0) => return outgoing.finish(),
+                Ok(0) => break Ok(()),
                 Ok(_) => {
                     if outgoing.send(buffer.split().freeze()).await.is_err() {
                         return;
                     }
                 }
-                Err(_) => return outgoing.fail(Fault::ClientGone),
+                Err(_) => break Err(Fault::ClientGone),
             }
+        };
+        said.notify_one();
+        match ended {
+            Ok(()) => outgoing.finish(),
+            Err(fault) => outgoing.fail(fault),
         }
     };
     let to_app = async move {
-        while let Some(Ok(bytes)) = poll_fn(|cx| incoming.poll_next(cx)).await {
+        let mut is_said = false;
+        loop {
+            let next = poll_fn(|cx| incoming.poll_next(cx));
+            let next = tokio::select! {
+                next = next => next,
+                () = until_look(said, &mut is_said) => {
+                    if has_left(&writer).await {
+                        return;
+                    }
+                    continue;
+                }
+            };
+            let Some(Ok(bytes)) = next else { break };
             if writer.write_all(&bytes).await.is_err() {
                 return;
             }
@@ -39,4 +64,19 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
         let _ = writer.shutdown().await;
     };
     tokio::join!(to_client, to_app);
+}
+
+/// As long as the application says something there is nothing to look for: no timer is set.
+async fn until_look(said: &Notify, is_said: &mut bool) {
+    if !*is_said {
+        said.notified().await;
+        *is_said = true;
+    }
+    tokio::time::sleep(LOOK).await;
+}
+
+/// Whether the other end of the socket is closed altogether, and not only for writing.
+async fn has_left(writer: &WriteHalf<'_>) -> bool {
+    let look = timeout(Duration::ZERO, writer.ready(Interest::WRITABLE)).await;
+    look.is_ok_and(|ready| ready.is_ok_and(|ready| ready.is_write_closed()))
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, BytesMut};
 use engine::body::SendError;
+use engine::snapshot::RunView;
 use engine::{Duplex, Fault, Input, Response, Sink};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
@@ -32,7 +33,12 @@ pub struct Slot {
     pub worker: u32,
     /// The number of the thread in it.
     pub number: u32,
-    control: Arc<Control>,
+    /// The way to give the worker orders.
+    pub control: Arc<Control>,
+    /// The process of the worker.
+    pid: u32,
+    /// Whether we may open files for it: we must not where we have rights that it has not.
+    may_name_files: bool,
     writer: OwnedWriteHalf,
     state: Mutex<State>,
     /// There are bytes to be written.
@@ -77,7 +83,13 @@ impl Slot {
             is_open: true,
             is_writing: false,
         };
-        Slot { worker, number, control, writer, state: Mutex::new(state), dirty: Notify::new() }
+        let (state, dirty) = (Mutex::new(state), Notify::new());
+        Slot { worker, number, control, pid: 0, may_name_files: true, writer, state, dirty }
+    }
+
+    /// With what is known of its process.
+    pub fn of_process(self, pid: u32, may_name_files: bool) -> Slot {
+        Slot { pid, may_name_files, ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -93,6 +105,7 @@ impl Slot {
         }
         let now = Instant::now();
         job.queued = now.saturating_duration_since(job.offered);
+        job.ran_on = Some((self.worker, self.pid));
         state.seq = state.seq.wrapping_add(1);
         let seq = state.seq;
         let State { shapes, out, .. } = &mut *state;
@@ -209,6 +222,17 @@ impl Slot {
         }
     }
 
+    /// Requests whose answer has not begun.
+    pub fn unanswered(&self) -> usize {
+        let is_unanswered = |job: &Job| !job.is_answered();
+        self.lock().row.0.iter().filter(|running| running.job.as_deref().is_some_and(is_unanswered)).count()
+    }
+
+    /// Whether a connection is the application's that it has not come for yet.
+    pub fn awaits_takeover(&self) -> bool {
+        !self.lock().upgrades.is_empty()
+    }
+
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         let answer = answer::read(frame.payload)?;
         let (is_more, is_open) = (answer.is_open(), answer.is_open() || answer.is_free_later());
@@ -218,7 +242,7 @@ impl Slot {
             return Ok(if is_open { Step::Nothing } else { state.row.done() });
         };
         let seq = answer.seq;
-        match answer.response() {
+        match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
                     Some(first) => running.held = Some(Held::new(made.head, first)),
@@ -255,13 +279,14 @@ impl Slot {
         }
     }
 
-    /// The connection has ended: all that was sent and not answered.
-    pub fn close(&self) -> Vec<(Box<Job>, Option<Sink>)> {
+    /// The connection has ended: all that was sent and not answered, and whether it had begun.
+    pub fn close(&self) -> Vec<(Box<Job>, Option<Sink>, bool)> {
         let mut state = self.lock();
         state.is_open = false;
         state.upgrades.clear();
         let running = mem::take(&mut state.row.0);
-        running.into_iter().filter_map(|running| Some((running.job?, running.sink))).collect()
+        let all = running.into_iter().enumerate();
+        all.filter_map(|(at, running)| Some((running.job?, running.sink, at == 0))).collect()
     }
 
     /// Takes back what has not begun, oldest first.
@@ -330,8 +355,20 @@ impl Slot {
 
     /// What runs, for the log: method and path.
     pub fn title(&self) -> String {
+        self.running(Instant::now()).map_or_else(String::new, |run| format!("{} {}", run.method, run.path))
+    }
+
+    /// What runs.
+    pub fn running(&self, now: Instant) -> Option<RunView> {
         let state = self.lock();
-        let job = state.row.0.front().and_then(|running| running.job.as_ref());
-        job.map_or_else(String::new, |job| format!("{} {}", job.request.method, job.request.path))
+        let running = state.row.0.front()?;
+        let request = &running.job.as_ref()?.request;
+        Some(RunView {
+            id: request.id.clone(),
+            method: request.method.to_string(),
+            path: request.path.clone(),
+            age_ms: now.saturating_duration_since(running.since).as_secs_f64() * 1e3,
+            thread: self.number,
+        })
     }
 }

@@ -11,7 +11,9 @@ use crate::job::Job;
 use crate::pace::LONG;
 use crate::pool::Pool;
 use crate::process::kill_now;
+use crate::reason::Reason;
 use crate::slot::{Look, Slot};
+use crate::title;
 
 const TICK: Duration = Duration::from_millis(1);
 /// So many looks without anything to see, and the watch waits to be woken: that costs more than a look.
@@ -32,6 +34,7 @@ pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
 
 fn look(pool: &Pool, kill_time: Duration) -> bool {
     let now = Instant::now();
+    let lacks_workers;
     let (late, is_active): (Vec<Box<Job>>, bool) = {
         let mut dispatch = pool.dispatch();
         let mut back = Vec::new();
@@ -39,24 +42,35 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         for worker in &mut dispatch.workers {
             worker.look(now);
             if worker.busy == 0 {
+                title::clear(worker);
                 continue;
             }
+            let mut oldest: Option<(Duration, &Arc<Slot>)> = None;
             let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
             for slot in &slots {
                 let look = slot.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
-                climb(worker.pid, &worker.control, slot, &look);
+                if climb(worker.pid, &worker.control, slot, &look) {
+                    worker.reason = Some(Reason::Timeout);
+                }
+                if oldest.is_none_or(|(age, _)| look.age > age) {
+                    oldest = Some((look.age, slot));
+                }
                 if look.age > 2 * LONG && look.ahead > 0 {
                     let jobs = slot.withdraw();
                     worker.release(slot.number, jobs.len());
                     back.extend(jobs);
                 }
             }
+            if let Some((age, slot)) = oldest {
+                title::show(worker, slot, age, now);
+            }
         }
         if is_long {
             dispatch.pace.note_long();
         }
         dispatch.put_back(back);
+        lacks_workers = dispatch.lacks_workers(now).is_some();
         (dispatch.line.overdue(now), dispatch.is_active())
     };
     for job in late {
@@ -64,12 +78,15 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         job.refuse(Fault::QueueWait(waited));
     }
     pool.pump();
+    if lacks_workers {
+        pool.want();
+    }
     is_active
 }
 
 /// The ladder of a deadline: the client has been answered by now; what all threads do goes to the log, the thread is
-/// interrupted, and at last the worker killed.
-fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look) {
+/// interrupted, and at last the worker killed; whether it has come to that.
+fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look) -> bool {
     if let Some(seq) = look.expired {
         let (worker, title) = (slot.worker, slot.title());
         let left = if look.is_left { ", and its client has gone" } else { "" };
@@ -80,5 +97,7 @@ fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look) {
         let (worker, title) = (slot.worker, slot.title());
         tracing::error!(target: "engine", "worker {worker} (pid {pid}) is killed: {title} could not be interrupted");
         kill_now(pid.cast_unsigned());
+        return true;
     }
+    false
 }

@@ -7,6 +7,7 @@ use nix::time::ClockId;
 use nix::unistd::Pid;
 
 use crate::control::Control;
+use crate::reason::Reason;
 use crate::slot::Slot;
 
 /// The processor time of a process is looked at over at least this long.
@@ -26,10 +27,28 @@ pub struct Worker {
     pub control: Arc<Control>,
     /// How many of its threads have a request.
     pub busy: usize,
+    /// Connections that the application has taken over in it.
+    pub taken: usize,
     /// It takes nothing new and ends when it has nothing to do.
     pub is_leaving: bool,
+    /// Since when it has nothing to do but for connections that were taken over, and is to leave.
+    pub lingers: Option<Instant>,
     /// Its interpreter lock is taken all the time.
     pub is_starved: bool,
+    /// Requests it has answered.
+    pub served: u64,
+    /// After so many it should be replaced.
+    pub quota: Option<u64>,
+    /// It has something to do between requests (a hook).
+    pub has_errands: bool,
+    /// Since when it does that, and gets nothing.
+    pub out: Option<Instant>,
+    /// Why it ends, if there is a reason.
+    pub reason: Option<Reason>,
+    /// When its title was last changed, if it says what runs.
+    pub titled: Option<Instant>,
+    /// It has served something since it was last out.
+    is_due: bool,
     threads: Vec<Thread>,
     sample: Option<(Instant, Duration)>,
 }
@@ -43,13 +62,53 @@ impl Worker {
     /// With all its threads free.
     pub fn new(id: u32, pid: i32, lane: usize, control: Arc<Control>, slots: Vec<Arc<Slot>>) -> Worker {
         let threads = slots.into_iter().map(|slot| Thread { slot, load: 0 }).collect();
-        let (busy, is_leaving, is_starved, sample) = (0, false, false, None);
-        Worker { id, pid, lane, control, busy, is_leaving, is_starved, threads, sample }
+        Worker {
+            id,
+            pid,
+            lane,
+            control,
+            busy: 0,
+            taken: 0,
+            is_leaving: false,
+            lingers: None,
+            is_starved: false,
+            served: 0,
+            quota: None,
+            has_errands: false,
+            out: None,
+            reason: None,
+            titled: None,
+            is_due: false,
+            threads,
+            sample: None,
+        }
+    }
+
+    /// It has answered one more; whether that was the last of its number.
+    pub fn count(&mut self) -> bool {
+        self.served += 1;
+        self.is_due = true;
+        self.quota == Some(self.served)
+    }
+
+    /// Whether it may go out now, for what it does between requests.
+    pub fn may_go_out(&self) -> bool {
+        self.has_errands && self.is_due && self.busy == 0 && self.is_taking()
+    }
+
+    /// It goes out.
+    pub fn go_out(&mut self, now: Instant) {
+        (self.out, self.is_due) = (Some(now), false);
     }
 
     /// Whether it may get requests.
     pub fn is_taking(&self) -> bool {
-        !self.is_leaving
+        !self.is_leaving && self.out.is_none()
+    }
+
+    /// Whether it has nothing to do any more, not even for a connection that was taken over, or is just about to be.
+    pub fn is_done(&self) -> bool {
+        self.busy == 0 && self.taken == 0 && !self.slots().any(|slot| slot.awaits_takeover())
     }
 
     /// Whether a thread has nothing to do.

@@ -2,114 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
-use std::path::Path;
-use std::sync::mpsc;
-use std::sync::{Arc, OnceLock};
-use std::thread;
+mod support;
+
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::body::Source;
-use engine::{Answer, Body, Engine, Fault, Input, Request};
-use engine_ruby::{RubyEngine, Settings, StartError};
-use http::{HeaderMap, Method};
-use tempfile::TempDir;
-use tokio::runtime::{Builder, Handle};
-
-/// One event loop for all tests of this file.
-fn lane() -> Handle {
-    static LANE: OnceLock<Handle> = OnceLock::new();
-    let lane = LANE.get_or_init(|| {
-        let (told, telling) = mpsc::channel();
-        thread::spawn(move || {
-            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            told.send(runtime.handle().clone()).unwrap();
-            runtime.block_on(std::future::pending::<()>());
-        });
-        telling.recv().unwrap()
-    });
-    lane.clone()
-}
-
-struct App {
-    engine: Arc<RubyEngine>,
-    _folder: TempDir,
-}
-
-impl Drop for App {
-    fn drop(&mut self) {
-        self.engine.stop(Duration::from_secs(5));
-    }
-}
-
-fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
-    Settings {
-        ruby: "ruby".into(),
-        rackup: rackup.to_owned(),
-        gemfile: None,
-        hooks: None,
-        native: None,
-        environment: "test".to_owned(),
-        tag: "test".to_owned(),
-        workers,
-        threads,
-        queue_places: 100,
-        boot_time: Duration::from_secs(60),
-        kill_time: Duration::from_millis(500),
-    }
-}
-
-fn start(source: &str, workers: usize, threads: usize) -> Result<App, StartError> {
-    let _ = tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_test_writer().try_init();
-    let folder = tempfile::tempdir().unwrap();
-    let rackup = folder.path().join("config.ru");
-    std::fs::write(&rackup, source).unwrap();
-    let engine = RubyEngine::start(settings(&rackup, workers, threads), vec![lane()])?;
-    Ok(App { engine, _folder: folder })
-}
-
-fn request(method: Method, target: &str, input: Input) -> Request {
-    Request {
-        headers: HeaderMap::from_iter([(http::header::HOST, "example.org".parse().unwrap())]),
-        input,
-        ..Request::sample(method, target)
-    }
-}
-
-impl App {
-    fn call(&self, request: Request) -> Answer {
-        let reply = self.engine.call(request);
-        let (told, telling) = mpsc::channel();
-        lane().spawn(async move {
-            let _ = told.send(reply.await);
-        });
-        telling.recv_timeout(Duration::from_secs(30)).unwrap()
-    }
-
-    fn get(&self, target: &str) -> Result<(u16, String), Fault> {
-        self.read(request(Method::GET, target, Input::Empty))
-    }
-
-    fn read(&self, request: Request) -> Result<(u16, String), Fault> {
-        let response = self.call(request).result?;
-        let body = match response.body {
-            Body::Empty => String::new(),
-            Body::Full(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-            Body::Stream(source) => drain(source)?,
-            other => panic!("an unexpected body: {other:?}"),
-        };
-        Ok((response.head.status.as_u16(), body))
-    }
-}
-
-fn drain(mut source: Source) -> Result<String, Fault> {
-    let mut body = Vec::new();
-    let until = Instant::now() + Duration::from_secs(20);
-    while let Some(chunk) = source.next_blocking(until).map_err(|fault| fault.expect("a chunk in time"))? {
-        body.extend_from_slice(&chunk);
-    }
-    Ok(String::from_utf8(body).unwrap())
-}
+use engine::{Engine, Fault, Input};
+use engine_ruby::StartError;
+use http::Method;
+use support::{request, start};
 
 #[test]
 fn requests_are_answered_by_the_workers() {

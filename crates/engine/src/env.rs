@@ -71,8 +71,9 @@ impl Fixed {
 /// Calls `visit` with each pair. The order is the same for equal sets of headers.
 pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     visit(Key::Fixed(Fixed::RequestMethod), request.method.as_str().as_bytes());
-    visit(Key::Fixed(Fixed::ScriptName), b"");
-    visit(Key::Fixed(Fixed::PathInfo), request.path.as_bytes());
+    let (script, path) = request.script_and_path();
+    visit(Key::Fixed(Fixed::ScriptName), script.as_bytes());
+    visit(Key::Fixed(Fixed::PathInfo), path.as_bytes());
     visit(Key::Fixed(Fixed::QueryString), request.query.as_bytes());
     visit(Key::Fixed(Fixed::RequestUri), request.target.as_bytes());
     let protocol = protocol(request).as_bytes();
@@ -210,6 +211,23 @@ mod tests {
         map.append("content-type", HeaderValue::from_static("text/plain"));
         map.append("x_forwarded_for", HeaderValue::from_static("spoofed"));
         assert_eq!(collect(&map), [("CONTENT_TYPE".to_owned(), "text/plain".to_owned())]);
+    }
+
+    #[test]
+    fn where_an_application_is_mounted_is_no_part_of_its_path() {
+        for (path, length, script, info) in
+            [("/", 0, "", "/"), ("/shop/a", 0, "", "/shop/a"), ("/shop/a", 5, "/shop", "/a"), ("/shop", 5, "/shop", "")]
+        {
+            let mut request = Request::sample(http::Method::GET, path);
+            request.script_length = length;
+            let mut seen = Vec::new();
+            pairs(&request, &mut |key, value| {
+                if matches!(key, Key::Fixed(Fixed::ScriptName | Fixed::PathInfo)) {
+                    seen.push(String::from_utf8_lossy(value).into_owned());
+                }
+            });
+            assert_eq!(seen, [script, info]);
+        }
     }
 
     #[test]

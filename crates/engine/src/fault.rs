@@ -43,7 +43,7 @@ pub enum Fault {
     OutOfMemory(usize),
     /// The queue was full; how many may wait.
     QueueFull(usize),
-    /// Nobody was free in the time a request may wait.
+    /// Nobody was free in the time a request may wait, or will be.
     QueueWait(Duration),
     /// The server is ending and takes nothing new.
     Stopping,

@@ -4,19 +4,24 @@
 //! written against it, and against nothing else of each other.
 
 pub mod body;
+pub mod counters;
 pub mod env;
 pub mod fault;
+mod flow;
 pub mod meter;
 pub mod order;
 pub mod queue;
+pub mod recorder;
 pub mod regular;
 pub mod reply;
 pub mod request;
 pub mod response;
 pub mod snapshot;
 pub mod status;
+pub mod wear;
 
 pub use body::{Duplex, Sink, Source};
+pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault};
 pub use meter::Meter;
 pub use order::Order;
@@ -40,6 +45,18 @@ pub trait Engine: Send + Sync {
 
     /// Refuses new requests from now on; those accepted go on to their end.
     fn close(&self);
+
+    /// Requests that were accepted and are not over, and connections that the application took over: an engine that has
+    /// been closed may be ended when there are none.
+    fn unfinished(&self) -> usize {
+        let status = self.status();
+        status.capacity.saturating_sub(status.idle) + status.queued
+    }
+
+    /// Those of them whose answer has not begun: all else may go on for as long as the application likes.
+    fn unanswered(&self) -> usize {
+        self.unfinished()
+    }
 
     /// The same worker by worker, for a person or a machine that watches.
     fn snapshot(&self) -> Snapshot {

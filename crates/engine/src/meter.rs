@@ -1,10 +1,11 @@
 //! Counts what becomes of requests: how long they wait and run, and whose fault it is when one fails. One per
 //! application; it outlives the engine that counts on it, so that a reload does not set it back.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::counters::Counters;
 use crate::fault::Fault;
+use crate::recorder::Recorder;
 
 /// Upper bounds of the classes of times, in microseconds; one more class is for what is longer.
 pub const BOUNDS_US: [u64; 16] = [
@@ -12,65 +13,70 @@ pub const BOUNDS_US: [u64; 16] = [
     10_000_000, 30_000_000,
 ];
 
-/// Times in classes.
+const CLASSES: usize = BOUNDS_US.len() + 1;
+
+/// Times in classes; after these their sum, in microseconds.
 #[derive(Debug, Default)]
-pub struct Times {
-    classes: [AtomicU64; BOUNDS_US.len() + 1],
-    total_us: AtomicU64,
-}
+pub struct Times(Counters<{ CLASSES + 1 }>);
 
 impl Times {
     /// Counts one.
     pub fn add(&self, time: Duration) {
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let class = BOUNDS_US.partition_point(|bound| *bound < us);
-        self.classes[class].fetch_add(1, Ordering::Relaxed);
-        self.total_us.fetch_add(us, Ordering::Relaxed);
+        self.0.add(BOUNDS_US.partition_point(|bound| *bound < us), 1);
+        self.0.add(CLASSES, us);
     }
 
     /// How many are in each class, and the sum of all in microseconds.
-    pub fn read(&self) -> ([u64; BOUNDS_US.len() + 1], u64) {
-        let mut counts = [0; BOUNDS_US.len() + 1];
-        for (count, class) in counts.iter_mut().zip(&self.classes) {
-            *count = class.load(Ordering::Relaxed);
-        }
-        (counts, self.total_us.load(Ordering::Relaxed))
+    pub fn read(&self) -> ([u64; CLASSES], u64) {
+        let all = self.0.read();
+        let mut counts = [0; CLASSES];
+        counts.copy_from_slice(&all[..CLASSES]);
+        (counts, all[CLASSES])
     }
 }
 
-/// The counts of one application.
+/// The counts of one application, and what is kept of single requests.
 #[derive(Debug, Default)]
 pub struct Meter {
+    /// Requests that were slow or failed.
+    pub recorder: Recorder,
     /// From the moment a request was whole until it began to run, or was refused.
     pub queue: Times,
     /// From its beginning to its answer.
     pub service: Times,
+    /// Answers by the hundreds of their status: 1xx at 0, 5xx at 4.
+    answers: Counters<5>,
     /// Requests that had no answer, in the order of [`Fault::NAMES`].
-    faults: [AtomicU64; Fault::NAMES.len()],
+    faults: Counters<{ Fault::NAMES.len() }>,
 }
 
 impl Meter {
     /// Counts an answered request.
-    pub fn answered(&self, queued: Duration, ran: Duration) {
+    pub fn answered(&self, status: u16, queued: Duration, ran: Duration) {
         self.queue.add(queued);
         self.service.add(ran);
+        if let class @ 1..=5 = status / 100 {
+            self.answers.add(usize::from(class) - 1, 1);
+        }
     }
 
     /// Counts one that had none.
     pub fn failed(&self, fault: &Fault, queued: Duration) {
         self.queue.add(queued);
         if let Some(at) = Fault::NAMES.iter().position(|(name, _)| *name == fault.name()) {
-            self.faults[at].fetch_add(1, Ordering::Relaxed);
+            self.faults.add(at, 1);
         }
+    }
+
+    /// How many answers the application gave, by the hundreds of their status: 1xx at 0, 5xx at 4.
+    pub fn answers(&self) -> [u64; 5] {
+        self.answers.read()
     }
 
     /// How often each fault happened, in the order of [`Fault::NAMES`].
     pub fn faults(&self) -> [u64; Fault::NAMES.len()] {
-        let mut counts = [0; Fault::NAMES.len()];
-        for (count, fault) in counts.iter_mut().zip(&self.faults) {
-            *count = fault.load(Ordering::Relaxed);
-        }
-        counts
+        self.faults.read()
     }
 }
 
@@ -87,6 +93,24 @@ mod tests {
         let (counts, total) = times.read();
         assert_eq!((counts[0], counts[1], counts[15], counts[16]), (2, 1, 1, 1));
         assert_eq!(total, 60_000_502);
+    }
+
+    #[test]
+    fn answers_are_counted_by_the_hundreds_of_their_status() {
+        let meter = Meter::default();
+        for status in [101, 200, 204, 404, 500, 599, 0, 1000] {
+            meter.answered(status, Duration::ZERO, Duration::ZERO);
+        }
+        assert_eq!(meter.answers(), [1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn what_several_threads_count_adds_up() {
+        let times = Times::default();
+        std::thread::scope(|scope| {
+            (0..20).for_each(|_| drop(scope.spawn(|| times.add(Duration::from_micros(100)))));
+        });
+        assert_eq!((times.read().0[0], times.read().1), (20, 2000));
     }
 
     #[test]

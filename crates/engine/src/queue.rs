@@ -8,12 +8,18 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::flow::Flow;
+
 /// What the queue must know of a job.
 pub trait Job {
     /// Whether nobody waits for its answer any more; it is then dropped instead of run.
     fn is_abandoned(&self) -> bool;
     /// When it has waited too long.
     fn wait_ends(&self) -> Instant;
+    /// When it has waited too long although nothing is begun on purpose: its time in a pause does not count otherwise.
+    fn pause_ends(&self) -> Instant;
+    /// A pause from `since` to `now` is over: as long as it waited in it, it may wait longer.
+    fn add_pause(&mut self, since: Instant, now: Instant);
 }
 
 /// What became of a job that was offered.
@@ -25,8 +31,19 @@ pub enum Offer<W, J> {
     Queued,
     /// As many wait as may; the job comes back.
     Full(J),
+    /// So many wait that it would not have its turn in time; the job comes back.
+    Late(J),
     /// The queue takes nothing any more; the job comes back.
     Closed(J),
+}
+
+/// Why a job may not wait.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused<J> {
+    /// As many wait as may.
+    Full(J),
+    /// It would not have its turn in time.
+    Late(J),
 }
 
 /// Waiting jobs, first come, first served, bounded. An engine that chooses among its workers keeps a line under a lock
@@ -35,24 +52,41 @@ pub enum Offer<W, J> {
 pub struct Line<J> {
     waiting: VecDeque<J>,
     places: usize,
+    flow: Flow,
+    /// Since when nothing is taken out.
+    paused: Option<Instant>,
 }
 
 impl<J: Job> Line<J> {
     /// An empty line with room for so many.
     pub fn new(places: usize) -> Line<J> {
-        Line { waiting: VecDeque::new(), places }
+        Line { waiting: VecDeque::new(), places, flow: Flow::new(Instant::now()), paused: None }
     }
 
-    /// To the end of the line; the job comes back when there is no place.
-    pub fn push(&mut self, job: J) -> Result<(), J> {
-        if self.waiting.len() >= self.places {
+    /// To the end of the line; the job comes back when there is no place, or when it is plain that its time would be
+    /// over before its turn: who is told so at once can go elsewhere, and does not hold a connection for nothing.
+    pub fn push(&mut self, job: J) -> Result<(), Refused<J>> {
+        let now = Instant::now();
+        if self.waiting.len() >= self.places || self.is_too_late(&job, now) {
             self.waiting.retain(|waiting| !waiting.is_abandoned());
         }
         if self.waiting.len() >= self.places {
-            return Err(job);
+            return Err(Refused::Full(job));
+        }
+        if self.is_too_late(&job, now) {
+            return Err(Refused::Late(job));
         }
         self.waiting.push_back(job);
         Ok(())
+    }
+
+    /// In a pause nobody can tell.
+    fn is_too_late(&mut self, job: &J, now: Instant) -> bool {
+        if self.is_paused() || self.waiting.is_empty() {
+            return false;
+        }
+        let time = self.flow.time_for(self.waiting.len() + 1, now);
+        time.is_some_and(|time| time > job.wait_ends().saturating_duration_since(now) * 5 / 4)
     }
 
     /// Back to where it came from: a job that had its turn already is not refused for want of a place.
@@ -60,8 +94,33 @@ impl<J: Job> Line<J> {
         self.waiting.push_front(job);
     }
 
-    /// The first that somebody still waits for; those before it are dropped.
+    /// From now on nothing is taken out: who comes, waits.
+    pub fn pause(&mut self, now: Instant) {
+        self.paused.get_or_insert(now);
+    }
+
+    /// Goes on; whether it was paused.
+    pub fn resume(&mut self, now: Instant) -> bool {
+        let Some(since) = self.paused.take() else { return false };
+        self.waiting.iter_mut().for_each(|job| job.add_pause(since, now));
+        true
+    }
+
+    /// Whether nothing is taken out.
+    pub fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// The first, whoever it is, even in a pause.
+    pub fn first(&self) -> Option<&J> {
+        self.waiting.front()
+    }
+
+    /// The first that somebody still waits for; those before it are dropped. None in a pause.
     pub fn peek(&mut self) -> Option<&J> {
+        if self.is_paused() {
+            return None;
+        }
         while self.waiting.front()?.is_abandoned() {
             self.waiting.pop_front();
         }
@@ -71,22 +130,29 @@ impl<J: Job> Line<J> {
     /// Takes that one.
     pub fn pop(&mut self) -> Option<J> {
         self.peek()?;
+        self.flow.count(Instant::now());
         self.waiting.pop_front()
     }
 
     /// Takes the first of these kind among the next `reach` places.
     pub fn pop_near(&mut self, reach: usize, suits: impl Fn(&J) -> bool) -> Option<J> {
+        if self.is_paused() {
+            return None;
+        }
         let at = self.waiting.iter().take(reach).position(|job| !job.is_abandoned() && suits(job))?;
+        self.flow.count(Instant::now());
         self.waiting.remove(at)
     }
 
     /// Takes out the jobs that have waited too long by `now`. They are at the front of the line when all wait equally
     /// long, but nothing here relies on it.
     pub fn overdue(&mut self, now: Instant) -> Vec<J> {
-        if self.waiting.iter().all(|job| job.wait_ends() > now) {
+        let is_paused = self.is_paused();
+        let is_late = |job: &J| if is_paused { job.pause_ends() <= now } else { job.wait_ends() <= now };
+        if !self.waiting.iter().any(is_late) {
             return Vec::new();
         }
-        let (late, rest) = self.waiting.drain(..).partition(|job| job.wait_ends() <= now);
+        let (late, rest) = self.waiting.drain(..).partition(is_late);
         self.waiting = rest;
         Vec::from(late)
     }
@@ -136,10 +202,16 @@ impl<W, J: Job> Queue<W, J> {
         if state.closed {
             return Offer::Closed(job);
         }
-        if let Some(worker) = state.idle.pop() {
+        if !state.line.is_paused()
+            && let Some(worker) = state.idle.pop()
+        {
             return Offer::Run(worker, job);
         }
-        state.line.push(job).map_or_else(Offer::Full, |()| Offer::Queued)
+        match state.line.push(job) {
+            Ok(()) => Offer::Queued,
+            Err(Refused::Full(job)) => Offer::Full(job),
+            Err(Refused::Late(job)) => Offer::Late(job),
+        }
     }
 
     /// Gives a worker back. The first job that still matters comes back with it; without one the worker is idle.
@@ -155,6 +227,45 @@ impl<W, J: Job> Queue<W, J> {
     /// Takes out the jobs that have waited too long by `now`.
     pub fn overdue(&self, now: Instant) -> Vec<J> {
         self.lock().line.overdue(now)
+    }
+
+    /// Begins nothing from now on: workers that are released stay idle.
+    pub fn pause(&self, now: Instant) {
+        self.lock().line.pause(now);
+    }
+
+    /// Goes on: jobs that have waited, each with a worker that is idle.
+    pub fn resume(&self, now: Instant) -> Vec<(W, J)> {
+        let mut state = self.lock();
+        state.line.resume(now);
+        let mut pairs = Vec::new();
+        while let Some(worker) = state.idle.pop() {
+            match state.line.pop() {
+                Some(job) => pairs.push((worker, job)),
+                None => {
+                    state.idle.push(worker);
+                    break;
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Whether nothing is begun.
+    pub fn is_paused(&self) -> bool {
+        self.lock().line.is_paused()
+    }
+
+    /// Asks something of the first job that waits.
+    pub fn first<T>(&self, ask: impl Fn(&J) -> T) -> Option<T> {
+        self.lock().line.first().map(ask)
+    }
+
+    /// Takes an idle worker out of its turn, if there is one of this kind.
+    pub fn take_idle(&self, suits: impl Fn(&W) -> bool) -> Option<W> {
+        let mut state = self.lock();
+        let at = state.idle.iter().position(suits)?;
+        Some(state.idle.remove(at))
     }
 
     /// Refuses offers from now on. What waits is still served.
@@ -192,6 +303,12 @@ mod tests {
         }
         fn wait_ends(&self) -> Instant {
             self.ends
+        }
+        fn pause_ends(&self) -> Instant {
+            self.ends + Duration::from_secs(20)
+        }
+        fn add_pause(&mut self, since: Instant, now: Instant) {
+            self.ends += now - since;
         }
     }
 
@@ -245,6 +362,38 @@ mod tests {
         queue.offer(task(2));
         assert_eq!(queue.overdue(now).iter().map(|job| job.name).collect::<Vec<_>>(), [1]);
         assert_eq!(queue.depth().waiting, 1);
+    }
+
+    #[test]
+    fn in_a_pause_all_wait_and_their_time_stands_still() {
+        let queue = Queue::new(2);
+        let (now, late) = (Instant::now(), Instant::now() + Duration::from_secs(70));
+        assert!(queue.release("w").is_none());
+        queue.pause(now);
+        assert_eq!(queue.offer(task(1)), Offer::Queued);
+        assert!(queue.release("v").is_none());
+        assert!(queue.overdue(late).is_empty());
+        let jobs: Vec<u32> = queue.resume(late).iter().map(|(_, job)| job.name).collect();
+        assert_eq!((jobs, queue.depth()), (vec![1], Depth { idle: 1, waiting: 0 }));
+        queue.pause(now);
+        queue.offer(task(2));
+        assert_eq!(queue.overdue(late + Duration::from_secs(20)).len(), 1, "but not for ever");
+    }
+
+    #[test]
+    fn who_would_not_have_his_turn_in_time_need_not_wait() {
+        let mut line = Line::new(1000);
+        let start = Instant::now();
+        (0..400).for_each(|name| assert_eq!(line.push(task(name)), Ok(())));
+        // Two hundred in a second: the line of 400 takes two.
+        line.flow = Flow::new(start);
+        let second = start + Duration::from_secs(1);
+        (0..200).for_each(|at| line.flow.count(start + Duration::from_millis(5) * at));
+        let is_late = |line: &mut Line<Task>, ends| line.is_too_late(&Task { ends, ..task(0) }, second);
+        assert!(is_late(&mut line, second + Duration::from_millis(1200)));
+        assert!(!is_late(&mut line, second + Duration::from_millis(2500)));
+        line.pause(second);
+        assert!(!is_late(&mut line, second), "in a pause nobody can tell");
     }
 
     #[test]

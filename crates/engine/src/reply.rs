@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use crate::fault::Fault;
 use crate::meter::Meter;
 use crate::response::Response;
+use crate::snapshot::Past;
 
 /// What came of a request.
 #[derive(Debug)]
@@ -24,7 +25,10 @@ pub struct Answer {
 
 /// A future of the answer. Dropping it says that nobody waits any more.
 #[derive(Debug)]
-pub struct Reply(oneshot::Receiver<Answer>);
+pub struct Reply {
+    way: oneshot::Receiver<Answer>,
+    due: Option<Instant>,
+}
 
 /// The engine's end: sends the answer once.
 pub struct Responder {
@@ -41,7 +45,7 @@ impl fmt::Debug for Responder {
 /// A fresh pair.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder { way: sender, meter: None }, Reply(receiver))
+    (Responder { way: sender, meter: None }, Reply { way: receiver, due: None })
 }
 
 /// A fresh pair whose answer is counted.
@@ -58,16 +62,34 @@ impl Reply {
         responder.send(result, Duration::ZERO);
         reply
     }
+
+    /// When it must be there, if that is not what the request said when it was handed in: applications may have times
+    /// of their own.
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Sets that.
+    pub fn with_due(self, due: Instant) -> Reply {
+        Reply { due: Some(due), ..self }
+    }
 }
 
 impl Responder {
     /// Sends the answer. Whether anybody still waits makes no difference to the sender.
     pub fn send(self, result: Result<Response, Fault>, queued: Duration) {
+        self.send_noting(result, queued, Past::default);
+    }
+
+    /// The same of a request that is recorded when it was slow or failed: `about` says who it is and who ran it.
+    pub fn send_noting(self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
         if let Some((meter, since)) = &self.meter {
+            let ran = since.elapsed().saturating_sub(queued);
             match &result {
-                Ok(_) => meter.answered(queued, since.elapsed().saturating_sub(queued)),
+                Ok(response) => meter.answered(response.head.status.as_u16(), queued, ran),
                 Err(fault) => meter.failed(fault, queued),
             }
+            meter.recorder.note(&result, queued, ran, about);
         }
         let _ = self.way.send(Answer { result, queued });
     }
@@ -82,7 +104,7 @@ impl Future for Reply {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
-        Pin::new(&mut self.0).poll(context).map(|received| {
+        Pin::new(&mut self.way).poll(context).map(|received| {
             received.unwrap_or_else(|_| Answer {
                 result: Err(Fault::Broken("the engine dropped the request without an answer".into())),
                 queued: Duration::ZERO,

@@ -110,6 +110,9 @@ pub struct Request {
     pub target: String,
     /// The path of the target, not decoded; `*` for `OPTIONS *`.
     pub path: String,
+    /// How many bytes of it, from its beginning, are where the application is mounted: `SCRIPT_NAME`. The rest is
+    /// `PATH_INFO`. Zero is the root.
+    pub script_length: usize,
     /// What follows the `?`, not decoded; empty where there is none.
     pub query: String,
     /// The protocol version.
@@ -145,6 +148,7 @@ impl Request {
             method,
             target: target.to_owned(),
             path: path.to_owned(),
+            script_length: 0,
             query: query.to_owned(),
             version: Version::HTTP_11,
             headers: HeaderMap::new(),
@@ -157,6 +161,11 @@ impl Request {
             hints: None,
             takeover: None,
         }
+    }
+
+    /// Where the application is mounted, and the path below that.
+    pub fn script_and_path(&self) -> (&str, &str) {
+        self.path.split_at_checked(self.script_length).unwrap_or(("", &self.path))
     }
 
     /// How long it may have taken in all, for the message of a time-out.

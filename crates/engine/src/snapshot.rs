@@ -27,7 +27,8 @@ pub struct Snapshot {
     pub workers: Vec<WorkerView>,
     /// Processes that hold the loaded application and fork workers.
     pub molds: Vec<MoldView>,
-    /// Workers replaced since the start, by reason: `crash`, `max_requests`, `memory`, `hung`, `timeout`, `scale`, …
+    /// Workers that have ended since the start, by reason: `crash`, `max_requests`, `memory`, `hung`, `timeout`,
+    /// `recycle`, `order`; and `idle` and `scale`, after which there was no successor.
     pub restarts_by: BTreeMap<String, u64>,
 }
 
@@ -49,7 +50,7 @@ pub struct WorkerView {
     pub id: u32,
     /// Its process, if it has one of its own.
     pub pid: Option<u32>,
-    /// `booting`, `ready`, `draining`, `hung`.
+    /// `booting`, `ready`, `draining`, `hung`, `out_of_band`.
     pub state: String,
     /// How many requests it can run at once.
     pub threads: usize,
@@ -94,7 +95,8 @@ pub struct MoldView {
 pub struct Recorded {
     /// The slowest of late.
     pub slow: Vec<Past>,
-    /// Those that had no answer of the application, or one with a status of 500 and more.
+    /// Those that had no answer of the application, or one with a status of 500 and more. Those that were never begun
+    /// for want of a place are not here but in the metrics: there can be very many.
     pub failed: Vec<Past>,
 }
 

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::connection::{self, End};
 use crate::drain::Guard;
-use crate::lanes::Lanes;
+use crate::lanes::{Lane, Lanes};
 use crate::link::Common;
-use crate::listen::{Bound, Listener, SocketFile};
+use crate::listen::{Bound, FileKeeper, Listener};
 use crate::socket::{Homeless, Socket};
 
 /// The wait after an error such as too many open files: from the first to the last, doubling.
@@ -24,7 +26,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 /// A listener on the lane that accepts.
 pub(crate) enum Door {
     Tcp(TcpListener),
-    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] SocketFile),
+    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] FileKeeper),
 }
 
 impl Door {
@@ -35,16 +37,38 @@ impl Door {
         })
     }
 
+    /// One that the kernel holds, if there is one. It asks the kernel itself: the event loop may not have heard of it.
+    fn accept_now(&self) -> io::Result<Option<Homeless>> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let accepted = match self {
+            Door::Tcp(listener) => accept_with(listener, flags).map(|socket| Homeless::Tcp(socket.into())),
+            Door::Unix(listener, _) => accept_with(listener, flags).map(|socket| Homeless::Unix(socket.into())),
+        };
+        match accepted {
+            Ok(Homeless::Tcp(stream)) => {
+                without_delay(stream.set_nodelay(true));
+                Ok(Some(Homeless::Tcp(stream)))
+            }
+            Ok(homeless) => Ok(Some(homeless)),
+            Err(Errno::AGAIN) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<Socket>> {
         match self {
             Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
-                if let Err(error) = stream.set_nodelay(true) {
-                    tracing::debug!(target: "front", "cannot set TCP_NODELAY: {error}");
-                }
+                without_delay(stream.set_nodelay(true));
                 Socket::Tcp(stream)
             }),
             Door::Unix(listener, _) => listener.poll_accept(cx).map_ok(|(stream, _)| Socket::Unix(stream)),
         }
+    }
+}
+
+fn without_delay(set: io::Result<()>) {
+    if let Err(error) = set {
+        tracing::debug!(target: "front", "cannot set TCP_NODELAY: {error}");
     }
 }
 
@@ -67,7 +91,7 @@ pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits:
         match accepted {
             Ok(socket) => {
                 wait = FIRST_WAIT;
-                spawn(socket, lanes, &common, permit, &guard);
+                place(socket, lanes, &common, permit, &guard);
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
@@ -79,40 +103,43 @@ pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits:
             }
         }
     }
-    empty_backlog(&door, lanes, &common, &permits, &guard).await;
+    empty_backlog(&door, lanes, &common, &permits, &guard);
     // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
     drop(door);
     drop(guard);
 }
 
 /// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are permits.
-async fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, permits: &Arc<Semaphore>, guard: &Guard) {
+fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, permits: &Arc<Semaphore>, guard: &Guard) {
     while let Ok(permit) = permits.clone().try_acquire_owned() {
-        let accepted = poll_fn(|cx| match door.poll_accept(cx) {
-            Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
-            Poll::Pending => Poll::Ready(None),
-        });
-        match accepted.await {
-            Some(Ok(socket)) => spawn(socket, lanes, common, permit, guard),
-            Some(Err(error)) if is_of_one_connection(&error) => {}
+        match door.accept_now() {
+            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), lanes.quietest(), common, permit, guard),
+            Err(error) if is_of_one_connection(&error) => {}
             _ => return,
         }
     }
 }
 
-fn spawn(socket: Socket, lanes: &Lanes, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
+/// A socket belongs to the event loop that accepted it until it is told otherwise.
+fn place(socket: Socket, lanes: &Lanes, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
     let lane = lanes.quietest();
-    // A socket belongs to the event loop that accepted it until it is told otherwise.
     let moved = if lane.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
+    match moved {
+        Ok(moved) => spawn(moved, lane, common, permit, guard),
+        Err(error) => lost(&error),
+    }
+}
+
+fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
     let (common, guard) = (common.clone(), guard.clone());
     lane.spawn(async move {
-        let settled = moved.and_then(|moved| match moved {
+        let settled = match moved {
             Moved::Stays(socket) => Ok(socket),
             Moved::Goes(socket) => socket.settle(),
-        });
+        };
         let socket = match settled {
             Ok(socket) => socket,
-            Err(error) => return tracing::warn!(target: "front", "a connection was lost: {error}"),
+            Err(error) => return lost(&error),
         };
         let end = connection::serve(socket, common.clone()).await;
         match end {
@@ -122,6 +149,10 @@ fn spawn(socket: Socket, lanes: &Lanes, common: &Arc<Common>, permit: OwnedSemap
         }
         drop(permit);
     });
+}
+
+fn lost(error: &io::Error) {
+    tracing::warn!(target: "front", "a connection was lost: {error}");
 }
 
 /// A connection on its way to its lane.

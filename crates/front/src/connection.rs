@@ -44,6 +44,7 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
 
 /// Serves a connection to its end.
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
+    let _open = common.settings.counts.connection();
     let link = Link::new(common.clone(), &socket);
     let theirs = link.clone();
     let service = service_fn(move |request| service::answer(theirs.clone(), request));
@@ -108,6 +109,7 @@ async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
     if let Some(refusal) = wire.refusal {
         let text = reply::refusal(refusal.status, refusal.why);
         access_log::refused(link, wire.since(), refusal.status.as_u16());
+        link.common.settings.counts.refuse(refusal.status.as_u16());
         if upgrade::write(&mut wire.socket, &text, write_time).await.is_err() {
             return;
         }
@@ -119,6 +121,7 @@ async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
         // hyper has written this answer itself.
         let status = if error.is_parse_too_large() { 431 } else { 400 };
         access_log::refused(link, Instant::now(), status);
+        link.common.settings.counts.refuse(status);
     }
     if !wire.is_ended() && (wire.refusal.is_some() || wire.has_leftovers()) {
         let linger = upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES);

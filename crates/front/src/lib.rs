@@ -3,9 +3,12 @@
 
 mod accept;
 mod access_log;
+mod address;
 mod alarm;
+mod ask;
 mod chunks;
 mod connection;
+mod counts;
 mod drain;
 mod fault_log;
 mod forwarded;
@@ -20,6 +23,7 @@ mod link;
 mod listen;
 mod out;
 mod page;
+mod private;
 mod reply;
 mod request_id;
 mod service;
@@ -40,10 +44,14 @@ use engine::Engine;
 use tokio::sync::Semaphore;
 
 pub use access_log::{AccessLog, LogFormat};
+pub use address::{Bind, BindError};
+pub use ask::{AskError, ask};
+pub use counts::Counts;
 pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::Limits;
-pub use listen::{Bind, BindError, Listener, listen};
+pub use listen::{Listener, Share, listen};
+pub use private::listen_privately;
 pub use trust::Trusted;
 
 use crate::accept::Door;
@@ -63,6 +71,8 @@ pub struct Settings {
     pub access_log: Option<AccessLog>,
     /// Whether pages tell what went wrong in the application.
     pub development: bool,
+    /// What was seen so far.
+    pub counts: Arc<Counts>,
 }
 
 /// Serves until the stop and returns when the last connection is gone, or cut off.

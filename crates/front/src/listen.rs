@@ -1,124 +1,175 @@
-//! Addresses to listen on: what they look like, and how each is bound.
+//! Listening sockets: bound here, or taken over from whoever had them before, such as systemd or an older process.
 //! A Unix socket that nobody listens on any more is replaced; one that answers belongs to somebody and is an error.
 
-use std::fmt;
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::net::sockopt::{set_socket_reuseaddr, socket_acceptconn, socket_domain, socket_type};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+
+use crate::address::{Bind, BindError};
 
 /// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
 /// (`net.core.somaxconn`, usually 4096).
 const BACKLOG: i32 = 4096;
 
-/// An address to listen on, written `tcp://host:port`, `host:port` or `unix:///path`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bind {
-    /// TCP; port 0 lets the system choose.
-    Tcp(SocketAddr),
-    /// A Unix socket.
-    Unix(PathBuf),
-}
-
-impl FromStr for Bind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Bind, String> {
-        if let Some(path) = text.strip_prefix("unix://") {
-            if path.is_empty() {
-                return Err(format!("\"{text}\" has no path; write unix:///path/of/the.sock"));
-            }
-            return Ok(Bind::Unix(PathBuf::from(path)));
-        }
-        let address = text.strip_prefix("tcp://").unwrap_or(text);
-        if address.contains("://") {
-            return Err(format!("\"{text}\" is of no kind known here; write tcp://host:port or unix:///path"));
-        }
-        if address.contains('@') {
-            return Err(format!("\"{text}\" has a user's name in it, which means nothing here; write tcp://host:port"));
-        }
-        let mut found = address.to_socket_addrs().map_err(|error| {
-            format!("\"{text}\" is not an address ({error}); write tcp://host:port, such as tcp://127.0.0.1:9292")
-        })?;
-        found.next().map(Bind::Tcp).ok_or_else(|| format!("\"{text}\" names a host without an address"))
-    }
-}
-
-impl fmt::Display for Bind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Bind::Tcp(address) => write!(f, "tcp://{address}"),
-            Bind::Unix(path) => write!(f, "unix://{}", path.display()),
-        }
-    }
-}
-
-/// Why an address could not be bound.
-#[derive(Debug)]
-pub struct BindError {
-    /// Which one.
-    pub bind: Bind,
-    /// Why.
-    pub why: io::Error,
-}
-
-impl fmt::Display for BindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot listen on {}: {}", self.bind, self.why)
-    }
-}
-
-impl std::error::Error for BindError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.why)
-    }
-}
-
 /// A bound address that accepts nothing yet. A Unix socket's file is removed when this is dropped.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: Bound,
+    asked: Bind,
     local: Bind,
 }
 
 #[derive(Debug)]
 pub(crate) enum Bound {
     Tcp(TcpListener),
-    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] SocketFile),
+    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] FileKeeper),
+}
+
+/// A second hold on a listening socket, by which another process can be given it.
+#[derive(Debug)]
+pub struct Share {
+    /// The socket.
+    pub socket: OwnedFd,
+    /// The address as it was asked for.
+    pub asked: Bind,
+    /// The address as it is.
+    pub local: Bind,
+    file: Option<Arc<SocketFile>>,
+}
+
+impl Share {
+    /// Whether the end of the listener removes the file of its Unix socket.
+    pub fn set_removes_file(&self, removes: bool) {
+        if let Some(file) = &self.file {
+            file.is_ours.store(removes, Ordering::Release);
+        }
+    }
+
+    /// The file of a Unix socket.
+    pub fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|file| file.path.as_path())
+    }
 }
 
 impl Listener {
+    /// Takes the address. Until [`Listener::open`] whoever connects is refused.
+    pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
+        let bound = match bind {
+            Bind::Tcp(address) => bind_tcp(*address),
+            Bind::Unix(path) => bind_unix(path),
+            Bind::Inherited(_) => Err(io::Error::new(io::ErrorKind::NotFound, "this process was not started with it")),
+        };
+        let named = |(socket, local)| Listener { socket, asked: bind.clone(), local };
+        bound.map(named).map_err(|why| BindError { bind: bind.clone(), why })
+    }
+
+    /// Takes over a socket that is bound already. The file of a Unix socket stays at the end, unless
+    /// [`Share::set_removes_file`] says otherwise.
+    pub fn adopt(socket: OwnedFd, asked: Bind) -> Result<Listener, BindError> {
+        match adopt(socket) {
+            Ok((socket, local)) => Ok(Listener { socket, asked, local }),
+            Err(why) => Err(BindError { bind: asked, why }),
+        }
+    }
+
+    /// Lets connections in: the kernel holds them until they are accepted.
+    pub fn open(&self) -> Result<(), BindError> {
+        let opened = if socket_acceptconn(self.fd()).unwrap_or(false) {
+            Ok(())
+        } else {
+            rustix::net::listen(self.fd(), BACKLOG)
+        };
+        opened.map_err(|error| BindError { bind: self.asked.clone(), why: error.into() })
+    }
+
     /// The address, with the port that the system chose where 0 was asked for.
     pub fn local(&self) -> Bind {
         self.local.clone()
     }
+
+    /// A second hold on it.
+    pub fn share(&self) -> io::Result<Share> {
+        let file = match &self.socket {
+            Bound::Tcp(_) => None,
+            Bound::Unix(_, FileKeeper(file)) => file.clone(),
+        };
+        let socket = self.fd().try_clone_to_owned()?;
+        Ok(Share { socket, asked: self.asked.clone(), local: self.local.clone(), file })
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Bound::Tcp(listener) => listener.as_fd(),
+            Bound::Unix(listener, _) => listener.as_fd(),
+        }
+    }
 }
 
-/// Binds them all, or none.
+/// Binds and opens them all, or none.
 pub fn listen(binds: &[Bind]) -> Result<Vec<Listener>, BindError> {
-    binds.iter().map(|bind| listen_on(bind).map_err(|why| BindError { bind: bind.clone(), why })).collect()
+    let listeners: Vec<Listener> = binds.iter().map(Listener::bind).collect::<Result<_, _>>()?;
+    listeners.iter().try_for_each(Listener::open)?;
+    Ok(listeners)
 }
 
-fn listen_on(bind: &Bind) -> io::Result<Listener> {
-    match bind {
-        Bind::Tcp(address) => {
-            let listener = TcpListener::bind(address)?;
-            rustix::net::listen(&listener, BACKLOG)?;
-            listener.set_nonblocking(true)?;
+fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+fn bind_tcp(address: SocketAddr) -> io::Result<(Bound, Bind)> {
+    let socket = new_socket(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
+    // Connections of a server that has just ended must not keep its successor from the port.
+    set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &address)?;
+    let listener = TcpListener::from(socket);
+    let local = Bind::Tcp(listener.local_addr()?);
+    Ok((Bound::Tcp(listener), local))
+}
+
+fn bind_unix(path: &Path) -> io::Result<(Bound, Bind)> {
+    clear_stale(path)?;
+    let socket = new_socket(AddressFamily::UNIX)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    let file = SocketFile::find(path, true)?;
+    Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(Some(Arc::new(file)))), Bind::Unix(path.to_owned())))
+}
+
+fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
+    if socket_type(&socket)? != SocketType::STREAM {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a stream socket"));
+    }
+    fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+    ioctl_fionbio(&socket, true)?;
+    match socket_domain(&socket)? {
+        AddressFamily::INET | AddressFamily::INET6 => {
+            let listener = TcpListener::from(socket);
             let local = Bind::Tcp(listener.local_addr()?);
-            Ok(Listener { socket: Bound::Tcp(listener), local })
+            Ok((Bound::Tcp(listener), local))
         }
-        Bind::Unix(path) => {
-            clear_stale(path)?;
-            let listener = UnixListener::bind(path)?;
-            rustix::net::listen(&listener, BACKLOG)?;
-            listener.set_nonblocking(true)?;
-            let file = SocketFile::new(path)?;
-            Ok(Listener { socket: Bound::Unix(listener, file), local: bind.clone() })
+        AddressFamily::UNIX => {
+            let listener = UnixListener::from(socket);
+            let address = listener.local_addr()?;
+            let path = match (address.as_pathname(), address.as_abstract_name()) {
+                (Some(path), _) => path.to_owned(),
+                (None, name) => PathBuf::from(format!("@{}", String::from_utf8_lossy(name.unwrap_or_default()))),
+            };
+            // One without a name, or whose file is gone, has nothing to remove.
+            let file = SocketFile::find(&path, false).ok().map(Arc::new);
+            Ok((Bound::Unix(listener, FileKeeper(file)), Bind::Unix(path)))
         }
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a TCP nor a Unix socket")),
     }
 }
 
@@ -134,27 +185,40 @@ fn clear_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The name of a Unix socket, removed at the end unless somebody else has put another file in its place.
+/// The name of a Unix socket.
 #[derive(Debug)]
-pub(crate) struct SocketFile {
+struct SocketFile {
     path: PathBuf,
     device: u64,
     inode: u64,
+    is_ours: AtomicBool,
 }
 
 impl SocketFile {
-    fn new(path: &Path) -> io::Result<SocketFile> {
+    fn find(path: &Path, is_ours: bool) -> io::Result<SocketFile> {
         let found = fs::symlink_metadata(path)?;
-        Ok(SocketFile { path: path.to_owned(), device: found.dev(), inode: found.ino() })
+        let (device, inode) = (found.dev(), found.ino());
+        Ok(SocketFile { path: path.to_owned(), device, inode, is_ours: AtomicBool::new(is_ours) })
+    }
+
+    /// Unless somebody else has put another file in its place.
+    fn remove(&self) {
+        let found = fs::symlink_metadata(&self.path);
+        let is_it = found.is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode);
+        if is_it && let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(target: "front", "cannot remove {}: {error}", self.path.display());
+        }
     }
 }
 
-impl Drop for SocketFile {
+/// Removes the name of a Unix socket at the end of its listener, if it is ours by then.
+#[derive(Debug)]
+pub(crate) struct FileKeeper(Option<Arc<SocketFile>>);
+
+impl Drop for FileKeeper {
     fn drop(&mut self) {
-        let ours =
-            fs::symlink_metadata(&self.path).is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode);
-        if ours && let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(target: "front", "cannot remove {}: {error}", self.path.display());
+        if let Some(file) = self.0.take_if(|file| file.is_ours.load(Ordering::Acquire)) {
+            file.remove();
         }
     }
 }
@@ -162,25 +226,6 @@ impl Drop for SocketFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_read_and_written() {
-        for text in ["tcp://127.0.0.1:80", "tcp://[::1]:8080", "unix:///tmp/a.sock"] {
-            assert_eq!(text.parse::<Bind>().unwrap().to_string(), text);
-        }
-        assert_eq!("127.0.0.1:1".parse::<Bind>().unwrap().to_string(), "tcp://127.0.0.1:1");
-        for text in [
-            "",
-            "tcp://",
-            "tcp://127.0.0.1",
-            "udp://127.0.0.1:1",
-            "unix://",
-            "127.0.0.1:99999",
-            "tcp://a:b@127.0.0.1:1",
-        ] {
-            assert!(text.parse::<Bind>().is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn a_stale_socket_is_replaced_a_live_one_is_not_and_the_end_removes_it() {
@@ -203,5 +248,39 @@ mod tests {
         fs::write(&path, "data").unwrap();
         assert!(listen(&[Bind::Unix(path.clone())]).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "data");
+    }
+
+    #[test]
+    fn a_bound_address_lets_nobody_in_before_it_is_opened() {
+        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let Bind::Tcp(address) = listener.local() else { panic!("not TCP") };
+        assert!(std::net::TcpStream::connect(address).is_err());
+        listener.open().unwrap();
+        std::net::TcpStream::connect(address).unwrap();
+    }
+
+    #[test]
+    fn what_was_handed_over_keeps_its_file_until_it_is_told_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let first = listen(&[Bind::Unix(path.clone())]).unwrap().remove(0);
+        let share = first.share().unwrap();
+        share.set_removes_file(false);
+        drop(first);
+        assert!(path.exists(), "the successor has it");
+        let second = Listener::adopt(share.socket, share.asked).unwrap();
+        assert_eq!(second.local(), Bind::Unix(path.clone()));
+        UnixStream::connect(&path).unwrap();
+        second.share().unwrap().set_removes_file(true);
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn only_stream_sockets_are_taken_over() {
+        let datagrams = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = Listener::adopt(datagrams.into(), Bind::Inherited(3)).unwrap_err();
+        assert_eq!(error.to_string(), "cannot listen on fd://3: it is not a stream socket");
+        assert!(Listener::bind(&Bind::Inherited(3)).unwrap_err().to_string().contains("was not started with it"));
     }
 }

@@ -1,6 +1,7 @@
 //! From an engine's answer to an HTTP response. The only place that chooses a status for a fault.
 
 use std::future::poll_fn;
+use std::io::ErrorKind;
 use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
@@ -65,7 +66,7 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
         IntakeError::Disk(error) => {
             tracing::error!(target: "front", "request {}: cannot keep its body: {error}", visit.id());
             match error.kind() {
-                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                     (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
                 }
                 _ => (StatusCode::INTERNAL_SERVER_ERROR, "the body cannot be kept", "disk_error"),
@@ -205,6 +206,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
         }
     };
     visit.link.close_turn();
+    visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }
@@ -243,6 +245,7 @@ fn leave(mut visit: Visit, status: StatusCode, headers: &mut HeaderMap, duplex: 
     let mut text = Vec::with_capacity(256);
     upgrade::write_head(&mut text, status, headers);
     visit.link.close_turn();
+    visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }

@@ -27,7 +27,8 @@ const READ_BYTES: usize = 32 * 1024;
 const AHEAD_BYTES: usize = 32 * 1024;
 /// A buffer larger than this is given back when it is empty.
 const KEPT_BYTES: usize = 4 * 1024;
-/// While draining, how long a connection that was just opened may still bring its first request.
+/// While draining, how long after it was opened, or after its last answer, a connection may still bring a request: one
+/// that was sent while the answer before was on its way must not meet a closed door.
 const FRESH_TIME: Duration = Duration::from_secs(1);
 /// A client that has closed its side may only have said all it had to say: for so long its request goes on.
 const HALF_CLOSED_TIME: Duration = Duration::from_millis(100);
@@ -282,8 +283,7 @@ impl Wire {
             if self.socket.has_unread() {
                 return Poll::Pending;
             }
-            let grace = if self.waiting == Waiting::First { FRESH_TIME } else { Duration::ZERO };
-            until.min(self.since + grace)
+            until.min(self.since + FRESH_TIME)
         } else {
             until
         };

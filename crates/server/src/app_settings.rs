@@ -12,8 +12,6 @@ use crate::misfits::Misfits;
 pub struct Mruby {
     pub interpreters: usize,
     pub fresh: bool,
-    /// Zero means never.
-    pub max_requests: u64,
     pub memory_bytes: usize,
 }
 
@@ -31,21 +29,45 @@ pub enum RubyWorker {
 pub struct Ruby {
     /// A name on PATH, or a path.
     pub program: PathBuf,
-    pub workers: usize,
+    /// Whom they run as, if not whom the server does.
+    pub user: Option<engine_ruby::User>,
+    /// Never fewer, and never more.
+    pub min_workers: usize,
+    pub max_workers: usize,
+    /// When one too many leaves.
+    pub idle_time: Duration,
+    /// In bytes of its proportional share.
+    pub worker_memory: Option<u64>,
+    /// In which it must answer the server; zero means that it need not.
+    pub worker_timeout: Duration,
+    pub oob_gc: bool,
     /// Of each worker.
     pub threads: usize,
     pub worker: RubyWorker,
     /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
     pub hooks: Option<PathBuf>,
-    /// In which the application must be loaded, and a worker be ready.
+    /// In which the application must be loaded, and a worker be ready; of the other engine, too.
     pub boot_time: Duration,
     /// From the soft interrupt of a request to the end of its worker.
     pub kill_time: Duration,
 }
 
+/// How a reload goes from old code to new.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reload {
+    /// What the new code must answer first.
+    pub probe: Option<String>,
+    /// How many workers may exist beside the old ones; `None` is as many as there are to be.
+    pub surge: Option<usize>,
+    /// How many old workers go at a time; `None` is as many as `surge`.
+    pub batch: Option<usize>,
+}
+
+/// The name of an application that has none.
+pub const NOBODY_NAMED_IT: &str = "app";
+
 /// One application.
-#[derive(Debug)]
-#[expect(dead_code, reason = "the router, which reads them, is being built")]
+#[derive(Debug, Clone)]
 pub struct AppSettings {
     /// What it is called in commands, metrics and titles; of one that nobody named: `app`.
     pub name: String,
@@ -63,7 +85,14 @@ pub struct AppSettings {
     pub ruby: Ruby,
     /// What process titles call the application, if somebody said it.
     pub tag: Option<String>,
+    pub reload: Reload,
     pub queue_places: usize,
+    /// After which an interpreter or a worker is replaced; zero means never.
+    pub max_requests: u64,
+    /// How many more it may be, in percent.
+    pub max_requests_jitter: u64,
+    /// From when on a request is slow.
+    pub slow_time: Duration,
     /// From the last byte of a request to its answer.
     pub request_time: Duration,
     /// How long a request may wait.

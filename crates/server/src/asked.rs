@@ -1,5 +1,5 @@
-//! What was asked for: the words of the command line and of the environment, matched with the table of options.
-//! Pure: both are handed in, no value is looked into, no file is looked for, so help works in a broken folder too.
+//! What was asked for: the words of the command line and of the environment, matched with the table of options; what a
+//! settings file says is added by file.rs. Pure: no value is looked into, so help works in a broken folder too.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -17,8 +17,23 @@ pub enum Origin {
     Flag(String),
     /// This variable of the environment.
     Variable(String),
+    /// A settings file.
+    File(Place),
     /// Nobody said anything.
     Default,
+}
+
+/// Where in a settings file something is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// As messages show it.
+    pub file: String,
+    /// Nothing for what another server does without being told.
+    pub line: Option<usize>,
+    /// What is said there, such as `threads = 5`.
+    pub written: String,
+    /// The file is another server's: there it counts more than variables that are not this program's own.
+    pub is_old: bool,
 }
 
 /// One value for one option.
@@ -27,14 +42,33 @@ pub struct Given {
     pub name: Name,
     pub value: String,
     pub origin: Origin,
+    /// The application it is for, of those in [`Asked::apps`]; otherwise it is for all of them.
+    pub app: Option<usize>,
+}
+
+/// One application that a settings file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedApp {
+    pub name: String,
+    /// Its config.ru, or the folder of that.
+    pub path: PathBuf,
+    pub host: Option<String>,
+    pub prefix: String,
+    pub place: Place,
 }
 
 /// What is wrong with what was asked, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem(pub String);
 
+/// In the place of what is not shown.
+pub const HIDDEN: &str = "...";
+
+/// How this program's own variables begin.
+pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
+
 /// What other servers are told to do, as a first word.
-const CONTROL_WORDS: [&str; 4] = ["start", "stop", "restart", "reload"];
+const CONTROL_WORDS: [&str; 1] = ["start"];
 
 /// What the program is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,13 +81,24 @@ pub enum Command {
     OptionsPage,
     /// `native`: build the native worker for a Ruby.
     Native,
+    /// `config`: print the settings that count, or only check them.
+    Config {
+        json: bool,
+        check: bool,
+    },
+    /// `explain FILE`: print the translation of another server's configuration.
+    Explain,
 }
 
 /// Everything that was asked.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Asked {
     pub command: Command,
     pub rackup: Option<PathBuf>,
+    /// Those of a settings file; when there are none, there is the one of `rackup`.
+    pub apps: Vec<AskedApp>,
+    /// The settings file that was read.
+    pub file: Option<PathBuf>,
     pub given: Vec<Given>,
     pub problems: Vec<Problem>,
     /// Things that are not wrong enough to refuse.
@@ -65,18 +110,44 @@ impl fmt::Display for Origin {
         match self {
             Origin::Flag(flag) => write!(f, "{flag} on the command line"),
             Origin::Variable(name) => write!(f, "{name} in the environment"),
+            Origin::File(place) => write!(f, "{place}"),
             Origin::Default => f.write_str("the default"),
         }
     }
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
 impl Given {
-    /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`.
-    pub fn as_written(&self) -> String {
+    /// How much it counts; the least counts most.
+    fn rank(&self) -> u8 {
         match &self.origin {
+            Origin::Flag(_) => 0,
+            Origin::Variable(name) if name.starts_with(OWN_VARIABLES) => 1,
+            Origin::File(place) if place.is_old => 2,
+            Origin::Variable(_) => 3,
+            Origin::File(_) if self.app.is_some() => 4,
+            Origin::File(_) => 5,
+            Origin::Default => 6,
+        }
+    }
+
+    /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.
+    pub fn as_written(&self) -> String {
+        let is_secret = self.name == Name::AdminToken;
+        match &self.origin {
+            Origin::Flag(flag) if is_secret => format!("{flag} {HIDDEN}"),
+            Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),
+            Origin::File(place) if is_secret => format!("{place}: {} = {HIDDEN}", self.name.row().long),
             Origin::Flag(flag) if self.value.is_empty() => flag.clone(),
             Origin::Flag(flag) => format!("{flag} {}", self.value),
             Origin::Variable(name) => format!("{name}={}", self.value),
+            Origin::File(place) => format!("{place}: {}", place.written),
             Origin::Default => self.value.clone(),
         }
     }
@@ -98,10 +169,7 @@ pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) 
         }
         return asked;
     }
-    if arguments.first().is_some_and(|first| first == "native") {
-        asked.command = Command::Native;
-        arguments.remove(0);
-    }
+    asked.command = command(&mut arguments);
     asked.read_flags(lexopt::Parser::from_args(arguments));
     asked.read_variables(environment);
     if let Some(rackup) = asked.rackup.take_if(|_| asked.command == Command::Native) {
@@ -110,18 +178,47 @@ pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) 
     asked
 }
 
+/// The command that the first word names, with the flags that only it has; what is left are options.
+fn command(arguments: &mut Vec<OsString>) -> Command {
+    let command = match arguments.first().and_then(|first| first.to_str()) {
+        Some("native") => Command::Native,
+        Some("explain") => Command::Explain,
+        Some("config") => {
+            let before = arguments.len();
+            arguments.retain(|word| word != "--json");
+            let json = arguments.len() < before;
+            let before = arguments.len();
+            arguments.retain(|word| word != "--check");
+            Command::Config { json, check: arguments.len() < before }
+        }
+        _ => return Command::Serve,
+    };
+    arguments.remove(0);
+    command
+}
+
 impl Asked {
-    /// The values of an option that count: those of the command line, else those of the environment.
+    /// The values of an option that count, for the server or for any application that says nothing itself.
     pub fn values(&self, name: Name) -> Vec<&Given> {
-        let (flags, variables): (Vec<&Given>, Vec<&Given>) = self
-            .given
-            .iter()
-            .filter(|given| given.name == name)
-            .partition(|given| matches!(given.origin, Origin::Flag(_)));
-        if flags.is_empty() { variables } else { flags }
+        self.values_for(None, name)
     }
 
-    fn refuse(&mut self, why: impl Into<String>) {
+    /// The values of an option that count for an application: those of the command line, else those of the environment,
+    /// else those of the settings file.
+    pub fn values_for(&self, app: Option<usize>, name: Name) -> Vec<&Given> {
+        let heard = |given: &&Given| given.name == name && (given.app.is_none() || given.app == app);
+        let all: Vec<&Given> = self.given.iter().filter(heard).collect();
+        let most = all.iter().map(|given| given.rank()).min();
+        all.into_iter().filter(|given| Some(given.rank()) == most).collect()
+    }
+
+    /// How much the values of an option count, if there are any; the least counts most.
+    pub fn rank_for(&self, app: Option<usize>, name: Name) -> Option<u8> {
+        self.values_for(app, name).first().map(|given| given.rank())
+    }
+
+    /// Notes what is wrong.
+    pub fn refuse(&mut self, why: impl Into<String>) {
         self.problems.push(Problem(why.into()));
     }
 
@@ -145,6 +242,10 @@ impl Asked {
                     self.command = Command::Version;
                     continue;
                 }
+                Ok(Some(Arg::Long("no-config"))) => {
+                    self.take(Name::Config.row(), OsStr::new("-"), Origin::Flag("--no-config".to_owned()));
+                    continue;
+                }
                 Ok(Some(Arg::Short(letter))) => {
                     (TABLE.iter().find(|row| row.short == Some(letter)), format!("-{letter}"))
                 }
@@ -157,6 +258,7 @@ impl Asked {
             };
             match row {
                 Some(row) => self.take_flag(row, spelt, &mut parser),
+                None if self.take_foreign(&spelt, &mut parser) => {}
                 None => {
                     unknown = true;
                     let _ = parser.optional_value();
@@ -169,8 +271,8 @@ impl Asked {
     fn take_rackup(&mut self, path: OsString) {
         if let Some(word) = path.to_str().filter(|word| CONTROL_WORDS.contains(word)) {
             return self.refuse(format!(
-                "{word}: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or SIGTERM \
-                 ends it; say ./{word} to serve a folder of that name"
+                "{word}: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./{word} \
+                 to serve a folder of that name"
             ));
         }
         match &self.rackup {
@@ -201,13 +303,14 @@ impl Asked {
     fn read_variables(&mut self, environment: &[(OsString, OsString)]) {
         let find = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value);
         for row in TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(..))) {
-            // An empty variable counts as absent: container tools cannot take one away again.
-            let set = row.variables().into_iter().find_map(|name| {
-                let value = find(&name).filter(|value| !value.is_empty())?;
-                Some((name, value))
-            });
-            if let Some((name, value)) = set {
-                self.take(row, value, Origin::Variable(name));
+            // The first counts; but between our own and the others stands another server's file.
+            let mut others = false;
+            for name in row.variables() {
+                // An empty variable counts as absent: container tools cannot take one away again.
+                let Some(value) = find(&name).filter(|value| !value.is_empty()) else { continue };
+                if name.starts_with(OWN_VARIABLES) || !std::mem::replace(&mut others, true) {
+                    self.take(row, value, Origin::Variable(name));
+                }
             }
         }
         for (key, _) in environment {
@@ -217,11 +320,15 @@ impl Asked {
         }
     }
 
-    fn take(&mut self, row: &'static Row, value: &OsStr, origin: Origin) {
+    /// Takes one value, or each of a list.
+    pub fn take(&mut self, row: &'static Row, value: &OsStr, origin: Origin) {
         let Some(value) = value.to_str() else {
             return self.refuse(format!("{origin}: its value is not valid UTF-8"));
         };
-        let one = |value: &str| Given { name: row.name, value: value.trim().to_owned(), origin: origin.clone() };
+        let one = |value: &str| {
+            let (value, origin) = (value.trim().to_owned(), origin.clone());
+            Given { name: row.name, value, origin, app: None }
+        };
         // A variable cannot be given twice, so a list stands in it.
         let is_list = row.kind == Kind::List || (row.name == Name::Bind && matches!(origin, Origin::Variable(_)));
         let parts: Vec<&str> = value.split(',').filter(|part| !part.trim().is_empty()).collect();
@@ -245,12 +352,12 @@ fn unknown_flag(spelt: &str) -> String {
 
 /// A word about a variable that looks like ours and is not.
 fn unknown_variable(key: &str) -> Option<String> {
-    let rest = key.strip_prefix("FOOLS_GOLD_")?;
+    let rest = key.strip_prefix(OWN_VARIABLES)?;
     let ours: Vec<String> = TABLE.iter().flat_map(Row::variables).collect();
     if ours.iter().any(|name| name == key) {
         return None;
     }
-    let near = nearest(rest, ours.iter().filter_map(|name| name.strip_prefix("FOOLS_GOLD_")));
+    let near = nearest(rest, ours.iter().filter_map(|name| name.strip_prefix(OWN_VARIABLES)));
     let hint = near.map(|near| format!("; FOOLS_GOLD_{near} is the nearest")).unwrap_or_default();
     Some(format!("{key} in the environment is not a setting of this version{hint}"))
 }
@@ -293,7 +400,7 @@ mod tests {
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 13] = [
+        let cases: [(&[&str], &str); 12] = [
             (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
             (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
             (&["-z"], "-z: there is no such option; see foolsgold --help"),
@@ -301,25 +408,17 @@ mod tests {
             (&["a.ru", "b.ru"], "b.ru: one application is served at a time, and a.ru was named already"),
             (&["-p", ""], "-p: needs a value: -p PORT"),
             (&["--log="], "--log: needs a value: --log FILTER"),
-            (
-                &["-C", "puma.rb"],
-                "-C: there is no configuration file in this version: say it with options or \
-                                  FOOLS_GOLD_... variables",
-            ),
+            (&["-C", ""], "-C: needs a value: -C FILE"),
             (&["--help=x"], "the command line: unexpected argument for option '--help': \"x\""),
-            (
-                &["-d"],
-                "-d: the server stays in the foreground; a service manager, or a shell's &, runs it in the background",
-            ),
             (
                 &["--reload", "a.ru"],
                 "--reload: code is not reloaded in this version: end the server and start it \
                                      again; Rails reloads its own code in development",
             ),
             (
-                &["stop"],
-                "stop: there is no such command: `foolsgold` starts and stays in the foreground, Ctrl-C or \
-                         SIGTERM ends it; say ./stop to serve a folder of that name",
+                &["start"],
+                "start: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./start \
+                 to serve a folder of that name",
             ),
             (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
         ];
@@ -327,7 +426,7 @@ mod tests {
             assert_eq!(problems(arguments), [message], "{arguments:?}");
         }
         assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 2);
-        assert_eq!(problems(&["--nope", "-C", "x", "--zebra"]).len(), 3);
+        assert_eq!(problems(&["--nope", "--reload", "--zebra"]).len(), 3);
     }
 
     #[test]
@@ -338,6 +437,11 @@ mod tests {
         assert_eq!(ask(&["native", "--ruby", "ruby3.1"], &[]).command, Command::Native);
         assert_eq!(problems(&["native", "a.ru"]), ["a.ru: say `foolsgold native`, perhaps with --ruby PATH"]);
         assert_eq!(ask(&["./options"], &[]).command, Command::Serve);
+        assert_eq!(ask(&["config", "-t", "3"], &[]).command, Command::Config { json: false, check: false });
+        let both = ask(&["config", "--check", "shop", "--json"], &[]);
+        assert_eq!(both.command, Command::Config { json: true, check: true });
+        assert_eq!(both.rackup, Some(PathBuf::from("shop")));
+        assert_eq!(ask(&["explain", "config/puma.rb"], &[]).command, Command::Explain);
     }
 
     #[test]

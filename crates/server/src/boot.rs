@@ -1,19 +1,32 @@
 //! Puts the program together and runs it to its end. The only place that names the front.
 
-use std::io::{self, stdout};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
 use std::process;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
-use crate::choice::EngineKind;
-use crate::engines::{Running, count};
-use crate::openfiles;
+use crate::admin::Admin;
+use crate::admin::eyes::{Place, Running};
+use crate::app::App;
+use crate::apps::{Again, Apps, Ground, named};
+use crate::control_path;
+use crate::desk::Desk;
+use crate::engines::{self, count};
+use crate::found::Found;
+use crate::launch::Launch;
+use crate::logfiles::LogFiles;
+use crate::runfiles::RunFiles;
 use crate::settings::{LogForm, Settings};
+use crate::signal_map::Habit;
 use crate::signals::Signals;
+use crate::sockets::Sockets;
+use crate::upgrade::Upgrade;
+use crate::{openfiles, standing};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// After the end, connections that were cut off have so long to notice: they write their last log lines then.
@@ -25,13 +38,17 @@ const WORKERS_TIME: Duration = Duration::from_secs(10);
 /// And so long when requests were cut off: whoever runs one still is not waited for any more.
 const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
 
-/// What is to be served, and by what.
-#[derive(Debug)]
-pub struct App {
-    pub engine: EngineKind,
-    /// Absolute, like the next.
-    pub rackup: PathBuf,
-    pub gemfile: Option<PathBuf>,
+/// A successor must serve so long after the slowest application may have been loaded.
+const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
+
+/// What is to be served, and how.
+pub struct Plan {
+    pub settings: Settings,
+    /// The applications, in the order of the settings.
+    pub found: Vec<Found>,
+    pub bundle_gemfile: Option<OsString>,
+    pub again: Again,
+    pub launch: Launch,
 }
 
 /// The versions of the program and of the engine in it.
@@ -39,64 +56,123 @@ pub fn versions() -> String {
     format!("foolsgold {VERSION} ({})", engine_mruby::version())
 }
 
-/// Serves until a signal ends it. The error is a text for whoever started the program.
-pub fn serve(app: App, settings: &Settings) -> Result<(), String> {
-    if let Some(warning) = openfiles::make_room(settings.limits.connections) {
+/// The embedded interpreter, by name and version.
+pub fn mruby() -> String {
+    engine_mruby::version()
+}
+
+/// Serves until somebody ends it. The error is a text for whoever started the program.
+pub fn serve(mut plan: Plan) -> Result<(), String> {
+    if let Some(warning) = openfiles::make_room(plan.settings.limits.connections) {
         warn!(target: "server", "{warning}");
+    }
+    let (sockets, run_files) = standing::take(&plan.settings, &mut plan.launch)?;
+    let outcome = load_and_serve(plan, sockets, &run_files);
+    run_files.remove();
+    outcome
+}
+
+fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
+    let Plan { settings, found, bundle_gemfile, again, launch } = plan;
+    for (app, found) in settings.apps.iter().zip(&found) {
+        info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }
     let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
     let lanes = Lanes::start(settings.io_threads).map_err(told)?;
     // This thread only waits for signals and for the end.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-    // The application first: as long as it is not ready, no client should find an open door.
-    let running = Running::start(&app, &settings.apps[0], lanes.handles())?;
-    let front_settings = Arc::new(front_settings(settings));
-    let ended = runtime.block_on(run(&app, settings, &lanes, &running, front_settings.clone()))?;
-    running.stop(if ended.cut == 0 { WORKERS_TIME } else { WORKERS_CUT_TIME });
+    let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
+    let ground = ground(&settings, &lanes, bundle_gemfile, again);
+    // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
+    let admin = Admin::start(&settings.admin, place(&found), sockets.admin.take(), launch.is_successor())?;
+    // The applications first: as long as they are not ready, no client should find an open door.
+    let apps = Arc::new(Apps::start(&settings, found, ground)?);
+    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin };
+    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
+    let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
+    apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
     runtime.shutdown_timeout(CUT_TIME);
     drop(lanes);
+    drop(admin);
     // The last holder of the access log: dropping it writes the lines that wait.
     drop(front_settings);
-    let served = running.engine().status().served;
-    let (served, finished, cut) = (count(served, "request"), count(ended.finished, "connection"), ended.cut);
+    let ended = outcome?;
+    let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
     info!(target: "server", "ended: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }
 
+/// What is there when the listeners open.
+struct Stage<'a> {
+    settings: &'a Settings,
+    lanes: &'a Lanes,
+    apps: &'a Arc<Apps>,
+    run_files: &'a Arc<RunFiles>,
+    admin: &'a Admin,
+}
+
 async fn run(
-    app: &App,
-    settings: &Settings,
-    lanes: &Lanes,
-    running: &Running,
+    stage: Stage<'_>,
+    sockets: Sockets,
+    launch: Launch,
+    mut signals: Signals,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
-    let listeners = front::listen(&settings.binds).map_err(|error| error.to_string())?;
-    let told = |error: io::Error| format!("signals cannot be listened to: {error}");
-    let mut signals = Signals::listen().map_err(told)?;
-    announce(app, settings, running, &listeners);
+    let Stage { settings, lanes, apps, run_files, admin } = stage;
+    let Sockets { listeners, shares, taken, .. } = sockets;
+    listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
+    signals.listen_to_ends().map_err(deaf)?;
     let stop = Stop::new();
-    let serving = front::serve(listeners, lanes, running.engine(), front_settings, stop.clone());
+    let handle = tokio::runtime::Handle::current();
+    let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
+    let slowest = settings.apps.iter().map(|app| app.ruby.boot_time).max().unwrap_or_default();
+    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), slowest + BESIDE_BOOT_TIME);
+    desk.on_upgrade(upgrade.clone(), settings.operating.signals == Habit::Unicorn);
+    let log_files = launch.log_files;
+    desk.on_reopen_logs(Box::new(move || log_files.reopen()));
+    announce(settings, apps, &listeners);
+    let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
+    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    run_files.set_control(admin.control().as_deref());
+    run_files.write()?;
+    let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
+    desk.set_open();
+    standing::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
     tokio::pin!(serving);
-    let mut asked = 0;
     loop {
         tokio::select! {
             ended = &mut serving => return Ok(ended),
-            signal = signals.end() => {
-                asked += 1;
-                if asked == 1 {
-                    info!(target: "server", "{signal}: ending, running requests have {:?}", settings.limits.drain_time);
-                    stop.drain();
-                } else {
-                    warn!(target: "server", "{signal} again: ending at once");
-                    stop.now();
-                }
-            }
+            () = signals.follow(&desk) => {}
         }
     }
 }
 
-fn front_settings(settings: &Settings) -> front::Settings {
+fn deaf(error: io::Error) -> String {
+    format!("signals cannot be listened to: {error}")
+}
+
+/// Where commands look for this server.
+fn place(found: &[Found]) -> Place {
+    let served = match found {
+        [one] => one.rackup.parent().map(Path::to_owned),
+        _ => None,
+    };
+    Place {
+        started_in: control_path::current_folder().display().to_string(),
+        folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
+    }
+}
+
+fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
+    let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
+    let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
+    let (called_off, noticed) = (Arc::default(), Mutex::new(settings.notices.clone()));
+    Arc::new(Ground { lanes, request_time, queue_wait, drain_time, bundle_gemfile, again, budget, called_off, noticed })
+}
+
+fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {
     let format = match settings.log_form {
         LogForm::Text => Some(LogFormat::Text),
         LogForm::Json => Some(LogFormat::Json),
@@ -107,23 +183,45 @@ fn front_settings(settings: &Settings) -> front::Settings {
     front::Settings {
         limits: settings.limits.clone(),
         trusted: settings.trusted.clone(),
-        access_log: format.map(|format| AccessLog::new(format, stdout())),
-        development: settings.environment == "development",
+        access_log: format.map(|format| AccessLog::new(format, log_files.stdout())),
+        // Pages tell what went wrong only where that is right for all of them.
+        development: settings.apps.iter().all(|app| app.environment == "development"),
+        counts: Arc::default(),
     }
 }
 
 /// Says what is served, where, by what and how: what somebody who reads the log a year later will want to know.
-fn announce(app: &App, settings: &Settings, running: &Running, listeners: &[Listener]) {
+fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
     for notice in settings.notices.iter().chain(settings.apps.iter().flat_map(|app| &app.notices)) {
         warn!(target: "server", "{notice}");
     }
-    let (environment, pid) = (settings.environment.as_str(), process::id());
-    let engine = running.in_words(&settings.apps[0]);
-    info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
+    let pid = process::id();
+    if let [app] = apps.all() {
+        let current = app.current();
+        let (engine, environment) = (current.in_words(), &current.settings.environment);
+        info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
+    } else {
+        info!(target: "server", "foolsgold {VERSION}, {}, pid {pid}", count(apps.all().len(), "application"));
+        apps.all().iter().for_each(|app| announce_one(app));
+    }
+    info!(target: "server", "{}", settings.operating.signals.in_words());
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }
     for listener in listeners {
-        info!(target: "server", "serving {} on {}", app.rackup.display(), listener.local());
+        let what = match apps.all() {
+            [app] => app.current().found.rackup.display().to_string(),
+            several => count(several.len(), "application"),
+        };
+        info!(target: "server", "serving {what} on {}", listener.local());
     }
+}
+
+fn announce_one(app: &App) {
+    let current = app.current();
+    let (name, rackup, words) = (app.name(), current.found.rackup.display(), current.in_words());
+    let environment = &current.settings.environment;
+    let host = current.settings.host.as_deref().unwrap_or("every host");
+    let prefix = if current.settings.prefix.is_empty() { "/" } else { &current.settings.prefix };
+    info!(target: "server", "{name}: {rackup} at {prefix} of {host}, {words}, environment {environment}");
 }

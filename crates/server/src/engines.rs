@@ -2,18 +2,63 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::Engine;
+use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
-use engine_ruby::RubyEngine;
+pub use engine_ruby::Budget;
+use engine_ruby::{RubyEngine, User};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
-use crate::app_settings::{AppSettings, RubyWorker};
-use crate::boot::App;
+use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
+use crate::apps::Ground;
 use crate::choice::EngineKind;
-use crate::{native, rackup};
+use crate::found::Found;
+use crate::{native, old, rackup};
+
+/// How much of an engine is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// All of it.
+    Full,
+    /// So many workers, until it is told otherwise.
+    Workers(usize),
+}
+
+/// What outlives a generation of an application, and what all of them are given.
+pub struct Base {
+    /// The event loops of the I/O threads.
+    pub lanes: Vec<Handle>,
+    pub meter: Arc<Meter>,
+    /// Set when the server ends: nothing that is being started is wanted any more.
+    pub called_off: Arc<AtomicBool>,
+    /// For connections that an application took over, when it or one of its workers goes.
+    pub drain_time: Duration,
+    /// What it may have of the workers of all applications together.
+    pub budget: Option<Arc<Budget>>,
+    keep: engine_mruby::Keep,
+}
+
+impl Base {
+    /// Of an application that has had no request yet.
+    pub fn new(ground: &Ground) -> Base {
+        Base {
+            lanes: ground.lanes.clone(),
+            meter: Arc::default(),
+            called_off: ground.called_off.clone(),
+            drain_time: ground.drain_time,
+            budget: ground.budget.clone(),
+            keep: engine_mruby::Keep::default(),
+        }
+    }
+}
+
+/// What several applications share: so many workers in all.
+pub fn budget(workers: usize) -> Arc<Budget> {
+    Budget::new(workers)
+}
 
 /// The engine that runs the application.
 pub enum Running {
@@ -22,13 +67,13 @@ pub enum Running {
 }
 
 impl Running {
-    /// Loads the application. `lanes` are the event loops of the I/O threads.
-    pub fn start(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Running, String> {
-        let engine = match app.engine {
-            EngineKind::Mruby => start_mruby(app, settings).map(Running::Mruby),
-            EngineKind::Ruby => start_ruby(app, settings, lanes).map(Running::Ruby),
+    /// Loads the application.
+    pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, String> {
+        let engine = match found.engine {
+            EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
+            EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
         };
-        engine.map_err(|error| format!("{} cannot be loaded: {error}", app.rackup.display()))
+        engine.map_err(|error| format!("{} cannot be loaded: {error}", found.rackup.display()))
     }
 
     /// As the front calls it.
@@ -52,8 +97,11 @@ impl Running {
             Running::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
-                let (workers, threads) =
-                    (count(settings.ruby.workers, "worker"), count(settings.ruby.threads, "thread"));
+                let threads = count(settings.ruby.threads, "thread");
+                let workers = match (settings.ruby.min_workers, settings.ruby.max_workers) {
+                    (min, max) if min == max => count(max, "worker"),
+                    (min, max) => format!("{min} to {}", count(max, "worker")),
+                };
                 format!("{workers} ({kind}) with {threads} each, rack {}, {}", fact("rack"), fact("ruby"))
             }
         }
@@ -68,38 +116,63 @@ impl Running {
     }
 }
 
-fn start_mruby(app: &App, settings: &AppSettings) -> Result<Arc<MrubyEngine>, String> {
+fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, String> {
     let engine = MrubyEngine::start(engine_mruby::Settings {
-        rackup: app.rackup.clone(),
+        rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
         fresh: settings.mruby.fresh,
-        max_requests: settings.mruby.max_requests,
+        max_requests: settings.max_requests,
+        max_requests_jitter: settings.max_requests_jitter,
+        slow_time: settings.slow_time,
+        meter: base.meter.clone(),
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
+        boot_time: settings.ruby.boot_time,
+        keep: base.keep.clone(),
     });
     engine.map_err(|error| error.to_string())
 }
 
-fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, String> {
+fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, String> {
     let ruby = &settings.ruby;
+    let (min_workers, max_workers) = match size {
+        Size::Full => (ruby.min_workers, ruby.max_workers),
+        Size::Workers(number) => (number, number.max(1)),
+    };
     let native = native::choose(ruby.worker, &ruby.program)?;
+    let hooks = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
+    let hooks_kind = hooks.as_deref().map(old::hooks_kind).transpose()?.unwrap_or_default();
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
-            rackup: app.rackup.clone(),
-            gemfile: app.gemfile.clone(),
-            hooks: rackup::hooks(&app.rackup, ruby.hooks.as_deref())?,
+            rackup: found.rackup.clone(),
+            gemfile: found.gemfile.clone(),
+            hooks,
+            hooks_kind: hooks_kind.to_owned(),
             native,
             environment: settings.environment.clone(),
-            tag: settings.tag.clone().unwrap_or_else(|| rackup::tag(&app.rackup)),
-            workers: ruby.workers,
+            tag: tag(found, settings),
+            user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            min_workers,
+            max_workers,
+            idle_time: ruby.idle_time,
+            budget: base.budget.clone(),
+            max_requests: settings.max_requests,
+            max_requests_jitter: settings.max_requests_jitter,
+            worker_memory: ruby.worker_memory,
+            worker_timeout: ruby.worker_timeout,
+            oob_gc: ruby.oob_gc,
+            slow_time: settings.slow_time,
+            meter: base.meter.clone(),
             threads: ruby.threads,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,
+            linger: base.drain_time,
+            called_off: base.called_off.clone(),
         },
-        lanes,
+        base.lanes.clone(),
     );
     let engine = engine.map_err(|error| error.to_string())?;
     let is_native = engine.fact("native") == Some("yes");
@@ -111,6 +184,12 @@ fn start_ruby(app: &App, settings: &AppSettings, lanes: Vec<Handle>) -> Result<A
         info!(target: "server", "{advice}");
     }
     Ok(engine)
+}
+
+/// What process titles call the application.
+fn tag(found: &Found, settings: &AppSettings) -> String {
+    let named = Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT);
+    settings.tag.as_ref().or(named).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
 }
 
 /// `1 worker`, `2 workers`.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::client;
+use crate::foreign;
 use crate::options::{Kind, Row, Section, TABLE};
 use crate::size::{show_size, show_time};
 
@@ -14,7 +16,8 @@ it (default: the current one).
 
 const FORMS: &str = "\
 Sizes are whole numbers with B, KB, KiB, MB, MiB, GB or GiB (none: bytes), durations with ms, s, m or h (none: seconds).
-Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags count before variables.
+Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags count before variables,
+and these before foolsgold.toml, where options have the same names: request-time = 5.
 Exit code: 0 ended as told, 1 could not start, 2 cannot use the options.
 ";
 
@@ -31,9 +34,16 @@ pub fn help() -> String {
             terminal_row(&mut out, row);
         }
     }
+    out.push_str("\nCommands for a running server:\n");
+    for (words, help) in client::words() {
+        let _ = writeln!(out, "{:INDENT$}{help}", format!("      {words}"));
+    }
     out.push_str("\nOthers:\n");
     let _ = writeln!(out, "{:INDENT$}this text", "  -h, --help");
     let _ = writeln!(out, "{:INDENT$}the versions of the program and of its engine", "  -V, --version");
+    let _ = writeln!(out, "{:INDENT$}the settings that count, each with where it came from", "      config [--json]");
+    let _ = writeln!(out, "{:INDENT$}only whether the settings can be used", "      config --check");
+    let _ = writeln!(out, "{:INDENT$}another server's configuration in terms of this one", "      explain FILE");
     let _ = writeln!(out, "{:INDENT$}build the native worker for this Ruby", "      native [--ruby PATH]");
     let _ = writeln!(out, "{:INDENT$}these options as a page of Markdown", "      options --markdown");
     out.push('\n');
@@ -46,8 +56,9 @@ pub fn markdown() -> String {
     let mut out = String::from(
         "# Options\n\n<!-- Printed by `foolsgold options --markdown` from crates/server/src/options.rs. To print it \
          anew: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
-         An option on the command line counts before its variable in the environment; an empty variable counts as \
-         absent.\nAll settings that cannot be used are refused at once, each with where it came from and what would be \
+         An option on the command line counts before its variable in the environment, and that before the same name\n\
+         in [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows which counts.\n\
+         All settings that cannot be used are refused at once, each with where it came from and what would be \
          right.\nSizes are whole numbers with `B`, `KB`, `KiB`, `MB`, `MiB`, `GB` or `GiB` (none: bytes),\n\
          durations with \
          `ms`, `s`, `m` or `h` (none: seconds).\n",
@@ -68,10 +79,21 @@ pub fn markdown() -> String {
                 writeln!(out, "| {} | {variables} | {default} | {} | {} |", flags(row, "`"), range(row.kind), row.help);
         }
     }
+    foreign_flags(&mut out);
     out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | ended as it was told to |\n");
     out.push_str("| 1 | could not start: the application fails to load, an address is in use |\n");
     out.push_str("| 2 | the options cannot be used |\n");
     out
+}
+
+/// What other servers call it.
+fn foreign_flags(out: &mut String) {
+    out.push_str("\n## Flags of other servers\n\n| flag | of | here |\n| --- | --- | --- |\n");
+    for one in foreign::ALL {
+        let value = if one.value.is_empty() { String::new() } else { format!(" {}", one.value) };
+        let flags: Vec<String> = one.flags.iter().map(|flag| format!("`{flag}{value}`")).collect();
+        let _ = writeln!(out, "| {} | {} | {} |", flags.join(", "), one.of, one.here());
+    }
 }
 
 fn rows(section: Section) -> impl Iterator<Item = &'static Row> {
@@ -91,6 +113,7 @@ fn range(kind: Kind) -> String {
     match kind {
         Kind::Flag => "yes, no".into(),
         Kind::Text | Kind::List | Kind::Refused(_) => "text".into(),
+        Kind::Path => "a path".into(),
         Kind::Choice(words) => words.join(", "),
         Kind::Count(least, u64::MAX) => format!("{least} or more"),
         Kind::Count(least, most) => format!("{least} to {most}"),

@@ -1,4 +1,4 @@
-//! The log on standard output: lines of text or JSON, written by one thread in batches.
+//! The log on standard output, or in a file: lines of text or JSON, written by one thread in batches.
 //! Whoever logs only copies a line into memory, so a slow reader of the log never holds up a request; what it cannot
 //! keep up with is dropped, and counted in the log itself.
 
@@ -43,7 +43,7 @@ struct State {
 }
 
 /// Opens the log for the whole process.
-pub fn open(form: LogForm, filter: &LogFilter) -> Result<Log, TryInitError> {
+pub fn open(form: LogForm, filter: &LogFilter, out: Box<dyn Write + Send>) -> Result<Log, TryInitError> {
     let held = Arc::new(Held::default());
     let layer = fmt::layer().with_ansi(false).with_writer(Lines(held.clone()));
     let layer = match form {
@@ -52,7 +52,8 @@ pub fn open(form: LogForm, filter: &LogFilter) -> Result<Log, TryInitError> {
     };
     tracing_subscriber::registry().with(layer.with_filter(filter.targets())).try_init()?;
     let writer = held.clone();
-    let thread = thread::Builder::new().name("log".into()).spawn(move || writer.write_all_to(&mut io::stdout()));
+    let mut out = out;
+    let thread = thread::Builder::new().name("log".into()).spawn(move || writer.write_all_to(&mut *out));
     // Without a thread to spare nothing else will start either; the lines are then written at the end.
     Ok(Log { held, thread: thread.ok() })
 }

@@ -1,26 +1,63 @@
 //! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
 //! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
 
+mod admin;
+mod app;
 mod app_settings;
+mod apps;
 mod asked;
+mod binds;
 mod boot;
 mod choice;
+mod client;
+mod control_path;
+mod cradle;
+mod daemon;
+mod deploy;
+mod desk;
+mod effective;
 mod engines;
+mod file;
+mod foreign;
+mod found;
+mod generation;
 mod help;
+mod identity;
+mod launch;
 mod log;
+mod logfiles;
 mod logfilter;
 mod misfits;
 mod native;
 mod near;
+mod old;
 mod openfiles;
+mod operating;
 mod options;
 mod picker;
+mod pidfile;
+mod probe;
+mod program;
 mod rackup;
 mod requires;
+mod router;
+mod runfiles;
 mod settings;
+mod signal_map;
 mod signals;
 mod size;
+mod sockets;
+mod standing;
+mod start;
+mod state;
+mod systemd;
 mod table;
+mod table_run;
+mod table_watch;
+mod toml_file;
+mod turns;
+mod upgrade;
+mod workers;
 
 use std::env;
 use std::ffi::OsString;
@@ -29,7 +66,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::thread;
 
+use apps::Again;
 use asked::{Asked, Command};
+use cradle::Cradle;
+use found::Missing;
+use program::Program;
+use start::Start;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -38,8 +80,19 @@ const CANNOT_START: u8 = 1;
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let environment: Vec<_> = env::vars_os().collect();
-    let asked = asked::read(env::args_os().skip(1).collect(), &environment);
+    // Before anything changes the working directory.
+    let program = Program::note();
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
+        // What is left of the way to a Ruby that runs as another user.
+        return fail(&engine_ruby::user::become_user(&arguments[1..]));
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let start = Start::new(arguments, env::vars_os().collect(), cores);
+    if let Some(code) = client::run(&start) {
+        return code;
+    }
+    let asked = start.asked();
     if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
         return refuse(&asked.problems);
     }
@@ -48,34 +101,106 @@ fn main() -> ExitCode {
         Command::Version => show(&format!("{}\n", boot::versions())),
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(asked),
-        Command::Serve => serve(asked, &environment),
+        Command::Config { json, check } => show_settings(&start, json, check),
+        Command::Explain => explain(&asked),
+        Command::Serve => serve(asked, start, program),
     }
 }
 
-fn serve(asked: Asked, environment: &[(OsString, OsString)]) -> ExitCode {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let mut settings = match settings::settle(asked, cores) {
-        Ok(settings) => settings,
-        Err(problems) => return refuse(&problems),
-    };
-    let rackup = match rackup::find(settings.apps[0].rackup.as_deref()) {
-        Ok(rackup) => rackup,
+fn serve(asked: Asked, start: Start, program: Program) -> ExitCode {
+    let cradle = match Cradle::find(&start.environment) {
+        Ok(cradle) => cradle,
         Err(why) => return fail(&why),
     };
-    let bundle_gemfile = environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE");
-    let gemfile = rackup::gemfile(&rackup, bundle_gemfile.map(|(_, path)| path.as_os_str()));
-    let (engine, why) = choice::choose(settings.apps[0].engine, &rackup, gemfile.as_deref());
-    if let Err(problems) = settings.apps[0].fit_to(engine) {
-        return refuse(&problems);
+    let line = cradle.as_ref().map(|cradle| cradle.line.clone());
+    match run(asked, start, program, cradle) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => match line.filter(|line| line.say(&format!("failed\n{}", failure.in_words())).is_ok()) {
+            // Whoever started us tells it to the one who asked.
+            Some(_) => failure.exit_code(),
+            None => failure.tell(),
+        },
     }
-    let log = match log::open(settings.log_form, &settings.log_filter) {
-        Ok(log) => log,
-        Err(error) => return fail(&format!("the log cannot be opened: {error}")),
-    };
-    tracing::info!(target: "server", "{why}");
-    let outcome = boot::serve(boot::App { engine, rackup, gemfile }, &settings);
+}
+
+fn run(asked: Asked, start: Start, program: Program, cradle: Option<Cradle>) -> Result<(), Failure> {
+    let mut settings = start.settle(asked).map_err(Failure::options)?;
+    let bundle_gemfile = start.bundle_gemfile();
+    let is_only_one = settings.apps.len() == 1;
+    let mut found = Vec::new();
+    for app in &mut settings.apps {
+        match found::find(app, bundle_gemfile.as_deref(), is_only_one) {
+            Ok(one) => found.push(one),
+            Err(Missing::Options(problems)) => return Err(Failure::options(problems)),
+            Err(Missing::File(why)) => return Err(Failure::Start(apps::named(!is_only_one, &app.name, why))),
+        }
+    }
+    let launch = launch::prepare(program, cradle, &start.environment, &settings.operating).map_err(Failure::Start)?;
+    let Some(launch) = launch else { return Ok(()) };
+    let log_files = launch.log_files.clone();
+    let log = log::open(settings.log_form, &settings.log_filter, log_files.stdout())
+        .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
+    let again: Again = Box::new(move || start.again());
+    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again, launch });
     log.finish();
-    outcome.map_or_else(|why| fail(&why), |()| ExitCode::SUCCESS)
+    log_files.finish();
+    outcome.map_err(Failure::Start)
+}
+
+/// Why there is no server.
+enum Failure {
+    Options(Vec<String>),
+    Start(String),
+}
+
+impl Failure {
+    fn options(problems: Vec<impl Display>) -> Failure {
+        Failure::Options(problems.iter().map(ToString::to_string).collect())
+    }
+
+    fn in_words(&self) -> String {
+        match self {
+            Failure::Options(problems) => format!("these options cannot be used: {}", problems.join("; ")),
+            Failure::Start(why) => why.clone(),
+        }
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Options(_) => BAD_USAGE,
+            Failure::Start(_) => CANNOT_START,
+        })
+    }
+
+    fn tell(&self) -> ExitCode {
+        match self {
+            Failure::Options(problems) => refuse(problems),
+            Failure::Start(why) => fail(why),
+        }
+    }
+}
+
+fn show_settings(start: &Start, json: bool, check: bool) -> ExitCode {
+    match effective::find(start) {
+        Ok(_) if check && json => show("{}\n"),
+        Ok(settings) if check => show(&settings.verdict()),
+        Ok(settings) if json => show(&settings.json()),
+        Ok(settings) => show(&settings.table()),
+        Err(problems) => refuse(&problems),
+    }
+}
+
+fn explain(asked: &Asked) -> ExitCode {
+    if !asked.problems.is_empty() {
+        return refuse(&asked.problems);
+    }
+    let Some(path) = asked.rackup.as_deref() else {
+        return refuse(&["explain: needs the configuration file of another server: foolsgold explain config/puma.rb"]);
+    };
+    match old::explain(asked, path) {
+        Ok(page) => show(&page),
+        Err(problems) => refuse(&problems),
+    }
 }
 
 fn build_native(asked: Asked) -> ExitCode {

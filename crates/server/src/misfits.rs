@@ -1,12 +1,12 @@
 //! Options that one engine cannot follow: most are worth a word, a few a refusal. Pure.
 
-use crate::asked::{Asked, Given, Origin, Problem};
+use crate::asked::{Asked, Given, OWN_VARIABLES, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::options::{Name, Section, TABLE};
 use crate::table::RAILS_THREADS;
 
 /// What does not fit.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Misfits {
     pub problems: Vec<Problem>,
     pub notices: Vec<String>,
@@ -17,13 +17,19 @@ const WORKERS_WHY: &str = "the embedded engine has threads and no worker process
 const FRESH_WHY: &str = "only the embedded engine can give each request an interpreter of its own: say --engine \
                          mruby, or leave it out";
 
-/// Looks at what somebody set. `is_named` says that the engine, too, was asked for: then one of the two must give way.
-pub fn find(asked: &Asked, engine: EngineKind, is_named: bool) -> Misfits {
+const USER_WHY: &str = "the embedded engine runs in the server's own process, and so as its user: say --user, or \
+                        --engine ruby";
+
+/// Looks at what somebody set for an application. `is_named` says that the engine, too, was asked for: then one of the
+/// two must give way. Of several applications, only what was said to this one can be meant for it.
+pub fn find(asked: &Asked, app: Option<usize>, engine: EngineKind, is_named: bool) -> Misfits {
     let mut misfits = Misfits::default();
-    for given in TABLE.iter().flat_map(|row| asked.values(row.name)).filter(|given| !fits(given, engine)) {
+    let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
+    for given in said.filter(|given| (app.is_none() || given.app == app) && !fits(given, engine)) {
         let written = given.as_written();
         match given.name {
             Name::Fresh => misfits.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
+            Name::RubyUser => misfits.problems.push(Problem(format!("{written}: {USER_WHY}"))),
             // Platforms set WEB_CONCURRENCY for everybody.
             Name::Workers if is_named && is_ours(given) => {
                 misfits.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));
@@ -40,7 +46,11 @@ pub fn find(asked: &Asked, engine: EngineKind, is_named: bool) -> Misfits {
 
 /// Whether it was said to this program and no other.
 fn is_ours(given: &Given) -> bool {
-    !matches!(&given.origin, Origin::Variable(name) if !name.starts_with("FOOLS_GOLD_"))
+    match &given.origin {
+        Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
+        Origin::File(place) => !place.is_old,
+        _ => true,
+    }
 }
 
 fn fits(given: &Given, engine: EngineKind) -> bool {
@@ -65,7 +75,7 @@ mod tests {
     fn found(arguments: &[&str], environment: &[(&str, &str)], engine: EngineKind, named: bool) -> [Vec<String>; 2] {
         let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
         let asked = crate::asked::read(arguments.iter().map(OsString::from).collect(), &environment);
-        let misfits = find(&asked, engine, named);
+        let misfits = find(&asked, None, engine, named);
         [misfits.problems.iter().map(Problem::to_string).collect(), misfits.notices]
     }
 

@@ -16,18 +16,31 @@ pub enum Name {
     Threads,
     RequestTime,
     Tag,
+    Probe,
     Preload,
     Fresh,
     MaxRequests,
+    MaxRequestsJitter,
+    SlowTime,
     MemoryLimit,
     Ruby,
     Workers,
+    MinWorkers,
+    MaxWorkers,
+    IdleTime,
+    WorkerMemory,
+    WorkerTimeout,
+    OobGc,
     RubyWorker,
     Hooks,
+    ReloadSurge,
+    ReloadBatch,
+    RubyUser,
     BootTime,
     KillTime,
     Queue,
     QueueWait,
+    TotalWorkers,
     IoThreads,
     Connections,
     HeaderBytes,
@@ -40,11 +53,25 @@ pub enum Name {
     WriteTime,
     KeepAlive,
     DrainTime,
+    DrainLag,
     AccessLog,
     Log,
-    Config,
+    LogFile,
+    RedirectStdout,
+    RedirectStderr,
+    Daemonize,
     Pidfile,
-    Daemon,
+    State,
+    User,
+    Group,
+    Dir,
+    Umask,
+    Signals,
+    BindToActivatedSockets,
+    Control,
+    Admin,
+    AdminToken,
+    Config,
     Reload,
 }
 
@@ -53,8 +80,10 @@ pub enum Name {
 pub enum Kind {
     /// Nothing on the command line; yes or no in the environment.
     Flag,
-    /// A word or a path, checked where it is used.
+    /// A word, checked where it is used.
     Text,
+    /// A path; in a settings file, a relative one begins at the file's folder.
+    Path,
     /// Words with commas between them; given several times, they add up.
     List,
     /// One of these words.
@@ -74,6 +103,7 @@ pub enum Kind {
 /// Under which heading an option is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
+    Settings,
     Where,
     Application,
     Mruby,
@@ -81,6 +111,8 @@ pub enum Section {
     Load,
     Http,
     Log,
+    Run,
+    Watch,
     Elsewhere,
 }
 
@@ -108,12 +140,15 @@ pub struct Row {
     pub kind: Kind,
     pub default: Default,
     pub section: Section,
+    /// Each application may have its own; what is not so is of the server, and takes a new start.
+    pub per_app: bool,
     pub help: &'static str,
 }
 
 impl Section {
     /// In the order in which they are shown.
-    pub const ALL: [Section; 8] = [
+    pub const ALL: [Section; 11] = [
+        Section::Settings,
         Section::Where,
         Section::Application,
         Section::Mruby,
@@ -121,12 +156,15 @@ impl Section {
         Section::Load,
         Section::Http,
         Section::Log,
+        Section::Run,
+        Section::Watch,
         Section::Elsewhere,
     ];
 
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
+            Section::Settings => "Where settings come from",
             Section::Where => "Where it listens, and whom it believes",
             Section::Application => "How the application runs",
             Section::Mruby => "Embedded interpreters (--engine mruby)",
@@ -134,6 +172,8 @@ impl Section {
             Section::Load => "How much at once",
             Section::Http => "Limits of a request and its connection",
             Section::Log => "What it writes",
+            Section::Run => "As which process it runs",
+            Section::Watch => "How it is watched and told what to do",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }
@@ -147,6 +187,12 @@ impl Name {
 }
 
 impl Row {
+    /// The row with this name, which may be written with underscores.
+    pub fn called(long: &str) -> Option<&'static Row> {
+        let long = long.replace('_', "-");
+        TABLE.iter().find(|row| row.long == long)
+    }
+
     /// All names in the environment, the one that counts most first.
     pub fn variables(&self) -> Vec<String> {
         let own = format!("FOOLS_GOLD_{}", self.long.to_uppercase().replace('-', "_"));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::asked::{Asked, Given, Origin, Problem};
+use crate::asked::{Asked, Given, HIDDEN, Origin, Problem};
 use crate::options::{Default, Kind, Name};
 use crate::size::{SIZE_FORM, TIME_FORM, parse_size, parse_time, show_size, show_time};
 
@@ -10,18 +10,34 @@ use crate::size::{SIZE_FORM, TIME_FORM, parse_size, parse_time, show_size, show_
 /// account, since [`crate::settings::settle`] then gives no settings at all.
 pub struct Picker<'a> {
     pub asked: &'a Asked,
+    /// The application whose settings are taken, of those that a file names.
+    pub app: Option<usize>,
     pub cores: usize,
     pub problems: Vec<Problem>,
     pub notices: Vec<String>,
 }
 
 impl Picker<'_> {
-    /// The value that counts: the last of the command line's, the environment's, or the default.
+    /// The value that counts: the last of the command line's, the environment's, the file's, or the default.
     pub fn pick(&self, name: Name) -> Given {
-        if let Some(given) = self.asked.values(name).last() {
+        if let Some(given) = self.asked.values_for(self.app, name).last() {
             return (*given).clone();
         }
-        Given { name, value: self.default(name), origin: Origin::Default }
+        Given { name, value: self.default(name), origin: Origin::Default, app: None }
+    }
+
+    /// All values that count, as one text.
+    pub fn all(&self, name: Name) -> String {
+        let given = self.asked.values_for(self.app, name);
+        if given.is_empty() {
+            return self.default(name);
+        }
+        if name == Name::AdminToken {
+            return HIDDEN.to_owned();
+        }
+        let adds_up = name.row().kind == Kind::List || name == Name::Bind;
+        let from = if adds_up { 0 } else { given.len() - 1 };
+        given[from..].iter().map(|given| given.value.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// What holds when nobody says anything; nothing where there is no default.

@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
 
+use crate::client;
 use crate::near::nearest;
 
 /// Words that are no application; see asked.rs.
-const COMMANDS: [&str; 2] = ["native", "options"];
+const COMMANDS: [&str; 4] = ["config", "explain", "native", "options"];
 
 /// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
@@ -17,7 +18,7 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         Ok(metadata) => metadata.is_dir(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let word = named.to_str().unwrap_or_default();
-            let hint = match nearest(word, COMMANDS.into_iter()) {
+            let hint = match nearest(word, COMMANDS.into_iter().chain(client::names())) {
                 Some(near) => format!("; `foolsgold {near}` is the nearest command"),
                 None => "; name the application's config.ru".to_owned(),
             };

@@ -2,18 +2,21 @@
 //! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::app_settings::{AppSettings, Mruby, Ruby, RubyWorker};
+use crate::admin::settings::AdminSettings;
+use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
 use crate::misfits::{self, Misfits};
+use crate::operating::Operating;
 use crate::options::{Name, TABLE};
 use crate::picker::Picker;
 use crate::table::RAILS_THREADS;
 
 /// Threads of a Ruby worker when nobody says anything, as in Puma.
-const RUBY_THREADS: usize = 5;
+pub const RUBY_THREADS: usize = 5;
 /// More would not be seen in a list of processes.
 const TAG_LETTERS: usize = 64;
 
@@ -27,18 +30,22 @@ pub enum LogForm {
 }
 
 /// Everything the program needs to know to start.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     pub binds: Vec<front::Bind>,
     pub trusted: Vec<front::Trusted>,
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
-    /// Of the first application: it decides what error pages tell.
-    pub environment: String,
     pub io_threads: usize,
     pub limits: front::Limits,
+    /// A bound on the workers of all applications together.
+    pub total_workers: Option<usize>,
+    /// Between "not ready" and the end of accepting, when the server drains.
+    pub drain_lag: Duration,
     pub log_form: LogForm,
     pub log_filter: LogFilter,
+    pub admin: AdminSettings,
+    pub operating: Operating,
     /// What somebody set, as it was written, for the log.
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
@@ -48,69 +55,111 @@ pub struct Settings {
 /// Checks everything; the errors are all there are.
 pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> {
     let (problems, notices) = (std::mem::take(&mut asked.problems), std::mem::take(&mut asked.notices));
-    let mut picker = Picker { asked: &asked, cores, problems, notices };
-    let (engine, misfits) = picker.engine();
-    let limits = picker.limits();
-    let (interpreters, threads) = picker.threads();
-    picker.preload();
-    let environment = picker.environment();
-    let app = AppSettings {
-        name: "app".to_owned(),
-        rackup: asked.rackup.clone(),
-        host: None,
-        prefix: String::new(),
-        environment: environment.clone(),
-        engine,
-        mruby: Mruby {
-            interpreters,
-            fresh: picker.flag(Name::Fresh),
-            max_requests: picker.number(Name::MaxRequests),
-            memory_bytes: picker.small(Name::MemoryLimit),
-        },
-        ruby: picker.ruby(threads),
-        tag: picker.tag(),
-        queue_places: picker.small(Name::Queue),
-        request_time: limits.request_time,
-        queue_wait: limits.queue_wait,
-        notices: Vec::new(),
-        misfits,
-    };
-    let settings = Settings {
+    let mut picker = Picker { asked: &asked, app: None, cores, problems, notices };
+    let mut limits = picker.limits();
+    let apps = picker.apps();
+    // Each application has its own; these are for the connections of all of them.
+    limits.request_time = apps.iter().map(|app| app.request_time).max().unwrap_or(limits.request_time);
+    limits.queue_wait = apps.iter().map(|app| app.queue_wait).max().unwrap_or(limits.queue_wait);
+    let mut settings = Settings {
         binds: picker.binds(),
         trusted: picker.trusted(),
-        apps: vec![app],
-        environment,
+        total_workers: picker.total_workers(&apps),
+        apps,
         io_threads: picker.small(Name::IoThreads),
         limits,
+        drain_lag: picker.time(Name::DrainLag),
         log_form: match picker.choice(Name::AccessLog).as_str() {
             "json" => LogForm::Json,
             "off" => LogForm::NoAccess,
             _ => LogForm::Text,
         },
         log_filter: picker.log_filter(),
+        admin: picker.admin(),
+        operating: picker.operating(),
         chosen: chosen(&asked),
-        notices: picker.notices,
+        notices: Vec::new(),
     };
-    if picker.problems.is_empty() { Ok(settings) } else { Err(picker.problems) }
+    settings.notices = once_each(picker.notices);
+    // What holds for several applications is wrong for each of them.
+    let problems = once_each(picker.problems);
+    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+}
+
+fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for one in all {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
 }
 
 /// The values that count, as they were written.
 fn chosen(asked: &Asked) -> Vec<String> {
-    TABLE.iter().flat_map(|row| asked.values(row.name)).map(Given::as_written).collect()
+    let apps = (0..asked.apps.len()).map(Some);
+    let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| asked.values_for(app, row.name));
+    // Of an application, only what it says itself.
+    let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
+    of(None).chain(own).map(Given::as_written).collect()
 }
 
 impl Picker<'_> {
+    /// The applications that the file names, or the one there is.
+    fn apps(&mut self) -> Vec<AppSettings> {
+        let asked = self.asked;
+        if asked.apps.is_empty() {
+            return vec![self.app(NOBODY_NAMED_IT, asked.rackup.clone())];
+        }
+        let mut apps = Vec::new();
+        for (at, one) in asked.apps.iter().enumerate() {
+            self.app = Some(at);
+            let app = self.app(&one.name, Some(one.path.clone()));
+            apps.push(AppSettings { host: one.host.clone(), prefix: one.prefix.clone(), ..app });
+        }
+        self.app = None;
+        apps
+    }
+
+    /// What the application of this picker is given.
+    fn app(&mut self, name: &str, rackup: Option<PathBuf>) -> AppSettings {
+        let (engine, misfits) = self.engine();
+        let (interpreters, threads) = self.threads();
+        self.preload();
+        AppSettings {
+            name: name.to_owned(),
+            rackup,
+            host: None,
+            prefix: String::new(),
+            environment: self.environment(),
+            engine,
+            mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
+            ruby: self.ruby(threads),
+            tag: self.tag(),
+            reload: self.reload(),
+            queue_places: self.small(Name::Queue),
+            max_requests: self.number(Name::MaxRequests),
+            max_requests_jitter: self.number(Name::MaxRequestsJitter),
+            slow_time: self.time(Name::SlowTime),
+            request_time: self.time(Name::RequestTime),
+            queue_wait: self.time(Name::QueueWait),
+            notices: Vec::new(),
+            misfits,
+        }
+    }
+
     /// The engine, if one was named; and what does not fit which one, unless that could be told at once.
     fn engine(&mut self) -> (Option<EngineKind>, Vec<(EngineKind, Misfits)>) {
         let engine = match self.choice(Name::Engine).as_str() {
             "mruby" => EngineKind::Mruby,
             "ruby" => EngineKind::Ruby,
             _ => {
-                let of = |kind| (kind, misfits::find(self.asked, kind, false));
+                let of = |kind| (kind, misfits::find(self.asked, self.app, kind, false));
                 return (None, vec![of(EngineKind::Mruby), of(EngineKind::Ruby)]);
             }
         };
-        let misfits = misfits::find(self.asked, engine, true);
+        let misfits = misfits::find(self.asked, self.app, engine, true);
         self.problems.extend(misfits.problems);
         self.notices.extend(misfits.notices);
         (Some(engine), Vec::new())
@@ -156,15 +205,17 @@ impl Picker<'_> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    /// A worker may have a core for itself. Puma's 0 means one process; here that is one worker.
-    fn workers(&mut self) -> usize {
-        if self.pick(Name::Workers).value == "auto" { self.cores } else { self.small(Name::Workers).max(1) }
-    }
-
     fn ruby(&mut self, threads: usize) -> Ruby {
+        let (min_workers, max_workers) = self.workers();
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
-            workers: self.workers(),
+            user: self.ruby_user(),
+            min_workers,
+            max_workers,
+            idle_time: self.time(Name::IdleTime),
+            worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
+            worker_timeout: self.time(Name::WorkerTimeout),
+            oob_gc: self.flag(Name::OobGc),
             threads,
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,
@@ -183,6 +234,19 @@ impl Picker<'_> {
             self.refuse(&given, &format!("must be at most {TAG_LETTERS} letters, without line feeds and the like"));
         }
         self.optional(Name::Tag)
+    }
+
+    fn reload(&mut self) -> Reload {
+        let probe = self.pick(Name::Probe);
+        if !probe.value.is_empty() && (!probe.value.starts_with('/') || probe.value.parse::<http::Uri>().is_err()) {
+            self.refuse(&probe, "must be a path of the application, such as /up");
+        }
+        let (surge, batch) = (self.count_or_all(Name::ReloadSurge), self.count_or_all(Name::ReloadBatch));
+        Reload { probe: self.optional(Name::Probe), surge, batch }
+    }
+
+    fn count_or_all(&mut self, name: Name) -> Option<usize> {
+        if self.pick(name).value == "auto" { None } else { Some(self.small(name)) }
     }
 
     /// Puma's option, which asks for what is always done.
@@ -218,52 +282,6 @@ impl Picker<'_> {
             self.refuse(&given, &why);
             LogFilter::default()
         })
-    }
-
-    /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
-    /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set.
-    fn binds(&mut self) -> Vec<front::Bind> {
-        let flagged = |name| self.asked.values(name).iter().any(|given| matches!(given.origin, Origin::Flag(_)));
-        let (bind, port) = (flagged(Name::Bind), flagged(Name::Port) || flagged(Name::Host));
-        let said = |name| !self.asked.values(name).is_empty();
-        let use_bind = bind || (!port && said(Name::Bind));
-        let use_port = port || (!use_bind && (said(Name::Port) || said(Name::Host)));
-        let mut wanted: Vec<(Given, String)> = Vec::new();
-        if use_bind {
-            let given = self.asked.values(Name::Bind).into_iter().cloned();
-            wanted.extend(given.map(|given| (given.clone(), given.value)));
-        }
-        if use_port {
-            wanted.extend(self.port_bind());
-        }
-        if !use_bind && !use_port {
-            let given = self.pick(Name::Bind);
-            wanted.push((given.clone(), given.value));
-        }
-        let mut binds: Vec<front::Bind> = Vec::new();
-        for (given, uri) in wanted {
-            match uri.parse::<front::Bind>() {
-                Ok(bind) if binds.iter().any(|other| other.to_string() == bind.to_string()) => {}
-                Ok(bind) => binds.push(bind),
-                Err(error) => self.refuse(&given, &error.to_string()),
-            }
-        }
-        binds
-    }
-
-    /// The address that `--host` and `--port` make together.
-    fn port_bind(&mut self) -> Option<(Given, String)> {
-        let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));
-        let shown = if host.value.is_empty() { port.clone() } else { host.clone() };
-        let name = match host.value.as_str() {
-            "" => "0.0.0.0".to_owned(),
-            // An IPv6 address has brackets in a URI.
-            address if address.contains(':') && !address.starts_with('[') => format!("[{address}]"),
-            name => name.to_owned(),
-        };
-        let before = self.problems.len();
-        let number = if port.value.is_empty() { 9292 } else { self.number_of(&port, &port.value) };
-        (self.problems.len() == before).then(|| (shown, format!("tcp://{name}:{number}")))
     }
 
     fn limits(&mut self) -> front::Limits {

@@ -20,7 +20,7 @@ fn nothing_asked_gives_the_defaults() {
     assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
     assert_eq!((settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places), (4, 2, 1024));
     assert_eq!(
-        (settings.environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].mruby.max_requests),
+        (settings.apps[0].environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
         ("development", false, 0)
     );
     assert_eq!(
@@ -29,7 +29,8 @@ fn nothing_asked_gives_the_defaults() {
     );
     assert_eq!(settings.trusted, [front::Trusted::Private]);
     let ruby = &settings.apps[0].ruby;
-    assert_eq!((ruby.workers, ruby.threads, ruby.worker), (2, 5, RubyWorker::Auto));
+    assert_eq!((ruby.min_workers, ruby.max_workers), (2, 2));
+    assert_eq!((ruby.threads, ruby.worker), (5, RubyWorker::Auto));
     assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [60, 5]);
     assert_eq!(settings.log_form, LogForm::Text);
@@ -56,7 +57,7 @@ fn good_values_are_taken() {
     )
     .unwrap();
     assert_eq!(
-        (settings.apps[0].mruby.interpreters, settings.apps[0].mruby.fresh, settings.apps[0].mruby.max_requests),
+        (settings.apps[0].mruby.interpreters, settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
         (16, true, 1000)
     );
     assert_eq!(settings.apps[0].mruby.memory_bytes, 32 << 20);
@@ -107,9 +108,30 @@ fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
 }
 
 #[test]
+fn the_fewest_and_the_most_workers_can_be_said_in_part() {
+    let workers = |words: &[&str], environment: &[(&str, &str)]| {
+        let ruby = settled(words, environment).unwrap().apps[0].ruby.clone();
+        (ruby.min_workers, ruby.max_workers)
+    };
+    assert_eq!(workers(&["--max-workers", "8"], &[]), (1, 8));
+    assert_eq!(workers(&["-w", "3", "--max-workers", "8"], &[]), (3, 8));
+    assert_eq!(workers(&["--max-workers", "2"], &[("WEB_CONCURRENCY", "4")]), (2, 2));
+    assert_eq!(workers(&["--min-workers", "0"], &[]), (0, 2));
+    assert_eq!(workers(&["--min-workers", "5"], &[]), (5, 5));
+    assert_eq!(workers(&["--min-workers", "0", "--max-workers", "1"], &[("WEB_CONCURRENCY", "4")]), (0, 1));
+    for words in [&["-w", "3", "--max-workers", "2"][..], &["--min-workers", "3", "--max-workers", "2"]] {
+        let problem = settled(words, &[]).unwrap_err()[0].to_string();
+        assert!(problem.starts_with("--max-workers 2: must be at least 3"), "{problem}");
+    }
+}
+
+#[test]
 fn workers_are_counted_as_puma_does() {
-    let workers =
-        |words: &[&str], environment: &[(&str, &str)]| settled(words, environment).unwrap().apps[0].ruby.workers;
+    let workers = |words: &[&str], environment: &[(&str, &str)]| {
+        let ruby = settled(words, environment).unwrap().apps[0].ruby.clone();
+        assert_eq!(ruby.min_workers, ruby.max_workers);
+        ruby.max_workers
+    };
     assert_eq!(workers(&["-w", "3"], &[("WEB_CONCURRENCY", "4")]), 3);
     assert_eq!(workers(&[], &[("WEB_CONCURRENCY", "4")]), 4);
     assert_eq!((workers(&["-w", "auto"], &[]), workers(&["-w", "0"], &[])), (2, 1));
@@ -127,7 +149,7 @@ fn options_of_ruby_processes_are_taken() {
         (Some("/opt/jruby"), Some(std::path::Path::new("h.rb")))
     );
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
-    assert_eq!((settings.apps[0].tag.as_deref(), settings.environment.as_str()), (Some("shop"), "test"));
+    assert_eq!((settings.apps[0].tag.as_deref(), settings.apps[0].environment.as_str()), (Some("shop"), "test"));
     let always = "--preload: the application is always loaded before the first request, with or without this";
     assert_eq!(settings.notices, [always]);
 }
@@ -217,6 +239,7 @@ fn bad_addresses_and_filters_are_refused() {
 
 #[test]
 fn all_problems_are_told_at_once() {
-    let refused = settled(&["-t", "0", "--nope", "-C", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")]).unwrap_err();
+    let refused = settled(&["-t", "0", "--nope", "--memory-limit", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")])
+        .unwrap_err();
     assert_eq!(refused.len(), 5, "{refused:?}");
 }

@@ -2,10 +2,14 @@
 
 use crate::options::{Default, Kind, Name, Row, Section};
 use crate::size::{GIB, KIB, MIB};
+use crate::table_run;
+use crate::table_watch;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
 const MILLION: u64 = 1_000_000;
+/// More is a slip of the keyboard too.
+const WORKERS_MAX: u64 = 1024;
 /// The HTTP library needs a read buffer of at least this size.
 const HEADER_BYTES_MIN: u64 = 8 * KIB;
 /// An interpreter with the Rack prelude alone needs about 1 MiB.
@@ -13,9 +17,10 @@ const MEMORY_MIN: u64 = 4 * MIB;
 /// Rails' own name for it. Interpreters are no threads of Rails, so there it does not count.
 pub const RAILS_THREADS: &str = "RAILS_MAX_THREADS";
 
-const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
+pub const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
     let (kind, default) = (Kind::Text, Default::None);
-    Row { name, long, short: None, value, also: &[], kind, default, section, help: "" }
+    let per_app = matches!(section, Section::Application | Section::Mruby | Section::Ruby);
+    Row { name, long, short: None, value, also: &[], kind, default, section, per_app, help: "" }
 }
 
 const fn limit(name: Name, long: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Row {
@@ -36,8 +41,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
-        help: "listen here: tcp://HOST:PORT or unix:///PATH; may be given several times (in the environment: \
-               separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be \
+               given several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {
@@ -94,6 +99,11 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
+        help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 \
+               to 399 within the boot time, the old code goes on",
+        ..row(Name::Probe, "probe", "PATH", Section::Application)
+    },
+    Row {
         kind: Kind::Flag,
         default: Default::Text("yes"),
         help: "changes nothing: the application is always loaded before the first request",
@@ -108,8 +118,20 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(0, u64::MAX),
         default: Default::Text("0"),
-        help: "replace an interpreter after so many requests; 0 means never",
-        ..row(Name::MaxRequests, "max-requests", "N", Section::Mruby)
+        help: "replace an interpreter, or a worker, after so many requests; 0 means never",
+        ..row(Name::MaxRequests, "max-requests", "N", Section::Application)
+    },
+    Row {
+        kind: Kind::Count(0, 100),
+        default: Default::Text("10"),
+        help: "each is replaced up to so many percent later than --max-requests says, so that not all are at once",
+        ..row(Name::MaxRequestsJitter, "max-requests-jitter", "PERCENT", Section::Application)
+    },
+    Row {
+        kind: Kind::Time(1, DAY_MS),
+        default: Default::Text("1s"),
+        help: "requests that run so long are kept in the flight recorder, the last 50 of them",
+        ..row(Name::SlowTime, "slow-time", "TIME", Section::Application)
     },
     Row {
         kind: Kind::Size(MEMORY_MIN, 64 * GIB),
@@ -124,11 +146,49 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         short: Some('w'),
-        kind: Kind::CountOrAuto(0, 1024),
+        kind: Kind::CountOrAuto(0, WORKERS_MAX),
         also: &["WEB_CONCURRENCY"],
         default: Default::Text("auto"),
-        help: "worker processes; auto means one per core, 0 is taken as 1",
+        help: "worker processes; auto means one per core, 0 is taken as 1; for a number that changes with the load see \
+               --max-workers",
         ..row(Name::Workers, "workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Count(0, WORKERS_MAX),
+        help: "never fewer worker processes (default: as many as --workers, or 1 where only --max-workers is said); 0 \
+               lets an idle application sleep: its next request waits for a worker",
+        ..row(Name::MinWorkers, "min-workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Count(1, WORKERS_MAX),
+        help: "never more worker processes: one is added whenever requests wait (default: as many as --workers, or \
+               --min-workers if that is more)",
+        ..row(Name::MaxWorkers, "max-workers", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Time(1, DAY_MS),
+        default: Default::Text("300s"),
+        help: "a worker that was not needed for so long leaves, while there are more than --min-workers",
+        ..row(Name::IdleTime, "idle-time", "TIME", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Size(MIB, u64::MAX),
+        help: "replace a worker that needs more memory (its proportional share, as the kernel counts it); looked at \
+               every 5 s (default: no limit)",
+        ..row(Name::WorkerMemory, "worker-memory", "SIZE", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Time(0, DAY_MS),
+        default: Default::Text("60s"),
+        help: "a worker process that does not answer the server for so long is killed and replaced, whatever it does \
+               (a limit for requests is --request-time); 0 means never",
+        ..row(Name::WorkerTimeout, "worker-timeout", "TIME", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Flag,
+        default: Default::Text("no"),
+        help: "workers collect garbage between requests, while nothing is given to them",
+        ..row(Name::OobGc, "oob-gc", "", Section::Ruby)
     },
     Row {
         kind: Kind::Choice(&["auto", "plain", "native"]),
@@ -138,15 +198,35 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::RubyWorker, "ruby-worker", "KIND", Section::Ruby)
     },
     Row {
-        help: "Ruby file with hooks around forks and requests (default: config/foolsgold.rb beside config.ru, if it is \
-               there)",
+        kind: Kind::Path,
+        help: "Ruby file with hooks around forks and requests, or a config/puma.rb or config/unicorn.rb whose hooks \
+               are to run (default: config/foolsgold.rb beside config.ru, if it is there)",
         ..row(Name::Hooks, "hooks", "FILE", Section::Ruby)
+    },
+    Row {
+        kind: Kind::CountOrAuto(1, 1024),
+        default: Default::Text("auto"),
+        help: "how many workers of the new code a reload may have beside all of the old: fewer need less memory; auto \
+               means as many as there are to be",
+        ..row(Name::ReloadSurge, "reload-surge", "N", Section::Ruby)
+    },
+    Row {
+        kind: Kind::CountOrAuto(1, 1024),
+        default: Default::Text("auto"),
+        help: "how many workers of the old code a reload replaces at a time when --reload-surge is less than all of \
+               them; auto means as many as --reload-surge",
+        ..row(Name::ReloadBatch, "reload-batch", "N", Section::Ruby)
+    },
+    Row {
+        help: "run the application's Ruby processes as this user, a name or a number, or as USER:GROUP, while the \
+               server itself stays root; only root can",
+        ..row(Name::RubyUser, "ruby-user", "USER", Section::Ruby)
     },
     Row {
         kind: Kind::Time(1, DAY_MS),
         default: Default::Text("60s"),
         help: "time in which the application must be loaded, and a worker be ready",
-        ..row(Name::BootTime, "boot-time", "TIME", Section::Ruby)
+        ..row(Name::BootTime, "boot-time", "TIME", Section::Application)
     },
     Row {
         kind: Kind::Time(0, DAY_MS),
@@ -158,14 +238,22 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(0, MILLION),
         default: Default::Text("1024"),
+        per_app: true,
         help: "requests that may wait for an interpreter or a worker; more get 503",
         ..row(Name::Queue, "queue", "N", Section::Load)
     },
     Row {
         kind: Kind::Time(0, DAY_MS),
         default: Default::Text("10s"),
+        per_app: true,
         help: "time a request may wait for an interpreter or a worker; then 503",
         ..row(Name::QueueWait, "queue-wait", "TIME", Section::Load)
+    },
+    Row {
+        kind: Kind::Count(1, 100_000),
+        help: "worker processes of all applications together: one that needs a worker when so many are there gets an \
+               idle one's place (default: no bound but those of each)",
+        ..row(Name::TotalWorkers, "total-workers", "N", Section::Load)
     },
     Row {
         kind: Kind::Count(1, 1024),
@@ -192,6 +280,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         section: Section::Load,
         ..limit(Name::DrainTime, "drain-time", Kind::Time(0, DAY_MS), "30s", DRAIN_TIME_HELP)
     },
+    Row { section: Section::Load, ..limit(Name::DrainLag, "drain-lag", Kind::Time(0, DAY_MS), "0s", DRAIN_LAG_HELP) },
     Row {
         kind: Kind::Choice(&["text", "json", "off"]),
         default: Default::Text("text"),
@@ -204,9 +293,29 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
-    refused(Name::Config, "config", Some('C'), "X", CONFIG_WHY),
-    refused(Name::Pidfile, "pidfile", None, "X", PIDFILE_WHY),
-    refused(Name::Daemon, "daemon", Some('d'), "", DAEMON_WHY),
+    table_run::LOG_FILE,
+    table_run::REDIRECT_STDOUT,
+    table_run::REDIRECT_STDERR,
+    table_run::DAEMONIZE,
+    table_run::PIDFILE,
+    table_run::STATE,
+    table_run::USER,
+    table_run::GROUP,
+    table_run::DIR,
+    table_run::UMASK,
+    table_run::SIGNALS,
+    table_run::ACTIVATED,
+    table_watch::CONTROL,
+    table_watch::ADMIN,
+    table_watch::ADMIN_TOKEN,
+    Row {
+        short: Some('C'),
+        kind: Kind::Path,
+        help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, \
+               Pitchfork, Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if \
+               it is there)",
+        ..row(Name::Config, "config", "FILE", Section::Settings)
+    },
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),
 ];
 
@@ -217,11 +326,7 @@ const SPOOL_HELP: &str =
 const WRITE_TIME_HELP: &str = "time in which a client must take some of its response; then the connection is closed";
 const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests";
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
-const CONFIG_WHY: &str =
-    "there is no configuration file in this version: say it with options or FOOLS_GOLD_... variables";
-const PIDFILE_WHY: &str =
-    "is not in this version; the log says the process id at start, and a service manager knows it";
-const DAEMON_WHY: &str = "the server stays in the foreground; a service manager, or a shell's &, runs it in the \
-                          background";
+const DRAIN_LAG_HELP: &str =
+    "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const RELOAD_WHY: &str = "code is not reloaded in this version: end the server and start it again; Rails reloads its \
                           own code in development";

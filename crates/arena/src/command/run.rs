@@ -69,6 +69,11 @@ impl Run {
             true => recipes.0.iter().collect(),
             false => self.studies.iter().map(|name| recipes.get(name)).collect::<Result<_, _>>()?,
         };
+        for name in &self.must {
+            if !chosen.iter().any(|recipe| recipe.contenders.iter().any(|entry| entry.name() == name)) {
+                return Err(format!("--must {name}: no chosen study has a contender of that name; see `arena list`"));
+            }
+        }
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let mut failed = Vec::new();
         for recipe in chosen {
@@ -87,7 +92,10 @@ impl Run {
     /// and did. That another breaks down under load is a result like any other, and stands in the report.
     fn verdict(&self, summary: &Summary, folder: &Folder) -> Result<Vec<String>, String> {
         let (samples, _) = folder.samples()?;
-        let mut failed = Vec::new();
+        let missing = summary.contenders.iter().filter(|who| self.must.contains(&who.name) && !who.missing.is_empty());
+        let mut failed: Vec<String> = missing
+            .map(|who| format!("{}: {} is missing: {}", summary.study, who.name, who.missing.join("; ")))
+            .collect();
         for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
             let mut reasons = samples.iter().filter(|sample| sample.contender == who.name);
             let was_loaded = reasons.clone().any(|sample| !sample.numbers.is_empty());

@@ -91,7 +91,10 @@ impl Place {
             return Err(format!("{} is no Gemfile: name the file itself", gemfile.display()));
         }
         if let Some(ring) = ring.as_ref().filter(|ring| !ring.join("proc/self").exists()) {
-            return Err(format!("ring {}: its /proc is not mounted (arena ring {0} does it)", ring.display()));
+            return Err(format!(
+                "ring {}: it is no ring, or its /proc is not mounted; `arena ring` enters a ring that is there anew",
+                ring.display()
+            ));
         }
         let name = format!("arena-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));

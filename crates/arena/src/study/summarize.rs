@@ -32,7 +32,7 @@ pub fn summary(
 ) -> Summary {
     let names: Vec<&str> = who.iter().map(|one| one.name.as_str()).collect();
     let cases: Vec<summary::Case> = plan.cases().map(|case| one_case(case, plan, &names, samples)).collect();
-    let verdicts = verdicts::of(study, plan, &cases);
+    let verdicts = verdicts::of(study, plan, &cases, &who);
     let mut notes = notes(study, ground);
     notes.push(format!("servers come from {}; {} rounds in random order", ground.place.in_words(), plan.effort.rounds));
     Summary {

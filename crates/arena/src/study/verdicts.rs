@@ -4,17 +4,17 @@
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictRecipe};
 use crate::metric::{Metric, Sense};
-use crate::record::summary::{Case, Measured, Verdict};
+use crate::record::summary::{Case, Measured, Verdict, Who};
 
 /// Nearer to the best than this is level with it.
 const LEVEL: f64 = 0.97;
 
 /// Of every use that the study names and that was measured.
-pub fn of(study: &Recipe, plan: &Plan, cases: &[Case]) -> Vec<Verdict> {
-    study.verdicts.iter().filter_map(|verdict| one(verdict, plan, cases)).collect()
+pub fn of(study: &Recipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdict> {
+    study.verdicts.iter().filter_map(|verdict| one(verdict, plan, cases, who)).collect()
 }
 
-fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case]) -> Option<Verdict> {
+fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Option<Verdict> {
     let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
     let names: Vec<&str> = families.flat_map(|family| &family.cases).map(|case| case.name.as_str()).collect();
     let decisive: Vec<&Case> = cases.iter().filter(|case| names.contains(&case.name.as_str())).collect();
@@ -30,7 +30,7 @@ fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case]) -> Option<Verdict> {
         [case] if case.metrics.first().is_some_and(|name| name == metric.name) => case.ranking.first()?.clone(),
         _ => level.map(|(name, _)| name.clone()).collect(),
     };
-    let why = why(&decisive, metric, &winners, &scores);
+    let why = why(&decisive, metric, &winners, &scores, who);
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }
 
@@ -58,21 +58,29 @@ fn scores(cases: &[&Case], metric: &Metric) -> Vec<(String, f64)> {
     names.filter_map(|name| Some((name.to_owned(), score(name)?))).collect()
 }
 
-fn why(cases: &[&Case], metric: &Metric, winners: &[String], scores: &[(String, f64)]) -> String {
+fn why(cases: &[&Case], metric: &Metric, winners: &[String], scores: &[(String, f64)], who: &[Who]) -> String {
     let Some(winner) = winners.first() else { return "nobody was ranked".into() };
     let next = scores.iter().find(|(name, _)| !winners.contains(name));
-    let behind =
-        next.map_or_else(String::new, |(name, score)| format!("; next is {name}, at {:.0} % of it", score * 100.0));
+    let title = |name: &str| {
+        let title = who.iter().find(|who| who.name == name).map(|who| who.title.as_str());
+        title.filter(|title| !title.is_empty()).unwrap_or(name).to_owned()
+    };
     if let [case] = cases {
-        let result = case.results.iter().find(|result| result.contender == *winner);
-        let spread = result.and_then(|result| result.numbers.get(metric.name));
-        let figure = spread.map_or_else(String::new, |spread| {
-            let digits = metric.digits;
-            format!("{} {:.digits$} {} in {}", metric.title.to_lowercase(), spread.median, metric.unit, case.title)
-        });
-        return format!("{figure}{behind}");
+        let figure = |name: &str| {
+            let result = case.results.iter().find(|result| result.contender == name)?;
+            let (digits, unit) = (metric.digits, metric.unit);
+            Some(format!("{:.digits$} {unit}", result.numbers.get(metric.name)?.median).trim_end().to_owned())
+        };
+        let best = figure(winner).unwrap_or_default();
+        let next = next.and_then(|(name, _)| Some(format!("; next is {} with {}", title(name), figure(name)?)));
+        return format!("{} {best} in {}{}", metric.title.to_lowercase(), case.title, next.unwrap_or_default());
     }
-    format!("{} over {} cases, geometric mean{behind}", metric.title.to_lowercase(), cases.len())
+    let behind = next.map(|(name, score)| match metric.sense {
+        Sense::Lower => format!("; next is {}, with {:.2}× as much", title(name), 1.0 / score.max(1e-9)),
+        _ => format!("; next is {}, at {:.0} % of it", title(name), score * 100.0),
+    });
+    let (metric, behind) = (metric.title.to_lowercase(), behind.unwrap_or_default());
+    format!("{metric} over {} cases, geometric mean{behind}", cases.len())
 }
 
 #[cfg(test)]
@@ -113,7 +121,10 @@ mod tests {
     fn one_case_has_its_own_ranking() {
         let a = case("a", &[("x", 1.0), ("y", 1.2)], &[&["x", "y"]]);
         let metric = Metric::of("p99_ms").unwrap();
-        let words = why(&[&a], metric, &["x".into(), "y".into()], &scores(&[&a], metric));
+        let words = why(&[&a], metric, &["x".into(), "y".into()], &scores(&[&a], metric), &[]);
         assert!(words.contains("1.00 ms") && !words.contains("next is"), "{words}");
+        let who = [Who { name: "y".into(), title: "The Other".into(), ..Who::default() }];
+        let words = why(&[&a], metric, &["x".into()], &scores(&[&a], metric), &who);
+        assert!(words.ends_with("next is The Other with 1.20 ms"), "{words}");
     }
 }

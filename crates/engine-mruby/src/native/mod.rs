@@ -161,6 +161,8 @@ pub static TABLE: &[Native] = &[
     function(c"environment", log::environment),
     function(c"environment_variables", log::environment_variables),
     function(c"file_read", path::read),
+    function(c"source_read", path::read_source),
+    function(c"source_known", path::knows_source),
     function(c"file_stat", path::stat),
     function(c"file_expand", path::expand),
     function(c"dir_entries", path::entries),

@@ -32,7 +32,29 @@ fn failed(error: &io::Error, path: &Path) -> Raise {
 
 /// File.read(path)
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    whole(context, path(arg(args, 0))?).map(Value::Str)
+}
+
+/// The same of a file of code, which is the same for all interpreters once one has read it while it was loaded.
+pub fn read_source(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
+    if let Some(known) = context.shared.source(path) {
+        return Ok(Value::Str(known.to_vec()));
+    }
+    let source = whole(context, path)?;
+    if context.exchange.is_some() {
+        return Ok(Value::Str(source));
+    }
+    Ok(Value::Str(context.shared.remember(path, source.into()).to_vec()))
+}
+
+/// Whether that file is among those that were read; it may be gone by now.
+pub fn knows_source(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let is_known = context.shared.source(path(arg(args, 0))?).is_some();
+    Ok(if is_known { Value::Int(1) } else { Value::Nil })
+}
+
+fn whole(context: &Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
     let (file, length) = regular::open(path).map_err(|error| failed(&error, path))?;
     let most = context.shared.memory_bytes as u64;
     let too_large = || raise("NoMemoryError", format!("{} is larger than the interpreter's memory", path.display()));
@@ -43,7 +65,7 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let mut out = Vec::with_capacity(length as usize);
     // Some files say they are empty and are not, those of /proc for one.
     file.take(most + 1).read_to_end(&mut out).map_err(|error| failed(&error, path))?;
-    if out.len() as u64 > most { Err(too_large()) } else { Ok(Value::Str(out)) }
+    if out.len() as u64 > most { Err(too_large()) } else { Ok(out) }
 }
 
 /// stat(path) → [kind, size, modified, readable], or nil where there is nothing

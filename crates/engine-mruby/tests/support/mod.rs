@@ -51,8 +51,13 @@ pub fn settings() -> Settings {
         interpreters: 2,
         fresh: false,
         max_requests: 0,
+        max_requests_jitter: 0,
+        slow_time: Duration::from_secs(1),
+        meter: Default::default(),
         memory_bytes: 32 << 20,
         queue_places: 10,
+        boot_time: std::time::Duration::from_secs(60),
+        keep: engine_mruby::Keep::default(),
     }
 }
 

@@ -62,7 +62,7 @@ pub fn limits() -> Limits {
 }
 
 pub fn settings() -> Settings {
-    Settings { limits: limits(), trusted: Vec::new(), access_log: None, development: false }
+    Settings { limits: limits(), trusted: Vec::new(), access_log: None, development: false, counts: Default::default() }
 }
 
 pub fn full(text: &str) -> Response {

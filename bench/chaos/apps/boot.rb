@@ -1,0 +1,19 @@
+# How the applications of bin/chaos come up: as the file `boot` in the scenario's folder says when they are loaded.
+
+# A number is the version that answers tell; `raise`, `hang` and `unfit` are ways to be broken.
+module Boot
+  file = File.join(ENV["CHAOS_FOLDER"].to_s, "boot")
+  WORD = (File.exist?(file) ? File.read(file) : "1").strip
+
+  raise "this version does not boot: the scenario wants it so" if WORD == "raise"
+  sleep 3600 if WORD == "hang"
+
+  def self.version
+    "version #{WORD}\n"
+  end
+
+  # For probes.
+  def self.fit?
+    WORD != "unfit"
+  end
+end

@@ -1,0 +1,88 @@
+//! What became of the requests of a load, and whether that is as it should be.
+
+use std::collections::BTreeMap;
+
+use arena::load::Seen;
+
+/// A deliberate refusal.
+pub const SHED: &str = "status 503";
+/// The request's own deadline.
+pub const LATE: &str = "status 504";
+/// Nobody listens any more: right after a server was told to end.
+pub const REFUSED: &str = "connect";
+
+/// Requests by what became of them.
+#[derive(Debug, Clone, Default)]
+pub struct Count {
+    /// Right answers.
+    pub right: u64,
+    /// All others, in kinds.
+    pub errors: BTreeMap<String, u64>,
+    /// The longest wait for a right answer, or for none.
+    pub longest_ms: f64,
+    /// The first wrong answer, in words.
+    pub wrong: Option<String>,
+}
+
+impl Count {
+    /// Adds what one loop saw.
+    pub fn add(&mut self, seen: &Seen) {
+        self.right += seen.number("requests").unwrap_or(0.0) as u64;
+        for (kind, many) in &seen.outcome.errors {
+            *self.errors.entry(kind.clone()).or_default() += many;
+        }
+        self.longest_ms = self.longest_ms.max(seen.number("max_ms").unwrap_or(0.0));
+        self.wrong = self.wrong.take().or_else(|| seen.outcome.wrong.clone());
+    }
+
+    /// Adds another count.
+    pub fn join(&mut self, other: &Count) {
+        self.right += other.right;
+        for (kind, many) in &other.errors {
+            *self.errors.entry(kind.clone()).or_default() += many;
+        }
+        self.longest_ms = self.longest_ms.max(other.longest_ms);
+        self.wrong = self.wrong.take().or_else(|| other.wrong.clone());
+    }
+
+    /// All of them.
+    pub fn requests(&self) -> u64 {
+        self.right + self.errors.values().sum::<u64>()
+    }
+
+    /// Those that were refused with a 503.
+    pub fn shed(&self) -> u64 {
+        self.errors.get(SHED).copied().unwrap_or(0)
+    }
+
+    /// Those that failed in a way that is not among these.
+    pub fn failed(&self, allowed: &[&str]) -> u64 {
+        self.errors.iter().filter(|(kind, _)| !allowed.contains(&kind.as_str())).map(|(_, many)| many).sum()
+    }
+
+    /// What is wrong with it, if anything.
+    pub fn complaint(&self, allowed: &[&str]) -> Option<String> {
+        if self.right == 0 {
+            return Some("not one request was answered rightly".into());
+        }
+        let bad = self.errors.iter().filter(|(kind, _)| !allowed.contains(&kind.as_str()));
+        let kinds: Vec<String> = bad.map(|(kind, many)| format!("{many} x {kind}")).collect();
+        let first = self.wrong.as_ref().map(|wrong| format!(" ({wrong})")).unwrap_or_default();
+        (!kinds.is_empty()).then(|| format!("failed requests: {}{first}", kinds.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_allowed_may_fail() {
+        let errors = BTreeMap::from([(SHED.to_owned(), 3), ("closed early".to_owned(), 2)]);
+        let count = Count { right: 10, errors, ..Count::default() };
+        assert_eq!((count.requests(), count.shed(), count.failed(&[SHED])), (15, 3, 2));
+        assert_eq!(count.complaint(&[SHED]).as_deref(), Some("failed requests: 2 x closed early"));
+        assert_eq!(count.complaint(&[SHED, "closed early"]), None);
+        assert!(Count::default().complaint(&[]).is_some());
+    }
+}

@@ -1,0 +1,159 @@
+//! The processes of a server under test, as /proc shows them, with those that ended and were not buried, and those that
+//! left their parents: each is known by its session, its ancestors, a marker in its environment, or an open file in the
+//! scenario's folder.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+
+/// The variable that all processes of a scenario inherit.
+pub const MARK: &str = "CHAOS_MARK";
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kin {
+    /// Its process id.
+    pub id: u32,
+    /// That of its parent.
+    pub parent: u32,
+    /// That of the leader of its session.
+    session: u32,
+    /// `Z`: it has ended, and nobody has taken note.
+    pub is_zombie: bool,
+    /// Its command line, or its name when it has none any more.
+    pub title: String,
+}
+
+/// By what they are known.
+#[derive(Debug, Clone)]
+pub struct Marks<'a> {
+    /// Leaders of sessions.
+    pub roots: Vec<u32>,
+    /// The value of [`MARK`].
+    pub mark: &'a str,
+    /// Where their output goes.
+    pub folder: &'a Path,
+}
+
+impl Kin {
+    /// For messages.
+    pub fn in_words(&self) -> String {
+        let zombie = if self.is_zombie { " (ended, not buried)" } else { "" };
+        format!("{} {:?}{zombie}", self.id, self.title)
+    }
+
+    /// Whether it is one of those that run the application.
+    pub fn is_worker(&self) -> bool {
+        !self.is_zombie && self.title.starts_with("foolsgold: worker")
+    }
+
+    /// Whether it holds the loaded application.
+    pub fn is_mold(&self) -> bool {
+        !self.is_zombie && self.title.starts_with("foolsgold: mold")
+    }
+}
+
+/// From now on, processes whose parents have ended become children of this one, as they would of init.
+pub fn adopt_orphans() -> Result<(), String> {
+    set_child_subreaper(Pid::from_raw(1)).map_err(|error| format!("orphans cannot be seen: {error}"))
+}
+
+/// Quick: those of these sessions.
+pub fn of_session(roots: &[u32]) -> Vec<Kin> {
+    bury(everybody(), roots).into_iter().filter(|one| roots.contains(&one.session)).collect()
+}
+
+/// Thorough: all that can be known as theirs.
+pub fn all(marks: &Marks) -> Vec<Kin> {
+    let everybody = bury(everybody(), &marks.roots);
+    let mine = process::id();
+    let marked = |one: &Kin| one.id != mine && (marks.roots.contains(&one.session) || is_marked(one.id, marks));
+    let mut ours: BTreeSet<u32> = everybody.iter().filter(|one| marked(one)).map(|one| one.id).collect();
+    loop {
+        let children = everybody.iter().filter(|one| ours.contains(&one.parent)).map(|one| one.id);
+        let before = ours.len();
+        let children: Vec<u32> = children.collect();
+        ours.extend(children);
+        if ours.len() == before {
+            return everybody.into_iter().filter(|one| ours.contains(&one.id)).collect();
+        }
+    }
+}
+
+/// Sends a signal. One that has ended needs none.
+pub fn signal(id: u32, signal: Signal) -> bool {
+    let id = i32::try_from(id).ok().and_then(Pid::from_raw);
+    id.is_some_and(|id| kill_process(id, signal).is_ok())
+}
+
+/// Orphans that ended are ours to bury, as they would be init's. Those of servers are not: [`std`] waits for them.
+fn bury(all: Vec<Kin>, roots: &[u32]) -> Vec<Kin> {
+    let is_orphan = |one: &Kin| {
+        one.is_zombie && one.parent == process::id() && roots.contains(&one.session) && !roots.contains(&one.id)
+    };
+    let (dead, rest) = all.into_iter().partition::<Vec<Kin>, _>(is_orphan);
+    for one in dead {
+        let id = i32::try_from(one.id).ok().and_then(Pid::from_raw);
+        let _ = waitpid(id, WaitOptions::NOHANG);
+    }
+    rest
+}
+
+fn is_marked(id: u32, marks: &Marks) -> bool {
+    let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+    let setting = format!("{MARK}={}", marks.mark);
+    if environment.split(|byte| *byte == 0).any(|one| one == setting.as_bytes()) {
+        return true;
+    }
+    // A process title is written over the environment; open files stay.
+    let files = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
+    let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
+    links.any(|link| link.starts_with(marks.folder))
+}
+
+fn everybody() -> Vec<Kin> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| kin(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+fn kin(id: u32) -> Option<Kin> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name, in parentheses, may hold anything.
+    let (name, rest) = text.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let state = *fields.first()?;
+    let bytes = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    let line = String::from_utf8_lossy(&bytes).replace('\0', " ").trim().to_owned();
+    let name = name.split_once('(').map_or("", |(_, name)| name).to_owned();
+    Some(Kin {
+        id,
+        parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        is_zombie: matches!(state, "Z" | "X"),
+        title: if line.is_empty() { name } else { line },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_found_by_its_mark_and_a_dead_one_is_a_zombie() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut child = process::Command::new("sleep");
+        let mut child = child.arg("60").env(MARK, "a_child_is_found").spawn().expect("started");
+        let marks = Marks { roots: Vec::new(), mark: "a_child_is_found", folder: folder.path() };
+        let found = || all(&marks).into_iter().find(|one| one.id == child.id());
+        assert!(arena::process::until(std::time::Duration::from_secs(10), || found().is_some()));
+        assert!(!found().expect("there").is_zombie);
+        signal(child.id(), Signal::KILL);
+        let id = child.id();
+        assert!(arena::process::until(std::time::Duration::from_secs(10), || kin(id).is_some_and(|one| one.is_zombie)));
+        child.wait().expect("ended");
+        assert_eq!(kin(id), None);
+    }
+}

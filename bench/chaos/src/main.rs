@@ -1,0 +1,105 @@
+//! The program behind bin/chaos: bad days for foolsgold, one after the other, each under load with every answer
+//! checked. It prints a table, and its exit code is 1 when one of them went wrong.
+
+mod app;
+mod count;
+mod kin;
+mod load;
+mod progress;
+mod rundown;
+mod scenarios;
+mod server;
+mod slow;
+mod stage;
+mod table;
+mod told;
+
+use std::env;
+use std::io::{Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use scenarios::{ALL, Scenario};
+
+/// Bad days for foolsgold: deaths, deploys, full disks and overload, under load from 32 clients with every answer
+/// checked.
+#[derive(Debug, Parser)]
+#[command(name = "chaos", max_term_width = 100)]
+struct Asked {
+    /// A few seconds for each: to see that all is well, not to find what is rare.
+    #[arg(long)]
+    quick: bool,
+    /// Only scenarios with this in their names; may be given several times.
+    #[arg(long, value_name = "WORD")]
+    only: Vec<String>,
+    /// Says which scenarios there are.
+    #[arg(long)]
+    list: bool,
+    /// The foolsgold that is tried.
+    #[arg(long, value_name = "PATH")]
+    foolsgold: Option<PathBuf>,
+    /// The folder that has apps/ and bench/ in it.
+    #[arg(long, value_name = "FOLDER")]
+    home: Option<PathBuf>,
+    /// Keeps the folder of each scenario, with the server's log, and says where it is.
+    #[arg(long)]
+    keep: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Asked::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            let _ = writeln!(stderr(), "chaos: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all that was asked for went well.
+fn run(asked: &Asked) -> Result<bool, String> {
+    let chosen = chosen(&asked.only)?;
+    if asked.list {
+        return table::list(&chosen, &mut stdout()).map(|()| true).map_err(|error| error.to_string());
+    }
+    let home = home(asked.home.as_deref())?;
+    let foolsgold = foolsgold(asked.foolsgold.as_deref())?;
+    kin::adopt_orphans()?;
+    let plan = rundown::Plan { foolsgold, home, is_quick: asked.quick, keeps: asked.keep };
+    let results = rundown::run(&chosen, &plan);
+    table::print(&results, &mut stdout()).map_err(|error| error.to_string())?;
+    Ok(results.iter().all(table::Row::is_well))
+}
+
+fn chosen(only: &[String]) -> Result<Vec<&'static Scenario>, String> {
+    let fits = |scenario: &&Scenario| only.is_empty() || only.iter().any(|word| scenario.name.contains(word.as_str()));
+    let chosen: Vec<&Scenario> = ALL.iter().filter(fits).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = ALL.iter().map(|scenario| scenario.name).collect();
+        return Err(format!("no scenario has {} in its name; there are: {}", only.join(" or "), names.join(", ")));
+    }
+    Ok(chosen)
+}
+
+/// The repository: as told, or above this program, or above the current folder.
+fn home(told: Option<&Path>) -> Result<PathBuf, String> {
+    let is_home = |folder: &Path| folder.join("apps/arena/config.ru").is_file() && folder.join("bench/chaos").is_dir();
+    if let Some(folder) = told {
+        let folder = folder.canonicalize().map_err(|error| format!("--home {}: {error}", folder.display()))?;
+        return if is_home(&folder) { Ok(folder) } else { Err("--home: there is no apps/arena in it".into()) };
+    }
+    let starts = [env::current_exe().ok(), env::current_dir().ok()];
+    let found = starts.iter().flatten().flat_map(|start| start.ancestors()).find(|folder| is_home(folder));
+    found.map(Path::to_path_buf).ok_or_else(|| "where is the repository? Say it with --home FOLDER".into())
+}
+
+/// The program under test: as told, or beside this one.
+fn foolsgold(told: Option<&Path>) -> Result<PathBuf, String> {
+    let beside = env::current_exe().ok().map(|program| program.with_file_name("foolsgold"));
+    let program = told.map(Path::to_path_buf).or(beside).unwrap_or_default();
+    let found = program.canonicalize().ok().filter(|program| program.is_file());
+    found.ok_or_else(|| format!("there is no {}: build it, or say --foolsgold PATH", program.display()))
+}

@@ -1,0 +1,73 @@
+//! What a person sees while scenarios run: a line that changes on a terminal, one line for each scenario elsewhere.
+
+use std::cell::{Cell, RefCell};
+use std::io::{IsTerminal, Write, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::count::Count;
+use crate::table::Row;
+
+/// On the terminal that reads errors, so that the table stays clean.
+pub struct Progress {
+    bar: ProgressBar,
+    is_terminal: bool,
+    of: usize,
+    at: Cell<usize>,
+    now: RefCell<(String, Instant)>,
+}
+
+impl Progress {
+    /// Of so many scenarios.
+    pub fn new(of: usize) -> Progress {
+        let is_terminal = stderr().is_terminal();
+        let bar = if is_terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let now = RefCell::new((String::new(), Instant::now()));
+        Progress { bar, is_terminal, of, at: Cell::new(0), now }
+    }
+
+    /// The next one begins.
+    pub fn begins(&self, name: &str) {
+        self.at.set(self.at.get() + 1);
+        self.now.replace((name.to_owned(), Instant::now()));
+        self.shows(&Count::default(), "begins");
+    }
+
+    /// How it stands.
+    pub fn shows(&self, count: &Count, doing: &str) {
+        let now = self.now.borrow();
+        let (at, of, name, s) = (self.at.get(), self.of, &now.0, now.1.elapsed().as_secs());
+        let failed = count.failed(&[]);
+        let (requests, longest) = (count.requests(), count.longest_ms);
+        let numbers = format!("{requests} requests, {failed} without a right answer, longest {longest:.0} ms");
+        self.bar.set_message(format!("{at}/{of} {name} {s} s: {doing}; {numbers}"));
+    }
+
+    /// It is over.
+    pub fn ends(&self, row: &Row) {
+        let verdict = if row.is_well() { "well" } else { "NOT WELL" };
+        let (at, of, name, s) = (self.at.get(), self.of, row.name, row.took.as_secs_f64());
+        let told = &row.told;
+        self.line(&format!(
+            "{at}/{of} {name}: {verdict} after {s:.0} s, {} requests, {} failed",
+            told.requests, told.failed
+        ));
+        for complaint in &told.complaints {
+            self.line(&format!("    {}", complaint.replace('\n', "\n    ")));
+        }
+    }
+
+    /// All are over.
+    pub fn over(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn line(&self, words: &str) {
+        if self.is_terminal { self.bar.println(words) } else { drop(writeln!(stderr(), "{words}")) }
+    }
+}

@@ -1,0 +1,104 @@
+//! Runs scenarios one after the other, each bounded in time, and shows how far it is.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::progress::Progress;
+use crate::scenarios::Scenario;
+use crate::server;
+use crate::stage::Stage;
+use crate::table::Row;
+use crate::told::Told;
+
+/// What all scenarios have in common.
+pub struct Plan {
+    /// The program under test.
+    pub foolsgold: PathBuf,
+    /// The repository.
+    pub home: PathBuf,
+    /// Seconds instead of a minute.
+    pub is_quick: bool,
+    /// Folders stay.
+    pub keeps: bool,
+}
+
+/// How often the numbers are shown anew.
+const LOOK: Duration = Duration::from_millis(200);
+/// After its processes were killed, a scenario notices.
+const NOTICE: Duration = Duration::from_secs(30);
+
+/// All of them.
+pub fn run(chosen: &[&'static Scenario], plan: &Plan) -> Vec<Row> {
+    let progress = Progress::new(chosen.len());
+    let rows = chosen.iter().map(|scenario| {
+        progress.begins(scenario.name);
+        let begun = Instant::now();
+        let told = one(scenario, plan, &progress).unwrap_or_else(|why| {
+            let complaints = vec![why];
+            Told { complaints, ..Told::default() }
+        });
+        let row = Row { name: scenario.name, told, took: begun.elapsed() };
+        progress.ends(&row);
+        row
+    });
+    let rows = rows.collect();
+    progress.over();
+    rows
+}
+
+fn one(scenario: &'static Scenario, plan: &Plan, progress: &Progress) -> Result<Told, String> {
+    let made =
+        tempfile::Builder::new().prefix(&format!("chaos-{}-", scenario.name)).disable_cleanup(plan.keeps).tempdir();
+    let folder = made.map_err(|error| format!("a folder for it cannot be made: {error}"))?;
+    let path = folder.path().canonicalize().map_err(|error| error.to_string())?;
+    let stage = Stage::new(&plan.foolsgold, &plan.home, plan.is_quick, &path);
+    let mut told = bounded(scenario, &stage, progress)?;
+    server::end_all(&stage);
+    if plan.keeps {
+        told.remark(format!("kept: {}", path.display()));
+    } else if !told.complaints.is_empty() {
+        told.complaints.extend(last_words(&path));
+    }
+    Ok(told)
+}
+
+/// The scenario has a thread of its own. When its time is over, its processes are killed.
+fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> Result<Told, String> {
+    let (sender, receiver) = sync_channel(1);
+    let theirs = stage.clone();
+    thread::spawn(move || {
+        let told = catch_unwind(AssertUnwindSafe(|| (scenario.run)(&theirs)));
+        let told = told.unwrap_or_else(|_| Err("the scenario itself has crashed".to_owned()));
+        let _ = sender.send(told);
+    });
+    let limit = scenario.limit(stage.is_quick);
+    let end = Instant::now() + limit;
+    while Instant::now() < end {
+        match receiver.recv_timeout(LOOK) {
+            Ok(told) => return told,
+            Err(RecvTimeoutError::Disconnected) => return Err("the scenario itself has crashed".to_owned()),
+            Err(RecvTimeoutError::Timeout) => progress.shows(&stage.count(), &stage.shown().doing),
+        }
+    }
+    let doing = stage.shown().doing.clone();
+    server::end_all(stage);
+    let _ = receiver.recv_timeout(NOTICE);
+    Err(format!("not over after {} s, while it {doing:?}: its processes were killed", limit.as_secs()))
+}
+
+/// The ends of the logs, for whoever looks for the reason.
+fn last_words(folder: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let logs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("log-"));
+    let tails = logs.filter_map(|entry| {
+        let bytes = std::fs::read(entry.path()).ok()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        Some(lines[lines.len().saturating_sub(8)..].join("\n"))
+    });
+    let tails: Vec<String> = tails.collect();
+    (!tails.is_empty()).then(|| format!("the log ends with:\n{}", tails.join("\n")))
+}

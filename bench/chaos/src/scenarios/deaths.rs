@@ -1,0 +1,149 @@
+//! Processes that are killed, or stopped, while clients ask.
+
+use std::time::Duration;
+
+use arena::load::{Draw, Workload};
+use arena::process::until;
+use rustix::process::Signal;
+
+use crate::app;
+use crate::count::LATE;
+use crate::kin::{self, Kin};
+use crate::server::{Server, Setup, each, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// A death may cost somebody a wait, and never one that anybody would call hanging.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Between two storms, what they hit is answered. A request runs again twice at most, so that one that kills its worker
+/// cannot kill them all; here none is hit a third time.
+const CALM: Duration = Duration::from_secs(20);
+
+/// Sinatra.
+pub fn storm(stage: &Stage) -> Result<Told, String> {
+    killing(stage, &Setup::ruby(app::SINATRA, 4, 2), &app::sinatra()?)
+}
+
+/// Rails.
+pub fn storm_rails(stage: &Stage) -> Result<Told, String> {
+    let mut setup = Setup::ruby(app::RAILS, 3, 2);
+    // Its log would be in the repository.
+    setup.env.extend([("RAILS_LOG_TO_STDOUT", "1".to_owned()), ("RAILS_LOG_LEVEL", "error".to_owned())]);
+    killing(stage, &setup, &app::rails()?)
+}
+
+/// All but one at once, and a moment later another one, maybe one that has just come.
+fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, setup)?;
+    let load = stage.load(&server, workload);
+    stage.doing("kills workers");
+    let (mut draw, mut killed) = (Draw::from_seed(7), 0);
+    each(Duration::ZERO, stage.lasts(30.0, 5.0), || {
+        let workers = server.workers();
+        let spared = draw.place(&sums(workers.len()));
+        let struck = workers.iter().enumerate().filter(|(at, _)| *at != spared);
+        killed += struck.filter(|(_, one)| kin::signal(one.id, Signal::KILL)).count();
+        pause(Duration::from_millis(50));
+        killed += usize::from(kill_one(&server, &mut draw));
+        told.expect(load.let_through(CALM), || format!("{CALM:?} after a storm, what it hit is not answered"));
+    });
+    told.remark(format!("{killed} workers were killed"));
+    told.expect(killed > 5, || format!("only {killed} workers could be killed"));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// As weights added up: each as likely as the others.
+fn sums(count: usize) -> Vec<f64> {
+    (1..=count).map(|sum| sum as f64).collect()
+}
+
+fn kill_one(server: &Server, draw: &mut Draw) -> bool {
+    let workers = server.workers();
+    !workers.is_empty() && kin::signal(workers[draw.place(&sums(workers.len()))].id, Signal::KILL)
+}
+
+/// Nothing is left that could answer, for as long as it takes to fork.
+pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 4, 2))?;
+    let load = stage.load(&server, &app::sinatra()?);
+    stage.doing("kills all workers");
+    let mut rounds = 0;
+    each(Duration::from_secs(2), stage.lasts(30.0, 5.0), || {
+        pause(Duration::from_secs(1));
+        let workers = server.workers();
+        let killed = workers.iter().filter(|one| kin::signal(one.id, Signal::KILL)).count();
+        rounds += u32::from(killed > 0);
+    });
+    told.remark(format!("all workers were killed {rounds} times"));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// A worker that dies after its mold needs a new mold first.
+pub fn mold(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 3, 2))?;
+    let load = stage.load(&server, &app::sinatra()?);
+    let mut draw = Draw::from_seed(11);
+    let mut killed = 0;
+    stage.doing("kills molds");
+    each(Duration::from_millis(100), stage.lasts(30.0, 6.0), || {
+        let molds = server.molds();
+        killed += molds.iter().filter(|mold| kin::signal(mold.id, Signal::KILL)).count();
+        pause(Duration::from_millis(200));
+        kill_one(&server, &mut draw);
+        let is_whole = || server.molds().len() == 1 && server.workers().len() == server.workers;
+        told.expect(until(Duration::from_secs(20), is_whole), || {
+            format!("20 s after a mold's death: {} molds, {} workers", server.molds().len(), server.workers().len())
+        });
+    });
+    told.remark(format!("{killed} molds were killed"));
+    told.expect(killed > 1, || format!("only {killed} molds could be killed"));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// SIGSTOP: its requests have their deadline, and it is replaced.
+pub fn frozen(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--request-time", "2s", "--kill-time", "1s"]);
+    let mut server = Server::start(stage, &setup)?;
+    let load = stage.load(&server, &app::sinatra()?);
+    stage.doing("stops workers");
+    let mut frozen = 0;
+    each(Duration::from_secs(1), stage.lasts(30.0, 5.0), || {
+        let Some(one) = server.workers().first().map(|one| one.id) else { return };
+        frozen += u32::from(kin::signal(one, Signal::STOP));
+        let is_gone = until(Duration::from_secs(15), || !is_there(&server, one));
+        told.expect(is_gone, || format!("worker {one} was stopped 15 s ago, and was not replaced"));
+        kin::signal(one, Signal::CONT);
+    });
+    told.remark(format!("{frozen} workers were stopped"));
+    let count = load.end();
+    let late = count.errors.get(LATE).copied().unwrap_or(0);
+    told.count("the clients", &count, &[LATE]);
+    told.remark(format!("{late} requests in them had their own deadline"));
+    // Each has two threads, and each of them may have had a few handed ahead.
+    told.expect(late <= u64::from(frozen) * 8, || format!("{late} requests were late, with {frozen} stopped workers"));
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+fn is_there(server: &Server, id: u32) -> bool {
+    server.workers().iter().any(|one: &Kin| one.id == id)
+}

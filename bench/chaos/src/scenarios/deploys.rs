@@ -1,0 +1,157 @@
+//! New code under load: reloads that work, reloads that cannot, and a new program on the same sockets.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use arena::load::{Workload, check};
+use arena::process::until;
+use rustix::process::Signal;
+
+use crate::app;
+use crate::load::Load;
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// A reload waits for nobody: whoever asks meanwhile may wait a little for processors, no more.
+const LONGEST: Duration = Duration::from_secs(5);
+/// Until new code serves.
+const NEW: Duration = Duration::from_secs(30);
+
+/// Sinatra.
+pub fn storm(stage: &Stage) -> Result<Told, String> {
+    let setup = Setup::ruby(app::SINATRA, 2, 4).controlled(stage);
+    reloading(stage, &setup, &app::sinatra_with_posts()?)
+}
+
+/// Embedded interpreters.
+pub fn storm_mruby(stage: &Stage) -> Result<Told, String> {
+    let setup = Setup::mruby(app::MRUBY, 8).controlled(stage);
+    reloading(stage, &setup, &app::mruby()?)
+}
+
+fn reloading(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
+    let mut told = Told::default();
+    boots_as(stage, "1")?;
+    let mut server = Server::start(stage, setup)?;
+    let load = stage.load(&server, workload);
+    let rounds = if stage.is_quick { 5 } else { 60 };
+    for version in 2..rounds + 2 {
+        stage.doing(format!("reloads to version {version}"));
+        boots_as(stage, &version.to_string())?;
+        let begun = Instant::now();
+        reload(&server, &mut told, None);
+        told.expect(serves(&server, version).is_ok(), || format!("version {version} is not served after its reload"));
+        pause(Duration::from_secs(1).saturating_sub(begun.elapsed()));
+    }
+    told.remark(format!("{rounds} reloads"));
+    finish(&mut server, load, &mut told, stage);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// It does not boot, it fails its probe, it hangs: the old one goes on, and whoever asked is told why.
+pub fn broken(stage: &Stage) -> Result<Told, String> {
+    let setup = Setup::ruby(app::SINATRA, 2, 4).controlled(stage).with(&["--probe", "/fit", "--boot-time", "3s"]);
+    failing(stage, &setup, &app::sinatra_with_posts()?)
+}
+
+/// The same on embedded interpreters.
+pub fn broken_mruby(stage: &Stage) -> Result<Told, String> {
+    let setup = Setup::mruby(app::MRUBY, 8).controlled(stage).with(&["--probe", "/fit", "--boot-time", "3s"]);
+    failing(stage, &setup, &app::mruby()?)
+}
+
+fn failing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
+    let mut told = Told::default();
+    boots_as(stage, "1")?;
+    let mut server = Server::start(stage, setup)?;
+    let load = stage.load(&server, workload);
+    let rounds = if stage.is_quick { 1 } else { 4 };
+    let mut version = 1;
+    for _ in 0..rounds {
+        for (word, says) in [("raise", "does not boot"), ("unfit", "500"), ("hang", "3s")] {
+            stage.doing(format!("reloads an application that is to {word}"));
+            boots_as(stage, word)?;
+            reload(&server, &mut told, Some(says));
+            told.expect(serves(&server, version).is_ok(), || format!("after {word}, the old version is not served"));
+        }
+        version += 1;
+        stage.doing("reloads one that works");
+        boots_as(stage, &version.to_string())?;
+        reload(&server, &mut told, None);
+        told.expect(serves(&server, version).is_ok(), || format!("version {version} is not served after its reload"));
+    }
+    told.remark(format!("{rounds} times each: it does not boot, fails its probe, hangs, works"));
+    finish(&mut server, load, &mut told, stage);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// SIGUSR2: the program starts anew and takes the listening sockets over.
+pub fn upgrade(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    boots_as(stage, "1")?;
+    let pidfile = stage.folder.join("pid");
+    let setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--pidfile", &pidfile.display().to_string()]);
+    let mut server = Server::start(stage, &setup)?;
+    let load = stage.load(&server, &app::sinatra_with_posts()?);
+    let rounds = if stage.is_quick { 2 } else { 10 };
+    for version in 2..rounds + 2 {
+        stage.doing(format!("upgrades to version {version}"));
+        boots_as(stage, &version.to_string())?;
+        let before = server.id;
+        server.signal(Signal::USR2);
+        let is_new = until(NEW, || {
+            let told = fs::read_to_string(&pidfile).unwrap_or_default();
+            server.id = told.trim().parse().unwrap_or(before);
+            server.id != before && serves(&server, version).is_ok()
+        });
+        if !is_new {
+            told.complain(format!("{NEW:?} after SIGUSR2 it is not version {version} of a new process that serves"));
+            break;
+        }
+        let is_gone = until(NEW, || !stage.processes().iter().any(|one| one.id == before && !one.is_zombie));
+        told.expect(is_gone, || format!("the old process {before} has not ended {NEW:?} after its upgrade"));
+    }
+    told.remark(format!("{rounds} upgrades"));
+    finish(&mut server, load, &mut told, stage);
+    server.end(&mut told);
+    Ok(told)
+}
+
+fn finish(server: &mut Server, load: Load, told: &mut Told, stage: &Stage) {
+    stage.doing("goes on for a moment");
+    pause(Duration::from_millis(500));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(told);
+    let molds = server.molds().len();
+    told.expect(molds <= 1, || format!("{molds} molds are left, not one"));
+}
+
+/// How the application comes up from now on.
+fn boots_as(stage: &Stage, word: &str) -> Result<(), String> {
+    fs::write(stage.folder.join("boot"), word).map_err(|error| format!("boot: {error}"))
+}
+
+/// Reloads by the command, which must work, or must fail and say this.
+fn reload(server: &Server, told: &mut Told, says: Option<&str>) {
+    let output = match server.control(&["reload"]) {
+        Ok(output) => output,
+        Err(why) => return told.complain(why),
+    };
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match says {
+        None => told.expect(output.status.success(), || format!("a reload failed: {text}")),
+        Some(says) => told.expect(!output.status.success() && text.contains(says), || {
+            format!("a reload that must fail with {says:?} in its words ended with {}: {text}", output.status)
+        }),
+    }
+}
+
+fn serves(server: &Server, version: u32) -> Result<(), String> {
+    let ask = format!(r#"{{ "path": "/version", "exactly": "version {version}\n" }}"#);
+    check(server.port, &app::workload(&[&ask])?)
+}

@@ -1,0 +1,78 @@
+//! The server is told to end while long answers are under way: each of them is finished, and so is each request that
+//! was accepted.
+
+use std::time::Duration;
+
+use arena::load::Workload;
+use rustix::process::Signal;
+
+use super::full::BIG;
+use crate::app;
+use crate::count::REFUSED;
+use crate::server::{Server, Setup, pause};
+use crate::slow::{self, Reader};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// The end, streams included.
+const END: Duration = Duration::from_secs(25);
+
+/// Streams of five seconds, and slow readers of much.
+pub fn ruby(stage: &Stage) -> Result<Told, String> {
+    let stream = Reader {
+        path: "/stream",
+        bytes: 1_000,
+        pace: Duration::ZERO,
+        length: 50 * 10 + 4,
+        ending: "tick 0049\nend\n",
+        limit: Duration::from_secs(30),
+    };
+    let big = Reader { path: "/big", bytes: 100_000, pace: Duration::from_millis(80), length: BIG, ..stream.clone() };
+    let big = Reader { ending: "end\n", ..big };
+    let setup = Setup::ruby(app::SINATRA, 2, 12);
+    let rounds = if stage.is_quick { 1 } else { 4 };
+    again(stage, rounds, &setup, &app::sinatra_with_posts()?, &[(12, stream), (4, big)])
+}
+
+/// Slow readers on embedded interpreters.
+pub fn mruby(stage: &Stage) -> Result<Told, String> {
+    let slow = Reader {
+        path: "/ticks",
+        bytes: 1_000,
+        pace: Duration::ZERO,
+        length: 20 * 10 + 4,
+        ending: "tick 0019\nend\n",
+        limit: Duration::from_secs(30),
+    };
+    let setup = Setup::mruby(app::MRUBY, 24);
+    let rounds = if stage.is_quick { 1 } else { 4 };
+    again(stage, rounds, &setup, &app::mruby()?, &[(8, slow)])
+}
+
+fn again(
+    stage: &Stage,
+    rounds: u32,
+    setup: &Setup,
+    workload: &Workload,
+    slow: &[(usize, Reader)],
+) -> Result<Told, String> {
+    let mut told = Told::default();
+    for _ in 0..rounds {
+        let server = Server::start(stage, setup)?;
+        let load = stage.load(&server, workload);
+        let readings: Vec<_> = slow.iter().flat_map(|(count, one)| slow::readers(server.port, *count, one)).collect();
+        pause(stage.lasts(1.5, 1.0));
+        stage.doing("drains");
+        server.signal(Signal::TERM);
+        pause(Duration::from_millis(500));
+        // Whoever comes now finds nobody: that is what a drain means. All others must be answered.
+        told.count("the clients", &load.end(), &[REFUSED]);
+        told.complaints.extend(slow::outcome(readings));
+        server.ends(END, &mut told);
+    }
+    told.remark(format!(
+        "ended {rounds} times with {} long answers each",
+        slow.iter().map(|(count, _)| count).sum::<usize>()
+    ));
+    Ok(told)
+}

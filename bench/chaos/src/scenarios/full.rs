@@ -1,0 +1,119 @@
+//! What runs out: room on the disk, the size of files, open files.
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use arena::load::Draw;
+use arena::load::Workload;
+use rustix::process::Signal;
+
+use crate::app;
+use crate::count::Count;
+use crate::kin;
+use crate::server::{Server, Setup, pause};
+use crate::slow::{self, Reader};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// What says that there is no room.
+const NO_ROOM: &str = "status 507";
+/// Bodies of so many bytes are kept in files.
+const BODY_BYTES: usize = 600_000;
+/// See apps/sinatra.ru.
+pub const BIG: usize = 64 * 65_536 + 4;
+
+/// A small disk of its own for temporary files.
+pub fn disk(stage: &Stage) -> Result<Told, String> {
+    let folder = stage.folder.join("tmp");
+    std::fs::create_dir(&folder).map_err(|error| error.to_string())?;
+    let place = folder.display().to_string();
+    let mut setup = Setup::ruby(app::SINATRA, 2, 4);
+    setup.env.push(("TMPDIR", place.clone()));
+    // A mount in a namespace of its own goes away with the processes in it.
+    let mount = "mount -t tmpfs -o size=3m chaos \"$0\" && exec \"$@\"";
+    setup.before = ["unshare", "--mount", "sh", "-c", mount, &place].map(str::to_owned).to_vec();
+    spooling(stage, &setup)
+}
+
+/// No file may grow beyond half a megabyte; what writes more gets SIGXFSZ and an error.
+pub fn file_size(stage: &Stage) -> Result<Told, String> {
+    let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--log", "off,server=info"]);
+    setup.before = ["prlimit", "--fsize=524288:524288"].map(str::to_owned).to_vec();
+    spooling(stage, &setup)
+}
+
+fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, setup)?;
+    let load = stage.load(&server, &app::sinatra()?);
+    let bodies = stage.load_of(&server, &uploads()?, 8);
+    let reader = Reader {
+        path: "/big",
+        bytes: 100_000,
+        pace: Duration::from_millis(50),
+        length: BIG,
+        ending: "end\n",
+        limit: Duration::from_secs(60),
+    };
+    stage.doing("fills the disk");
+    let readings = slow::readers(server.port, 6, &reader);
+    pause(stage.lasts(20.0, 4.0));
+    let bodies = bodies.end();
+    told.count("safe ones", &load.end(), &[]);
+    told.bound(Duration::from_secs(5));
+    stage.doing("waits for slow readers");
+    told.complaints.extend(slow::outcome(readings));
+    judge_bodies(&bodies, &mut told);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// A body that finds no room is refused with words that say so.
+fn judge_bodies(bodies: &Count, told: &mut Told) {
+    let refused = bodies.errors.get(NO_ROOM).copied().unwrap_or(0);
+    told.remark(format!("of {} bodies, {refused} found no room and were told so", bodies.requests()));
+    told.take(bodies, &[NO_ROOM]);
+    let others = Count { right: bodies.right.max(1), ..bodies.clone() };
+    told.complaints.extend(others.complaint(&[NO_ROOM]));
+    told.expect(refused > 0, || "no body was ever refused: the disk was not full".to_owned());
+}
+
+fn uploads() -> Result<Workload, String> {
+    let body = "gold".repeat(BODY_BYTES / 4);
+    // Without a type Rack takes a body for a form.
+    let rest = r#""headers": { "content-type": "application/octet-stream" }, "length": 64"#;
+    app::workload(&[&format!(r#"{{ "path": "/digest", "method": "POST", "body": "{body}", {rest} }}"#)])
+}
+
+/// Idle connections take all there are; a worker dies meanwhile, and its successor needs some.
+pub fn open_files(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut setup = Setup::ruby(app::SINATRA, 3, 2);
+    setup.before = ["prlimit", "--nofile=160:160"].map(str::to_owned).to_vec();
+    let mut server = Server::start(stage, &setup)?;
+    let load = stage.load(&server, &app::sinatra()?);
+    let mut draw = Draw::from_seed(3);
+    let rounds = if stage.is_quick { 1 } else { 5 };
+    for round in 1..=rounds {
+        pause(Duration::from_millis(500));
+        stage.doing(format!("holds connections, round {round}"));
+        let idle: Vec<TcpStream> =
+            (0..300).filter_map(|_| TcpStream::connect(("127.0.0.1", server.port)).ok()).collect();
+        pause(Duration::from_millis(700));
+        let workers = server.workers();
+        let sums: Vec<f64> = (1..=workers.len()).map(|sum| sum as f64).collect();
+        if !workers.is_empty() {
+            kin::signal(workers[draw.place(&sums)].id, Signal::KILL);
+        }
+        pause(Duration::from_millis(1500));
+        told.remark(format!("{} idle connections were open", idle.len()));
+        drop(idle);
+        pause(Duration::from_secs(1));
+    }
+    told.count("safe ones", &load.end(), &[]);
+    told.bound(Duration::from_secs(8));
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}

@@ -1,0 +1,54 @@
+//! Log files that are moved away under load: each request has its line, in the old file or in the new.
+
+use std::fs;
+use std::time::Duration;
+
+use arena::process::until;
+use rustix::process::Signal;
+
+use crate::app;
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// The log and what it was renamed to.
+pub fn rotation(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let log = stage.folder.join("server.log");
+    let place = log.display().to_string();
+    let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--access-log", "text", "--log-file", &place]);
+    setup.log = Some(log.clone());
+    let mut server = Server::start(stage, &setup)?;
+    let load = stage.load(&server, &app::sinatra_with_posts()?);
+    let rounds = if stage.is_quick { 3 } else { 20 };
+    for round in 1..=rounds {
+        pause(Duration::from_secs(1));
+        stage.doing(format!("rotates the log, round {round}"));
+        fs::rename(&log, stage.folder.join(format!("server.log.{round}"))).map_err(|error| error.to_string())?;
+        server.signal(Signal::HUP);
+        let is_there = until(Duration::from_secs(5), || fs::metadata(&log).is_ok_and(|file| file.len() > 0));
+        told.expect(is_there, || format!("rotation {round}: there is no new log 5 s after SIGHUP"));
+    }
+    let count = load.end();
+    told.count("the clients", &count, &[]);
+    told.bound(Duration::from_secs(5));
+    server.settle(&mut told);
+    server.end(&mut told);
+    let lines = lines(stage)?;
+    told.remark(format!("{rounds} rotations; {lines} lines for {} requests", count.requests()));
+    told.expect(lines == count.requests(), || format!("{lines} lines in all logs for {} requests", count.requests()));
+    Ok(told)
+}
+
+/// Lines of requests in all files.
+fn lines(stage: &Stage) -> Result<u64, String> {
+    let entries = fs::read_dir(&stage.folder).map_err(|error| error.to_string())?.flatten();
+    let logs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("server.log"));
+    let text = |path| fs::read_to_string(path).map_err(|error| error.to_string());
+    let mut all = 0;
+    for entry in logs {
+        let of_requests = |line: &&str| line.contains(" GET /") || line.contains(" POST /");
+        all += text(entry.path())?.lines().filter(of_requests).count() as u64;
+    }
+    Ok(all)
+}

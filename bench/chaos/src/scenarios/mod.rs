@@ -1,0 +1,89 @@
+//! The bad days.
+
+mod deaths;
+mod deploys;
+mod drain;
+mod full;
+mod logs;
+mod overload;
+mod pool;
+mod stuck;
+
+use std::time::Duration;
+
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// One bad day.
+#[derive(Debug)]
+pub struct Scenario {
+    /// A word for the command line and the table.
+    pub name: &'static str,
+    /// What happens, in a sentence.
+    pub about: &'static str,
+    /// Seconds after which it is ended and has failed: in full, and with `--quick`.
+    pub limit_s: (u64, u64),
+    /// Does it.
+    pub run: fn(&Stage) -> Result<Told, String>,
+}
+
+impl Scenario {
+    /// When it is ended.
+    pub fn limit(&self, is_quick: bool) -> Duration {
+        Duration::from_secs(if is_quick { self.limit_s.1 } else { self.limit_s.0 })
+    }
+}
+
+const fn scenario(
+    name: &'static str,
+    limit_s: (u64, u64),
+    run: fn(&Stage) -> Result<Told, String>,
+    about: &'static str,
+) -> Scenario {
+    Scenario { name, about, limit_s, run }
+}
+
+/// All of them, in the order in which they run.
+pub static ALL: [Scenario; 23] = [
+    scenario("kill-storm", (180, 90), deaths::storm, "most workers are killed at once, again and again (Sinatra)"),
+    scenario(
+        "kill-storm-rails",
+        (180, 120),
+        deaths::storm_rails,
+        "most workers are killed at once, again and again (Rails)",
+    ),
+    scenario("kill-all", (180, 90), deaths::all_at_once, "all workers are killed at once, every other second"),
+    scenario("mold-death", (180, 90), deaths::mold, "the mold is killed, and a worker that it would replace"),
+    scenario("frozen-worker", (180, 90), deaths::frozen, "a worker is stopped and answers nothing any more"),
+    scenario("stuck", (180, 90), stuck::ruby, "some requests never end, some are deaf, others are quick (Sinatra)"),
+    scenario("stuck-mruby", (180, 90), stuck::mruby, "some requests never end or take all memory (mruby)"),
+    scenario("disk-full", (180, 90), full::disk, "no room for spool files, while bodies come and slow clients read"),
+    scenario("file-size", (180, 90), full::file_size, "files may not grow beyond half a megabyte (RLIMIT_FSIZE)"),
+    scenario("open-files", (180, 90), full::open_files, "connections use up all open files, and a worker dies"),
+    scenario("overload", (240, 120), overload::ruby, "five times as many requests come as can be answered (Sinatra)"),
+    scenario("reload-storm", (420, 120), deploys::storm, "new code every second (Sinatra)"),
+    scenario("reload-storm-mruby", (420, 90), deploys::storm_mruby, "new code every second (mruby)"),
+    scenario("reload-broken", (300, 120), deploys::broken, "new code that does not boot, is unfit, hangs (Sinatra)"),
+    scenario("reload-broken-mruby", (300, 120), deploys::broken_mruby, "the same on embedded interpreters"),
+    scenario("upgrade", (420, 150), deploys::upgrade, "a new program takes the sockets over (SIGUSR2)"),
+    scenario("scale", (300, 90), pool::scale, "from one worker to eight and back"),
+    scenario("max-requests", (180, 90), pool::max_requests, "workers are replaced after 200 requests"),
+    scenario("max-requests-mruby", (180, 90), pool::max_requests_mruby, "interpreters are replaced after 20 requests"),
+    scenario("memory-limit", (180, 90), pool::memory, "workers leak and are replaced when they are too large"),
+    scenario("log-rotation", (180, 90), logs::rotation, "log files are moved away"),
+    scenario("drain-streams", (180, 90), drain::ruby, "SIGTERM while long streams are open (Sinatra)"),
+    scenario("drain-mruby", (180, 90), drain::mruby, "SIGTERM while slow clients read (mruby)"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_used_twice() {
+        let mut names: Vec<&str> = ALL.iter().map(|scenario| scenario.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

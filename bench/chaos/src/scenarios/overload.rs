@@ -1,0 +1,74 @@
+//! Five times as many requests come as can be answered. Those that are answered must be as many as ever, the others
+//! are refused at once, and a second later all is as before.
+
+use arena::load::{Closed, Until, Watch, Workload, watch_closed};
+use arena::scenario::overload::{Overload, run};
+
+use crate::app;
+use crate::count::{Count, SHED};
+use crate::load::CLIENTS;
+use crate::server::{Server, Setup};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// How many times the capacity is asked.
+const FACTOR: f64 = 5.0;
+/// Of the capacity, in percent.
+const GOODPUT: f64 = 90.0;
+/// An answer that takes longer is no use.
+const DEADLINE_MS: u64 = 2_000;
+
+/// Pi to 1000 places: real work, some milliseconds of it.
+pub fn ruby(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let setup = Setup::ruby(app::SINATRA, 2, 1).with(&["--queue", "32", "--queue-wait", "1s"]);
+    let mut server = Server::start(stage, &setup)?;
+    let workload = app::workload(&[r#"{ "path": "/work", "length": 1003 }"#])?;
+    let capacity = capacity(stage, &server, &workload);
+    told.remark(format!("capacity {capacity:.0}/s with {CLIENTS} clients"));
+    stage.doing("asks five times as much");
+    let plan = Overload {
+        capacity_per_s: capacity,
+        factors: vec![FACTOR],
+        calm_s: 3,
+        over_s: if stage.is_quick { 5 } else { 20 },
+        after_s: 4,
+        connections: 512,
+        deadline_ms: DEADLINE_MS,
+        patience_s: 20.0,
+        seed: 5,
+    };
+    for seen in run(server.port, &workload, &plan)? {
+        judge(&seen, capacity, &mut told);
+    }
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+fn capacity(stage: &Stage, server: &Server, workload: &Workload) -> f64 {
+    stage.doing("measures the capacity");
+    let seconds = if stage.is_quick { 4.0 } else { 10.0 };
+    let plan = |seconds| Closed { clients: CLIENTS, until: Until::Seconds(seconds), keep: true, seed: 1 };
+    watch_closed(server.port, workload, &plan(1.0), &Watch::default());
+    let seen = watch_closed(server.port, workload, &plan(seconds), &Watch::default());
+    seen.number(arena::metric::RATE).unwrap_or(0.0)
+}
+
+fn judge(seen: &arena::scenario::Told, capacity: f64, told: &mut Told) {
+    let number = |name: &str| seen.outcome.numbers.get(name).copied();
+    let mut count = Count { right: number("requests").unwrap_or(0.0) as u64, ..Count::default() };
+    count.errors.clone_from(&seen.outcome.errors);
+    count.wrong.clone_from(&seen.outcome.wrong);
+    count.longest_ms = number("max_ms").unwrap_or(0.0);
+    told.count("the clients", &count, &[SHED]);
+    told.remarks.extend(seen.words.iter().cloned());
+    let goodput = number("goodput_per_s").unwrap_or(0.0) * 100.0 / capacity;
+    told.remark(format!("goodput {goodput:.0} % of the capacity"));
+    told.expect(goodput >= GOODPUT, || format!("goodput was {goodput:.0} % of the capacity, not {GOODPUT:.0} %"));
+    let recovery = number("recovery_s");
+    told.expect(recovery.is_some_and(|seconds| seconds <= 1.0), || {
+        format!("it took {} to recover, not a second", recovery.map_or("too long".to_owned(), |s| format!("{s} s")))
+    });
+    told.expect(count.shed() > 0, || "nothing was refused: that was no overload".to_owned());
+}

@@ -1,0 +1,94 @@
+//! Workers that come and go because somebody said so, or because they are old or fat.
+
+use std::time::{Duration, Instant};
+
+use arena::process::until;
+
+use crate::app;
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// Nobody may notice more than a busy machine.
+const LONGEST: Duration = Duration::from_secs(5);
+/// Until there are as many workers as was said.
+const SCALED: Duration = Duration::from_secs(20);
+
+/// From one to eight and back.
+pub fn scale(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2).controlled(stage))?;
+    let load = stage.load(&server, &app::sinatra_with_posts()?);
+    let rounds = if stage.is_quick { 1 } else { 8 };
+    for _ in 0..rounds {
+        for wanted in [8, 1] {
+            stage.doing(format!("scales to {wanted}"));
+            let output = server.control(&["scale", &wanted.to_string()])?;
+            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            told.expect(output.status.success(), || format!("scale {wanted}: {said}"));
+            let is_scaled = until(SCALED, || server.workers().len() == wanted);
+            told.expect(is_scaled, || format!("{} workers {SCALED:?} after scale {wanted}", server.workers().len()));
+            pause(Duration::from_secs(1));
+        }
+    }
+    told.remark(format!("{rounds} times from 1 to 8 and back"));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// Each worker is replaced after some hundred requests.
+pub fn max_requests(stage: &Stage) -> Result<Told, String> {
+    let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--max-requests", "200"]);
+    replaced(stage, &setup, "", 3)
+}
+
+/// The same of interpreters.
+pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &Setup::mruby(app::MRUBY, 8).with(&["--max-requests", "20"]))?;
+    let load = stage.load(&server, &app::mruby()?);
+    stage.doing("interpreters are replaced");
+    pause(stage.lasts(20.0, 4.0));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// Each request leaves ten kilobytes behind.
+pub fn memory(stage: &Stage) -> Result<Told, String> {
+    let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--worker-memory", "40MiB"]);
+    replaced(stage, &setup, r#"{ "path": "/leak", "exactly": "leaked\n" }"#, 1)
+}
+
+/// Workers are replaced, one at a time, and never missed.
+fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, setup)?;
+    let workload = if asks.is_empty() { app::sinatra_with_posts()? } else { app::workload(&[asks])? };
+    let load = stage.load(&server, &workload);
+    let mut seen: Vec<u32> = server.workers().iter().map(|one| one.id).collect();
+    let (first, mut fewest, mut most) = (seen.len(), seen.len(), seen.len());
+    stage.doing("workers are replaced");
+    let end = Instant::now() + stage.lasts(30.0, 12.0);
+    while Instant::now() < end {
+        let ids: Vec<u32> = server.workers().iter().map(|one| one.id).collect();
+        (fewest, most) = (fewest.min(ids.len()), most.max(ids.len()));
+        seen.extend(ids.iter().filter(|id| !seen.contains(id)).copied().collect::<Vec<_>>());
+        pause(Duration::from_millis(50));
+    }
+    let replaced = seen.len() - first;
+    told.remark(format!("{replaced} workers were replaced; there were from {fewest} to {most}"));
+    told.expect(replaced >= least, || format!("{replaced} workers were replaced, not {least} or more"));
+    told.expect(fewest >= first, || format!("there were {fewest} workers at times, fewer than {first}"));
+    told.expect(most <= first + 1, || format!("there were {most} workers at times: several were replaced at once"));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}

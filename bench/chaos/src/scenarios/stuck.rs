@@ -1,0 +1,53 @@
+//! Some requests never end: their own deadline ends them, and nobody else notices.
+
+use std::time::Duration;
+
+use arena::load::Workload;
+
+use crate::app;
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// Deadline, and the time until a worker that does not listen is killed.
+const TIMES: [&str; 4] = ["--request-time", "2s", "--kill-time", "500ms"];
+/// What the quick ones may wait: those beside a deaf one run again when their worker is killed.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Asleep, computing, and deaf, each from two clients.
+pub fn ruby(stage: &Stage) -> Result<Told, String> {
+    let never = app::workload(&[r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 },
+           { "path": "/deaf", "status": 504 }"#])?;
+    let setup = Setup::ruby(app::SINATRA, 3, 4).with(&TIMES);
+    beside(stage, &setup, &app::sinatra()?, &never)
+}
+
+/// Computing, asleep, and taking all memory.
+pub fn mruby(stage: &Stage) -> Result<Told, String> {
+    let never = app::workload(&[
+        r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 }, { "path": "/hog", "status": 500 }"#,
+    ])?;
+    let setup = Setup::mruby(app::MRUBY, 8).with(&["--request-time", "2s", "--memory-limit", "16MiB"]);
+    beside(stage, &setup, &app::mruby()?, &never)
+}
+
+fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, setup)?;
+    let load = stage.load(&server, quick);
+    let stuck = stage.load_of(&server, never, 4);
+    stage.doing("some hang");
+    pause(stage.lasts(30.0, 6.0));
+    let (count, stuck) = (load.end(), stuck.end());
+    told.count("the quick ones", &count, &[]);
+    told.bound(LONGEST);
+    told.count("those that hang", &stuck, &[]);
+    told.remark(format!(
+        "{} of them hung and had their deadline, after {:.0} ms at most",
+        stuck.right, stuck.longest_ms
+    ));
+    told.bound(Duration::from_secs(8));
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}

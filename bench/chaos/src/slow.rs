@@ -1,0 +1,96 @@
+//! Clients that are not in a hurry: each reads one answer as slowly as it is told and says whether all of it came.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::server::pause;
+
+/// How one reads.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// What it asks for.
+    pub path: &'static str,
+    /// How much it reads at a time, at most.
+    pub bytes: usize,
+    /// What it waits in between.
+    pub pace: Duration,
+    /// The length of the right answer.
+    pub length: usize,
+    /// Its last bytes.
+    pub ending: &'static str,
+    /// When all must be there.
+    pub limit: Duration,
+}
+
+/// One that reads, and what it says in the end.
+pub type Reading = JoinHandle<Result<(), String>>;
+
+/// So many of them, each in a thread of its own.
+pub fn readers(port: u16, count: usize, reader: &Reader) -> Vec<Reading> {
+    let one = || {
+        let reader = reader.clone();
+        thread::spawn(move || read(port, &reader).map_err(|why| format!("GET {}: {why}", reader.path)))
+    };
+    (0..count).map(|_| one()).collect()
+}
+
+/// Waits for them; what went wrong.
+pub fn outcome(readings: Vec<Reading>) -> Vec<String> {
+    let ends = readings.into_iter().map(|reading| reading.join().unwrap_or_else(|_| Err("crashed".into())));
+    ends.filter_map(Result::err).collect()
+}
+
+/// HTTP/1.0: the end of the answer is that of the connection, so that its length says whether it is whole.
+fn read(port: u16, reader: &Reader) -> Result<(), String> {
+    let told = |error: std::io::Error| error.to_string();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(told)?;
+    stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(told)?;
+    stream.write_all(format!("GET {} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", reader.path).as_bytes()).map_err(told)?;
+    let end = Instant::now() + reader.limit;
+    let (mut got, mut piece) = (Vec::new(), vec![0; reader.bytes]);
+    loop {
+        match stream.read(&mut piece) {
+            Ok(0) => break,
+            Ok(bytes) => got.extend_from_slice(&piece[..bytes]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) => return Err(format!("it broke off after {} bytes: {error}", got.len())),
+        }
+        if Instant::now() > end {
+            return Err(format!("{} bytes after {:?}, and no end", got.len(), reader.limit));
+        }
+        pause(reader.pace);
+    }
+    judge(&got, reader)
+}
+
+fn judge(got: &[u8], reader: &Reader) -> Result<(), String> {
+    let Some(at) = got.windows(4).position(|four| four == b"\r\n\r\n") else {
+        return Err(format!("no whole head in {} bytes", got.len()));
+    };
+    let (head, body) = (String::from_utf8_lossy(&got[..at]), &got[at + 4..]);
+    let status = head.lines().next().unwrap_or_default();
+    if status.split(' ').nth(1) != Some("200") {
+        return Err(status.to_owned());
+    }
+    if body.len() != reader.length || !body.ends_with(reader.ending.as_bytes()) {
+        return Err(format!("{} bytes, not the right {}", body.len(), reader.length));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_an_answer_is_not_right() {
+        let second = Duration::from_secs(1);
+        let reader = Reader { path: "/", bytes: 1, pace: second, length: 6, ending: "end", limit: second };
+        assert_eq!(judge(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nabcend", &reader), Ok(()));
+        assert!(judge(b"HTTP/1.1 200 OK\r\n\r\nabcen", &reader).is_err());
+        assert!(judge(b"HTTP/1.1 503 No\r\n\r\nabcend", &reader).is_err());
+        assert!(judge(b"HTTP/1.1 200 OK\r\n", &reader).is_err());
+    }
+}

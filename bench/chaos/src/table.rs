@@ -1,0 +1,84 @@
+//! The tables: which scenarios there are, and how they went.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+
+use crate::scenarios::Scenario;
+use crate::told::Told;
+
+/// How one went.
+pub struct Row {
+    /// Of the scenario.
+    pub name: &'static str,
+    /// What it told.
+    pub told: Told,
+    /// Start and end of the server included.
+    pub took: Duration,
+}
+
+impl Row {
+    /// Whether nothing was wrong.
+    pub fn is_well(&self) -> bool {
+        self.told.complaints.is_empty()
+    }
+}
+
+/// Which there are.
+pub fn list(scenarios: &[&Scenario], out: &mut dyn Write) -> io::Result<()> {
+    let mut table = empty(&["scenario", "what happens"]);
+    for scenario in scenarios {
+        table.add_row([scenario.name, scenario.about]);
+    }
+    writeln!(out, "{table}")
+}
+
+/// How they went.
+pub fn print(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
+    let heads = ["scenario", "requests", "failed", "503s", "longest wait", "time", "verdict"];
+    let mut table = empty(&heads);
+    for row in rows {
+        let told = &row.told;
+        let longest = format!("{:.0} ms", told.longest_ms);
+        let verdict = if row.is_well() { "well" } else { "NOT WELL" };
+        let cells = [row.name.to_owned(), told.requests.to_string(), told.failed.to_string(), told.shed.to_string()];
+        let took = format!("{:.0} s", row.took.as_secs_f64());
+        table.add_row(cells.into_iter().chain([longest, took, verdict.to_owned()]));
+    }
+    for column in table.column_iter_mut().skip(1).take(heads.len() - 2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "{table}\n")?;
+    for row in rows {
+        for words in row.told.remarks.iter().chain(&row.told.complaints) {
+            writeln!(out, "{}: {}", row.name, words.replace('\n', "\n    "))?;
+        }
+    }
+    let bad = rows.iter().filter(|row| !row.is_well()).count();
+    let all = rows.len();
+    if bad == 0 { writeln!(out, "\nall {all} went well") } else { writeln!(out, "\n{bad} of {all} did NOT go well") }
+}
+
+fn empty(heads: &[&str]) -> Table {
+    let mut table = Table::new();
+    let line = LineStyle::none().fill('─').junction('─');
+    table.load_style(TableStyle::new().top_border(line).header_separator(line).bottom_border(line));
+    table.set_header(heads);
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_makes_a_row_not_well() {
+        let told = Told { complaints: vec!["it broke".into()], requests: 7, ..Told::default() };
+        let rows = [Row { name: "some", told, took: Duration::from_secs(3) }];
+        let mut out = Vec::new();
+        print(&rows, &mut out).expect("written");
+        let text = String::from_utf8(out).expect("text");
+        assert!(text.contains("NOT WELL") && text.contains("some: it broke") && text.contains("1 of 1"), "{text}");
+    }
+}

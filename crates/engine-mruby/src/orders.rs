@@ -1,0 +1,88 @@
+//! What can be seen of the interpreters from outside, and what they can be told.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use engine::snapshot::Bounds;
+use engine::{Engine, Order, Recorded, Snapshot};
+
+use crate::pool::Pool;
+
+impl Pool {
+    /// All there is to see.
+    pub fn snapshot(&self) -> Snapshot {
+        let (now, count) = (Instant::now(), self.settings.interpreters);
+        let waited = self.queue.first(|job| now.saturating_duration_since(job.offered));
+        Snapshot {
+            engine: "mruby".to_owned(),
+            runtime: crate::version().to_owned(),
+            status: self.status(),
+            oldest_wait_ms: waited.unwrap_or_default().as_secs_f64() * 1e3,
+            is_paused: self.queue.is_paused(),
+            pool: Bounds { min: count, max: count, wanted: count },
+            workers: self.watchdog.views(now),
+            molds: Vec::new(),
+            restarts_by: self.restarts().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
+        }
+    }
+
+    /// Requests of the past.
+    pub fn recorded(&self) -> Recorded {
+        self.settings.meter.recorder.read()
+    }
+
+    /// Goes on after a pause.
+    pub fn resume(&self) {
+        let pairs = self.queue.resume(Instant::now());
+        pairs.into_iter().for_each(|(interpreter, job)| self.begin(interpreter, job));
+    }
+
+    /// Carries an order out.
+    pub fn order(&self, order: Order) -> Result<String, String> {
+        match order {
+            Order::Pause => {
+                self.queue.pause(Instant::now());
+                tracing::info!(target: "engine", "paused, as ordered: requests wait");
+                Ok("paused: requests wait".to_owned())
+            }
+            Order::Resume => {
+                if !self.queue.is_paused() {
+                    return Ok("it was not paused".to_owned());
+                }
+                let waiting = self.queue.depth().waiting;
+                self.resume();
+                tracing::info!(target: "engine", "resumed, as ordered: {waiting} requests have waited");
+                Ok(format!("resumed: {waiting} requests have waited"))
+            }
+            Order::Recycle => {
+                let epoch = self.epoch.fetch_add(1, Ordering::Relaxed) + 1;
+                // Those that run are replaced when they have done.
+                while let Some(interpreter) = self.queue.take_idle(|one| one.epoch() < epoch) {
+                    self.renew_idle(interpreter);
+                }
+                Ok(format!("{} interpreters are being replaced", self.settings.interpreters))
+            }
+            Order::EndWorker { worker, now } => self.end(worker, now),
+            Order::Scale { .. } => Err(format!(
+                "embedded interpreters are as many as --threads says, {} here: say another number and reload",
+                self.settings.interpreters
+            )),
+            Order::Backtraces(_) => {
+                Err("embedded interpreters cannot be asked what they do: see which requests run".to_owned())
+            }
+        }
+    }
+
+    fn end(&self, number: u32, now: bool) -> Result<String, String> {
+        let Some(gauge) = self.watchdog.gauge(number) else {
+            let last = self.settings.interpreters - 1;
+            return Err(format!("there is no interpreter {number}: there are 0 to {last}"));
+        };
+        gauge.end(now && gauge.is_running());
+        if let Some(interpreter) = self.queue.take_idle(|one| one.number == number as usize) {
+            self.renew_idle(interpreter);
+            return Ok(format!("interpreter {number} is replaced"));
+        }
+        Ok(format!("interpreter {number} is replaced when {}", if now { "it has stopped" } else { "it has done" }))
+    }
+}

@@ -1,0 +1,120 @@
+//! What somebody who operates the server sees of the interpreters, and tells them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::{Engine, Fault, Order, Snapshot};
+use engine_mruby::Settings;
+use support::{App, app, get, settings, try_app, wait};
+
+const APP: &str = "
+COUNT = [0]
+run ->(env) {
+  COUNT[0] += 1
+  case env['PATH_INFO']
+  when '/sleep' then sleep 2
+  when '/loop' then while true; end
+  when '/raise' then raise 'ouch'
+  end
+  [200, {}, [COUNT[0].to_s]]
+}";
+
+/// Looks until it is so.
+#[track_caller]
+fn see(app: &App, is_so: impl Fn(&Snapshot) -> bool) -> Snapshot {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let snapshot = app.engine.snapshot();
+        if is_so(&snapshot) {
+            return snapshot;
+        }
+        assert!(Instant::now() < end, "{snapshot:#?}");
+        thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_snapshot_shows_interpreters_and_long_requests() {
+    let app = app(APP);
+    assert_eq!(app.body("/"), "1");
+    thread::scope(|scope| {
+        scope.spawn(|| app.body("/sleep"));
+        let snapshot = see(&app, |snapshot| {
+            snapshot.workers.iter().any(|worker| worker.running.iter().any(|run| !run.path.is_empty()))
+        });
+        let run = snapshot.workers.iter().find_map(|worker| worker.running.first()).unwrap();
+        assert_eq!((run.method.as_str(), run.path.as_str()), ("GET", "/sleep"));
+        assert_eq!((snapshot.workers.len(), snapshot.pool.max, snapshot.engine.as_str()), (2, 2, "mruby"));
+        assert!(snapshot.runtime.contains("mruby"), "{}", snapshot.runtime);
+    });
+    let snapshot = see(&app, |snapshot| snapshot.workers.iter().map(|worker| worker.served).sum::<u64>() == 2);
+    assert!(snapshot.workers.iter().all(|worker| worker.running.is_empty()), "{snapshot:?}");
+}
+
+#[test]
+fn in_a_pause_requests_wait_and_then_all_are_answered() {
+    let app = app(APP);
+    app.engine.order(Order::Pause).unwrap();
+    let mut first = get("/");
+    first.queue_deadline = Instant::now() + Duration::from_millis(20);
+    let replies = [app.engine.call(first), app.engine.call(get("/"))];
+    thread::park_timeout(Duration::from_millis(100));
+    let snapshot = see(&app, |snapshot| snapshot.is_paused && snapshot.oldest_wait_ms > 50.0);
+    assert_eq!((snapshot.status.queued, snapshot.status.idle), (2, 2));
+    assert_eq!(app.engine.order(Order::Resume).unwrap(), "resumed: 2 requests have waited");
+    for reply in replies {
+        assert!(wait(reply).result.is_ok());
+    }
+    assert_eq!(app.engine.order(Order::Resume).unwrap(), "it was not paused");
+}
+
+#[test]
+fn interpreters_are_replaced_all_or_one_by_its_number() {
+    let app = try_app(APP, Settings { interpreters: 1, ..settings() }).unwrap();
+    assert_eq!((app.body("/"), app.body("/")), ("1".into(), "2".into()));
+    app.engine.order(Order::Recycle).unwrap();
+    assert_eq!(app.body("/"), "1");
+    app.engine.order(Order::EndWorker { worker: 0, now: false }).unwrap();
+    assert_eq!(app.body("/"), "1");
+    let by = see(&app, |snapshot| snapshot.status.restarts == 2).restarts_by;
+    assert_eq!((by.get("recycle"), by.get("order")), (Some(&1), Some(&1)), "{by:?}");
+    let refused = app.engine.order(Order::EndWorker { worker: 7, now: true }).unwrap_err();
+    assert_eq!(refused, "there is no interpreter 7: there are 0 to 0");
+    for order in [Order::Scale { min: 1, max: 2 }, Order::Backtraces(0)] {
+        assert!(app.engine.order(order).unwrap_err().contains("embedded interpreters"));
+    }
+}
+
+#[test]
+fn a_request_that_runs_away_can_be_ended_at_once() {
+    let app = try_app(APP, Settings { interpreters: 1, ..settings() }).unwrap();
+    thread::scope(|scope| {
+        let stuck = scope.spawn(|| app.fault(get("/loop")));
+        see(&app, |snapshot| snapshot.workers[0].running.iter().any(|run| run.path == "/loop"));
+        app.engine.order(Order::EndWorker { worker: 0, now: true }).unwrap();
+        let fault = stuck.join().unwrap();
+        assert!(matches!(fault, Fault::OutOfTime(_)), "{fault:?}");
+    });
+    assert_eq!(app.body("/"), "1", "another has taken its place");
+}
+
+#[test]
+fn what_was_slow_or_failed_is_recorded_and_all_is_counted() {
+    let slow = Settings { slow_time: Duration::from_millis(500), ..settings() };
+    let meter = slow.meter.clone();
+    let app = try_app(APP, slow).unwrap();
+    assert!(matches!(app.fault(get("/raise")), Fault::App(_)));
+    app.body("/sleep");
+    app.body("/");
+    let recorded = app.engine.recorded();
+    assert_eq!((recorded.failed.len(), recorded.slow.len()), (1, 1), "{recorded:#?}");
+    assert_eq!((recorded.failed[0].path.as_str(), recorded.failed[0].worker), ("/raise", Some(1)));
+    assert_eq!((recorded.slow[0].path.as_str(), recorded.slow[0].status), ("/sleep", Some(200)));
+    assert!(recorded.failed[0].why.contains("ouch"), "{recorded:#?}");
+    let (counts, _) = meter.service.read();
+    assert_eq!((counts.iter().sum::<u64>(), meter.faults().iter().sum::<u64>()), (2, 1));
+}

@@ -1,0 +1,181 @@
+//! How many workers several applications may have together. When all places are taken, an application that needs a
+//! worker makes one that has nothing to do leave another application.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::supervisor::Event;
+
+/// Shared by all of them.
+pub struct Budget {
+    places: usize,
+    members: Mutex<Members>,
+}
+
+#[derive(Default)]
+struct Members {
+    next: u64,
+    all: Vec<(u64, Member)>,
+}
+
+/// An application.
+struct Member {
+    events: UnboundedSender<Event>,
+    standing: Standing,
+    /// It was told to give a place up, and has not yet.
+    was_asked: bool,
+}
+
+/// How an application stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Standing {
+    /// Places it has.
+    pub holds: usize,
+    /// It keeps so many.
+    pub floor: usize,
+    /// For how long it has not needed all of them.
+    pub spare_for: Option<Duration>,
+}
+
+/// One application's part; it gives its places back when it goes.
+pub struct Share {
+    budget: Arc<Budget>,
+    id: u64,
+}
+
+impl std::fmt::Debug for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let held: usize = self.lock().held();
+        write!(f, "Budget({held} of {})", self.places)
+    }
+}
+
+impl Members {
+    fn held(&self) -> usize {
+        self.all.iter().map(|(_, member)| member.standing.holds).sum()
+    }
+}
+
+impl Budget {
+    /// So many workers in all.
+    pub fn new(places: usize) -> Arc<Budget> {
+        Arc::new(Budget { places, members: Mutex::default() })
+    }
+
+    /// One more application.
+    pub(crate) fn join(self: &Arc<Budget>, events: UnboundedSender<Event>) -> Share {
+        let mut members = self.lock();
+        members.next += 1;
+        let id = members.next;
+        members.all.push((id, Member { events, standing: Standing::default(), was_asked: false }));
+        Share { budget: self.clone(), id }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Members> {
+        // Nothing under this lock can panic half-way through a change.
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Share {
+    /// Says how the application stands now.
+    pub fn tell(&self, standing: Standing) {
+        let mut members = self.budget.lock();
+        if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
+            member.was_asked &= standing.holds >= member.standing.holds;
+            member.standing = standing;
+        }
+    }
+
+    /// There is none to give up, after all.
+    pub fn keep(&self) {
+        let mut members = self.budget.lock();
+        if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
+            member.was_asked = false;
+        }
+    }
+
+    /// Takes one more place. When there is none, somebody who does not need all of his is told to give one up; when
+    /// everybody does, but `has_none` of us is there to answer, whoever has most.
+    pub fn take(&self, has_none: bool) -> bool {
+        let mut members = self.budget.lock();
+        if members.held() < self.budget.places {
+            if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
+                member.standing.holds += 1;
+            }
+            return true;
+        }
+        let others = members.all.iter_mut().filter(|(id, _)| *id != self.id).map(|(_, member)| member);
+        let mut others: Vec<&mut Member> = others.filter(|other| other.standing.holds > other.standing.floor).collect();
+        // One at a time: the place that was asked for may be enough.
+        if others.iter().any(|other| other.was_asked) {
+            return false;
+        }
+        others.sort_by_key(|other| (other.standing.spare_for, other.standing.holds - other.standing.floor));
+        let asked = others.pop().filter(|other| other.standing.spare_for.is_some() || has_none);
+        if let Some(asked) = asked {
+            asked.was_asked = asked.events.send(Event::GiveUp).is_ok();
+        }
+        false
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.lock().all.retain(|(id, _)| *id != self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    #[expect(clippy::disallowed_methods, reason = "a test with a few events")]
+    fn member(budget: &Arc<Budget>, holds: usize, spare_s: Option<u64>) -> (Share, UnboundedReceiver<Event>) {
+        let (events, inbox) = unbounded_channel();
+        let share = budget.join(events);
+        share.tell(Standing { holds, floor: 1, spare_for: spare_s.map(Duration::from_secs) });
+        (share, inbox)
+    }
+
+    fn was_asked(inbox: &mut UnboundedReceiver<Event>) -> bool {
+        matches!(inbox.try_recv(), Ok(Event::GiveUp))
+    }
+
+    #[test]
+    fn places_are_taken_until_there_are_no_more() {
+        let budget = Budget::new(2);
+        let (share, _inbox) = member(&budget, 0, None);
+        assert_eq!([share.take(true), share.take(false), share.take(false)], [true, true, false]);
+        drop(share);
+        assert!(member(&budget, 0, None).0.take(true));
+    }
+
+    #[test]
+    fn whoever_has_had_one_to_spare_for_longest_gives_it_up() {
+        let budget = Budget::new(6);
+        let (asks, _inbox) = member(&budget, 0, None);
+        let (_first, mut first) = member(&budget, 2, Some(1));
+        let (second, mut second_inbox) = member(&budget, 4, Some(9));
+        assert!(!asks.take(true) && !asks.take(true));
+        assert_eq!((was_asked(&mut first), was_asked(&mut second_inbox)), (false, true));
+        assert!(!was_asked(&mut second_inbox), "it is asked once");
+        second.tell(Standing { holds: 3, floor: 1, spare_for: None });
+        assert!(asks.take(true));
+    }
+
+    #[test]
+    fn nobody_gives_up_what_it_needs_unless_another_has_nothing() {
+        let budget = Budget::new(4);
+        let (asks, _inbox) = member(&budget, 0, None);
+        let (_keeps, mut keeps) = member(&budget, 1, Some(9));
+        let (_busy, mut busy) = member(&budget, 3, None);
+        assert!(!asks.take(false));
+        assert_eq!((was_asked(&mut keeps), was_asked(&mut busy)), (false, false));
+        assert!(!asks.take(true));
+        assert_eq!((was_asked(&mut keeps), was_asked(&mut busy)), (false, true));
+    }
+}

@@ -1,0 +1,61 @@
+//! Why a worker ends.
+
+/// A reason, when there is one; a worker that ends without any has crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It ended by itself, or by somebody else.
+    Crash,
+    /// It has served its number of requests.
+    MaxRequests,
+    /// It needs too much memory.
+    Memory,
+    /// It has not answered for too long.
+    Hung,
+    /// A request in it was over its time.
+    Timeout,
+    /// All are replaced.
+    Recycle,
+    /// Somebody who operates the server has said so.
+    Order,
+    /// Fewer are wanted.
+    Scale,
+    /// It had nothing to do.
+    Idle,
+}
+
+impl Reason {
+    /// The word for metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Crash => "crash",
+            Reason::MaxRequests => "max_requests",
+            Reason::Memory => "memory",
+            Reason::Hung => "hung",
+            Reason::Timeout => "timeout",
+            Reason::Recycle => "recycle",
+            Reason::Order => "order",
+            Reason::Scale => "scale",
+            Reason::Idle => "idle",
+        }
+    }
+
+    /// For the log.
+    pub fn words(self) -> &'static str {
+        match self {
+            Reason::Crash => "it has ended",
+            Reason::MaxRequests => "it has served its number of requests (--max-requests)",
+            Reason::Memory => "it needs too much memory (--worker-memory)",
+            Reason::Hung => "it has not answered for too long (--worker-timeout)",
+            Reason::Timeout => "a request was interrupted in it",
+            Reason::Recycle => "all are replaced, as ordered",
+            Reason::Order => "as ordered",
+            Reason::Scale => "fewer are wanted",
+            Reason::Idle => "it had nothing to do (--idle-time)",
+        }
+    }
+
+    /// Whether a successor takes its place.
+    pub fn has_successor(self) -> bool {
+        !matches!(self, Reason::Scale | Reason::Idle)
+    }
+}

@@ -1,0 +1,119 @@
+//! Starts molds, lets them fork workers, and tries again after a pause when that does not work.
+
+use std::time::Instant;
+
+use tokio::net::UnixStream;
+
+use crate::process::{self, Booting, Mold, Way, kill_now};
+use crate::supervisor::{Speaker, Work};
+use crate::{StartError, orders};
+
+impl Work {
+    /// How many workers there are, or will be, that stay.
+    pub(crate) fn staying(&self) -> usize {
+        self.workers.values().filter(|worker| !worker.is_leaving).count()
+    }
+
+    /// Orders what is missing.
+    pub(crate) fn fill(&mut self) {
+        if self.is_stopping || !self.backoff.pause(Instant::now()).is_zero() {
+            return;
+        }
+        let missing = (self.wanted + self.surge()).saturating_sub(self.staying());
+        if missing == 0 {
+            if self.molds.is_empty() && self.needs_mold() {
+                self.start();
+            }
+            return;
+        }
+        let forking = self.molds.values().find(|mold| mold.ready == Some(true));
+        if let Some(control) = forking.and_then(|mold| mold.control.clone()) {
+            for _ in 0..missing {
+                let worker = self.order();
+                control.fork(worker);
+            }
+            return;
+        }
+        // A process that cannot fork becomes a worker itself, so there must be one for each.
+        let free = self.molds.iter().filter(|(_, mold)| mold.ready == Some(false) && mold.worker.is_none());
+        let free: Vec<u32> = free.map(|(pid, _)| *pid).take(missing).collect();
+        for pid in &free {
+            let worker = self.order();
+            if let Some(mold) = self.molds.get_mut(pid) {
+                mold.worker = Some(worker);
+                mold.control.iter().for_each(|control| control.fork(worker));
+            }
+        }
+        let loading = self.molds.values().filter(|mold| mold.ready.is_none()).count();
+        let is_known_not_to_fork = self.molds.values().any(|mold| mold.ready == Some(false));
+        let wanted = if is_known_not_to_fork { missing - free.len() } else { 1 };
+        (loading..wanted).for_each(|_| self.start());
+    }
+
+    /// Whether there must be a mold although no worker is missing: at the start, to learn whether the application can
+    /// be loaded; and later where a worker may be wanted at any moment.
+    fn needs_mold(&self) -> bool {
+        let forks = self.facts.iter().any(|(name, value)| name == "fork" && value == "yes");
+        self.told.is_some() || (forks && self.wanted < self.settings.max_workers)
+    }
+
+    fn order(&mut self) -> u32 {
+        let id = self.next;
+        self.next += 1;
+        self.workers.insert(id, Booting::new());
+        id
+    }
+
+    fn start(&mut self) {
+        let scripts = self.place.folder.path().join("ruby");
+        let way = Way { scripts: &scripts, socket: &self.place.socket, token: &self.place.token };
+        match process::start(&self.settings, &way, self.events.clone()) {
+            Ok(pid) => {
+                self.molds.insert(pid, Mold::new());
+            }
+            Err(error) => self.cannot_start(StartError::Ruby(self.settings.ruby.clone(), error)),
+        }
+    }
+
+    /// Tells whoever waits for the start; later it is for the log, and tried again after a pause.
+    pub(crate) fn cannot_start(&mut self, error: StartError) {
+        if let Some(told) = self.told.take() {
+            self.is_stopping = true;
+            self.is_over = true;
+            let workers = self.workers.values().filter_map(|worker| worker.pid);
+            self.molds.keys().copied().chain(workers).for_each(kill_now);
+            let _ = told.send(Err(error));
+            return;
+        }
+        let pause = self.backoff.failed(Instant::now());
+        tracing::error!(target: "engine", "{error}; tried again in {pause:?}");
+    }
+
+    /// Tells whoever waits for the start that it is over.
+    pub(crate) fn has_started(&mut self) {
+        if let Some(told) = self.told.take() {
+            let _ = told.send(Ok(self.facts.clone()));
+        }
+    }
+
+    pub(crate) fn mold_came(&mut self, pid: u32, stream: UnixStream) {
+        let Some(mold) = self.molds.get_mut(&pid) else { return };
+        let control = orders::listen(stream, Speaker::Mold(pid), self.events.clone());
+        control.send(orders::setup(&self.settings));
+        mold.control = Some(control);
+    }
+
+    /// A mold has loaded the application. Where no worker is wanted yet, that was the start.
+    pub(crate) fn mold_is_ready(&mut self, pid: u32, facts: Vec<(String, String)>) {
+        let forks = facts.iter().any(|(name, value)| name == "fork" && value == "yes");
+        if let Some(mold) = self.molds.get_mut(&pid) {
+            mold.ready = Some(forks);
+            let took = mold.since.elapsed();
+            tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {took:?}");
+        }
+        self.facts = facts;
+        if self.wanted == 0 {
+            self.has_started();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How many workers were needed at once of late, and so how many may leave. Not how long each one was idle: requests go
+//! to several workers in turn, so that one now and then would keep them all.
+
+use std::time::{Duration, Instant};
+
+/// Of the workers of one application.
+#[derive(Debug, Default)]
+pub struct Usage {
+    /// When last so many workers and one more were busy at once.
+    last: Vec<Instant>,
+}
+
+impl Usage {
+    /// There are to be so many workers from now on: none leaves before it has had its time.
+    pub fn grown(&mut self, workers: usize, now: Instant) {
+        self.last.resize(workers, now);
+        if let Some(last) = self.last.last_mut() {
+            *last = now;
+        }
+    }
+
+    /// So many were busy, until now.
+    pub fn was(&mut self, busy: usize, now: Instant) {
+        if let Some(last) = busy.checked_sub(1).and_then(|at| self.last.get_mut(at)) {
+            *last = now;
+        }
+    }
+
+    /// How many were needed within this time; so many are busy now.
+    pub fn needed(&self, busy: usize, time: Duration, now: Instant) -> usize {
+        let recent = self.last.iter().rposition(|last| now.saturating_duration_since(*last) < time);
+        busy.max(recent.map_or(0, |at| at + 1))
+    }
+
+    /// For how long not all of so many workers were busy, if so many are busy now; none if they all are.
+    pub fn spare_for(&self, workers: usize, busy: usize, now: Instant) -> Option<Duration> {
+        if workers == 0 || busy >= workers {
+            return None;
+        }
+        // More than so many at once were more than enough too.
+        let last = self.last.iter().skip(workers - 1).max();
+        Some(last.map_or(Duration::MAX, |last| now.saturating_duration_since(*last)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn as_many_are_needed_as_were_busy_at_once() {
+        let start = Instant::now();
+        let mut usage = Usage::default();
+        (1..=4).for_each(|workers| usage.grown(workers, start));
+        assert_eq!(usage.needed(0, MINUTE, start + MINUTE / 2), 4);
+        usage.was(2, start + MINUTE / 2);
+        usage.was(1, start + MINUTE / 2);
+        assert_eq!(usage.needed(0, MINUTE, start + MINUTE), 2);
+        assert_eq!(usage.needed(3, MINUTE, start + MINUTE), 3);
+        assert_eq!(usage.needed(0, MINUTE, start + 2 * MINUTE), 0);
+    }
+
+    #[test]
+    fn spare_is_what_was_not_busy() {
+        let start = Instant::now();
+        let mut usage = Usage::default();
+        usage.grown(2, start);
+        assert_eq!(usage.spare_for(2, 2, start + MINUTE), None);
+        assert_eq!(usage.spare_for(2, 1, start + MINUTE), Some(MINUTE));
+        assert_eq!(usage.spare_for(0, 0, start), None);
+        usage.was(2, start + MINUTE);
+        assert_eq!(usage.spare_for(2, 0, start + MINUTE), Some(Duration::ZERO));
+    }
+}

@@ -1,0 +1,133 @@
+//! The user that Ruby processes run as, where the server is root and they are not to be.
+
+use std::ffi::{CString, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::unistd::{self, Gid, Group, Uid};
+
+/// The first argument by which this program is asked to become somebody else and then another program.
+pub const BECOME: &str = "--become";
+
+/// Somebody without the rights of root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// What the system calls him.
+    pub name: String,
+    /// His number.
+    pub uid: u32,
+    /// His group.
+    pub gid: u32,
+    /// The other groups that he is in.
+    pub groups: Vec<u32>,
+    /// What HOME says.
+    pub home: PathBuf,
+    /// A program that understands [`BECOME`] as [`become_user`] does. Without one the other groups are left out.
+    pub helper: Option<PathBuf>,
+}
+
+impl User {
+    /// Looks somebody up, by name or number, and his group, if it is not to be his own.
+    pub fn find(user: &str, group: Option<&str>) -> Result<User, String> {
+        let number = user.parse::<u32>().ok().map(Uid::from_raw);
+        let found = number.map_or_else(|| unistd::User::from_name(user), unistd::User::from_uid);
+        let found = found.map_err(|error| format!("the user {user} cannot be looked up: {error}"))?;
+        let found = found.ok_or_else(|| format!("there is no user {user} on this machine"))?;
+        let gid = group.map_or(Ok(found.gid), gid_of)?;
+        let name = CString::new(found.name.as_str()).map_err(|error| format!("the user {user}: {error}"))?;
+        let groups = unistd::getgrouplist(&name, gid).map_err(|error| format!("the groups of {user}: {error}"))?;
+        let groups = groups.into_iter().map(Gid::as_raw).collect();
+        let (uid, gid) = (found.uid.as_raw(), gid.as_raw());
+        Ok(User { name: found.name, uid, gid, groups, home: found.dir, helper: None })
+    }
+
+    /// A command that runs as him.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = match &self.helper {
+            Some(helper) => {
+                let mut command = Command::new(helper);
+                let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
+                command.arg(BECOME).arg(format!("{}:{}:{}", self.uid, self.gid, groups.join(","))).arg(program);
+                command
+            }
+            None => {
+                let mut command = Command::new(program);
+                command.uid(self.uid).gid(self.gid);
+                command
+            }
+        };
+        command.env("HOME", &self.home).env("USER", &self.name).env("LOGNAME", &self.name);
+        command
+    }
+
+    /// Gives him a file or a folder, and with it the right to open it.
+    pub(crate) fn own(&self, path: &Path) -> io::Result<()> {
+        chown(path, Some(self.uid), Some(self.gid))
+    }
+
+    /// Whether this process is his: what he says of processes is not to be relied on when one is to be killed.
+    pub(crate) fn runs(&self, pid: u32) -> bool {
+        fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == self.uid)
+    }
+}
+
+fn gid_of(group: &str) -> Result<Gid, String> {
+    if let Ok(number) = group.parse::<u32>() {
+        return Ok(Gid::from_raw(number));
+    }
+    let found = Group::from_name(group).map_err(|error| format!("the group {group} cannot be looked up: {error}"))?;
+    found.map(|found| found.gid).ok_or_else(|| format!("there is no group {group} on this machine"))
+}
+
+/// What a helper does with the arguments after [`BECOME`]; it comes back with what went wrong, or not at all.
+pub fn become_user(arguments: &[OsString]) -> String {
+    let Some((who, program)) = arguments.split_first().and_then(|(who, rest)| Some((who.to_str()?, rest))) else {
+        return format!("{BECOME} needs UID:GID:GROUP,... and a program");
+    };
+    let Some((program, arguments)) = program.split_first() else {
+        return format!("{BECOME} needs a program after UID:GID:GROUP,...");
+    };
+    if let Err(why) = change(who) {
+        return format!("cannot become {who}: {why}");
+    }
+    let error = Command::new(program).args(arguments).exec();
+    format!("the Ruby {} cannot be started: {error}; name another with --ruby", Path::new(program).display())
+}
+
+fn change(who: &str) -> Result<(), String> {
+    let numbers: Vec<&str> = who.splitn(3, ':').collect();
+    let [uid, gid, groups] = numbers[..] else { return Err("it must be UID:GID:GROUP,...".to_owned()) };
+    let number = |text: &str| text.parse::<u32>().map_err(|error| format!("{text}: {error}"));
+    let groups = groups.split(',').filter(|group| !group.is_empty()).map(|group| number(group).map(Gid::from_raw));
+    let groups: Vec<Gid> = groups.collect::<Result<_, _>>()?;
+    let told = |error: nix::Error| error.desc().to_owned();
+    unistd::setgroups(&groups).map_err(told)?;
+    unistd::setgid(Gid::from_raw(number(gid)?)).map_err(told)?;
+    unistd::setuid(Uid::from_raw(number(uid)?)).map_err(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_is_found_by_name_and_by_number() {
+        let root = User::find("root", None).unwrap();
+        assert_eq!((root.uid, root.gid), (0, 0));
+        assert_eq!(User::find("0", None).unwrap().name, "root");
+        let unknown = User::find("nobody-of-that-name", None).unwrap_err();
+        assert_eq!(unknown, "there is no user nobody-of-that-name on this machine");
+        assert!(User::find("root", Some("no-such-group")).unwrap_err().contains("there is no group no-such-group"));
+    }
+
+    #[test]
+    fn a_helper_says_what_it_lacks() {
+        assert!(become_user(&[]).contains("UID:GID"));
+        assert!(become_user(&["1:2:3".into()]).contains("a program"));
+        assert!(become_user(&["one".into(), "true".into()]).contains("must be UID:GID"));
+    }
+}

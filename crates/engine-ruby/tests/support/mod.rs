@@ -1,0 +1,151 @@
+//! What tests of the engine need: an event loop, an application in a folder of its own, requests and their answers.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use engine::body::Source;
+use engine::{Answer, Body, Engine, Fault, Input, Reply, Request};
+use engine_ruby::{RubyEngine, Settings, StartError};
+use http::{HeaderMap, Method};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Handle};
+
+/// One event loop for all tests of this file.
+pub fn lane() -> Handle {
+    static LANE: OnceLock<Handle> = OnceLock::new();
+    let lane = LANE.get_or_init(|| {
+        let (told, telling) = mpsc::channel();
+        thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            told.send(runtime.handle().clone()).unwrap();
+            runtime.block_on(std::future::pending::<()>());
+        });
+        telling.recv().unwrap()
+    });
+    lane.clone()
+}
+
+/// A running application.
+pub struct App {
+    pub engine: Arc<RubyEngine>,
+    pub folder: TempDir,
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        self.engine.stop(Duration::from_secs(5));
+    }
+}
+
+/// Settings without anything special.
+pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
+    Settings {
+        ruby: "ruby".into(),
+        rackup: rackup.to_owned(),
+        gemfile: None,
+        hooks: None,
+        hooks_kind: String::new(),
+        native: None,
+        environment: "test".to_owned(),
+        tag: "test".to_owned(),
+        user: None,
+        min_workers: workers,
+        max_workers: workers,
+        idle_time: Duration::from_secs(300),
+        budget: None,
+        linger: Duration::from_secs(30),
+        called_off: Arc::default(),
+        max_requests: 0,
+        max_requests_jitter: 0,
+        worker_memory: None,
+        worker_timeout: Duration::from_secs(60),
+        oob_gc: false,
+        slow_time: Duration::from_secs(1),
+        meter: Arc::default(),
+        threads,
+        queue_places: 100,
+        boot_time: Duration::from_secs(60),
+        kill_time: Duration::from_millis(500),
+    }
+}
+
+/// Starts an application of this source.
+pub fn start(source: &str, workers: usize, threads: usize) -> Result<App, StartError> {
+    start_with(source, |rackup| settings(rackup, workers, threads))
+}
+
+/// The same with other settings.
+pub fn start_with(source: &str, with: impl FnOnce(&Path) -> Settings) -> Result<App, StartError> {
+    let _ = tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_test_writer().try_init();
+    let folder = tempfile::tempdir().unwrap();
+    let rackup = folder.path().join("config.ru");
+    std::fs::write(&rackup, source).unwrap();
+    let engine = RubyEngine::start(with(&rackup), vec![lane()])?;
+    Ok(App { engine, folder })
+}
+
+/// A request of a client.
+pub fn request(method: Method, target: &str, input: Input) -> Request {
+    Request {
+        headers: HeaderMap::from_iter([(http::header::HOST, "example.org".parse().unwrap())]),
+        input,
+        ..Request::sample(method, target)
+    }
+}
+
+impl App {
+    pub fn call(&self, request: Request) -> Answer {
+        let waiting = self.ask(request);
+        waiting.recv_timeout(Duration::from_secs(30)).unwrap()
+    }
+
+    /// Hands a request in; its answer comes later.
+    pub fn ask(&self, request: Request) -> mpsc::Receiver<Answer> {
+        let reply: Reply = self.engine.call(request);
+        let (told, telling) = mpsc::channel();
+        lane().spawn(async move {
+            let _ = told.send(reply.await);
+        });
+        telling
+    }
+
+    pub fn get(&self, target: &str) -> Result<(u16, String), Fault> {
+        self.read(request(Method::GET, target, Input::Empty))
+    }
+
+    pub fn read(&self, request: Request) -> Result<(u16, String), Fault> {
+        let response = self.call(request).result?;
+        let body = match response.body {
+            Body::Empty => String::new(),
+            Body::Full(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+            Body::Stream(source) => drain(source)?,
+            other => panic!("an unexpected body: {other:?}"),
+        };
+        Ok((response.head.status.as_u16(), body))
+    }
+}
+
+pub fn drain(mut source: Source) -> Result<String, Fault> {
+    let mut body = Vec::new();
+    let until = Instant::now() + Duration::from_secs(20);
+    while let Some(chunk) = source.next_blocking(until).map_err(|fault| fault.expect("a chunk in time"))? {
+        body.extend_from_slice(&chunk);
+    }
+    Ok(String::from_utf8(body).unwrap())
+}
+
+/// Waits until it is so; says no when it was not in time.
+pub fn within(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    while !is_so() {
+        if Instant::now() > end {
+            return false;
+        }
+        thread::park_timeout(Duration::from_millis(5));
+    }
+    true
+}

@@ -1,0 +1,27 @@
+//! After how many requests an interpreter or a worker is replaced.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// So many requests, and up to so many percent more, each time another number: those that were started together are not
+/// to be replaced together. None where the number is 0, which means never.
+pub fn quota(max_requests: u64, jitter_percent: u64) -> Option<u64> {
+    let most = u128::from(max_requests) * u128::from(jitter_percent) / 100;
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    // Keyed afresh each time, by the system's randomness.
+    let dice = RandomState::new().hash_one(0);
+    (max_requests > 0).then(|| max_requests.saturating_add(dice % most.saturating_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotas_differ_within_their_bounds() {
+        let quotas: Vec<u64> = (0..100).filter_map(|_| quota(1000, 10)).collect();
+        assert!(quotas.iter().all(|quota| (1000..=1100).contains(quota)), "{quotas:?}");
+        assert!(quotas.iter().any(|quota| *quota != quotas[0]));
+        assert_eq!((quota(5, 10), quota(0, 10), quota(7, 0)), (Some(5), None, Some(7)));
+        assert!(quota(u64::MAX, 100).is_some());
+    }
+}

@@ -1,0 +1,105 @@
+//! Addresses to listen on: how they are written, and what is said when one cannot be had.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// An address to listen on, written `tcp://host:port`, `host:port`, `unix:///path` or `fd://3`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bind {
+    /// TCP; port 0 lets the system choose.
+    Tcp(SocketAddr),
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// A socket that this process was started with, by its number. Whoever has it brings it in with
+    /// [`crate::Listener::adopt`].
+    Inherited(u32),
+}
+
+impl FromStr for Bind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Bind, String> {
+        if let Some(path) = text.strip_prefix("unix://") {
+            if path.is_empty() {
+                return Err(format!("\"{text}\" has no path; write unix:///path/of/the.sock"));
+            }
+            return Ok(Bind::Unix(PathBuf::from(path)));
+        }
+        if let Some(number) = text.strip_prefix("fd://") {
+            let wrong =
+                |_| format!("\"{text}\" has no number; write fd://3 for the first socket that systemd hands over");
+            return number.parse().map(Bind::Inherited).map_err(wrong);
+        }
+        let address = text.strip_prefix("tcp://").unwrap_or(text);
+        if address.contains("://") {
+            return Err(format!("\"{text}\" is of no kind known here; write tcp://host:port or unix:///path"));
+        }
+        if address.contains('@') {
+            return Err(format!("\"{text}\" has a user's name in it, which means nothing here; write tcp://host:port"));
+        }
+        let mut found = address.to_socket_addrs().map_err(|error| {
+            format!("\"{text}\" is not an address ({error}); write tcp://host:port, such as tcp://127.0.0.1:9292")
+        })?;
+        found.next().map(Bind::Tcp).ok_or_else(|| format!("\"{text}\" names a host without an address"))
+    }
+}
+
+impl fmt::Display for Bind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bind::Tcp(address) => write!(f, "tcp://{address}"),
+            Bind::Unix(path) => write!(f, "unix://{}", path.display()),
+            Bind::Inherited(number) => write!(f, "fd://{number}"),
+        }
+    }
+}
+
+/// Why an address could not be bound.
+#[derive(Debug)]
+pub struct BindError {
+    /// Which one.
+    pub bind: Bind,
+    /// Why.
+    pub why: io::Error,
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot listen on {}: {}", self.bind, self.why)
+    }
+}
+
+impl std::error::Error for BindError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_written() {
+        for text in ["tcp://127.0.0.1:80", "tcp://[::1]:8080", "unix:///tmp/a.sock", "fd://3"] {
+            assert_eq!(text.parse::<Bind>().unwrap().to_string(), text);
+        }
+        assert_eq!("127.0.0.1:1".parse::<Bind>().unwrap().to_string(), "tcp://127.0.0.1:1");
+        for text in [
+            "",
+            "tcp://",
+            "tcp://127.0.0.1",
+            "udp://127.0.0.1:1",
+            "unix://",
+            "127.0.0.1:99999",
+            "tcp://a:b@127.0.0.1:1",
+            "fd://",
+            "fd://x",
+        ] {
+            assert!(text.parse::<Bind>().is_err(), "{text}");
+        }
+    }
+}

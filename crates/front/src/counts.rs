@@ -1,0 +1,84 @@
+//! What the front has seen since its start, in numbers that anybody may read while it serves.
+
+use engine::Counters;
+
+/// Places of the numbers.
+const ACCEPTED: usize = 0;
+const ENDED: usize = 1;
+const REFUSED: usize = 2;
+/// The first of five: answers by the hundreds of their status, 1xx first.
+const ANSWERS: usize = 3;
+
+/// Kept by the front, read by whoever shows it. One for all listeners that are served together.
+#[derive(Debug, Default)]
+pub struct Counts(Counters<{ ANSWERS + 5 }>);
+
+impl Counts {
+    /// Connections since the start.
+    pub fn accepted(&self) -> u64 {
+        self.0.read()[ACCEPTED]
+    }
+
+    /// Connections now.
+    pub fn open(&self) -> u64 {
+        let all = self.0.read();
+        // Not read at one instant: one may have ended whose beginning was not seen.
+        all[ACCEPTED].saturating_sub(all[ENDED])
+    }
+
+    /// Answers that were begun, by the hundreds of their status, those of the front itself among them.
+    pub fn answers(&self) -> [u64; 5] {
+        let all = self.0.read();
+        [0, 1, 2, 3, 4].map(|class| all[ANSWERS + class])
+    }
+
+    /// Requests whose head was refused before any application was asked. They are among the answers too.
+    pub fn refused(&self) -> u64 {
+        self.0.read()[REFUSED]
+    }
+
+    /// A connection begins; it ends when the value is dropped.
+    pub(crate) fn connection(&self) -> Open<'_> {
+        self.0.add(ACCEPTED, 1);
+        Open(self)
+    }
+
+    pub(crate) fn answered(&self, status: u16) {
+        if let class @ 1..=5 = status / 100 {
+            self.0.add(ANSWERS + usize::from(class) - 1, 1);
+        }
+    }
+
+    pub(crate) fn refuse(&self, status: u16) {
+        self.0.add(REFUSED, 1);
+        self.answered(status);
+    }
+}
+
+/// A connection that is open.
+pub(crate) struct Open<'a>(&'a Counts);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.0.add(ENDED, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_fall_into_their_hundred_and_connections_end() {
+        let counts = Counts::default();
+        let open = counts.connection();
+        for status in [101, 200, 299, 404, 503, 0, 999] {
+            counts.answered(status);
+        }
+        counts.refuse(431);
+        assert_eq!(counts.answers(), [1, 2, 0, 2, 1]);
+        assert_eq!((counts.accepted(), counts.open(), counts.refused()), (1, 1, 1));
+        drop(open);
+        assert_eq!((counts.accepted(), counts.open()), (1, 0));
+    }
+}

@@ -1,0 +1,88 @@
+//! What the admin side answers: JSON, text, the page; and errors that say what would be right.
+
+use bytes::Bytes;
+use engine::{Body, Response, ResponseHead};
+use http::StatusCode;
+use http::header::{self, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+/// What came of a request to the API.
+pub type Outcome = Result<Value, Trouble>;
+
+/// Only our own files, and nobody may show them in a frame of another origin.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' \
+                      data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// Why something was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    pub status: StatusCode,
+    /// What is wrong, and what would be right.
+    pub error: String,
+}
+
+impl Trouble {
+    /// The request cannot be understood.
+    pub fn wrong(error: impl Into<String>) -> Trouble {
+        Trouble { status: StatusCode::BAD_REQUEST, error: error.into() }
+    }
+
+    /// What it is about is not there.
+    pub fn missing(error: impl Into<String>) -> Trouble {
+        Trouble { status: StatusCode::NOT_FOUND, error: error.into() }
+    }
+
+    /// It was tried, and could not be done.
+    pub fn failed(error: impl Into<String>) -> Trouble {
+        Trouble { status: StatusCode::CONFLICT, error: error.into() }
+    }
+
+    /// Not for the one who asks.
+    pub fn refused(error: impl Into<String>) -> Trouble {
+        Trouble { status: StatusCode::FORBIDDEN, error: error.into() }
+    }
+
+    /// Not yet, or not any more.
+    pub fn unready(error: impl Into<String>) -> Trouble {
+        Trouble { status: StatusCode::SERVICE_UNAVAILABLE, error: error.into() }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(error: String) -> Trouble {
+        Trouble::wrong(error)
+    }
+}
+
+/// A response of this type.
+pub fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut head = ResponseHead::default();
+    head.status = status;
+    let fixed = [
+        (header::CONTENT_TYPE, media_type),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+    ];
+    for (name, value) in fixed {
+        head.headers.insert(name, HeaderValue::from_static(value));
+    }
+    let body = body.into();
+    Response { head, body: if body.is_empty() { Body::Empty } else { Body::Full(body) } }
+}
+
+/// JSON with a line feed at its end, for terminals.
+pub fn json_of(outcome: Outcome) -> Response {
+    let (status, value) = match outcome {
+        Ok(value) => (StatusCode::OK, value),
+        Err(trouble) => (trouble.status, json!({ "error": trouble.error })),
+    };
+    respond(status, "application/json", format!("{value}\n"))
+}
+
+/// Adds a header.
+pub fn with(mut response: Response, name: HeaderName, value: &'static str) -> Response {
+    response.head.headers.insert(name, HeaderValue::from_static(value));
+    response
+}

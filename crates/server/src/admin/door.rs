@@ -1,0 +1,105 @@
+//! The engine behind the admin listener and the control socket: no Ruby, but the page, metrics, health and the API.
+//! What it answers may wait for a reload, so it runs in threads that may wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Engine, Input, Reply, Request, Response, Status, reply};
+use http::header::{self, HeaderMap};
+use http::{Method, StatusCode};
+use serde_json::json;
+use tokio::runtime::Handle;
+
+use crate::admin::answer::{Trouble, json_of, respond, with};
+use crate::admin::eyes::Eyes;
+use crate::admin::guard::Guard;
+use crate::admin::metrics;
+use crate::admin::page;
+use crate::admin::routes::{self, Door};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// One of the two.
+pub struct Desktop {
+    pub eyes: Arc<Eyes>,
+    pub door: Door,
+    pub guard: Guard,
+    /// A runtime with threads that may wait.
+    pub runtime: Handle,
+}
+
+impl Engine for Desktop {
+    fn call(&self, request: Request) -> Reply {
+        let (responder, reply) = reply::pair();
+        let (eyes, door, guard) = (self.eyes.clone(), self.door, self.guard.clone());
+        drop(self.runtime.spawn_blocking(move || {
+            responder.send(Ok(answer(&eyes, door, &guard, &request)), Duration::ZERO);
+        }));
+        reply
+    }
+
+    fn status(&self) -> Status {
+        Status::default()
+    }
+
+    fn close(&self) {}
+}
+
+fn answer(eyes: &Eyes, door: Door, guard: &Guard, request: &Request) -> Response {
+    let path = request.path.as_str();
+    // Whoever asks these is often a program that knows no token, and they tell nothing else.
+    match path {
+        "/healthz" => return respond(StatusCode::OK, TEXT, "alive\n"),
+        "/readyz" => return ready(eyes),
+        _ => {}
+    }
+    if let Err((is_token, why)) = guard.check(&request.headers) {
+        return refused(is_token, why);
+    }
+    let body = match &request.input {
+        Input::Memory(bytes) => bytes.as_ref(),
+        Input::Empty => &[],
+        Input::File(..) | Input::Stream(_) => return json_of(Err(Trouble::wrong("the body is too long"))),
+    };
+    if let Some(outcome) = routes::answer(eyes, door, request, body) {
+        return json_of(outcome);
+    }
+    let what = match path {
+        "/metrics" => metrics_of(eyes, &request.headers),
+        _ => page::file(path),
+    };
+    match what {
+        Some(response) if [Method::GET, Method::HEAD].contains(&request.method) => response,
+        Some(_) => {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            json_of(Err(Trouble { status, error: format!("{path}: say GET, not {}", request.method) }))
+        }
+        None => json_of(Err(Trouble::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")))),
+    }
+}
+
+/// For load balancers: the status is what counts.
+fn ready(eyes: &Eyes) -> Response {
+    let (is_ready, state) = match eyes.running() {
+        Some(running) => (running.desk.is_ready(), running.state()),
+        None => (false, "starting"),
+    };
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    respond(status, TEXT, if is_ready { "ready\n".to_owned() } else { format!("{state}\n") })
+}
+
+fn refused(is_token: bool, why: &str) -> Response {
+    if !is_token {
+        return json_of(Err(Trouble::refused(why)));
+    }
+    let response = respond(StatusCode::UNAUTHORIZED, "application/json", format!("{}\n", json!({ "error": why })));
+    with(response, header::WWW_AUTHENTICATE, "Basic realm=\"foolsgold\", charset=\"UTF-8\"")
+}
+
+/// In the newer of the two forms for whoever says that it takes it.
+fn metrics_of(eyes: &Eyes, headers: &HeaderMap) -> Option<Response> {
+    let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(metrics::OPEN_METRICS));
+    let is_open = headers.get_all(header::ACCEPT).iter().any(takes);
+    let (media_type, text) = metrics::write(eyes, is_open);
+    Some(respond(StatusCode::OK, media_type, text))
+}

@@ -1,0 +1,268 @@
+//! What has been, second by second and minute by minute, so that somebody who comes to look sees what led there.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::admin::classes::{Reading, Summary, rounded};
+
+/// Steps that are kept, and how many of each: a quarter of an hour by seconds, a day by minutes.
+const STEPS: [(Step, u64, usize); 2] = [(Step::Second, 1, 900), (Step::Minute, 60, 1440)];
+/// Numbers of "now" are those of so many seconds.
+const RECENT: usize = 10;
+
+/// How fine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    Second,
+    Minute,
+}
+
+/// What is looked at each second.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Look {
+    pub reading: Reading,
+    pub queued: usize,
+    pub oldest_wait_ms: f64,
+    pub busy: usize,
+    pub capacity: usize,
+    pub workers: usize,
+    pub memory_kib: u64,
+}
+
+/// One step: of depths the greatest, of times and rates those of the whole step.
+#[derive(Debug, Clone, Copy, Default)]
+struct Point {
+    at_ms: u64,
+    queued: usize,
+    oldest_wait_ms: f64,
+    busy: usize,
+    capacity: usize,
+    workers: usize,
+    memory_kib: u64,
+    rate: f64,
+    error_rate: f64,
+    queue_p99_ms: f64,
+    p50_ms: f64,
+    p95_ms: f64,
+    p99_ms: f64,
+}
+
+/// Columns of numbers, as the page draws them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Columns {
+    pub app: String,
+    /// Seconds from one point to the next.
+    pub step_s: u64,
+    /// The number of the first point, and of the one that comes next: ask with `from` for what is new.
+    pub from: u64,
+    pub next: u64,
+    pub at_ms: Vec<u64>,
+    pub queued: Vec<usize>,
+    pub oldest_wait_ms: Vec<f64>,
+    pub busy: Vec<usize>,
+    pub capacity: Vec<usize>,
+    pub workers: Vec<usize>,
+    pub memory_kib: Vec<u64>,
+    pub rate: Vec<f64>,
+    pub error_rate: Vec<f64>,
+    pub queue_p99_ms: Vec<f64>,
+    pub p50_ms: Vec<f64>,
+    pub p95_ms: Vec<f64>,
+    pub p99_ms: Vec<f64>,
+}
+
+/// The last seconds in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Recent {
+    pub seconds: f64,
+    pub requests_per_s: f64,
+    pub errors_per_s: f64,
+    pub queue: Summary,
+    pub service: Summary,
+}
+
+/// Of all applications.
+#[derive(Debug, Default)]
+pub struct History(Mutex<HashMap<String, Past>>);
+
+#[derive(Debug, Default)]
+struct Past {
+    tracks: HashMap<Step, Track>,
+    last: VecDeque<(Instant, Reading)>,
+}
+
+/// The points of one step.
+#[derive(Debug, Default)]
+struct Track {
+    points: VecDeque<Point>,
+    /// Points that were dropped.
+    dropped: u64,
+    begun: Option<(Instant, Reading)>,
+    greatest: Point,
+}
+
+impl Step {
+    /// `second` or `minute`.
+    pub fn named(word: &str) -> Option<Step> {
+        match word {
+            "second" => Some(Step::Second),
+            "minute" => Some(Step::Minute),
+            _ => None,
+        }
+    }
+}
+
+impl History {
+    /// Takes note of what an application does now; to be called each second.
+    pub fn note(&self, app: &str, look: &Look, now: Instant) {
+        let mut all = self.lock();
+        let past = all.entry(app.to_owned()).or_default();
+        for (step, seconds, kept) in STEPS {
+            past.tracks.entry(step).or_default().note(look, now, Duration::from_secs(seconds), kept);
+        }
+        past.last.push_back((now, look.reading));
+        if past.last.len() > RECENT + 1 {
+            past.last.pop_front();
+        }
+    }
+
+    /// The points of an application from this number on.
+    pub fn columns(&self, app: &str, step: Step, from: u64) -> Columns {
+        let all = self.lock();
+        let seconds = STEPS.iter().find(|(of, _, _)| *of == step).map_or(1, |(_, seconds, _)| *seconds);
+        let Some(track) = all.get(app).and_then(|past| past.tracks.get(&step)) else {
+            return Columns { app: app.to_owned(), step_s: seconds, ..Columns::default() };
+        };
+        track.columns(app, seconds, from)
+    }
+
+    /// The last seconds of an application.
+    pub fn recent(&self, app: &str, reading: &Reading, now: Instant) -> Recent {
+        let all = self.lock();
+        let Some((since, before)) = all.get(app).and_then(|past| past.last.front()) else { return Recent::default() };
+        let seconds = now.saturating_duration_since(*since).as_secs_f64().max(0.001);
+        let rate = |now: u64, before: u64| rounded(now.saturating_sub(before) as f64 / seconds);
+        Recent {
+            seconds: rounded(seconds),
+            requests_per_s: rate(reading.requests(), before.requests()),
+            errors_per_s: rate(reading.errors(), before.errors()),
+            queue: reading.queue.since(&before.queue).summary(),
+            service: reading.service.since(&before.service).summary(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Past>> {
+        // A point more or less does no harm.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Track {
+    fn note(&mut self, look: &Look, now: Instant, step: Duration, kept: usize) {
+        let greatest = &mut self.greatest;
+        greatest.queued = greatest.queued.max(look.queued);
+        greatest.oldest_wait_ms = greatest.oldest_wait_ms.max(look.oldest_wait_ms);
+        greatest.busy = greatest.busy.max(look.busy);
+        greatest.capacity = greatest.capacity.max(look.capacity);
+        greatest.workers = greatest.workers.max(look.workers);
+        greatest.memory_kib = greatest.memory_kib.max(look.memory_kib);
+        let (since, before) = *self.begun.get_or_insert((now, look.reading));
+        // Half a second of grace: the clock that calls this is not exact.
+        let took = now.saturating_duration_since(since);
+        if took + Duration::from_millis(500) < step || took.is_zero() {
+            return;
+        }
+        let point = std::mem::take(&mut self.greatest).closed(&before, &look.reading, took.as_secs_f64());
+        self.begun = Some((now, look.reading));
+        self.points.push_back(point);
+        if self.points.len() > kept {
+            self.points.pop_front();
+            self.dropped += 1;
+        }
+    }
+
+    fn columns(&self, app: &str, step_s: u64, from: u64) -> Columns {
+        let next = self.dropped + self.points.len() as u64;
+        // A number from before a restart of the server is in the future: then all is new.
+        let from = if from > next { self.dropped } else { from.max(self.dropped) };
+        let skip = usize::try_from(from - self.dropped).unwrap_or(usize::MAX);
+        let mut columns = Columns { app: app.to_owned(), step_s, from, next, ..Columns::default() };
+        for point in self.points.iter().skip(skip) {
+            columns.at_ms.push(point.at_ms);
+            columns.queued.push(point.queued);
+            columns.oldest_wait_ms.push(rounded(point.oldest_wait_ms));
+            columns.busy.push(point.busy);
+            columns.capacity.push(point.capacity);
+            columns.workers.push(point.workers);
+            columns.memory_kib.push(point.memory_kib);
+            columns.rate.push(rounded(point.rate));
+            columns.error_rate.push(rounded(point.error_rate));
+            columns.queue_p99_ms.push(rounded(point.queue_p99_ms));
+            columns.p50_ms.push(rounded(point.p50_ms));
+            columns.p95_ms.push(rounded(point.p95_ms));
+            columns.p99_ms.push(rounded(point.p99_ms));
+        }
+        columns
+    }
+}
+
+impl Point {
+    fn closed(self, before: &Reading, now: &Reading, seconds: f64) -> Point {
+        let (queue, service) = (now.queue.since(&before.queue), now.service.since(&before.service));
+        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Point {
+            at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
+            rate: rate(now.requests(), before.requests()),
+            error_rate: rate(now.errors(), before.errors()),
+            queue_p99_ms: queue.quantile_ms(0.99),
+            p50_ms: service.quantile_ms(0.5),
+            p95_ms: service.quantile_ms(0.95),
+            p99_ms: service.quantile_ms(0.99),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(requests: u64, queued: usize) -> Look {
+        let reading = Reading { answers: [0, requests, 0, 0, 0], ..Reading::default() };
+        Look { reading, queued, ..Look::default() }
+    }
+
+    #[test]
+    fn seconds_are_rates_and_minutes_keep_the_greatest_depth() {
+        let (history, start) = (History::default(), Instant::now());
+        for second in 0..=60 {
+            let queued = if second == 30 { 7 } else { 0 };
+            history.note("a", &look(second * 10, queued), start + Duration::from_secs(second));
+        }
+        let seconds = history.columns("a", Step::Second, 0);
+        assert_eq!((seconds.rate.len(), seconds.next), (60, 60));
+        assert!(seconds.rate.iter().all(|rate| *rate == 10.0), "{seconds:?}");
+        let minutes = history.columns("a", Step::Minute, 0);
+        assert_eq!((minutes.rate, minutes.queued), (vec![10.0], vec![7]));
+        let recent = history.recent("a", &look(620, 0).reading, start + Duration::from_secs(62));
+        assert_eq!((recent.requests_per_s, recent.seconds), (10.0, 12.0));
+    }
+
+    #[test]
+    fn what_is_new_can_be_asked_for_and_old_points_go() {
+        let (history, start) = (History::default(), Instant::now());
+        for second in 0..=1000 {
+            history.note("a", &look(second, 0), start + Duration::from_secs(second));
+        }
+        let all = history.columns("a", Step::Second, 0);
+        assert_eq!((all.from, all.next, all.rate.len()), (100, 1000, 900));
+        let new = history.columns("a", Step::Second, 998);
+        assert_eq!((new.from, new.next, new.rate.len()), (998, 1000, 2));
+        assert_eq!(history.columns("a", Step::Second, 5000).rate.len(), 900);
+        assert_eq!(history.columns("nobody", Step::Minute, 0).next, 0);
+    }
+}

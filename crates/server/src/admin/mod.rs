@@ -1,0 +1,142 @@
+//! How the server is watched and told what to do: a control socket for commands, an admin listener for machines and
+//! people. Both are served by the front like any other listener, in a thread of their own, from the start of the
+//! program to its end: so they answer while applications are loaded and while the last requests are finished.
+
+pub mod answer;
+pub mod classes;
+pub mod door;
+pub mod eyes;
+pub mod guard;
+pub mod history;
+pub mod metrics;
+pub mod orders;
+pub mod page;
+pub mod params;
+pub mod process;
+pub mod routes;
+pub mod service;
+pub mod settings;
+pub mod sheet;
+pub mod view;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use front::{Bind, Listener};
+use tracing::{info, warn};
+
+use crate::admin::eyes::{Eyes, Place, Running};
+use crate::admin::guard::Guard;
+use crate::admin::routes::Door;
+use crate::admin::service::Serving;
+use crate::admin::settings::{AdminSettings, Control, Token};
+use crate::control_path;
+
+/// Both, until the value goes.
+pub struct Admin {
+    eyes: Arc<Eyes>,
+    serving: Serving,
+    control: Control,
+    token: Option<Token>,
+    /// An older process of this server has both until we serve.
+    waits: bool,
+    listener: Mutex<Option<Listener>>,
+}
+
+impl Admin {
+    /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
+    /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
+    /// `listener`: that of the admin page, bound; `is_successor`: an older process still has both, and keeps them
+    /// until this one runs.
+    pub fn start(
+        settings: &AdminSettings,
+        place: Place,
+        listener: Option<Listener>,
+        is_successor: bool,
+    ) -> Result<Admin, String> {
+        let eyes = Arc::new(Eyes::new(place));
+        let serving = Serving::start(eyes.clone());
+        let serving =
+            serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
+        let (control, token) = (settings.control.clone(), settings.token.clone());
+        let listener = match (&settings.bind, listener) {
+            (Some(Bind::Unix(path)), None) => Some(private(path, is_successor)?),
+            (_, listener) => listener,
+        };
+        let admin = Admin { eyes, serving, control, token, waits: is_successor, listener: Mutex::new(listener) };
+        if !is_successor {
+            admin.listen()?;
+        }
+        Ok(admin)
+    }
+
+    /// The server runs: now there is something to see.
+    pub fn open(&self, running: Running) -> Result<(), String> {
+        self.eyes.open(running);
+        if self.waits {
+            self.listen()?;
+        }
+        if let Some(path) = self.control() {
+            info!(target: "server", "commands find this server by its control socket {}", path.display());
+        }
+        Ok(())
+    }
+
+    /// Where it is told what to do.
+    pub fn control(&self) -> Option<PathBuf> {
+        self.eyes.control_file().map(|(path, _)| path)
+    }
+
+    fn listen(&self) -> Result<(), String> {
+        let control = match &self.control {
+            Control::Off => None,
+            Control::Path(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                let told = |error: front::BindError| format!("--control: {error}");
+                Some((front::listen_privately(&path, self.waits).map_err(told)?, path))
+            }
+            Control::Usual => control_path::listen(&self.eyes.place.folder, self.waits)
+                .inspect_err(|why| {
+                    warn!(target: "server", "there is no control socket: {why}; --control names a place, or off");
+                })
+                .ok(),
+        };
+        if let Some((listener, path)) = control {
+            self.eyes.set_control(&path);
+            self.serving.service.serve(listener, Door::Control, Guard::Nobody);
+        }
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(listener) = listener else { return Ok(()) };
+        listener.open().map_err(|error| format!("--admin: {error}"))?;
+        let guard = match (&self.token, listener.local()) {
+            (Some(token), _) => Guard::Token(token.clone()),
+            (None, Bind::Tcp(address)) if address.ip().is_loopback() => Guard::ThisMachine,
+            (None, _) => Guard::Nobody,
+        };
+        let shown = shown(&listener.local());
+        info!(target: "server", "the admin page, /metrics and /readyz are on {shown}");
+        self.eyes.set_admin(shown);
+        self.serving.service.serve(listener, Door::Admin, guard);
+        Ok(())
+    }
+}
+
+/// The admin listener on a port, bound but not open: with those of applications, while ports below 1024 may be taken.
+pub fn bind(settings: &AdminSettings) -> Result<Option<Listener>, String> {
+    match &settings.bind {
+        Some(bind @ Bind::Tcp(_)) => Listener::bind(bind).map(Some).map_err(|error| format!("--admin: {error}")),
+        _ => Ok(None),
+    }
+}
+
+fn private(path: &Path, is_successor: bool) -> Result<Listener, String> {
+    front::listen_privately(path, is_successor).map_err(|error| format!("--admin: {error}"))
+}
+
+/// As a browser takes it, where it can.
+fn shown(bind: &Bind) -> String {
+    match bind {
+        Bind::Tcp(address) => format!("http://{address}/"),
+        other => other.to_string(),
+    }
+}

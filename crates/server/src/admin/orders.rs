@@ -1,0 +1,152 @@
+//! What the control API does: each order, told to the desk or to applications. All of it waits; not for I/O threads.
+
+use std::sync::Arc;
+
+use engine::Order;
+use serde_json::json;
+
+use crate::admin::answer::{Outcome, Trouble};
+use crate::admin::eyes::Running;
+use crate::admin::params::Params;
+use crate::app::App;
+use crate::apps::named;
+use crate::engines::count;
+
+/// More workers, or interpreters, than anybody has.
+const WORKERS_MAX: u64 = 1024;
+
+/// New code and settings for one application or all.
+pub fn reload(running: &Running, params: &Params) -> Outcome {
+    let app = one_or_all(running, params)?;
+    told(running.desk.reload(app.as_ref().map(|app| app.name())))
+}
+
+/// New code, settings and program for the whole server.
+pub fn restart(running: &Running, _: &Params) -> Outcome {
+    told(running.desk.upgrade())
+}
+
+/// The end.
+pub fn stop(running: &Running, params: &Params) -> Outcome {
+    let now = params.is("now")?;
+    running.desk.stop(now);
+    told(Ok(if now { "ending at once" } else { "ending; running requests are finished" }.to_owned()))
+}
+
+/// The end, but for load balancers first.
+pub fn drain(running: &Running, _: &Params) -> Outcome {
+    running.desk.drain();
+    told(Ok("draining: not ready any more; then no new connections; running requests are finished".to_owned()))
+}
+
+/// Log files that were moved away.
+pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
+    told(running.desk.reopen_logs())
+}
+
+/// Requests wait.
+pub fn pause(running: &Running, params: &Params) -> Outcome {
+    order(running, params, &Order::Pause)
+}
+
+/// They go on.
+pub fn resume(running: &Running, params: &Params) -> Outcome {
+    order(running, params, &Order::Resume)
+}
+
+/// New workers of the same loaded application.
+pub fn recycle(running: &Running, params: &Params) -> Outcome {
+    order(running, params, &Order::Recycle)
+}
+
+/// More or fewer workers.
+pub fn scale(running: &Running, params: &Params) -> Outcome {
+    let app = the_one(running, params)?;
+    let (min, max, workers) = (params.number("min")?, params.number("max")?, params.number("workers")?);
+    let now = app.engine().snapshot().pool;
+    let (min, max) = match (min, max, workers) {
+        (None, None, Some(workers)) => (workers, workers),
+        (Some(min), Some(max), None) => (min, max),
+        (Some(min), None, None) => (min, (now.max as u64).max(min)),
+        (None, Some(max), None) => ((now.min as u64).min(max), max),
+        _ => return Err(Trouble::wrong("say workers, such as workers=4, or min and max")),
+    };
+    if min > max || max == 0 || max > WORKERS_MAX {
+        return Err(Trouble::wrong(format!("must be from 1 to {WORKERS_MAX}, and min not more than max: {min}:{max}")));
+    }
+    let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    told(app.order(Order::Scale { min: small(min), max: small(max) }))
+}
+
+/// The end of one worker.
+pub fn kill(running: &Running, params: &Params) -> Outcome {
+    let (app, worker) = worker(running, params)?;
+    told(app.order(Order::EndWorker { worker, now: params.is("now")? }))
+}
+
+/// What one worker does, thread by thread.
+pub fn backtraces(running: &Running, params: &Params) -> Outcome {
+    let (app, worker) = worker(running, params)?;
+    let text = app.order(Order::Backtraces(worker)).map_err(Trouble::failed)?;
+    Ok(json!({ "app": app.name(), "worker": worker, "backtraces": text }))
+}
+
+fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble> {
+    let app = the_one(running, params)?;
+    let number = params.number("worker")?.and_then(|number| u32::try_from(number).ok());
+    let number = number.ok_or_else(|| Trouble::wrong("the worker must be a number, such as 3"))?;
+    let workers = app.engine().snapshot().workers;
+    if workers.iter().any(|worker| worker.id == number) {
+        return Ok((app, number));
+    }
+    let numbers: Vec<String> = workers.iter().map(|worker| worker.id.to_string()).collect();
+    let there =
+        if numbers.is_empty() { "there are none now".into() } else { format!("there is {}", numbers.join(", ")) };
+    Err(Trouble::missing(format!("{} has no worker {number}; {there}", app.name())))
+}
+
+/// An order to one application or to each; one that cannot follow does not keep the others from it.
+fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
+    let apps = match one_or_all(running, params)? {
+        Some(app) => vec![app],
+        None => running.desk.apps().all().to_vec(),
+    };
+    let several = apps.len() > 1;
+    let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), app.order(order.clone()))).collect();
+    let has_failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
+    let lines: Vec<String> =
+        outcomes.into_iter().map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why))).collect();
+    told(if has_failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) })
+}
+
+/// The application that was named, if one was.
+pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, Trouble> {
+    let Some(name) = params.text("app") else { return Ok(None) };
+    let apps = running.desk.apps();
+    match apps.get(name) {
+        Some(app) => Ok(Some(app)),
+        None => Err(Trouble::missing(format!("there is no application {name}; there is {}", names(running)))),
+    }
+}
+
+fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
+    if let Some(app) = one_or_all(running, params)? {
+        return Ok(app);
+    }
+    match running.desk.apps().all() {
+        [app] => Ok(app.clone()),
+        all => {
+            let (number, names) = (count(all.len(), "application"), names(running));
+            Err(Trouble::wrong(format!("there are {number}: say which one with app: {names}")))
+        }
+    }
+}
+
+fn names(running: &Running) -> String {
+    let names: Vec<&str> = running.desk.apps().all().iter().map(|app| app.name()).collect();
+    names.join(", ")
+}
+
+fn told(outcome: Result<String, String>) -> Outcome {
+    outcome.map(|message| json!({ "message": message })).map_err(Trouble::failed)
+}

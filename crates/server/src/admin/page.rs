@@ -1,0 +1,20 @@
+//! The live page for people. Its files are in page/: no framework, nothing from elsewhere, no step to build it.
+
+use engine::Response;
+use http::StatusCode;
+
+use crate::admin::answer::respond;
+
+const FILES: [(&str, &str, &str); 5] = [
+    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("page/page.js")),
+    ("/chart.js", "text/javascript; charset=utf-8", include_str!("page/chart.js")),
+    ("/words.js", "text/javascript; charset=utf-8", include_str!("page/words.js")),
+];
+
+/// One of them.
+pub fn file(path: &str) -> Option<Response> {
+    let (_, media_type, text) = FILES.iter().find(|(name, _, _)| *name == path)?;
+    Some(respond(StatusCode::OK, media_type, *text))
+}

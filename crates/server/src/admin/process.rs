@@ -1,0 +1,66 @@
+//! What the kernel says of this process: memory, time, threads, files. Where it says nothing, nothing is known.
+
+use std::fs;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// The process of the server, without its workers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Process {
+    /// Its share of memory (proportional set size), and all that is in memory for it.
+    pub pss_kib: Option<u64>,
+    pub rss_kib: Option<u64>,
+    /// Time that it has had on processors.
+    pub cpu_s: f64,
+    pub threads: Option<u64>,
+    pub open_files: Option<u64>,
+}
+
+impl Process {
+    /// Now. Takes a millisecond or so: the kernel goes through all pages.
+    pub fn look() -> Process {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+        // One of them is that of the folder that is being read.
+        let files = fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1) as u64);
+        Process {
+            pss_kib: number(&rollup, "Pss:"),
+            rss_kib: number(&status, "VmRSS:"),
+            cpu_s: cpu_time().as_secs_f64(),
+            threads: number(&status, "Threads:"),
+            open_files: files,
+        }
+    }
+}
+
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0));
+    Duration::new(seconds, nanos)
+}
+
+/// The number after a name at the beginning of a line.
+fn number(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_their_names() {
+        let text = "Rss:  12 kB\nPss:    3456 kB\nPss_Dirty: 1 kB\n";
+        assert_eq!(number(text, "Pss:"), Some(3456));
+        assert_eq!(number(text, "Swap:"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_has_memory_threads_and_files() {
+        let process = Process::look();
+        assert!(process.rss_kib > Some(100) && process.threads >= Some(1) && process.open_files >= Some(3));
+    }
+}

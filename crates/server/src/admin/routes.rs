@@ -1,0 +1,237 @@
+//! The control API: one table of all that can be asked, and the way from a request to its row.
+
+use engine::Request;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::admin::answer::{Outcome, Trouble};
+use crate::admin::eyes::{Eyes, Running};
+use crate::admin::history::Step;
+use crate::admin::orders;
+use crate::admin::params::Params;
+use crate::admin::view::StatusView;
+
+/// One thing that can be asked.
+pub struct Route {
+    pub method: &'static str,
+    /// `{}` is a worker's number.
+    pub path: &'static str,
+    /// Names of what it takes.
+    pub takes: &'static [&'static str],
+    pub help: &'static str,
+    answer: fn(&Eyes, &Running, &Params) -> Outcome,
+    /// For the control socket only: it changes something, or costs something.
+    is_order: bool,
+}
+
+const fn look(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Answer) -> Route {
+    Route { method: "GET", path, takes, help, answer, is_order: false }
+}
+
+const fn order(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Answer) -> Route {
+    Route { method: "POST", path, takes, help, answer, is_order: true }
+}
+
+type Answer = fn(&Eyes, &Running, &Params) -> Outcome;
+
+const APP: &[&str] = &["app"];
+
+/// All of it.
+pub static ROUTES: [Route; 17] = [
+    look("/v1", &[], "what can be asked", |_, _, _| Ok(index())),
+    look("/v1/status", APP, "the server and its applications, worker by worker", status),
+    look("/v1/workers", APP, "the workers and what each of them runs", workers),
+    look("/v1/recorder", APP, "what runs now, and the last slow and failed requests", recorder),
+    look("/v1/deploys", APP, "what was loaded when, and what came of it", deploys),
+    look("/v1/history", &["app", "step", "from"], "numbers of each second, or minute, of the past", history),
+    Route {
+        is_order: true,
+        ..look("/v1/workers/{}/backtraces", APP, "what the threads of a worker do", |_, running, params| {
+            orders::backtraces(running, params)
+        })
+    },
+    order("/v1/workers/{}/kill", &["app", "now"], "end a worker, when it has finished or now", |_, running, params| {
+        orders::kill(running, params)
+    }),
+    order("/v1/reload", APP, "load new code and settings, and go over to them if they work", |_, running, params| {
+        orders::reload(running, params)
+    }),
+    order("/v1/restart", &[], "start the program anew, keeping the sockets", |_, running, params| {
+        orders::restart(running, params)
+    }),
+    order("/v1/recycle", APP, "replace the workers, without loading anything anew", |_, running, params| {
+        orders::recycle(running, params)
+    }),
+    order("/v1/scale", &["app", "workers", "min", "max"], "have so many workers", |_, running, params| {
+        orders::scale(running, params)
+    }),
+    order("/v1/pause", APP, "let requests wait", |_, running, params| orders::pause(running, params)),
+    order("/v1/resume", APP, "let them go on", |_, running, params| orders::resume(running, params)),
+    order("/v1/drain", &[], "end, but not before load balancers know", |_, running, params| {
+        orders::drain(running, params)
+    }),
+    order("/v1/stop", &["now"], "end, when running requests are finished or now", |_, running, params| {
+        orders::stop(running, params)
+    }),
+    order("/v1/reopen-logs", &[], "open the log files anew", |_, running, params| orders::reopen_logs(running, params)),
+];
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// The control socket: whoever may open it may do everything.
+    Control,
+    /// The admin listener: to look, not to touch.
+    Admin,
+}
+
+/// What the API says to this; nothing where it is not meant.
+pub fn answer(eyes: &Eyes, door: Door, request: &Request, body: &[u8]) -> Option<Outcome> {
+    let path = request.path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&request.path);
+    let path = if path == "/status.json" { "/v1/status" } else { path };
+    if path != "/v1" && !path.starts_with("/v1/") {
+        return None;
+    }
+    Some(find(path, &request.method, door).and_then(|(route, worker)| {
+        let mut params = Params::read(&request.query, body)?;
+        params.only(route.takes)?;
+        if let Some(worker) = worker {
+            params.set("worker", worker);
+        }
+        let Some(running) = eyes.running() else {
+            return Err(Trouble::unready("the server is starting: its applications are being loaded"));
+        };
+        (route.answer)(eyes, running, &params)
+    }))
+}
+
+/// The row for a path and a method, and the worker in the path.
+fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Route, Option<&'a str>), Trouble> {
+    let at_path: Vec<_> =
+        ROUTES.iter().filter_map(|route| matched(route.path, path).map(|worker| (route, worker))).collect();
+    if at_path.is_empty() {
+        return Err(Trouble::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")));
+    }
+    let is_meant = |route: &Route| method == route.method || (*method == Method::HEAD && route.method == "GET");
+    let Some(found) = at_path.iter().find(|(route, _)| is_meant(route)) else {
+        let right = at_path[0].0.method;
+        let status = http::StatusCode::METHOD_NOT_ALLOWED;
+        return Err(Trouble { status, error: format!("{path}: say {right}, not {method}") });
+    };
+    if found.0.is_order && door == Door::Admin {
+        return Err(Trouble::refused(format!("{path}: only the control socket takes orders; here one can only look")));
+    }
+    Ok(*found)
+}
+
+/// Whether a path is this one; what stands in the place of `{}`.
+fn matched<'a>(route: &str, path: &'a str) -> Option<Option<&'a str>> {
+    let Some((before, after)) = route.split_once("{}") else { return (route == path).then_some(None) };
+    let middle = path.strip_prefix(before)?.strip_suffix(after)?;
+    (!middle.is_empty() && !middle.contains('/')).then_some(Some(middle))
+}
+
+fn index() -> Value {
+    let row = |route: &Route| {
+        let path = route.path.replace("{}", "N");
+        json!({ "method": route.method, "path": path, "takes": route.takes, "help": route.help })
+    };
+    json!({ "routes": ROUTES.iter().map(row).collect::<Vec<_>>() })
+}
+
+fn status(eyes: &Eyes, running: &Running, params: &Params) -> Outcome {
+    let app = orders::one_or_all(running, params)?;
+    json_value(StatusView::look(eyes, running, app.as_ref().map(|app| app.name())))
+}
+
+/// One row for each application, made by `of`.
+fn each(running: &Running, params: &Params, of: impl Fn(&crate::app::App) -> Outcome) -> Outcome {
+    let one = orders::one_or_all(running, params)?;
+    let apps = running.desk.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
+    let rows: Result<Vec<Value>, Trouble> = apps.map(|app| of(app)).collect();
+    Ok(json!({ "apps": rows? }))
+}
+
+fn workers(_: &Eyes, running: &Running, params: &Params) -> Outcome {
+    each(running, params, |app| {
+        let snapshot = app.engine().snapshot();
+        Ok(json!({ "name": app.name(), "pool": snapshot.pool, "workers": snapshot.workers, "molds": snapshot.molds }))
+    })
+}
+
+fn recorder(_: &Eyes, running: &Running, params: &Params) -> Outcome {
+    each(running, params, |app| {
+        let engine = app.engine();
+        let (snapshot, recorded) = (engine.snapshot(), engine.recorded());
+        let mut running = Vec::new();
+        for worker in &snapshot.workers {
+            for run in &worker.running {
+                let mut row = json_value(run)?;
+                row["worker"] = json!(worker.id);
+                row["pid"] = json!(worker.pid);
+                running.push(row);
+            }
+        }
+        Ok(json!({ "name": app.name(), "running": running, "slow": recorded.slow, "failed": recorded.failed }))
+    })
+}
+
+fn deploys(_: &Eyes, running: &Running, params: &Params) -> Outcome {
+    each(running, params, |app| Ok(json!({ "name": app.name(), "deploys": app.deploys() })))
+}
+
+fn history(eyes: &Eyes, running: &Running, params: &Params) -> Outcome {
+    let word = params.text("step").unwrap_or("second");
+    let step = Step::named(word).ok_or_else(|| Trouble::wrong(format!("step: {word:?} must be second or minute")))?;
+    let from = params.number("from")?.unwrap_or(0);
+    each(running, params, |app| json_value(eyes.history.columns(app.name(), step, from)))
+}
+
+fn json_value(view: impl serde::Serialize) -> Outcome {
+    let unshown = |error| Trouble { status: http::StatusCode::INTERNAL_SERVER_ERROR, error: format!("{error}") };
+    serde_json::to_value(view).map_err(unshown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, method: Method, door: Door) -> Result<(&'static str, Option<&str>), Trouble> {
+        find(path, &method, door).map(|(route, worker)| (route.path, worker))
+    }
+
+    #[test]
+    fn a_path_leads_to_its_row() {
+        assert_eq!(found("/v1/status", Method::GET, Door::Admin), Ok(("/v1/status", None)));
+        assert_eq!(found("/v1/status", Method::HEAD, Door::Admin), Ok(("/v1/status", None)));
+        let kill = found("/v1/workers/12/kill", Method::POST, Door::Control);
+        assert_eq!(kill, Ok(("/v1/workers/{}/kill", Some("12"))));
+        assert_eq!(found("/v1/workers//kill", Method::POST, Door::Control).unwrap_err().status, 404);
+        assert_eq!(found("/v1/workers/1/2/kill", Method::POST, Door::Control).unwrap_err().status, 404);
+        assert_eq!(found("/v1/reload", Method::GET, Door::Control).unwrap_err().status, 405);
+        assert_eq!(found("/v1/nothing", Method::GET, Door::Control).unwrap_err().status, 404);
+    }
+
+    #[test]
+    fn the_admin_listener_takes_no_orders() {
+        for route in ROUTES.iter().filter(|route| route.is_order) {
+            let path = route.path.replace("{}", "1");
+            let method: Method = route.method.parse().unwrap();
+            assert_eq!(find(&path, &method, Door::Admin).err().map(|trouble| trouble.status.as_u16()), Some(403));
+        }
+        assert!(ROUTES.iter().all(|route| route.is_order || route.method == "GET"));
+    }
+
+    #[test]
+    fn the_page_about_the_api_names_every_route_and_what_it_takes() {
+        let page = include_str!("../../../../docs/control.md");
+        for route in &ROUTES {
+            let path = format!("`{} {}`", route.method, route.path.replace("{}", "N"));
+            let row = page.lines().find(|line| line.contains(&path));
+            let row = row.unwrap_or_else(|| panic!("docs/control.md does not name {path}"));
+            for name in route.takes {
+                assert!(row.contains(&format!("`{name}`")), "docs/control.md does not say that {path} takes {name}");
+            }
+        }
+    }
+}

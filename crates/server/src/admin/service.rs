@@ -1,0 +1,171 @@
+//! The thread that serves both, looks each second at what the server does, and sees to it that the control socket can
+//! be found as long as the server lives.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use front::{Lanes, Listener, Stop};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle as Task;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{info, warn};
+
+use crate::admin::door::Desktop;
+use crate::admin::eyes::Eyes;
+use crate::admin::guard::Guard;
+use crate::admin::routes::Door;
+
+/// Who asks has a minute to say it, and a day for what it may take: a reload loads an application.
+const ASK_TIME: Duration = Duration::from_secs(60);
+const ANSWER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// So many may ask at once, at each listener.
+const CONNECTIONS: usize = 64;
+/// Nobody has more to say.
+const HEADER_BYTES: usize = 16 * 1024;
+const BODY_BYTES: usize = 64 * 1024;
+/// At the end, answers under way have so long.
+const END_TIME: Duration = Duration::from_millis(500);
+/// The control socket is looked for each so many seconds.
+const SEEK_EACH: u64 = 5;
+
+/// What the thread and its owner share.
+pub struct Service {
+    eyes: Arc<Eyes>,
+    lanes: Lanes,
+    runtime: Handle,
+    end: Notify,
+    /// Of the listeners for orders, and of those to look at.
+    control: Stop,
+    admin: Stop,
+    serving: Mutex<Vec<Task<()>>>,
+}
+
+/// The thread, which ends with this value.
+pub struct Serving {
+    pub service: Arc<Service>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Serving {
+    /// Starts the thread; nothing listens yet.
+    pub fn start(eyes: Arc<Eyes>) -> io::Result<Serving> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let service = Arc::new(Service {
+            eyes,
+            lanes: Lanes::start(1)?,
+            runtime: runtime.handle().clone(),
+            end: Notify::new(),
+            control: Stop::new(),
+            admin: Stop::new(),
+            serving: Mutex::default(),
+        });
+        let theirs = service.clone();
+        let work = move || {
+            runtime.block_on(theirs.run());
+            // A reload that somebody waits for is given up with the server.
+            runtime.shutdown_background();
+        };
+        let thread = thread::Builder::new().name("admin".into()).spawn(work)?;
+        Ok(Serving { service, thread: Some(thread) })
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.service.end.notify_one();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            warn!(target: "server", "the thread of the control socket and the admin listener was lost");
+        }
+    }
+}
+
+impl Service {
+    /// Serves this listener, too, until the end.
+    pub fn serve(self: &Arc<Service>, listener: Listener, door: Door, guard: Guard) {
+        let desktop = Desktop { eyes: self.eyes.clone(), door, guard, runtime: self.runtime.clone() };
+        let stop = if door == Door::Control { self.control.clone() } else { self.admin.clone() };
+        let service = self.clone();
+        let task = self.runtime.spawn(async move {
+            front::serve(vec![listener], &service.lanes, Arc::new(desktop), Arc::new(front_settings()), stop).await;
+        });
+        self.serving.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+    }
+
+    async fn run(self: &Arc<Service>) {
+        let mut seconds = interval(Duration::from_secs(1));
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut passed = 0_u64;
+        loop {
+            tokio::select! {
+                () = self.end.notified() => break,
+                _ = seconds.tick() => {}
+            }
+            self.eyes.look();
+            passed += 1;
+            let Some(running) = self.eyes.running() else { continue };
+            if running.desk.is_replaced() {
+                // Whoever looks there from now on is to see the successor, which has this listener, too.
+                self.admin.drain();
+            } else if passed.is_multiple_of(SEEK_EACH) && !running.desk.is_draining() && !running.desk.is_followed() {
+                self.seek();
+            }
+        }
+        self.control.drain();
+        self.admin.drain();
+        let tasks = std::mem::take(&mut *self.serving.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            // One that panicked has said so.
+            let _ = task.await;
+        }
+    }
+
+    /// Opens the control socket again if its file is gone: some programs clean up folders for temporary files; or if a
+    /// successor has put its own there, and died.
+    fn seek(self: &Arc<Service>) {
+        let Some((path, _)) = self.eyes.control_file().filter(|(path, inode)| inode_of(path) != Some(*inode)) else {
+            return;
+        };
+        // Whoever listens there now is a living server, and this one is found by others means only.
+        match front::listen_privately(&path, false) {
+            Ok(listener) => {
+                info!(target: "server", "the control socket {} was gone, and is there again", path.display());
+                self.eyes.set_control(&path);
+                self.serve(listener, Door::Control, Guard::Nobody);
+            }
+            Err(error) => tracing::debug!(target: "server", "the control socket is gone: {error}"),
+        }
+    }
+}
+
+/// What tells a file from another that was put in its place.
+pub fn inode_of(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// A socket file, as it was when it was made.
+pub type ControlFile = (PathBuf, (u64, u64));
+
+fn front_settings() -> front::Settings {
+    let limits = front::Limits {
+        header_bytes: HEADER_BYTES,
+        header_count: 100,
+        header_time: ASK_TIME,
+        body_bytes: BODY_BYTES as u64,
+        body_memory_bytes: BODY_BYTES,
+        body_time: ASK_TIME,
+        keep_alive: ASK_TIME,
+        connections: CONNECTIONS,
+        write_time: ASK_TIME,
+        spool_bytes: 0,
+        queue_wait: ANSWER_TIME,
+        request_time: ANSWER_TIME,
+        drain_time: END_TIME,
+    };
+    front::Settings { limits, trusted: Vec::new(), access_log: None, development: true, counts: Arc::default() }
+}

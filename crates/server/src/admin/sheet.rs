@@ -1,0 +1,242 @@
+//! Which numbers Prometheus is given. docs/metrics.md explains each; a test compares the names.
+
+use std::collections::BTreeMap;
+
+use engine::fault::Culprit;
+use engine::{Fault, Snapshot};
+
+use crate::admin::classes::Reading;
+use crate::admin::eyes::{Eyes, Running};
+use crate::admin::metrics::{Family, Value};
+use crate::admin::process::Process;
+use crate::admin::view::by_hundreds;
+use crate::app::App;
+use crate::boot;
+use crate::deploy::Outcome;
+
+type Row = (Vec<(&'static str, String)>, Value);
+
+/// What an application shows at this moment.
+struct Shown {
+    labels: Vec<(&'static str, String)>,
+    snapshot: Snapshot,
+    reading: Reading,
+    faults: [u64; Fault::NAMES.len()],
+    generation: u64,
+    last_deploy: Option<(bool, f64)>,
+    is_reloading: bool,
+}
+
+impl Shown {
+    fn of(app: &App) -> Shown {
+        let current = app.current();
+        let snapshot = current.engine().snapshot();
+        let last = app.deploys().into_iter().next();
+        Shown {
+            labels: vec![("app", app.name().to_owned()), ("engine", snapshot.engine.clone())],
+            snapshot,
+            reading: Reading::of(app.meter()),
+            faults: app.meter().faults(),
+            generation: current.number,
+            last_deploy: last.map(|deploy| (deploy.outcome != Outcome::Failed, deploy.at_ms as f64 / 1e3)),
+            is_reloading: app.is_reloading(),
+        }
+    }
+
+    fn row(&self, value: Value) -> Row {
+        (self.labels.clone(), value)
+    }
+
+    fn with(&self, more: &[(&'static str, &str)], value: Value) -> Row {
+        let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        (self.labels.iter().cloned().chain(more).collect(), value)
+    }
+}
+
+/// All numbers; of a server that starts, those of the process.
+pub fn families(eyes: &Eyes) -> Vec<Family> {
+    let mut families = of_process(&Process::look());
+    let ready = eyes.running().is_some_and(|running| running.desk.is_ready());
+    families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
+    let Some(running) = eyes.running() else { return families };
+    families.extend(of_server(running));
+    let apps: Vec<Shown> = running.desk.apps().all().iter().map(|app| Shown::of(app)).collect();
+    families.extend(of_requests(&apps));
+    families.extend(of_workers(&apps));
+    families.extend(of_deploys(&apps));
+    families
+}
+
+fn of_process(process: &Process) -> Vec<Family> {
+    let kib = |size: Option<u64>| size.map(|kib| Value::Gauge(kib as f64 * 1024.0));
+    let number = |number: Option<u64>| number.map(|number| Value::Gauge(number as f64));
+    let known = |name, help, value: Option<Value>| value.map(|value| one(name, help, value));
+    [
+        known("process_cpu_seconds", "Time the server has had on processors", Some(Value::Sum(process.cpu_s))),
+        known("process_resident_memory_bytes", "Memory of the server, workers apart", kib(process.rss_kib)),
+        known("foolsgold_memory_pss_bytes", "Share of the server in memory, workers apart", kib(process.pss_kib)),
+        known("process_threads", "Threads of the server", number(process.threads)),
+        known("process_open_fds", "Open files and sockets of the server", number(process.open_files)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn of_server(running: &Running) -> Vec<Family> {
+    let (desk, counts) = (&running.desk, &running.counts);
+    let since = desk.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let build = vec![("version", desk.version().to_owned()), ("mruby", boot::mruby())];
+    let answers = by_hundreds(counts.answers()).into_iter();
+    let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
+    vec![
+        Family { name: "foolsgold_build_info", help: "Always 1", rows: vec![(build, Value::Gauge(1.0))] },
+        one("process_start_time_seconds", "When the server started", Value::Gauge(since)),
+        one("foolsgold_draining", "1 when the server is ending", gauge(desk.is_draining())),
+        one("foolsgold_connections", "Open connections", Value::Gauge(counts.open() as f64)),
+        one("foolsgold_connections_accepted", "Connections since the start", Value::Count(counts.accepted())),
+        one("foolsgold_refused", "Requests whose head was refused", Value::Count(counts.refused())),
+        Family {
+            name: "foolsgold_http_responses",
+            help: "Answers by the hundreds of their status, those of the server itself among them",
+            rows: answers.collect(),
+        },
+    ]
+}
+
+fn of_requests(apps: &[Shown]) -> Vec<Family> {
+    let answers = apps.iter().flat_map(|app| {
+        let rows = by_hundreds(app.reading.answers).into_iter();
+        rows.map(|(code, count)| app.with(&[("code", code)], Value::Count(count)))
+    });
+    let errors = apps.iter().flat_map(|app| {
+        let named = Fault::NAMES.iter().zip(app.faults);
+        named.map(|((fault, whose), count)| {
+            app.with(&[("culprit", culprit(*whose)), ("fault", fault)], Value::Count(count))
+        })
+    });
+    vec![
+        Family {
+            name: "foolsgold_requests",
+            help: "Requests that the application answered, by the hundreds of their status",
+            rows: answers.collect(),
+        },
+        Family {
+            name: "foolsgold_errors",
+            help: "Requests that the application did not answer, by whose fault it was and by what happened",
+            rows: errors.collect(),
+        },
+        each(apps, "foolsgold_queue_time_seconds", "How long requests waited for a place", |app| {
+            Value::Times(app.reading.queue)
+        }),
+        each(apps, "foolsgold_service_time_seconds", "How long the application took to answer", |app| {
+            Value::Times(app.reading.service)
+        }),
+        each(apps, "foolsgold_queue_depth", "Requests that wait for a place", |app| {
+            Value::Gauge(app.snapshot.status.queued as f64)
+        }),
+        each(apps, "foolsgold_queue_oldest_seconds", "How long the first of them has waited", |app| {
+            Value::Gauge(app.snapshot.oldest_wait_ms / 1e3)
+        }),
+        each(apps, "foolsgold_places", "Requests that can run at once", |app| {
+            Value::Gauge(app.snapshot.status.capacity as f64)
+        }),
+        each(apps, "foolsgold_places_busy", "Places that are taken", |app| {
+            let status = app.snapshot.status;
+            Value::Gauge(status.capacity.saturating_sub(status.idle) as f64)
+        }),
+        each(apps, "foolsgold_paused", "1 when requests wait because somebody said so", |app| {
+            gauge(app.snapshot.is_paused)
+        }),
+    ]
+}
+
+fn of_workers(apps: &[Shown]) -> Vec<Family> {
+    let states = apps.iter().flat_map(|app| {
+        // Those that are usual are always there, so that a graph of them has no holes.
+        let mut counts = BTreeMap::from(["booting", "ready", "draining", "hung"].map(|state| (state, 0_u32)));
+        for worker in &app.snapshot.workers {
+            *counts.entry(worker.state.as_str()).or_default() += 1;
+        }
+        let rows: Vec<Row> = counts
+            .into_iter()
+            .map(|(state, count)| app.with(&[("state", state)], Value::Gauge(f64::from(count))))
+            .collect();
+        rows
+    });
+    let restarts = apps.iter().flat_map(|app| {
+        let reasons = app.snapshot.restarts_by.iter();
+        reasons.map(|(reason, count)| app.with(&[("reason", reason)], Value::Count(*count)))
+    });
+    let memory = apps.iter().flat_map(|app| {
+        let workers = app.snapshot.workers.iter().filter_map(|worker| worker.pss_kib).sum::<u64>();
+        let molds = app.snapshot.molds.iter().filter_map(|mold| mold.pss_kib).sum::<u64>();
+        let row = |kind, kib: u64| app.with(&[("process", kind)], Value::Gauge(kib as f64 * 1024.0));
+        [row("workers", workers), row("molds", molds)]
+    });
+    vec![
+        Family { name: "foolsgold_workers", help: "Workers by state", rows: states.collect() },
+        each(apps, "foolsgold_workers_min", "Workers there are at least", |app| {
+            Value::Gauge(app.snapshot.pool.min as f64)
+        }),
+        each(apps, "foolsgold_workers_max", "Workers there are at most", |app| {
+            Value::Gauge(app.snapshot.pool.max as f64)
+        }),
+        each(apps, "foolsgold_workers_wanted", "Workers there should be now", |app| {
+            Value::Gauge(app.snapshot.pool.wanted as f64)
+        }),
+        each(apps, "foolsgold_worker_restarts", "Workers replaced, for whatever reason", |app| {
+            Value::Count(app.snapshot.status.restarts)
+        }),
+        Family { name: "foolsgold_worker_ends", help: "Workers that ended, by reason", rows: restarts.collect() },
+        Family {
+            name: "foolsgold_memory_bytes",
+            help: "Shares in memory (PSS) of the processes that run the application",
+            rows: memory.collect(),
+        },
+    ]
+}
+
+fn of_deploys(apps: &[Shown]) -> Vec<Family> {
+    let last = |of: fn((bool, f64)) -> Value| {
+        let rows = apps.iter().filter_map(move |app| app.last_deploy.map(|last| app.row(of(last))));
+        rows.collect::<Vec<Row>>()
+    };
+    vec![
+        each(apps, "foolsgold_generation", "Number of the loaded code that gets requests", |app| {
+            Value::Gauge(app.generation as f64)
+        }),
+        each(apps, "foolsgold_reloading", "1 while new code is being loaded", |app| gauge(app.is_reloading)),
+        Family {
+            name: "foolsgold_last_deploy_ok",
+            help: "0 when the last attempt to load new code failed",
+            rows: last(|(is_ok, _)| gauge(is_ok)),
+        },
+        Family {
+            name: "foolsgold_last_deploy_time_seconds",
+            help: "When that attempt began",
+            rows: last(|(_, at)| Value::Gauge(at)),
+        },
+    ]
+}
+
+fn one(name: &'static str, help: &'static str, value: Value) -> Family {
+    Family { name, help, rows: vec![(Vec::new(), value)] }
+}
+
+fn each(apps: &[Shown], name: &'static str, help: &'static str, of: impl Fn(&Shown) -> Value) -> Family {
+    Family { name, help, rows: apps.iter().map(|app| app.row(of(app))).collect() }
+}
+
+fn gauge(truth: bool) -> Value {
+    Value::Gauge(f64::from(u8::from(truth)))
+}
+
+fn culprit(culprit: Culprit) -> &'static str {
+    match culprit {
+        Culprit::Client => "client",
+        Culprit::App => "app",
+        Culprit::Engine => "engine",
+        Culprit::Load => "load",
+    }
+}

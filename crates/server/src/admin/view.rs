@@ -1,0 +1,161 @@
+//! What the server and its applications are doing, as the control API prints it. Field names are documented in
+//! docs/control.md.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use engine::{Fault, Snapshot};
+use serde::Serialize;
+
+use crate::admin::classes::{Classes, Reading, Summary, rounded};
+use crate::admin::eyes::{Eyes, Running};
+use crate::admin::history::{Look, Recent};
+use crate::admin::process::Process;
+use crate::app::App;
+use crate::deploy::Deploy;
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub struct StatusView {
+    pub server: ServerView,
+    pub apps: Vec<AppView>,
+}
+
+/// The server.
+#[derive(Debug, Serialize)]
+pub struct ServerView {
+    pub version: String,
+    pub pid: u32,
+    /// `starting`, `serving`, `draining`.
+    pub state: String,
+    pub ready: bool,
+    pub since_ms: u64,
+    pub uptime_s: f64,
+    /// Where it was started, as the shell called the place, and the folder of what it serves.
+    pub started_in: String,
+    pub folder: String,
+    pub listeners: Vec<String>,
+    pub control: Option<String>,
+    pub admin: Option<String>,
+    pub connections: Connections,
+    /// Answers to all requests, those of the server itself among them, by the hundreds of their status.
+    pub answers: BTreeMap<&'static str, u64>,
+    /// Requests that never became one: their head was refused.
+    pub refused: u64,
+    pub process: Process,
+}
+
+/// Connections.
+#[derive(Debug, Default, Serialize)]
+pub struct Connections {
+    pub open: u64,
+    pub accepted: u64,
+}
+
+/// An application.
+#[derive(Debug, Serialize)]
+pub struct AppView {
+    pub name: String,
+    pub host: Option<String>,
+    pub prefix: String,
+    pub rackup: String,
+    pub environment: String,
+    pub generation: u64,
+    pub is_reloading: bool,
+    /// Numbers of generations that finish what they have.
+    pub leaving: Vec<u64>,
+    #[serde(flatten)]
+    pub snapshot: Snapshot,
+    pub recent: Recent,
+    /// How long requests waited and ran, since the start of the server.
+    pub queue_time: Summary,
+    pub service_time: Summary,
+    pub answers: BTreeMap<&'static str, u64>,
+    /// Requests that had no answer of the application, by the fault's one word; those that never happened are left out.
+    pub faults: BTreeMap<&'static str, u64>,
+    pub last_deploy: Option<Deploy>,
+}
+
+impl StatusView {
+    /// Of all applications, or of one.
+    pub fn look(eyes: &Eyes, running: &Running, app: Option<&str>) -> StatusView {
+        let apps = running.desk.apps().all().iter().filter(|one| app.is_none_or(|name| one.name() == name));
+        StatusView { server: ServerView::look(eyes, running), apps: apps.map(|app| AppView::look(eyes, app)).collect() }
+    }
+}
+
+impl ServerView {
+    fn look(eyes: &Eyes, running: &Running) -> ServerView {
+        let desk = &running.desk;
+        let since = desk.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let counts = &running.counts;
+        ServerView {
+            version: desk.version().to_owned(),
+            pid: std::process::id(),
+            state: running.state().to_owned(),
+            ready: desk.is_ready(),
+            since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            uptime_s: rounded(desk.since().elapsed().unwrap_or_default().as_secs_f64()),
+            started_in: eyes.place.started_in.clone(),
+            folder: eyes.place.folder.display().to_string(),
+            listeners: running.listeners.clone(),
+            control: eyes.control(),
+            admin: eyes.admin(),
+            connections: Connections { open: counts.open(), accepted: counts.accepted() },
+            answers: by_hundreds(counts.answers()),
+            refused: counts.refused(),
+            process: Process::look(),
+        }
+    }
+}
+
+impl AppView {
+    fn look(eyes: &Eyes, app: &App) -> AppView {
+        let current = app.current();
+        let reading = Reading::of(app.meter());
+        let faults = Fault::NAMES.iter().zip(app.meter().faults()).filter(|(_, count)| *count > 0);
+        let mut snapshot = current.engine().snapshot();
+        // Requests of generations that are gone were served, too.
+        snapshot.status.served = app.served();
+        snapshot.oldest_wait_ms = rounded(snapshot.oldest_wait_ms);
+        AppView {
+            name: app.name().to_owned(),
+            host: current.settings.host.clone(),
+            prefix: current.settings.prefix.clone(),
+            rackup: current.found.rackup.display().to_string(),
+            environment: current.settings.environment.clone(),
+            generation: current.number,
+            is_reloading: app.is_reloading(),
+            leaving: app.leaving().iter().map(|old| old.number).collect(),
+            snapshot,
+            recent: eyes.history.recent(app.name(), &reading, Instant::now()),
+            queue_time: Classes::summary(&reading.queue),
+            service_time: Classes::summary(&reading.service),
+            answers: by_hundreds(reading.answers),
+            faults: faults.map(|((name, _), count)| (*name, count)).collect(),
+            last_deploy: app.deploys().into_iter().next(),
+        }
+    }
+}
+
+/// What the history notes each second.
+pub fn look_briefly(app: &App) -> Look {
+    let snapshot = app.engine().snapshot();
+    let kib = |sizes: &mut dyn Iterator<Item = Option<u64>>| sizes.flatten().sum::<u64>();
+    let workers = kib(&mut snapshot.workers.iter().map(|worker| worker.pss_kib));
+    let molds = kib(&mut snapshot.molds.iter().map(|mold| mold.pss_kib));
+    Look {
+        reading: Reading::of(app.meter()),
+        queued: snapshot.status.queued,
+        oldest_wait_ms: snapshot.oldest_wait_ms,
+        busy: snapshot.status.capacity.saturating_sub(snapshot.status.idle),
+        capacity: snapshot.status.capacity,
+        workers: snapshot.workers.len(),
+        memory_kib: workers + molds,
+    }
+}
+
+/// `2xx` and so on; those that never happened are there too.
+pub fn by_hundreds(counts: [u64; 5]) -> BTreeMap<&'static str, u64> {
+    ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(counts).collect()
+}

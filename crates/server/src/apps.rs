@@ -1,0 +1,154 @@
+//! All applications of the server.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use engine::Engine;
+use tokio::runtime::Handle;
+
+use crate::app::App;
+use crate::app_settings::AppSettings;
+use crate::asked::Problem;
+use crate::engines::Budget;
+use crate::found::Found;
+use crate::router::Router;
+use crate::settings::Settings;
+
+/// Reads the settings again, as they are now.
+pub type Again = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
+
+/// What all applications of a server have in common.
+pub struct Ground {
+    /// The event loops of the I/O threads.
+    pub lanes: Vec<Handle>,
+    /// The times that the front gives to each request.
+    pub request_time: Duration,
+    pub queue_wait: Duration,
+    /// For what old code still has to do.
+    pub drain_time: Duration,
+    /// `BUNDLE_GEMFILE`.
+    pub bundle_gemfile: Option<OsString>,
+    pub again: Again,
+    /// A bound on the workers of all of them together.
+    pub budget: Option<Arc<Budget>>,
+    /// Set when the server ends, or cannot start: nothing that is being loaded is wanted any more.
+    pub called_off: Arc<AtomicBool>,
+    /// Notices that are in the log already.
+    pub noticed: Mutex<Vec<String>>,
+}
+
+impl Ground {
+    /// Which of these are not in the log yet. They are from now on.
+    pub fn news(&self, notices: &[String]) -> Vec<String> {
+        // Nothing under this lock can panic half-way through a change.
+        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();
+        noticed.extend(news.iter().cloned());
+        news
+    }
+}
+
+/// The applications, in the order of their settings.
+pub struct Apps(Vec<Arc<App>>);
+
+impl Apps {
+    /// Loads all of them, side by side; the first that cannot be loaded ends the start.
+    pub fn start(settings: &Settings, found: Vec<Found>, ground: Arc<Ground>) -> Result<Apps, String> {
+        let several = settings.apps.len() > 1;
+        let problem = Mutex::new(None);
+        let load = |settings: AppSettings, found: Found| {
+            let name = settings.name.clone();
+            let app = App::start(found, settings, ground.clone());
+            // What fails later fails because it was called off.
+            if let (Err(why), false) = (&app, ground.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
+                *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(named(several, &name, why));
+            }
+            app.ok().map(Arc::new)
+        };
+        let pairs = settings.apps.iter().cloned().zip(found);
+        let apps: Vec<Arc<App>> = thread::scope(|scope| {
+            let load = &load;
+            let loading: Vec<_> = pairs.map(|(settings, found)| scope.spawn(move || load(settings, found))).collect();
+            loading.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+        });
+        let apps = Apps(apps);
+        let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match problem {
+            None if apps.0.len() == settings.apps.len() => Ok(apps),
+            problem => {
+                apps.stop(Duration::from_secs(1));
+                Err(problem.unwrap_or_else(|| "a thread that loads an application was lost".to_owned()))
+            }
+        }
+    }
+
+    /// Every one.
+    pub fn all(&self) -> &[Arc<App>] {
+        &self.0
+    }
+
+    /// The one of this name.
+    pub fn get(&self, name: &str) -> Option<Arc<App>> {
+        self.0.iter().find(|app| app.name() == name).cloned()
+    }
+
+    /// Loads this one anew, or all of them one after the other; what came of it in words.
+    pub fn reload(&self, name: Option<&str>) -> Result<String, String> {
+        let Some(name) = name else { return self.reload_all() };
+        match self.get(name) {
+            Some(app) => app.reload(),
+            None => Err(format!("there is no application {name}; there is {}", self.names())),
+        }
+    }
+
+    /// One that fails does not keep the others from their new code.
+    pub fn reload_all(&self) -> Result<String, String> {
+        let several = self.0.len() > 1;
+        let outcomes: Vec<_> = self.0.iter().map(|app| (app.name(), app.reload())).collect();
+        let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
+        let lines: Vec<String> = outcomes
+            .into_iter()
+            .map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)))
+            .collect();
+        if failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) }
+    }
+
+    /// What the front calls.
+    pub fn router(&self) -> Arc<dyn Engine> {
+        if let [app] = &*self.0 {
+            let current = app.current();
+            if current.settings.host.is_none() && current.settings.prefix.is_empty() {
+                return app.clone();
+            }
+        }
+        Arc::new(Router::new(&self.0))
+    }
+
+    /// Ends all of them within this time.
+    pub fn stop(&self, time: Duration) {
+        thread::scope(|scope| {
+            for app in &self.0 {
+                scope.spawn(move || app.stop(time));
+            }
+        });
+    }
+
+    /// Requests given to them since the start.
+    pub fn served(&self) -> u64 {
+        self.0.iter().map(|app| app.served()).sum()
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.0.iter().map(|app| app.name()).collect();
+        names.join(", ")
+    }
+}
+
+/// Says which application it is about, where there are several.
+pub fn named(several: bool, name: &str, words: impl Display) -> String {
+    if several { format!("{name}: {words}") } else { words.to_string() }
+}

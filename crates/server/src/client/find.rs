@@ -1,0 +1,164 @@
+//! Which server a command is for: the one that was named, or the one that serves the folder in which it is called.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::client::Failure;
+use crate::client::asked::{Call, Which};
+use crate::client::line::{Line, Trouble};
+use crate::control_path;
+use crate::options::Name;
+use crate::start::Start;
+
+/// A server that answers.
+struct Living {
+    line: Line,
+    pid: u64,
+    folder: String,
+    started_in: String,
+}
+
+/// The server that this command is for.
+pub fn server(call: &Call) -> Result<Line, Failure> {
+    let Which { control, state, dir } = &call.which;
+    if let Some(path) = control {
+        return Line::to(path);
+    }
+    if let Some(path) = state {
+        return Line::to(&in_state(path)?);
+    }
+    let here = Here::of(dir.as_deref())?;
+    if let Some(path) = in_settings(&here, call) {
+        return Line::to(&path);
+    }
+    let mut others = Vec::new();
+    let mut ours = Vec::new();
+    for socket in control_path::candidates(&here.real) {
+        let is_named_after_us = here.is_named_after(&socket);
+        match look(&socket)? {
+            Some(living) if is_named_after_us || here.is(&living) => ours.push(living),
+            Some(living) => others.push(living),
+            None => {}
+        }
+        // Another server of this folder has such a name, too, and those stand first.
+        if !is_named_after_us && !ours.is_empty() {
+            break;
+        }
+    }
+    match ours.len() {
+        1 => Ok(ours.remove(0).line),
+        0 => Err(Failure::no_server(none(&here, &others))),
+        _ => Err(Failure::usage(several(&here, &ours))),
+    }
+}
+
+/// The folder for which a server is looked for, as the shell calls it and as it is.
+struct Here {
+    said: PathBuf,
+    real: PathBuf,
+}
+
+impl Here {
+    fn of(dir: Option<&Path>) -> Result<Here, Failure> {
+        let said = match dir {
+            None => control_path::current_folder(),
+            Some(dir) => std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()),
+        };
+        let real = fs::canonicalize(&said);
+        let real = real.map_err(|error| Failure::usage(format!("{}: {error}", said.display())))?;
+        // A config.ru stands for its folder.
+        if real.is_file() {
+            let parent = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
+            return Ok(Here { said: parent(&said), real: parent(&real) });
+        }
+        Ok(Here { said, real })
+    }
+
+    fn is_named_after(&self, socket: &Path) -> bool {
+        control_path::is_of(socket, &self.real)
+    }
+
+    fn is(&self, living: &Living) -> bool {
+        let is_one = |folder: &str| [&self.said, &self.real].iter().any(|ours| ours.as_os_str() == folder);
+        is_one(&living.folder) || is_one(&living.started_in)
+    }
+}
+
+/// Whether somebody answers there, and who.
+fn look(socket: &Path) -> Result<Option<Living>, Failure> {
+    let line = Line::to(socket)?;
+    let status = match line.glance() {
+        Ok(status) => status,
+        // It is starting: whoever asks will be told so.
+        Err(Trouble::Refused(..)) => Value::Null,
+        Err(_) => return Ok(None),
+    };
+    let server = &status["server"];
+    let text = |name: &str| server[name].as_str().unwrap_or_default().to_owned();
+    let pid = server["pid"].as_u64().unwrap_or_default();
+    let (folder, started_in) = (text("folder"), text("started_in"));
+    Ok(Some(Living { line, pid, folder, started_in }))
+}
+
+/// The control socket that the settings file of this folder names.
+fn in_settings(here: &Here, call: &Call) -> Option<PathBuf> {
+    let start = Start::new(vec![here.real.clone().into()], call.environment.clone(), 1);
+    // What is wrong with other settings is none of our business.
+    let asked = start.asked();
+    let given = asked.values(Name::Control).last().copied()?;
+    let path = given.value.strip_prefix("unix://").unwrap_or(&given.value);
+    (!["off", "auto", ""].contains(&path)).then(|| here.real.join(path))
+}
+
+/// The control socket that a state file names.
+fn in_state(path: &Path) -> Result<PathBuf, Failure> {
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::no_server(format!("the state file {}: {error}", path.display())))?;
+    let value = text.lines().find_map(|line| line.strip_prefix("foolsgold_control:"));
+    let value = value.map(|value| value.trim().trim_matches('"').replace("\\\"", "\"").replace("\\\\", "\\"));
+    let missing = || Failure::no_server(format!("{} names no control socket of FoolsGold", path.display()));
+    let value = value.filter(|value| !value.is_empty()).ok_or_else(missing)?;
+    Ok(PathBuf::from(value.strip_prefix("unix://").unwrap_or(&value)))
+}
+
+fn none(here: &Here, others: &[Living]) -> String {
+    let mut out = format!("no server of {} was found", here.said.display());
+    if others.is_empty() {
+        out.push_str("; --control PATH names the control socket of one (servers of other users are seen by root only)");
+    } else {
+        out.push_str("; these run, and --control or --dir names one of them:");
+        list(&mut out, others);
+    }
+    out
+}
+
+fn several(here: &Here, ours: &[Living]) -> String {
+    let mut out = format!("several servers of {} run; say which one with --control:", here.said.display());
+    list(&mut out, ours);
+    out
+}
+
+fn list(out: &mut String, servers: &[Living]) {
+    for Living { line, pid, folder, .. } in servers {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\n  --control {}  (process {pid}, {folder})", line.socket.display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_file_names_the_socket() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        fs::write(&path, "---\npid: 12\nfoolsgold_control: \"unix:///run/a b.sock\"\n").unwrap();
+        assert_eq!(in_state(&path).unwrap(), PathBuf::from("/run/a b.sock"));
+        fs::write(&path, "---\npid: 12\n").unwrap();
+        assert!(in_state(&path).unwrap_err().why.contains("names no control socket"));
+    }
+}

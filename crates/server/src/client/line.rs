@@ -1,0 +1,123 @@
+//! The way to a server: one request after another on its control socket, each on a connection of its own.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use front::{AskError, ask};
+use http::{Method, StatusCode};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::client::Failure;
+
+/// A server that lives says what it does within this time.
+const LOOK_TIME: Duration = Duration::from_secs(10);
+/// And a server among others within this.
+const GLANCE_TIME: Duration = Duration::from_secs(2);
+/// A reload takes as long as it takes.
+const ORDER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A server, to be asked.
+pub struct Line {
+    runtime: Runtime,
+    pub socket: PathBuf,
+}
+
+/// Ctrl-C, as something that can be waited for.
+pub struct Interrupts(Signal);
+
+/// Why there was no good answer.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It says so itself.
+    Refused(StatusCode, String),
+    /// There is nobody.
+    Gone(io::Error),
+    /// It did not answer as it should.
+    Other(String),
+}
+
+impl Line {
+    /// To this socket; nobody is asked yet.
+    pub fn to(socket: &Path) -> Result<Line, Failure> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::failed(format!("there is no way to ask: {error}")))?;
+        Ok(Line { runtime, socket: socket.to_owned() })
+    }
+
+    /// What the server says of this.
+    pub fn look(&self, target: &str) -> Result<Value, Trouble> {
+        self.ask(Method::GET, target, "", LOOK_TIME)
+    }
+
+    /// What it does, if it says so soon: one that is stopped must not hide the others.
+    pub fn glance(&self) -> Result<Value, Trouble> {
+        self.ask(Method::GET, "/v1/status", "", GLANCE_TIME)
+    }
+
+    /// Tells it to do something, and waits until it is done.
+    pub fn order(&self, target: &str, parameters: &Value) -> Result<Value, Trouble> {
+        self.ask(Method::POST, target, &parameters.to_string(), ORDER_TIME)
+    }
+
+    /// From now on Ctrl-C does not end this program but what waits.
+    pub fn interrupts(&self) -> Result<Interrupts, Failure> {
+        let _inside = self.runtime.enter();
+        let signal = signal(SignalKind::interrupt());
+        signal.map(Interrupts).map_err(|error| Failure::failed(format!("Ctrl-C cannot be listened to: {error}")))
+    }
+
+    /// Waits for whichever is first: this time, or Ctrl-C. Whether it was the time.
+    pub fn wait(&self, time: Duration, interrupts: &mut Interrupts) -> bool {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                _ = interrupts.0.recv() => false,
+                () = tokio::time::sleep(time) => true,
+            }
+        })
+    }
+
+    fn ask(&self, method: Method, target: &str, json: &str, time: Duration) -> Result<Value, Trouble> {
+        let answer = self.runtime.block_on(ask(&self.socket, method, target, json, time));
+        let (status, body) = match answer {
+            Ok(answer) => answer,
+            Err(AskError::Connect(error)) => return Err(Trouble::Gone(error)),
+            Err(error) => return Err(Trouble::Other(format!("{} {error}", self.socket.display()))),
+        };
+        let value = serde_json::from_slice::<Value>(&body).map_err(|error| {
+            let (socket, status) = (self.socket.display(), status.as_u16());
+            Trouble::Other(format!("{socket} is no FoolsGold: it answered {status}, and no JSON ({error})"))
+        })?;
+        if status.is_success() {
+            return Ok(value);
+        }
+        let why = value["error"].as_str().unwrap_or("for no reason that it tells").to_owned();
+        Err(Trouble::Refused(status, why))
+    }
+}
+
+impl Trouble {
+    /// As the end of the command.
+    pub fn failure(self, socket: &Path) -> Failure {
+        match self {
+            Trouble::Refused(status, why) if status == StatusCode::BAD_REQUEST => Failure::usage(why),
+            Trouble::Refused(_, why) | Trouble::Other(why) => Failure::failed(why),
+            Trouble::Gone(error) => Failure::no_server(gone(socket, &error)),
+        }
+    }
+}
+
+fn gone(socket: &Path, error: &io::Error) -> String {
+    let socket = socket.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("no server: there is no socket {socket}"),
+        io::ErrorKind::ConnectionRefused => format!("no server: nobody listens on {socket} any more"),
+        io::ErrorKind::PermissionDenied => {
+            format!("{socket} belongs to another user: call this as the user that runs the server, or as root")
+        }
+        _ => format!("{socket} cannot be reached: {error}"),
+    }
+}

@@ -1,0 +1,110 @@
+//! Commands that tell a server to do something: one request each, and what came of it on standard output.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::client::asked::Call;
+use crate::client::line::{Line, Trouble};
+use crate::client::table::Flag;
+use crate::client::{Failure, find, say};
+
+/// How often it is looked whether a server is gone.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub fn reload(call: &Call) -> Result<(), Failure> {
+    order(call, "/v1/reload", json!({}))
+}
+
+pub fn restart(call: &Call) -> Result<(), Failure> {
+    order(call, "/v1/restart", json!({}))
+}
+
+pub fn recycle(call: &Call) -> Result<(), Failure> {
+    order(call, "/v1/recycle", json!({}))
+}
+
+pub fn pause(call: &Call) -> Result<(), Failure> {
+    order(call, "/v1/pause", json!({}))
+}
+
+pub fn resume(call: &Call) -> Result<(), Failure> {
+    order(call, "/v1/resume", json!({}))
+}
+
+pub fn reopen_logs(call: &Call) -> Result<(), Failure> {
+    order(call, "/v1/reopen-logs", json!({}))
+}
+
+pub fn scale(call: &Call) -> Result<(), Failure> {
+    let value = call.value.as_deref().unwrap_or_default();
+    let number = |text: &str| text.parse::<u64>().ok();
+    let parameters = match value.split_once(':') {
+        None => number(value).map(|workers| json!({ "workers": workers })),
+        Some((min, max)) => number(min).zip(number(max)).map(|(min, max)| json!({ "min": min, "max": max })),
+    };
+    let wrong = || Failure::usage(format!("{value}: must be a number of workers, such as 4, or MIN:MAX, such as 2:8"));
+    order(call, "/v1/scale", parameters.ok_or_else(wrong)?)
+}
+
+pub fn kill_worker(call: &Call) -> Result<(), Failure> {
+    let value = call.value.as_deref().unwrap_or_default();
+    let worker: u32 = value.parse().map_err(|_| {
+        Failure::usage(format!("{value}: must be the number of a worker; foolsgold workers tells them"))
+    })?;
+    let parameters = json!({ "now": call.has(Flag::Now) });
+    order(call, &format!("/v1/workers/{worker}/kill"), parameters)
+}
+
+pub fn drain(call: &Call) -> Result<(), Failure> {
+    end(call, "/v1/drain", json!({}))
+}
+
+pub fn stop(call: &Call) -> Result<(), Failure> {
+    end(call, "/v1/stop", json!({ "now": call.has(Flag::Now) }))
+}
+
+/// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does.
+fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
+    let line = find::server(call)?;
+    let before = pid(&line).ok().flatten();
+    tell(&line, call, target, parameters)?;
+    if call.has(Flag::NoWait) {
+        return Ok(());
+    }
+    let mut interrupts = line.interrupts()?;
+    loop {
+        match pid(&line) {
+            Err(Trouble::Gone(_) | Trouble::Other(_)) => break,
+            Ok(now) if now != before => break,
+            Ok(_) | Err(Trouble::Refused(..)) => {}
+        }
+        if !line.wait(LOOK, &mut interrupts) {
+            return Err(Failure::failed("not waited for any longer; the server goes on to end"));
+        }
+    }
+    say("ended\n");
+    Ok(())
+}
+
+fn pid(line: &Line) -> Result<Option<u64>, Trouble> {
+    line.look("/v1/status").map(|status| status["server"]["pid"].as_u64())
+}
+
+/// Tells it, and says what the server says.
+fn order(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
+    tell(&find::server(call)?, call, target, parameters)
+}
+
+fn tell(line: &Line, call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
+    let mut all = match parameters {
+        Value::Object(all) => all,
+        _ => Map::new(),
+    };
+    if let Some(app) = &call.app {
+        all.insert("app".to_owned(), json!(app));
+    }
+    let answer = line.order(target, &Value::Object(all)).map_err(|trouble| trouble.failure(&line.socket))?;
+    say(&format!("{}\n", answer["message"].as_str().unwrap_or("done")));
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! The one table of commands: parsing, running and help are read from it.
+
+use std::fmt::Write;
+
+use crate::client::asked::Call;
+use crate::client::{Failure, orders, show, watch};
+
+/// A flag that some commands take. All take `--app`, where it means something, and those that say which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    App,
+    Json,
+    Watch,
+    Now,
+    NoWait,
+    Backtraces,
+}
+
+/// One command.
+pub struct Command {
+    pub word: &'static str,
+    /// What its one value is called, if it takes one.
+    pub value: &'static str,
+    pub flags: &'static [Flag],
+    pub help: &'static str,
+    /// More, for its own help.
+    pub more: &'static str,
+    pub run: fn(&Call) -> Result<(), Failure>,
+}
+
+use Flag::{App, Backtraces, Json, NoWait, Now, Watch};
+
+/// All of them.
+pub static COMMANDS: [Command; 15] = [
+    Command {
+        word: "status",
+        value: "",
+        flags: &[App, Watch, Json],
+        help: "show what a running server does",
+        more: "Load, times, workers and the last deploy. With --watch it is drawn anew each second.",
+        run: watch::status,
+    },
+    Command {
+        word: "workers",
+        value: "",
+        flags: &[App, Json],
+        help: "show its workers and what each of them runs",
+        more: "",
+        run: show::workers,
+    },
+    Command {
+        word: "recorder",
+        value: "",
+        flags: &[App, Json, Backtraces],
+        help: "show what runs now, and the last slow and failed requests",
+        more: "With --backtraces also what the threads of busy workers do at this moment.",
+        run: show::recorder,
+    },
+    Command {
+        word: "deploys",
+        value: "",
+        flags: &[App, Json],
+        help: "show what was loaded when, and what came of it",
+        more: "",
+        run: show::deploys,
+    },
+    Command {
+        word: "reload",
+        value: "",
+        flags: &[App],
+        help: "load new code and settings, without losing a request",
+        more: "Waits until the new code serves. If it does not load, or fails its probe, the old code goes on, the \
+               error is shown, and the exit code is 1.",
+        run: orders::reload,
+    },
+    Command {
+        word: "restart",
+        value: "",
+        flags: &[],
+        help: "start the program itself anew, keeping its sockets",
+        more: "For a new version of foolsgold, and for settings that a reload cannot change. For new code, reload is \
+               enough.",
+        run: orders::restart,
+    },
+    Command {
+        word: "recycle",
+        value: "",
+        flags: &[App],
+        help: "replace the workers by new ones of the same loaded code",
+        more: "",
+        run: orders::recycle,
+    },
+    Command {
+        word: "scale",
+        value: "N|MIN:MAX",
+        flags: &[App],
+        help: "have so many workers from now on",
+        more: "",
+        run: orders::scale,
+    },
+    Command {
+        word: "pause",
+        value: "",
+        flags: &[App],
+        help: "let requests wait, within the bounds of the queue",
+        more: "For the moments in which a database is moved. Whoever waits too long gets 503, as always.",
+        run: orders::pause,
+    },
+    Command { word: "resume", value: "", flags: &[App], help: "let them go on", more: "", run: orders::resume },
+    Command {
+        word: "kill-worker",
+        value: "N",
+        flags: &[App, Now],
+        help: "end one worker; another takes its place",
+        more: "It finishes what it runs; with --now it is killed at once.",
+        run: orders::kill_worker,
+    },
+    Command {
+        word: "drain",
+        value: "",
+        flags: &[NoWait],
+        help: "end, but tell load balancers first",
+        more: "/readyz says no at once; after --drain-lag no connections are accepted any more; what runs is finished. \
+               Waits for the end.",
+        run: orders::drain,
+    },
+    Command {
+        word: "stop",
+        value: "",
+        flags: &[Now, NoWait],
+        help: "end when running requests are finished",
+        more: "Waits for the end. With --now, what runs is cut off.",
+        run: orders::stop,
+    },
+    Command {
+        word: "reopen-logs",
+        value: "",
+        flags: &[],
+        help: "open log files anew, after they were moved away",
+        more: "",
+        run: orders::reopen_logs,
+    },
+    Command {
+        word: "control",
+        value: "",
+        flags: &[],
+        help: "print the path of the control socket, for curl --unix-socket",
+        more: "",
+        run: show::control,
+    },
+];
+
+impl Flag {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            App => "app",
+            Json => "json",
+            Watch => "watch",
+            Now => "now",
+            NoWait => "no-wait",
+            Backtraces => "backtraces",
+        }
+    }
+
+    fn help(self) -> (&'static str, &'static str) {
+        match self {
+            App => ("--app NAME", "only this application, where there are several"),
+            Json => ("--json", "as JSON, in the form of the API"),
+            Watch => ("--watch", "draw it anew each second, until Ctrl-C"),
+            Now => ("--now", "at once, whatever runs"),
+            NoWait => ("--no-wait", "do not wait for the end"),
+            Backtraces => ("--backtraces", "with what the threads of busy workers do"),
+        }
+    }
+}
+
+/// What `foolsgold COMMAND --help` says.
+pub fn help(command: &Command) -> String {
+    let Command { word, value, flags, help, more, .. } = command;
+    let value = if value.is_empty() { String::new() } else { format!(" {value}") };
+    let mut out = format!("Usage: foolsgold {word}{value} [OPTIONS]\n\n{help}\n");
+    let mut line = |text: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{text}");
+    };
+    if !more.is_empty() {
+        line("");
+        line(more);
+    }
+    line("");
+    let servers = [
+        ("--control PATH", "the control socket of the server (FOOLS_GOLD_CONTROL)"),
+        ("--state FILE", "the state file of the server"),
+        ("--dir DIR", "the server that serves this folder (default: the current one)"),
+        ("-h, --help", "this text"),
+    ];
+    for (flag, what) in flags.iter().map(|flag| flag.help()).chain(servers) {
+        line(&format!("  {flag:18}{what}"));
+    }
+    line("");
+    line("Exit code: 0 done, 1 could not be done, 2 the command line is wrong, 3 there is no such server.");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_about_commands_names_each_with_its_flags() {
+        let page = include_str!("../../../../docs/control.md");
+        for command in &COMMANDS {
+            let start = format!("| `foolsgold {}", command.word);
+            let is_of = |line: &&str| line.strip_prefix(&start).is_some_and(|rest| rest.starts_with(['`', ' ']));
+            let row = page.lines().find(is_of);
+            let row = row.unwrap_or_else(|| panic!("docs/control.md does not name {}", command.word));
+            for flag in command.flags.iter().filter(|flag| **flag != App) {
+                assert!(row.contains(&format!("--{}", flag.word())), "{}: --{}", command.word, flag.word());
+            }
+        }
+    }
+
+    #[test]
+    fn help_fits_the_terminal() {
+        for command in &COMMANDS {
+            assert!(help(command).contains("--control"), "{}", command.word);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Where the control socket is when nobody says it: in a folder for sockets of this user, under a name that is made of
+//! the folder that is served. So commands find the server of the folder in which they are called.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use front::Listener;
+
+/// A name is made of so many letters of the folder's own name.
+const NAME_LETTERS: usize = 24;
+/// A socket that nobody answers on is left alone for so long: it may belong to a server that just opens it.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// Opens the socket of a server that serves this folder; and where it is.
+pub fn listen(served: &Path, is_successor: bool) -> Result<(Listener, PathBuf), String> {
+    let folder = own_folder(&variable)?;
+    sweep(&folder);
+    let name = name(served);
+    let usual = folder.join(format!("{name}.sock"));
+    // A second server of the same folder has its process in the name.
+    let second = folder.join(format!("{name}.{}.sock", std::process::id()));
+    // Another server of this folder may have the name: it is taken over from our own predecessor only.
+    let is_ours = is_successor && listener_of(&usual) == Some(parent_id());
+    if let Ok(listener) = front::listen_privately(&usual, is_ours) {
+        return Ok((listener, usual));
+    }
+    let opened = front::listen_privately(&second, true);
+    opened.map(|listener| (listener, second)).map_err(|error| error.to_string())
+}
+
+/// The process that listens there.
+fn listener_of(socket: &Path) -> Option<u32> {
+    let stream = UnixStream::connect(socket).ok()?;
+    let peer = rustix::net::sockopt::socket_peercred(&stream).ok()?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+}
+
+/// Sockets in all folders where a server may have put one, those of this folder first.
+pub fn candidates(served: &Path) -> Vec<PathBuf> {
+    let start = format!("{}.", name(served));
+    let is_socket = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "sock")
+            && fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+    };
+    let mut found: Vec<PathBuf> = folders(&variable)
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
+        .filter(is_socket)
+        .collect();
+    found.sort();
+    found.dedup();
+    let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start));
+    found.sort_by_key(|path| !is_ours(path));
+    found
+}
+
+/// Whether this socket is named after this folder.
+pub fn is_of(socket: &Path, served: &Path) -> bool {
+    let start = format!("{}.", name(served));
+    socket.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
+}
+
+/// The current folder as the shell calls it: perhaps by way of a link, such as `current` in a folder of releases.
+pub fn current_folder() -> PathBuf {
+    let real = std::env::current_dir().unwrap_or_default();
+    let is_same = |said: &PathBuf| {
+        let (one, other) = (fs::metadata(said), fs::metadata(&real));
+        said.is_absolute()
+            && matches!((one, other), (Ok(one), Ok(other)) if (one.dev(), one.ino()) == (other.dev(), other.ino()))
+    };
+    variable("PWD").map(PathBuf::from).filter(is_same).unwrap_or(real)
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Folders that may have sockets in them, the likeliest first.
+fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let uid = rustix::process::geteuid().as_raw();
+    let mut folders = Vec::new();
+    if let Some(of_unit) = variable("RUNTIME_DIRECTORY") {
+        folders.extend(std::env::split_paths(&of_unit).next());
+    }
+    if uid == 0 {
+        folders.push(PathBuf::from("/run/foolsgold"));
+    }
+    if let Some(of_session) = variable("XDG_RUNTIME_DIR") {
+        folders.push(Path::new(&of_session).join("foolsgold"));
+    }
+    folders.push(PathBuf::from(format!("/tmp/foolsgold-{uid}")));
+    if uid == 0 {
+        // Whoever is root may ask the servers of all.
+        folders.extend(below("/run/user", "foolsgold"));
+        let of_others = fs::read_dir("/tmp").into_iter().flatten().flatten().map(|entry| entry.path());
+        folders.extend(of_others.filter(|path| {
+            path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"foolsgold-")) && is_private(path).is_ok()
+        }));
+    } else {
+        folders.push(PathBuf::from("/run/foolsgold"));
+    }
+    folders
+}
+
+fn below(folder: &str, name: &str) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path().join(name)).collect()
+}
+
+/// The folder for a socket of our own, made if it is not there.
+fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
+    let mut why = Vec::new();
+    for folder in folders(variable) {
+        let made = match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other.map_err(|error| error.to_string()),
+        };
+        match made.and_then(|()| is_our_own(&folder)) {
+            Ok(()) => return Ok(folder),
+            Err(error) => why.push(format!("{}: {error}", folder.display())),
+        }
+    }
+    Err(why.join(", "))
+}
+
+/// Nobody else may have put something there in our name.
+fn is_our_own(folder: &Path) -> Result<(), String> {
+    let owner = is_private(folder)?;
+    let uid = rustix::process::geteuid().as_raw();
+    if owner == uid { Ok(()) } else { Err(format!("belongs to user {owner}, not to {uid}")) }
+}
+
+/// A folder in which only its owner can put something; who that is.
+fn is_private(folder: &Path) -> Result<u32, String> {
+    let found = fs::symlink_metadata(folder).map_err(|error| error.to_string())?;
+    if !found.is_dir() {
+        return Err("is not a folder".to_owned());
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err("others can write there".to_owned());
+    }
+    Ok(found.uid())
+}
+
+/// Removes what servers have left that were killed.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, Ok(found)) = (entry.path(), entry.metadata()) else { continue };
+        let is_old = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FRESH));
+        let is_dead =
+            || UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        if found.file_type().is_socket() && is_old && is_dead() {
+            // Somebody else may have been faster.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// `shop-1a2b3c4d`: what somebody recognizes, and what keeps two folders of one name apart.
+fn name(served: &Path) -> String {
+    let last = served.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain: String = last
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' })
+        .take(NAME_LETTERS)
+        .collect();
+    // FNV-1a: the same in all versions of this program.
+    let hash = served
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{plain}-{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_is_served_and_differ() {
+        let (one, other) = (name(Path::new("/srv/a/shop")), name(Path::new("/srv/b/shop")));
+        assert!(one.starts_with("shop-") && other.starts_with("shop-") && one != other);
+        assert_eq!(one, name(Path::new("/srv/a/shop")));
+        assert!(name(Path::new("/srv/größe x/")).starts_with("gr--e-x-"));
+        assert!(is_of(Path::new(&format!("/run/foolsgold/{one}.sock")), Path::new("/srv/a/shop")));
+        assert!(!is_of(Path::new(&format!("/run/foolsgold/{one}.sock")), Path::new("/srv/b/shop")));
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        assert!(is_our_own(folder.path()).is_ok());
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(is_our_own(folder.path()).unwrap_err().contains("others can write"));
+    }
+
+    #[test]
+    fn the_process_that_listens_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        assert_eq!(listener_of(&path), None);
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert_eq!(listener_of(&path), Some(std::process::id()));
+    }
+
+    #[test]
+    fn a_unit_has_its_own_folder() {
+        let unit = |name: &str| (name == "RUNTIME_DIRECTORY").then(|| OsString::from("/run/shop:/run/other"));
+        assert_eq!(folders(&unit)[0], PathBuf::from("/run/shop"));
+    }
+}

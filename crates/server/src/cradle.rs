@@ -1,0 +1,165 @@
+//! The line between a process and the one it starts in its place: the child's standard input is a socket to its
+//! parent, over which listening sockets come down, and "I serve" or "I cannot, because" goes up.
+//!
+//! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
+//! its kind and its address for each socket, then `begin`; after an upgrade `free` (the pid file is nobody's) and
+//! `yours` (so are the files of Unix sockets). Up: `serving` with the addresses that were taken, or `failed` with why.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::parent_id;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::cmsg_space;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_type};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+
+use crate::program::PARENT;
+
+/// A message is cut to this: what is said of a failure has a backtrace at most.
+const MESSAGE_BYTES: usize = 60_000;
+/// The parent has everything ready when it starts its child.
+const HELLO_TIME: Duration = Duration::from_secs(30);
+
+/// Why this process was started by another of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Birth {
+    /// To serve in the background, while the parent only waits for it.
+    Background,
+    /// To take the parent's place.
+    Upgrade,
+}
+
+/// A listening socket from somebody else.
+#[derive(Debug)]
+pub struct Handed {
+    pub socket: OwnedFd,
+    /// As it was asked for; of an activated one `fd://` and its number.
+    pub asked: String,
+    /// A service manager made it: its file is none of ours.
+    pub is_activated: bool,
+}
+
+/// One end of the line.
+#[derive(Debug, Clone)]
+pub struct Line(Arc<OwnedFd>);
+
+/// What a process was given by the one that started it.
+#[derive(Debug)]
+pub struct Cradle {
+    pub birth: Birth,
+    pub parent: u32,
+    pub line: Line,
+    pub sockets: Vec<Handed>,
+}
+
+impl Cradle {
+    /// Looks whether this process was started by another of its kind, and takes what that hands over.
+    pub fn find(environment: &[(OsString, OsString)]) -> Result<Option<Cradle>, String> {
+        let told = environment.iter().find(|(name, _)| name == PARENT).and_then(|(_, value)| value.to_str());
+        let parent = parent_id();
+        let is_socket = || socket_type(io::stdin()).is_ok_and(|kind| kind == SocketType::SEQPACKET);
+        if told != Some(&parent.to_string()) || !is_socket() {
+            return Ok(None);
+        }
+        let broken = |error: io::Error| format!("the process that started this one does not speak to it: {error}");
+        Cradle::take(parent).map(Some).map_err(broken)
+    }
+
+    fn take(parent: u32) -> io::Result<Cradle> {
+        let line = Line(Arc::new(io::stdin().as_fd().try_clone_to_owned()?));
+        // What the application starts must not find the line there.
+        rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        line.patience(Some(HELLO_TIME))?;
+        let birth = match line.receive()?.0.as_str() {
+            "background" => Birth::Background,
+            "upgrade" => Birth::Upgrade,
+            other => return Err(io::Error::other(format!("{other:?} is no beginning"))),
+        };
+        let mut sockets = Vec::new();
+        loop {
+            let (text, socket) = line.receive()?;
+            let mut words = text.split('\n');
+            match (words.next(), words.next(), words.next(), socket) {
+                (Some("socket"), Some(kind), Some(asked), Some(socket)) => {
+                    sockets.push(Handed { socket, asked: asked.to_owned(), is_activated: kind == "activated" });
+                }
+                (Some("begin"), ..) => break,
+                _ => return Err(io::Error::other(format!("{text:?} has no meaning"))),
+            }
+        }
+        line.patience(None)?;
+        Ok(Cradle { birth, parent, line, sockets })
+    }
+}
+
+impl Line {
+    /// Starts a child with the other end.
+    pub fn start(mut command: Command, birth: Birth) -> io::Result<(Line, Child)> {
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let child = command.stdin(Stdio::from(theirs)).spawn()?;
+        let line = Line(Arc::new(ours));
+        line.say(match birth {
+            Birth::Background => "background",
+            Birth::Upgrade => "upgrade",
+        })?;
+        Ok((line, child))
+    }
+
+    /// Hands over a socket.
+    pub fn hand(&self, socket: BorrowedFd<'_>, asked: &str, is_activated: bool) -> io::Result<()> {
+        let kind = if is_activated { "activated" } else { "bound" };
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+        let mut extra = SendAncillaryBuffer::new(&mut space);
+        let sockets = [socket];
+        extra.push(SendAncillaryMessage::ScmRights(&sockets));
+        let text = format!("socket\n{kind}\n{asked}");
+        sendmsg(&self.0, &[IoSlice::new(text.as_bytes())], &mut extra, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Says this.
+    pub fn say(&self, text: &str) -> io::Result<()> {
+        let bytes = &text.as_bytes()[..text.floor_char_boundary(MESSAGE_BYTES)];
+        sendmsg(&self.0, &[IoSlice::new(bytes)], &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// What the other end says next. An error of the kind `UnexpectedEof` when it is gone, `WouldBlock` when it takes
+    /// longer than [`Line::patience`] allows.
+    pub fn receive(&self) -> io::Result<(String, Option<OwnedFd>)> {
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+        let mut extra = RecvAncillaryBuffer::new(&mut space);
+        let mut bytes = vec![0; MESSAGE_BYTES];
+        let mut into = [IoSliceMut::new(&mut bytes)];
+        let got = loop {
+            match recvmsg(&self.0, &mut into, &mut extra, RecvFlags::CMSG_CLOEXEC) {
+                Err(rustix::io::Errno::INTR) => {}
+                got => break got?,
+            }
+        };
+        // No message is empty.
+        if got.bytes == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.truncate(got.bytes);
+        let socket = extra.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
+            _ => None,
+        });
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), socket))
+    }
+
+    /// How long [`Line::receive`] waits; for ever if nothing is said.
+    pub fn patience(&self, limit: Option<Duration>) -> io::Result<()> {
+        Ok(set_socket_timeout(&self.0, Timeout::Recv, limit)?)
+    }
+}

@@ -1,0 +1,35 @@
+//! `--daemonize`: the server in the background. This process starts the program again, in a session of its own and with
+//! its output in the log file, waits until it serves, and ends; or says why it does not.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use crate::cradle::{Birth, Handed, Line};
+use crate::program::Program;
+
+/// Returns when the server serves, with its process.
+pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Result<u32, String> {
+    let told = |error: io::Error| format!("{} cannot be started in the background: {error}", program.path().display());
+    let (line, mut child) = Line::start(program.again(), Birth::Background).map_err(told)?;
+    for handed in sockets {
+        line.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
+    }
+    line.say("begin").map_err(told)?;
+    let said = line.receive();
+    let word = said.as_ref().map_or("", |(text, _)| text.as_str());
+    if word == "serving" || word.starts_with("serving\n") {
+        return Ok(child.id());
+    }
+    let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+    if let Some(why) = word.strip_prefix("failed\n") {
+        return Err(why.to_owned());
+    }
+    let hint = log.map(|log| format!("; {} may say why", log.display())).unwrap_or_default();
+    Err(format!("it has ended before it served ({how}){hint}"))
+}
+
+/// In the child: away from the terminal, whose end is none of ours from now on.
+pub fn leave_terminal() -> Result<(), String> {
+    rustix::process::setsid().map(drop).map_err(|error| format!("there is no session of its own: {error}"))
+}

@@ -1,0 +1,229 @@
+//! Flags that people type by heart because another server has them: each does here what it means there, or is refused
+//! with words.
+
+use std::ffi::OsStr;
+
+use crate::asked::{Asked, Origin};
+use crate::old;
+use crate::options::{Kind, Row};
+
+/// What a flag comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// This option of ours.
+    Is(&'static str),
+    /// This option of ours with this value; the flag takes none.
+    Says(&'static str, &'static str),
+    /// An address as Unicorn takes it.
+    Listen,
+    /// It is so anyway: in these words.
+    Always(&'static str),
+    /// It would be wrong to go on: in these words.
+    Refused(&'static str),
+}
+
+/// One flag, or several spellings of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Foreign {
+    pub flags: &'static [&'static str],
+    /// Who has it.
+    pub of: &'static str,
+    /// What its value is called, if it takes one.
+    pub value: &'static str,
+    pub means: Means,
+}
+
+const fn foreign(flags: &'static [&'static str], of: &'static str, value: &'static str, means: Means) -> Foreign {
+    Foreign { flags, of, value, means }
+}
+
+const TLS: &str = "there is no TLS in this version: end it in front";
+const REFORK: &str = "workers are forked from a process that never serves; leave it out";
+const CONTROL: &str =
+    "pumactl finds no server here: foolsgold status, reload, stop and others do the same; leave it out";
+const NGINX: &str = "there is no nginx in it; leave it out";
+
+/// All of them.
+pub const ALL: &[Foreign] = &[
+    foreign(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
+    foreign(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
+    foreign(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
+    foreign(&["-l"], "Unicorn, Thin", "X", Means::Refused("say --bind for an address, --log-file for a log")),
+    foreign(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
+    foreign(&["-c"], "Unicorn, Thin", "X", Means::Refused("say -C for a configuration file, --dir for a folder")),
+    foreign(&["--chdir"], "Thin", "FOLDER", Means::Is("dir")),
+    foreign(&["-D", "--daemon"], "Unicorn, rackup", "", Means::Says("daemonize", "yes")),
+    foreign(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Means::Is("pidfile")),
+    foreign(&["-u"], "Thin", "USER", Means::Is("user")),
+    foreign(&["-g"], "Thin", "GROUP", Means::Is("group")),
+    foreign(&["--servers"], "Thin", "N", Means::Is("workers")),
+    foreign(&["-s", "--server"], "rackup, Thin, Puma", "", Means::Refused("say -w N for N workers, or leave it out")),
+    foreign(&["-R", "--rackup"], "Thin, Passenger", "FILE", Means::Refused("name the file alone: foolsgold FILE")),
+    foreign(&["--max-conns"], "Thin", "N", Means::Is("connections")),
+    foreign(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
+    foreign(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
+    foreign(
+        &["--timeout"],
+        "Thin",
+        "N",
+        Means::Refused("say --keep-alive for silent connections, --request-time for requests"),
+    ),
+    foreign(&["--prefix"], "Thin", "PATH", Means::Refused("write an [[app]] with a prefix in foolsgold.toml")),
+    foreign(&["-O", "--onebyone"], "Thin", "", Means::Always("a reload always keeps serving")),
+    foreign(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
+    foreign(&["-A", "--adapter"], "Thin", "NAME", Means::Refused("the application is its config.ru; leave it out")),
+    foreign(&["--ssl", "--ssl-disable-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
+    foreign(
+        &["--ssl-key-file", "--ssl-cert-file", "--ssl-certificate", "--ssl-certificate-key", "--ssl-port"],
+        "Thin, Passenger",
+        "X",
+        Means::Refused(TLS),
+    ),
+    foreign(&["-N", "--no-default-middleware"], "Unicorn", "", Means::Always("no middleware is ever added")),
+    foreign(&["-I", "--include"], "all", "PATH", Means::Refused("say RUBYLIB=PATH in the environment")),
+    foreign(&["-r", "--require"], "all", "NAME", Means::Refused("say RUBYOPT=-rNAME in the environment")),
+    foreign(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Means::Says("access-log", "off")),
+    foreign(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
+    foreign(&["-v"], "all", "", Means::Refused("say --version for the version; requests are logged anyway")),
+    foreign(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
+    foreign(&["-f", "--fork-worker"], "Puma", "", Means::Refused(REFORK)),
+    foreign(&["--no-preload"], "Puma", "", Means::Refused("the application is always loaded first; leave it out")),
+    foreign(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
+    foreign(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
+    foreign(&["--early-hints"], "Puma", "", Means::Always("early hints are always sent")),
+    foreign(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
+    foreign(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
+    foreign(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
+    foreign(&["--control-url", "--control-token"], "Puma", "X", Means::Refused(CONTROL)),
+    foreign(&["--plugin"], "Puma", "NAME", Means::Refused("plugins of Puma are not loaded: start what they do beside")),
+    foreign(&["--idle-timeout"], "Puma", "N", Means::Refused("the server does not end by itself; leave it out")),
+    foreign(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
+    foreign(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),
+    foreign(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
+    foreign(&["--pool-idle-time"], "Passenger", "SECONDS", Means::Is("idle-time")),
+    foreign(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
+    foreign(&["--max-request-queue-size"], "Passenger", "N", Means::Is("queue")),
+    foreign(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::Is("queue-wait")),
+    foreign(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
+    foreign(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
+    foreign(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
+    foreign(&["--spawn-method"], "Passenger", "X", Means::Always("workers are forked from a loaded application")),
+    foreign(&["--rolling-restarts"], "Passenger", "", Means::Always("a reload always keeps serving")),
+    foreign(&["--resist-deployment-errors"], "Passenger", "", Means::Always("the old code goes on when the new fails")),
+    foreign(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
+    foreign(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
+    foreign(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Means::Refused(NGINX)),
+];
+
+impl Foreign {
+    /// The flag that is spelt so.
+    fn called(spelt: &str) -> Option<&'static Foreign> {
+        ALL.iter().find(|foreign| foreign.flags.contains(&spelt))
+    }
+
+    /// In words, for the page of options.
+    pub fn here(&self) -> String {
+        let of_option =
+            |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
+        match self.means {
+            Means::Is(name) => of_option(name),
+            Means::Says(name, "yes") => of_option(name),
+            Means::Says(name, value) => format!("`--{name} {value}`"),
+            Means::Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
+            Means::Always(why) => format!("taken: {why}"),
+            Means::Refused(why) => format!("refused: {why}"),
+        }
+    }
+}
+
+impl Asked {
+    /// Takes a flag that is another server's; whether it is one.
+    pub fn take_foreign(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
+        let Some(foreign) = Foreign::called(spelt) else { return false };
+        let value = match (foreign.value, foreign.means) {
+            ("", _) => parser.optional_value(),
+            // What is refused need not be complete.
+            (_, Means::Refused(_)) => parser.value().ok(),
+            (name, _) => match parser.value() {
+                Ok(value) if !value.is_empty() => Some(value),
+                _ => {
+                    self.refuse(format!("{spelt}: needs a value: {spelt} {name}"));
+                    return true;
+                }
+            },
+        };
+        let value = value.unwrap_or_default();
+        match foreign.means {
+            Means::Is(name) => self.take_as(name, &value, spelt),
+            Means::Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
+            Means::Listen => {
+                let bind = old::listen_address(&value.to_string_lossy());
+                self.take_as("bind", OsStr::new(&bind), spelt);
+            }
+            Means::Always(why) => self.notices.push(format!("{spelt}: {why}, with or without this")),
+            Means::Refused(why) => self.refuse(format!("{spelt}: {why}")),
+        }
+        true
+    }
+
+    fn take_as(&mut self, name: &str, value: &OsStr, spelt: &str) {
+        match Row::called(name).filter(|row| !matches!(row.kind, Kind::Refused(_))) {
+            Some(row) => self.take(row, value, Origin::Flag(spelt.to_owned())),
+            None => self.refuse(format!("{spelt}: is not in this version")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asked::{Problem, read};
+    use crate::options::{Name, TABLE};
+
+    fn ask(arguments: &[&str]) -> Asked {
+        read(arguments.iter().map(std::ffi::OsString::from).collect(), &[])
+    }
+
+    #[test]
+    fn flags_of_other_servers_do_what_they_mean() {
+        let asked =
+            ask(&["-E", "production", "-a", "127.0.0.1", "--pid=x.pid", "-q", "--servers", "3", "-D", "app.ru"]);
+        let said = |name: Name| asked.values(name).last().map(|given| given.as_written());
+        assert_eq!(asked.problems, []);
+        assert_eq!(said(Name::Environment).as_deref(), Some("-E production"));
+        assert_eq!(said(Name::Host).as_deref(), Some("-a 127.0.0.1"));
+        assert_eq!(said(Name::Pidfile).as_deref(), Some("--pid x.pid"));
+        assert_eq!(said(Name::AccessLog).as_deref(), Some("-q off"));
+        assert_eq!(said(Name::Workers).as_deref(), Some("--servers 3"));
+        assert_eq!(said(Name::Daemonize).as_deref(), Some("-D yes"));
+        assert_eq!(asked.rackup.as_deref(), Some(std::path::Path::new("app.ru")));
+        let bind = ask(&["--listen", "8080"]).values(Name::Bind)[0].value.clone();
+        assert_eq!(bind, "tcp://0.0.0.0:8080");
+    }
+
+    #[test]
+    fn what_is_always_so_is_noticed_and_what_cannot_be_is_refused() {
+        assert_eq!(
+            ask(&["--early-hints"]).notices,
+            ["--early-hints: early hints are always sent, with or without this"]
+        );
+        let problems: Vec<String> =
+            ask(&["--prefix", "/x", "-c", "y", "--pid"]).problems.iter().map(Problem::to_string).collect();
+        let expected = [
+            "--prefix: write an [[app]] with a prefix in foolsgold.toml",
+            "-c: say -C for a configuration file, --dir for a folder",
+            "--pid: needs a value: --pid FILE",
+        ];
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn no_flag_is_known_twice() {
+        let mut flags: Vec<String> = ALL.iter().flat_map(|one| one.flags).map(|flag| (*flag).to_owned()).collect();
+        flags.extend(TABLE.iter().map(|row| format!("--{}", row.long)));
+        flags.extend(TABLE.iter().filter_map(|row| row.short).map(|letter| format!("-{letter}")));
+        flags.sort();
+        let twice: Vec<&[String]> = flags.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert_eq!(twice, Vec::<&[String]>::new());
+    }
+}

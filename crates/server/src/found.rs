@@ -1,0 +1,54 @@
+//! What is to be loaded: an application's file, its Gemfile and the engine it needs. Looked for at the start, and again
+//! at each reload.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::app_settings::AppSettings;
+use crate::asked::Problem;
+use crate::choice::{self, EngineKind};
+use crate::rackup;
+
+/// An application, found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub engine: EngineKind,
+    /// Why that engine, as a line for the log.
+    pub why: String,
+    /// Absolute, like the next.
+    pub rackup: PathBuf,
+    pub gemfile: Option<PathBuf>,
+}
+
+/// Why nothing can be loaded.
+#[derive(Debug)]
+pub enum Missing {
+    /// Options that do not fit the engine.
+    Options(Vec<Problem>),
+    /// There is no such file, or the like.
+    File(String),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::File(why) => f.write_str(why),
+            Missing::Options(problems) => {
+                let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+                f.write_str(&lines.join("; "))
+            }
+        }
+    }
+}
+
+/// Looks for one application. `BUNDLE_GEMFILE` is meant for the only one; among several, each has its own Gemfile, and
+/// the variable is for those that have none.
+pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<Found, Missing> {
+    let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
+    let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
+    let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
+    let (engine, why) = choice::choose(settings.engine, &rackup, gemfile.as_deref());
+    settings.fit_to(engine).map_err(Missing::Options)?;
+    Ok(Found { engine, why, rackup, gemfile })
+}

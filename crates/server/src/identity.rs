@@ -1,0 +1,138 @@
+//! Who the server is: the user and the group that it becomes when ports are bound and files are open, so that nothing
+//! of the application ever runs as root.
+
+use std::ffi::CString;
+use std::fmt;
+use std::os::unix::fs::chown;
+use std::path::Path;
+
+use nix::unistd::{Gid, Group, Uid, User, getgid, getuid, initgroups, setgid, setgroups, setuid};
+
+/// A user and a group that exist, and that this process may become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    uid: Uid,
+    gid: Gid,
+    /// As the system calls the user, if it does: further groups go by it.
+    name: Option<String>,
+}
+
+impl Identity {
+    /// Looks them up, each a name or a number. The group is the user's own unless one is named.
+    pub fn find(user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, String> {
+        if user.is_none() && group.is_none() {
+            return Ok(None);
+        }
+        let account = user.map(find_user).transpose()?;
+        let gid = match (group, &account) {
+            (Some(group), _) => find_group(group)?,
+            (None, Some((_, gid, _))) => gid.ok_or("--user is a number that has no account: say --group too")?,
+            (None, None) => getgid(),
+        };
+        let (uid, name) = account.map_or((getuid(), None), |(uid, _, name)| (uid, name));
+        let identity = Identity { uid, gid, name };
+        if !getuid().is_root() && !identity.is_current() {
+            let who = show_user(getuid());
+            return Err(format!(
+                "only root can become {identity}, and this process runs as {who}: start it as root, or leave out \
+                 --user and --group"
+            ));
+        }
+        Ok(Some(identity))
+    }
+
+    fn is_current(&self) -> bool {
+        (self.uid, self.gid) == (getuid(), getgid())
+    }
+
+    /// Gives these files to them: what was made as root could not be written or removed later.
+    pub fn own<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
+        if !getuid().is_root() {
+            return Ok(());
+        }
+        for path in paths {
+            chown(path, Some(self.uid.as_raw()), Some(self.gid.as_raw()))
+                .map_err(|error| format!("{} cannot be given to {self}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Becomes them, for good.
+    pub fn assume(&self) -> Result<(), String> {
+        if self.is_current() && !getuid().is_root() {
+            return Ok(());
+        }
+        self.try_to_assume().map_err(|error| format!("cannot become {self}: {error}"))
+    }
+
+    fn try_to_assume(&self) -> nix::Result<()> {
+        match self.name.as_deref().map(CString::new) {
+            Some(Ok(name)) => initgroups(&name, self.gid)?,
+            _ => setgroups(&[self.gid])?,
+        }
+        setgid(self.gid)?;
+        setuid(self.uid)?;
+        // The way back to root must be shut.
+        if !self.uid.is_root() && setuid(Uid::from_raw(0)).is_ok() {
+            return Err(nix::Error::EPERM);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let group = Group::from_gid(self.gid).ok().flatten().map_or_else(|| self.gid.to_string(), |group| group.name);
+        write!(f, "user {}, group {group}", show_user(self.uid))
+    }
+}
+
+fn show_user(uid: Uid) -> String {
+    User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name)
+}
+
+type Account = (Uid, Option<Gid>, Option<String>);
+
+fn find_user(word: &str) -> Result<Account, String> {
+    let told = |error: nix::Error| format!("--user {word}: the users of this machine cannot be looked up: {error}");
+    if let Some(user) = User::from_name(word).map_err(told)? {
+        return Ok((user.uid, Some(user.gid), Some(user.name)));
+    }
+    let Ok(number) = word.parse::<u32>() else { return Err(format!("--user {word}: there is no such user")) };
+    let user = User::from_uid(Uid::from_raw(number)).map_err(told)?;
+    Ok(user.map_or((Uid::from_raw(number), None, None), |user| (user.uid, Some(user.gid), Some(user.name))))
+}
+
+fn find_group(word: &str) -> Result<Gid, String> {
+    let told = |error: nix::Error| format!("--group {word}: the groups of this machine cannot be looked up: {error}");
+    match (Group::from_name(word).map_err(told)?, word.parse::<u32>()) {
+        (Some(group), _) => Ok(group.gid),
+        (None, Ok(number)) => Ok(Gid::from_raw(number)),
+        (None, Err(_)) => Err(format!("--group {word}: there is no such group")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_with_what_is_wrong() {
+        let refusal = |user, group| Identity::find(user, group).unwrap_err();
+        assert_eq!(refusal(Some("no-such-user"), None), "--user no-such-user: there is no such user");
+        assert_eq!(refusal(None, Some("no-such-group")), "--group no-such-group: there is no such group");
+        assert_eq!(Identity::find(None, None), Ok(None));
+        if getuid().is_root() {
+            assert!(refusal(Some("54321"), None).contains("say --group too"));
+            let found = Identity::find(Some("54321"), Some("54322")).unwrap().unwrap();
+            assert_eq!(found.to_string(), "user 54321, group 54322");
+        }
+    }
+
+    #[test]
+    fn one_may_be_what_one_is() {
+        let (uid, gid) = (getuid().to_string(), getgid().to_string());
+        let found = Identity::find(Some(&uid), Some(&gid)).unwrap().unwrap();
+        assert!(found.is_current());
+    }
+}

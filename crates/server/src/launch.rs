@@ -1,0 +1,54 @@
+//! What a process does before it loads anything: finds out who started it, goes into the background if it is to, and
+//! turns its output to the log files.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use rustix::fs::Mode;
+
+use crate::cradle::{Birth, Cradle, Handed};
+use crate::logfiles::LogFiles;
+use crate::operating::{Operating, fixed};
+use crate::program::Program;
+use crate::{daemon, systemd};
+
+/// What it is given on the way.
+pub struct Launch {
+    pub program: Program,
+    pub cradle: Option<Cradle>,
+    /// Sockets from systemd or from an older process.
+    pub sockets: Vec<Handed>,
+    pub log_files: Arc<LogFiles>,
+}
+
+impl Launch {
+    /// Whether an older process of this server still serves.
+    pub fn is_successor(&self) -> bool {
+        self.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade)
+    }
+}
+
+/// `None` when a process in the background serves by now, and this one is done.
+pub fn prepare(
+    program: Program,
+    mut cradle: Option<Cradle>,
+    environment: &[(OsString, OsString)],
+    operating: &Operating,
+) -> Result<Option<Launch>, String> {
+    let sockets = match &mut cradle {
+        Some(cradle) => std::mem::take(&mut cradle.sockets),
+        None => systemd::activated(environment)?,
+    };
+    let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
+    if operating.daemonize && cradle.is_none() {
+        return daemon::start(&program, &sockets, stdout.as_deref().or(stderr.as_deref())).map(|_| None);
+    }
+    if cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Background) {
+        daemon::leave_terminal()?;
+    }
+    if let Some(bits) = operating.umask {
+        rustix::process::umask(Mode::from_bits_truncate(bits));
+    }
+    let log_files = Arc::new(LogFiles::open(stdout.as_deref(), stderr.as_deref())?);
+    Ok(Some(Launch { program, cradle, sockets, log_files }))
+}

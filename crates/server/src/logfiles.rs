@@ -1,0 +1,243 @@
+//! Log files (`--log-file`, `--redirect-stdout`, `--redirect-stderr`), which can be opened anew after a rotation.
+//!
+//! With a log file this process's standard output is a pipe to a thread of its own, which writes what comes out of it
+//! to the file: what the application's processes print, whichever they are and whenever they were started, goes to the
+//! new file as soon as that thread has it. Our own lines go past the pipe, straight to the file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// So much of what an application prints is written at once.
+const READ_BYTES: usize = 64 * 1024;
+/// At the end, what is in a pipe is written in this time; a process that lives on may hold the pipe open for ever.
+const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
+
+/// Where standard output and standard error go.
+#[derive(Debug, Default)]
+pub struct LogFiles {
+    stdout: Option<Arc<LogFile>>,
+    stderr: Option<Arc<LogFile>>,
+    /// Closed when their thread has written all.
+    ends: Mutex<Vec<Receiver<()>>>,
+}
+
+/// One open file.
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    /// Bytes that could not be written since the last that could.
+    lost: usize,
+}
+
+impl LogFiles {
+    /// Opens what was asked for, and turns standard output and standard error there.
+    pub fn open(stdout: Option<&Path>, stderr: Option<&Path>) -> Result<LogFiles, String> {
+        let one = |path: &Path| LogFile::open(path).map(Arc::new);
+        let out = stdout.map(one).transpose()?;
+        let err = match (&out, stderr) {
+            (Some(out), Some(path)) if out.path == absolute(path)? => Some(out.clone()),
+            (_, path) => path.map(one).transpose()?,
+        };
+        let files = LogFiles { stdout: out, stderr: err, ends: Mutex::default() };
+        files.turn().map_err(|error| format!("the log files cannot be written to: {error}"))?;
+        Ok(files)
+    }
+
+    fn turn(&self) -> io::Result<()> {
+        let mut ends = Vec::new();
+        if let Some(file) = &self.stdout {
+            let (reader, writer) = io::pipe()?;
+            rustix::stdio::dup2_stdout(&writer)?;
+            ends.push(follow(reader, file.clone())?);
+        }
+        if let Some(file) = &self.stderr {
+            let (reader, writer) = io::pipe()?;
+            rustix::stdio::dup2_stderr(&writer)?;
+            ends.push(follow(reader, file.clone())?);
+        }
+        *self.ends.lock().unwrap_or_else(PoisonError::into_inner) = ends;
+        Ok(())
+    }
+
+    /// A way to standard output for our own lines.
+    pub fn stdout(&self) -> Box<dyn Write + Send> {
+        match &self.stdout {
+            Some(file) => Box::new(Writer(file.clone())),
+            None => Box::new(io::stdout()),
+        }
+    }
+
+    /// Where the files are.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files().into_iter().map(|file| file.path.as_path())
+    }
+
+    fn files(&self) -> Vec<&Arc<LogFile>> {
+        let mut files: Vec<&Arc<LogFile>> = self.stdout.iter().collect();
+        files.extend(self.stderr.iter().filter(|file| !self.stdout.iter().any(|out| Arc::ptr_eq(out, file))));
+        files
+    }
+
+    /// Opens the files by their names again: what was renamed is left alone from now on. The old file stays where the
+    /// new one cannot be opened. The answer says what was done.
+    pub fn reopen(&self) -> Result<String, String> {
+        let files = self.files();
+        if files.is_empty() {
+            return Err("there is no log file to open anew: the log goes to standard output".to_owned());
+        }
+        let wrong: Vec<String> = files.iter().filter_map(|file| file.reopen().err()).collect();
+        if !wrong.is_empty() {
+            return Err(wrong.join("; "));
+        }
+        let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
+        Ok(format!("opened anew: {}", names.join(", ")))
+    }
+
+    /// Writes what has come out by now. From then on standard output is the file itself.
+    pub fn finish(&self) {
+        for (file, is_out) in self.stdout.iter().map(|file| (file, true)).chain(self.stderr.iter().map(|f| (f, false)))
+        {
+            let open = file.lock();
+            let file = open.file.as_fd();
+            let _ = if is_out { rustix::stdio::dup2_stdout(file) } else { rustix::stdio::dup2_stderr(file) };
+        }
+        for end in self.ends.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = end.recv_timeout(LAST_WORDS_TIME);
+        }
+    }
+}
+
+/// Writes what comes out of the pipe.
+fn follow(mut pipe: PipeReader, file: Arc<LogFile>) -> io::Result<Receiver<()>> {
+    let (sender, end) = sync_channel::<()>(0);
+    thread::Builder::new().name("output".into()).spawn(move || {
+        let _end = sender;
+        let mut bytes = vec![0; READ_BYTES];
+        loop {
+            match pipe.read(&mut bytes) {
+                Ok(0) => return,
+                Ok(count) => file.write(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    })?;
+    Ok(end)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("the log file {}: {error}", path.display()))
+}
+
+fn append(path: &Path) -> Result<File, String> {
+    let told = |error: io::Error| format!("the log file {} cannot be opened: {error}", path.display());
+    // Opening a pipe without a reader would wait for one.
+    if fs::metadata(path).is_ok_and(|found| found.is_dir()) {
+        return Err(format!("the log file {} is a folder", path.display()));
+    }
+    OpenOptions::new().append(true).create(true).open(path).map_err(told)
+}
+
+impl LogFile {
+    fn open(path: &Path) -> Result<LogFile, String> {
+        let path = absolute(path)?;
+        let file = append(&path)?;
+        Ok(LogFile { path, open: Mutex::new(Open { file, lost: 0 }) })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
+        // A file that is swapped half-way does not exist.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reopen(&self) -> Result<(), String> {
+        let file = append(&self.path)?;
+        self.lock().file = file;
+        Ok(())
+    }
+
+    /// A full disk costs lines, and nothing else; how much was lost is told when there is room again.
+    fn write(&self, bytes: &[u8]) {
+        let open = &mut *self.lock();
+        if open.lost > 0 {
+            let told = writeln!(open.file, "{} bytes of the log could not be written, and are lost", open.lost);
+            if told.is_ok() {
+                open.lost = 0;
+            }
+        }
+        if open.lost > 0 || open.file.write_all(bytes).is_err() {
+            open.lost += bytes.len();
+        }
+    }
+}
+
+/// Our own lines on their way to the file.
+struct Writer(Arc<LogFile>);
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_renamed_is_left_alone_after_a_reopening() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("log"), folder.path().join("log.1"));
+        let file = LogFile::open(&path).unwrap();
+        file.write(b"one\n");
+        fs::rename(&path, &aside).unwrap();
+        file.write(b"two\n");
+        file.reopen().unwrap();
+        file.write(b"three\n");
+        assert_eq!(fs::read_to_string(&aside).unwrap(), "one\ntwo\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
+    }
+
+    #[test]
+    fn the_old_file_stays_where_a_new_one_cannot_be_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("logs");
+        fs::create_dir(&inner).unwrap();
+        let file = LogFile::open(&inner.join("log")).unwrap();
+        fs::rename(&inner, folder.path().join("moved")).unwrap();
+        assert!(file.reopen().unwrap_err().contains("cannot be opened"));
+        file.write(b"still\n");
+        assert_eq!(fs::read_to_string(folder.path().join("moved/log")).unwrap(), "still\n");
+        assert!(LogFile::open(folder.path()).unwrap_err().contains("is a folder"));
+    }
+
+    #[test]
+    fn a_full_disk_costs_lines_and_says_so_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LogFile::open(Path::new("/dev/full")).unwrap();
+        file.write(b"lost\n");
+        file.write(b"lost too\n");
+        let path = folder.path().join("log");
+        file.lock().file = append(&path).unwrap();
+        file.write(b"here\n");
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "14 bytes of the log could not be written, and are lost\nhere\n");
+    }
+}

@@ -1,0 +1,131 @@
+//! `foolsgold explain FILE`: the translation, as a foolsgold.toml with a comment for all that is not in it.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use super::translation::{Remark, Setting, Translation, What};
+use super::{Kind, translate};
+use crate::asked::{Asked, Place, Problem};
+use crate::options::{Kind as Takes, Row};
+
+/// Comments are aligned here, where the setting leaves room.
+const COLUMN: usize = 40;
+/// Words are wrapped here.
+const WIDTH: usize = 100;
+
+/// The text, or why there is none.
+pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
+    match Kind::of(path, &text) {
+        Err(why) => Err(vec![Problem(why)]),
+        Ok(None) => {
+            Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))])
+        }
+        Ok(Some(kind)) => {
+            let translation = translate(asked, kind, path, Path::new(""), &text);
+            translation.map(|translation| page(&translation)).map_err(|whys| whys.into_iter().map(Problem).collect())
+        }
+    }
+}
+
+fn page(translation: &Translation) -> String {
+    let (kind, shown) = (translation.kind.name(), &translation.shown);
+    let mut out = format!("# {shown}, a configuration of {kind}, as a foolsgold.toml.\n\n");
+    if let Some(rackup) = &translation.rackup {
+        let _ = writeln!(out, "path = {}", quoted(&rackup.display().to_string()));
+    }
+    let binds: Vec<&Setting> = translation.settings.iter().filter(|setting| setting.row.long == "bind").collect();
+    match binds.as_slice() {
+        [] => {}
+        [one] => line(&mut out, &format!("bind = {}", quoted(&one.value)), &one.place),
+        several => {
+            out.push_str("bind = [\n");
+            several.iter().for_each(|one| line(&mut out, &format!("  {},", quoted(&one.value)), &one.place));
+            out.push_str("]\n");
+        }
+    }
+    for setting in translation.settings.iter().filter(|setting| setting.row.long != "bind") {
+        let text = format!("{} = {}", setting.row.long, value(setting.row, &setting.value));
+        line(&mut out, &text, &setting.place);
+    }
+    for (what, title) in [
+        (What::Refused, "The server does not start with these:"),
+        (What::Missing, "These have no counterpart:"),
+        (What::Differs, "These do not mean quite the same:"),
+        (What::Runs, "These hooks run:"),
+        (What::Needless, "These are not needed:"),
+    ] {
+        section(
+            &mut out,
+            title,
+            translation.remarks.iter().filter(|remark| remark.what == what && !remark.why.is_empty()),
+        );
+    }
+    let _ = writeln!(out, "\n# In any case:");
+    for why in translation.kind.always() {
+        wrapped(&mut out, "#   ", why);
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str, place: &Place) {
+    let line = place.line.map_or_else(String::new, |line| format!("line {line}: "));
+    let _ = writeln!(out, "{text:COLUMN$} # {line}{}", place.written.replace('\n', " "));
+}
+
+fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a Remark>) {
+    let mut remarks = remarks.peekable();
+    if remarks.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(out, "\n# {title}");
+    for remark in remarks {
+        let written = remark.place.written.replace('\n', " ");
+        let _ = writeln!(out, "#   {}: {written}", remark.place);
+        wrapped(out, "#       ", &remark.why);
+    }
+}
+
+/// Words in lines that fit a terminal, each with this before it.
+fn wrapped(out: &mut String, before: &str, words: &str) {
+    let mut column = 0;
+    for word in words.split_whitespace() {
+        if column > 0 && column + 1 + word.len() > WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        let gap = if column == 0 { before } else { " " };
+        let _ = write!(out, "{gap}{word}");
+        column += gap.len() + word.len();
+    }
+    out.push('\n');
+}
+
+/// A value as TOML has it.
+fn value(row: &Row, value: &str) -> String {
+    let is_number =
+        value.parse::<i64>().is_ok() && matches!(row.kind, Takes::Count(..) | Takes::CountOrAuto(..) | Takes::Size(..));
+    match (row.kind, value) {
+        (Takes::Flag, "yes") => "true".to_owned(),
+        (Takes::Flag, "no") => "false".to_owned(),
+        _ if is_number => value.to_owned(),
+        _ => quoted(value),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,218 @@
+//! The configuration files of other servers: which one a file is, what it says in our terms, what becomes of the rest.
+
+mod explain;
+mod passenger;
+mod puma;
+mod record;
+mod thin;
+mod translation;
+mod unicorn;
+
+use std::fs;
+use std::path::{self, Path};
+
+use crate::asked::{Asked, Given, Origin};
+use crate::options::Name;
+use record::{Call, Language};
+use translation::{Known, Translation, What};
+
+pub use explain::explain;
+
+/// The servers whose files are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Puma,
+    Unicorn,
+    Pitchfork,
+    Thin,
+    Passenger,
+}
+
+/// Directives by which a Ruby file without a telling name is known. None of them is a word of our own hooks files.
+const TRAITS: [(Kind, &[&str]); 3] = [
+    (Kind::Pitchfork, &["refork_after", "after_mold_fork", "spawn_timeout", "refork_max_unavailable"]),
+    (Kind::Unicorn, &["worker_processes", "stderr_path", "stdout_path", "working_directory", "before_exec", "listen"]),
+    (Kind::Puma, &["threads", "workers", "preload_app!", "plugin", "bind", "port", "before_worker_boot"]),
+];
+
+impl Kind {
+    /// Whose file this is; nothing if it is our own.
+    pub fn of(path: &Path, text: &str) -> Result<Option<Kind>, String> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("toml") => Ok(None),
+            Some("json") => Ok(Some(Kind::Passenger)),
+            Some("yml" | "yaml") => Ok(Some(Kind::Thin)),
+            // A file without a telling name that is TOML is ours.
+            None if Kind::by_name(path).is_none() && toml::de::DeTable::parse(text).is_ok() => Ok(None),
+            _ => match Kind::by_name(path).or_else(|| Kind::by_content(text)) {
+                Some(kind) => Ok(Some(kind)),
+                None => Err(format!(
+                    "{}: cannot be told apart: call it *.toml, puma.rb, unicorn.rb, pitchfork.rb, thin.yml or \
+                     Passengerfile.json",
+                    path.display()
+                )),
+            },
+        }
+    }
+
+    /// By the name of a Ruby file, or of its folder, as in `config/puma/production.rb`.
+    pub fn by_name(path: &Path) -> Option<Kind> {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let names = [name(path), path.parent().map(name).unwrap_or_default()];
+        let kinds = [("puma", Kind::Puma), ("unicorn", Kind::Unicorn), ("pitchfork", Kind::Pitchfork)];
+        names.iter().find_map(|name| kinds.iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| *kind))
+    }
+
+    fn by_content(text: &str) -> Option<Kind> {
+        let words: Vec<&str> =
+            text.lines().filter_map(|line| line.split([' ', '(', '\t']).find(|w| !w.is_empty())).collect();
+        let score = |traits: &[&str]| traits.iter().filter(|name| words.contains(name)).count();
+        let best = TRAITS.iter().map(|(kind, traits)| (score(traits), *kind)).max_by_key(|(score, _)| *score)?;
+        (best.0 > 0).then_some(best.1)
+    }
+
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Puma => "Puma",
+            Kind::Unicorn => "Unicorn",
+            Kind::Pitchfork => "Pitchfork",
+            Kind::Thin => "Thin",
+            Kind::Passenger => "Passenger",
+        }
+    }
+
+    /// As the Ruby side is told it, and as `--signals` takes it where that knows it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Puma => "puma",
+            Kind::Unicorn => "unicorn",
+            Kind::Pitchfork => "pitchfork",
+            Kind::Thin => "thin",
+            Kind::Passenger => "passenger",
+        }
+    }
+
+    fn known(self) -> &'static [Known] {
+        match self {
+            Kind::Puma => puma::KNOWN,
+            Kind::Unicorn | Kind::Pitchfork => unicorn::KNOWN,
+            Kind::Thin => thin::KNOWN,
+            Kind::Passenger => passenger::KNOWN,
+        }
+    }
+
+    /// Adds what the server does without being told.
+    fn finish(self, translation: &mut Translation) {
+        match self {
+            Kind::Puma => puma::finish(translation),
+            Kind::Unicorn | Kind::Pitchfork => unicorn::finish(translation),
+            Kind::Thin => thin::finish(translation),
+            Kind::Passenger => passenger::finish(translation),
+        }
+        // Pitchfork's are nearest to Unicorn's.
+        let signals = if self == Kind::Pitchfork { Kind::Unicorn.word() } else { self.word() };
+        translation.assume("signals", signals, false);
+        if translation.remarks.iter().any(|remark| remark.what == What::Runs) {
+            let file = translation.own_path();
+            translation.assume("hooks", &file, false);
+            let hooks = translation.settings.iter_mut().filter(|setting| setting.row.long == "hooks");
+            hooks.for_each(|setting| "its hooks".clone_into(&mut setting.place.written));
+        }
+    }
+
+    /// What is not the same with any file of this server.
+    fn always(self) -> &'static [&'static str] {
+        match self {
+            Kind::Puma => puma::ALWAYS,
+            Kind::Unicorn | Kind::Pitchfork => unicorn::ALWAYS,
+            Kind::Thin => thin::ALWAYS,
+            Kind::Passenger => passenger::ALWAYS,
+        }
+    }
+}
+
+/// Adds what another server's file says to what was asked. Its path begins at `home` if it is relative.
+pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) {
+    let translation = match translate(asked, kind, path, home, text) {
+        Ok(translation) => translation,
+        Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
+    };
+    let mut others = 0;
+    for remark in &translation.remarks {
+        match remark.what {
+            What::Refused => asked.refuse(format!("{}: {}: {}", remark.place, remark.place.written, remark.why)),
+            What::Missing | What::Differs => others += 1,
+            What::Runs | What::Needless => {}
+        }
+    }
+    let shown = &translation.shown;
+    if others > 0 {
+        let what = if others == 1 { "1 directive has".to_owned() } else { format!("{others} directives have") };
+        asked
+            .notices
+            .push(format!("{shown}: {what} no counterpart, or another meaning: see `foolsgold explain {shown}`"));
+    }
+    for setting in translation.settings {
+        let (name, value, origin) = (setting.row.name, setting.value, Origin::File(setting.place));
+        asked.given.push(Given { name, value, origin, app: None });
+    }
+    let is_file = |path: &Path| !home.join(path).is_dir();
+    if !asked.rackup.as_deref().is_some_and(is_file)
+        && let Some(rackup) = translation.rackup
+    {
+        asked.rackup = Some(home.join(rackup));
+    }
+}
+
+/// Reads the file and translates it; the errors are why it could not be read.
+fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
+    let shown = path.display().to_string();
+    if kind == Kind::Passenger {
+        let calls = passenger::read(text).map_err(|why| vec![format!("{shown}: {why}")])?;
+        return Ok(Translation::of(kind, shown, home, calls));
+    }
+    let names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
+    let language = if kind == Kind::Thin { Language::Yaml } else { Language::Ruby(&names) };
+    let flag = |name: Name| {
+        let given = asked.values(name).into_iter().next_back()?;
+        matches!(given.origin, Origin::Flag(_)).then(|| given.value.clone())
+    };
+    let ruby = asked.values(Name::Ruby).last().map_or_else(|| "ruby".to_owned(), |given| given.value.clone());
+    let said = record::Asked { ruby, workers: flag(Name::Workers), environment: flag(Name::Environment) };
+    let absolute = path::absolute(home.join(path)).map_err(|error| vec![format!("{shown}: {error}")])?;
+    let record = record::read(&absolute, home, &language, &said).map_err(|why| vec![format!("{shown}: {why}")])?;
+    match record.error {
+        None => Ok(Translation::of(kind, shown, home, record.calls)),
+        Some(failure) => {
+            // A slip of the pen is often the reason for the error.
+            let so_far: Vec<Call> = record.calls;
+            let translation = Translation::of(kind, shown.clone(), home, so_far);
+            let wrong = translation.remarks.iter().filter(|remark| remark.what == What::Refused);
+            let mut problems: Vec<String> =
+                wrong.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why)).collect();
+            problems.push(failure.in_words(&shown));
+            Err(problems)
+        }
+    }
+}
+
+/// An address as Unicorn's `listen` takes it, as our `--bind` does.
+pub fn listen_address(address: &str) -> String {
+    unicorn::bind(address, str::to_owned)
+}
+
+/// Whose hooks are in a file that `--hooks` names, as the Ruby side is told it; nothing where they are ours.
+pub fn hooks_kind(path: &Path) -> Result<&'static str, String> {
+    if let Some(kind) = Kind::by_name(path) {
+        return Ok(kind.word());
+    }
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
+    let own = path.file_name().is_some_and(|name| name == "foolsgold.rb");
+    Ok(Kind::by_content(&text).filter(|_| !own).map_or("", Kind::word))
+}
+
+#[cfg(test)]
+#[path = "old_test.rs"]
+mod tests;

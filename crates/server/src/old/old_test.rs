@@ -1,0 +1,190 @@
+//! Which file is whose, and what single directives come to. Files that are Ruby are in tests/old_configs.rs, with a
+//! Ruby to read them.
+
+use serde_json::{Value, json};
+
+use super::translation::Does;
+use super::*;
+use crate::options::Row;
+
+fn call(name: &str, args: Value) -> Call {
+    let Value::Array(args) = args else { panic!("{args} must be a list") };
+    Call { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
+}
+
+fn translated(kind: Kind, calls: &[(&str, Value)]) -> Translation {
+    let calls = calls.iter().map(|(name, args)| call(name, args.clone())).collect();
+    Translation::of(kind, "the file".to_owned(), Path::new(""), calls)
+}
+
+/// What one directive comes to: `option=value`, and the kinds of remarks.
+fn of(kind: Kind, name: &str, args: Value) -> (Vec<String>, Vec<What>) {
+    let translation = translated(kind, &[(name, args)]);
+    let said = translation.settings.iter().filter(|setting| setting.place.line.is_some());
+    let settings = said.map(|setting| format!("{}={}", setting.row.long, setting.value)).collect();
+    (settings, translation.remarks.iter().map(|remark| remark.what).collect())
+}
+
+#[test]
+fn files_are_known_by_name_and_by_content() {
+    let of = |name: &str, text: &str| Kind::of(Path::new(name), text);
+    for (name, kind) in [
+        ("config/puma.rb", Kind::Puma),
+        ("config/puma/production.rb", Kind::Puma),
+        ("config/unicorn.conf.rb", Kind::Unicorn),
+        ("/etc/pitchfork.rb", Kind::Pitchfork),
+        ("thin.yml", Kind::Thin),
+        ("config/thin.production.yaml", Kind::Thin),
+        ("Passengerfile.json", Kind::Passenger),
+    ] {
+        assert_eq!(of(name, ""), Ok(Some(kind)), "{name}");
+    }
+    assert_eq!(of("server.toml", "worker_processes 4"), Ok(None));
+    assert_eq!(of("server", "threads = 3\nbind = \"x\""), Ok(None));
+    assert_eq!(of("server", "threads 1, 3\nbind \"x\""), Ok(Some(Kind::Puma)));
+    assert_eq!(of("server.rb", "# x\nworker_processes(4)\nlisten 3\n"), Ok(Some(Kind::Unicorn)));
+    assert_eq!(of("server.rb", "refork_after [50]\nlisten 3\nspawn_timeout 3"), Ok(Some(Kind::Pitchfork)));
+    assert!(of("server.rb", "before_fork { }").unwrap_err().contains("call it *.toml, puma.rb"));
+}
+
+#[test]
+fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
+    for kind in [Kind::Puma, Kind::Unicorn, Kind::Thin, Kind::Passenger] {
+        let mut names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "{kind:?}");
+        for (name, does) in kind.known() {
+            let (Does::Is(key) | Does::Seconds(key) | Does::Like(key, _) | Does::SecondsLike(key, _)) = *does else {
+                continue;
+            };
+            let is_option = Row::called(key).is_some_and(|row| row.long == key);
+            assert!(is_option, "{kind:?}: {name} is said to be --{key}");
+        }
+    }
+}
+
+#[test]
+fn addresses_of_puma() {
+    let bind = |args: Value| of(Kind::Puma, "bind", args);
+    assert_eq!(bind(json!(["tcp://[::1]:3"])), (vec!["bind=tcp://[::1]:3".to_owned()], vec![]));
+    assert_eq!(bind(json!(["unix:///x?umask=0111"])), (vec!["bind=unix:///x".to_owned()], vec![What::Missing]));
+    assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![What::Refused]));
+    assert!(bind(json!(["unix://tmp/x"])).0[0].starts_with("bind=unix:///"));
+    assert_eq!(of(Kind::Puma, "port", json!(["3000", "::1"])).0, ["bind=tcp://[::1]:3000"]);
+    let several = translated(
+        Kind::Puma,
+        &[("port", json!([1])), ("clear_binds!", json!([])), ("port", json!([2])), ("port", json!([3]))],
+    );
+    let binds: Vec<&str> =
+        several.settings.iter().filter(|one| one.row.long == "bind").map(|one| one.value.as_str()).collect();
+    assert_eq!(binds, ["tcp://0.0.0.0:2", "tcp://0.0.0.0:3"]);
+}
+
+#[test]
+fn numbers_and_times_of_puma() {
+    for (name, args, expected) in [
+        ("threads", json!([5, 5]), "threads=5"),
+        ("threads", json!(["1", "6"]), "threads=1:6"),
+        ("threads", json!([7]), "threads=7"),
+        ("workers", json!(["auto"]), "workers=auto"),
+        ("worker_boot_timeout", json!([90]), "boot-time=90s"),
+        ("first_data_timeout", json!([0.5]), "header-time=500ms"),
+        ("persistent_timeout", json!(["20"]), "keep-alive=20s"),
+        ("force_shutdown_after", json!(["forever"]), "drain-time=24h"),
+        ("force_shutdown_after", json!(["immediately"]), "drain-time=0s"),
+        ("log_requests", json!([]), "access-log=text"),
+        ("quiet", json!([]), "access-log=off"),
+        ("set_remote_address", json!(["socket"]), "trust-proxy=none"),
+    ] {
+        assert_eq!(of(Kind::Puma, name, args).0, [expected], "{name}");
+    }
+    let twice = translated(Kind::Puma, &[("workers", json!([2])), ("workers", json!([3]))]);
+    assert_eq!(twice.settings.iter().filter(|one| one.row.long == "workers").count(), 1, "the last counts");
+}
+
+#[test]
+fn addresses_and_users_of_unicorn() {
+    for (address, expected) in [
+        (json!(8080), "bind=tcp://0.0.0.0:8080"),
+        (json!("3000"), "bind=tcp://0.0.0.0:3000"),
+        (json!("*:3000"), "bind=tcp://0.0.0.0:3000"),
+        (json!("127.0.0.1:3000"), "bind=tcp://127.0.0.1:3000"),
+        (json!("[::1]:3000"), "bind=tcp://[::1]:3000"),
+        (json!("/tmp/x.sock"), "bind=unix:///tmp/x.sock"),
+        (json!("unix:/tmp/x.sock"), "bind=unix:///tmp/x.sock"),
+    ] {
+        assert_eq!(of(Kind::Unicorn, "listen", json!([address])).0, [expected]);
+    }
+    let (_, remarks) = of(Kind::Unicorn, "listen", json!([80, { "backlog": 64, "tcp_nopush": true }]));
+    assert_eq!(remarks, [What::Missing]);
+    assert_eq!(of(Kind::Unicorn, "timeout", json!([15])), (vec!["request-time=15s".to_owned()], vec![What::Differs]));
+}
+
+#[test]
+fn what_servers_do_without_being_told() {
+    let assumed = |kind: Kind| {
+        let translation = translated(kind, &[]);
+        let said =
+            |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
+        [said("bind"), said("threads"), said("request-time")].map(Option::unwrap_or_default)
+    };
+    assert_eq!(assumed(Kind::Puma), ["", "", ""]);
+    assert_eq!(assumed(Kind::Unicorn), ["tcp://0.0.0.0:8080", "1", "60s"]);
+    assert_eq!(assumed(Kind::Pitchfork), ["tcp://0.0.0.0:8080", "1", "20s"]);
+    assert_eq!(assumed(Kind::Thin), ["tcp://0.0.0.0:3000", "1", ""]);
+    assert_eq!(assumed(Kind::Passenger), ["tcp://0.0.0.0:3000", "1", ""]);
+}
+
+#[test]
+fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
+    let binds = |calls: &[(&str, Value)]| {
+        let translation = translated(Kind::Thin, calls);
+        let binds = translation.settings.into_iter().filter(|one| one.row.long == "bind");
+        binds.map(|one| one.value).collect::<Vec<_>>()
+    };
+    let ports = binds(&[("port", json!([5000])), ("servers", json!([3])), ("address", json!(["127.0.0.1"]))]);
+    assert_eq!(ports, ["tcp://127.0.0.1:5000", "tcp://127.0.0.1:5001", "tcp://127.0.0.1:5002"]);
+    assert_eq!(binds(&[("servers", json!([2]))]), ["tcp://0.0.0.0:3000", "tcp://0.0.0.0:3001"]);
+    let sockets = binds(&[("socket", json!(["/tmp/thin.sock"])), ("servers", json!([2]))]);
+    assert_eq!(sockets, ["unix:///tmp/thin.0.sock", "unix:///tmp/thin.1.sock"]);
+    assert_eq!(binds(&[("socket", json!(["/tmp/thin.sock"]))]), ["unix:///tmp/thin.sock"]);
+    let threads = |calls: &[(&str, Value)]| {
+        translated(Kind::Thin, calls).settings.iter().find(|one| one.row.long == "threads").map(|one| one.value.clone())
+    };
+    assert_eq!(threads(&[("threadpool_size", json!([7])), ("require", json!([[]]))]).as_deref(), Some("1"));
+    assert_eq!(threads(&[("threaded", json!([true]))]).as_deref(), Some("20"));
+    assert_eq!(threads(&[("threaded", json!([true])), ("threadpool_size", json!([7]))]).as_deref(), Some("7"));
+}
+
+#[test]
+fn keys_of_passenger_have_their_lines() {
+    let calls =
+        passenger::read("{\n  \"port\": 4000,\n  \"envvars\": { \"max_requests\": 1 },\n  \"max_requests\": 9\n}");
+    let calls = calls.unwrap();
+    let lines: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.line)).collect();
+    assert_eq!(lines, [("port", Some(2)), ("envvars", Some(3)), ("max_requests", Some(4))]);
+    assert_eq!(calls[1].written, "\"envvars\": ...");
+    assert!(passenger::read("[]").unwrap_err().starts_with("must be an object"));
+    assert!(passenger::read("{").unwrap_err().starts_with("is not JSON: "));
+}
+
+#[test]
+fn relative_paths_begin_at_the_folder_that_is_named() {
+    let translation = translated(
+        Kind::Puma,
+        &[("directory", json!(["/srv/shop"])), ("rackup", json!(["app.ru"])), ("bind", json!(["unix://tmp/s"]))],
+    );
+    assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop/app.ru")));
+    assert!(translation.settings.iter().any(|one| one.value == "unix:///srv/shop/tmp/s"), "{translation:?}");
+    let translation = translated(Kind::Unicorn, &[("working_directory", json!(["/srv/shop"]))]);
+    assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop")));
+}
+
+#[test]
+fn unknown_directives_are_refused_with_the_nearest() {
+    let translation = translated(Kind::Unicorn, &[("worker_process", json!([3]))]);
+    assert_eq!(translation.remarks[0].what, What::Refused);
+    assert_eq!(translation.remarks[0].why, "Unicorn has no such directive; worker_processes is the nearest");
+}

@@ -1,0 +1,236 @@
+//! The keys of Passengerfile.json, and what each comes to.
+
+use serde_json::Value;
+
+use super::puma::{absolute, tcp};
+use super::record::Call;
+use super::translation::{Does, Known, Translation, What, text};
+
+const TLS: &str = "there is no TLS in this version: end it in front";
+const CACHE: &str = "responses are not cached";
+const POOL: &str = "there are no preloaders that come and go: the process that forks stays";
+const STATIC: &str = "the application serves its files itself; answer with a path in the body (to_path) and the server \
+                      sends the file";
+const STICKY: &str = "any worker may get any request";
+const PANEL: &str = "there is no panel; --admin shows a page of this server";
+const NGINX: &str = "there is no nginx in it";
+const START: &str = "applications are started by their config.ru";
+
+/// What is not as in Passenger, whatever the file says.
+pub const ALWAYS: &[&str] = &[
+    "a request has --request-time (30s) for its answer, then 504; Passenger has this in its paid edition only",
+    "requests wait at most --queue-wait (10s), then 503",
+    "touching tmp/restart.txt does nothing: say foolsgold reload, which keeps serving",
+];
+
+pub const KNOWN: &[Known] = &[
+    ("address", Does::By(later)),
+    ("port", Does::By(later)),
+    ("socket_file", Does::By(later)),
+    ("socket_backlog", Does::Missing("the system's own length is used")),
+    ("daemonize", Does::Is("daemonize")),
+    ("user", Does::Is("user")),
+    ("log_file", Does::Is("log-file")),
+    ("app_log_file", Does::Like("log-file", "the application's lines and the server's are in one log")),
+    ("pid_file", Does::Is("pidfile")),
+    ("environment", Does::Is("environment")),
+    ("ruby", Does::Is("ruby")),
+    ("app_root", Does::Is("dir")),
+    ("rackup", Does::By(rackup)),
+    ("startup_file", Does::By(rackup)),
+    ("app_type", Does::By(app_type)),
+    ("app_start_command", Does::Refused(START)),
+    ("spawn_method", Does::By(spawn_method)),
+    ("preload_bundler", Does::Needless("Bundler is set up before the application is loaded")),
+    ("load_shell_envvars", Does::Missing("the application's environment is the server's")),
+    ("envvars", Does::By(variables)),
+    ("max_pool_size", Does::By(later)),
+    ("min_instances", Does::By(later)),
+    ("max_instances", Does::By(later)),
+    ("pool_idle_time", Does::Seconds("idle-time")),
+    ("max_preloader_idle_time", Does::Missing(POOL)),
+    ("start_timeout", Does::Seconds("boot-time")),
+    ("max_requests", Does::Is("max-requests")),
+    ("max_request_queue_size", Does::Is("queue")),
+    ("max_request_queue_time", Does::Seconds("queue-wait")),
+    ("max_request_time", Does::Seconds("request-time")),
+    ("memory_limit", Does::By(memory)),
+    ("request_queue_overflow_status_code", Does::Missing("the status is 503")),
+    ("force_max_concurrent_requests_per_process", Does::By(later)),
+    ("unlimited_concurrency_paths", Does::Missing("all paths have the same limits")),
+    ("concurrency_model", Does::By(later)),
+    ("thread_count", Does::By(later)),
+    ("sticky_sessions", Does::By(sticky)),
+    ("sticky_sessions_cookie_name", Does::Missing(STICKY)),
+    ("sticky_sessions_cookie_attributes", Does::Missing(STICKY)),
+    ("turbocaching", Does::Missing(CACHE)),
+    ("disable_turbocaching", Does::Needless(CACHE)),
+    ("vary_turbocache_by_cookie", Does::Missing(CACHE)),
+    ("friendly_error_pages", Does::Missing("errors are shown in the environment development, and in no other")),
+    ("custom_error_page", Does::Missing("the pages of the server are its own")),
+    ("ssl", Does::By(ssl)),
+    ("ssl_certificate", Does::Missing(TLS)),
+    ("ssl_certificate_key", Does::Missing(TLS)),
+    ("ssl_port", Does::Missing(TLS)),
+    ("engine", Does::Needless(NGINX)),
+    ("nginx_bin", Does::Needless(NGINX)),
+    ("nginx_version", Does::Needless(NGINX)),
+    ("nginx_config_template", Does::Missing(NGINX)),
+    ("ctls", Does::Needless(NGINX)),
+    ("static_files_dir", Does::Missing(STATIC)),
+    ("restart_dir", Does::Missing("say foolsgold reload")),
+    ("meteor_app_settings", Does::Refused("only Ruby is served")),
+    ("log_level", Does::Missing("say --log error, warn, info or debug")),
+    ("admin_panel_url", Does::Missing(PANEL)),
+    ("admin_panel_auth_type", Does::Missing(PANEL)),
+    ("admin_panel_username", Does::Missing(PANEL)),
+    ("admin_panel_password", Does::Missing(PANEL)),
+    ("abort_websockets_on_process_shutdown", Does::Missing("they have --drain-time")),
+    ("rolling_restarts", Does::Needless("a reload always keeps serving")),
+    ("resist_deployment_errors", Does::Needless("when the new code does not start, the old goes on")),
+    ("debugger", Does::Missing("the log has the backtrace of each request that is over its time")),
+    ("core_file_descriptor_ulimit", Does::Needless("the limit is raised as far as --connections needs it")),
+    ("app_file_descriptor_ulimit", Does::Missing("the application has the limit of the server")),
+    ("disable_security_update_check", Does::Needless("nobody is asked")),
+    ("disable_anonymous_telemetry", Does::Needless("nobody is told")),
+    ("auto", Does::Needless("nothing is asked for")),
+    ("data_buffer_dir", Does::Missing("TMPDIR says where bodies are kept")),
+    ("instance_registry_dir", Does::Missing("the control socket says where the server is: --control")),
+];
+
+/// The keys of the file, as calls.
+pub fn read(json: &str) -> Result<Vec<Call>, String> {
+    let value: Value = serde_json::from_str(json).map_err(|error| format!("is not JSON: {error}"))?;
+    let Value::Object(keys) = value else { return Err("must be an object: { \"port\": 3000 }".to_owned()) };
+    let mut calls: Vec<Call> = keys
+        .into_iter()
+        .map(|(name, value)| {
+            let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
+            let (line, written) = (line_of(json, &name), format!("\"{name}\": {short}"));
+            Call { name, line, file: None, args: vec![value], written }
+        })
+        .collect();
+    calls.sort_by_key(|call| call.line);
+    Ok(calls)
+}
+
+/// The line of the outermost key of that name; the parser does not tell. The text is known to be JSON.
+fn line_of(json: &str, name: &str) -> Option<usize> {
+    let (mut depth, mut line, mut begun, mut escaped) = (0, 1, None, false);
+    for (at, byte) in json.bytes().enumerate() {
+        match (byte, begun) {
+            (b'\n', _) => line += 1,
+            (_, Some(_)) if escaped => escaped = false,
+            (b'\\', Some(_)) => escaped = true,
+            (b'"', Some(from)) => {
+                begun = None;
+                let is_key = json[at + 1..].trim_start().starts_with(':');
+                if depth == 1 && is_key && &json[from..at] == name {
+                    return Some(line);
+                }
+            }
+            (b'"', None) => begun = Some(at + 1),
+            (b'{' | b'[', None) => depth += 1,
+            (b'}' | b']', None) => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// These are looked at together when all are known.
+fn later(_: &mut Translation, _: &Call) {}
+
+fn rackup(to: &mut Translation, call: &Call) {
+    if let Some(path) = text(call.args.first()) {
+        to.rackup = Some(to.in_folder(&path).into());
+    }
+}
+
+fn app_type(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("rack" | "ruby") => to.remark(call, What::Needless, "only Rack applications are served"),
+        _ => to.remark(call, What::Refused, "only Rack applications are served"),
+    }
+}
+
+fn spawn_method(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("smart") => {
+            to.remark(call, What::Needless, "workers are forked from a process that has loaded the application")
+        }
+        _ => to.remark(call, What::Differs, "workers are always forked from a process that has loaded the application"),
+    }
+}
+
+fn variables(to: &mut Translation, call: &Call) {
+    let Some(Value::Object(variables)) = call.args.first() else {
+        return to.remark(call, What::Refused, "must be an object of names with their values");
+    };
+    let names: Vec<&str> = variables.keys().map(String::as_str).collect();
+    let why =
+        format!("{} must be set where the server is started: its environment is the application's", names.join(", "));
+    to.remark(call, What::Missing, &why);
+}
+
+/// Passenger counts in megabytes.
+fn memory(to: &mut Translation, call: &Call) {
+    match call.args.first().and_then(Value::as_u64) {
+        Some(0) => to.remark(call, What::Needless, "there is no limit unless --worker-memory says one"),
+        Some(megabytes) => to.set(call, "worker-memory", format!("{megabytes}MiB")),
+        None => to.remark(call, What::Refused, "must be a number of megabytes"),
+    }
+}
+
+fn sticky(to: &mut Translation, call: &Call) {
+    if to.says_yes("sticky_sessions") {
+        to.remark(call, What::Missing, STICKY);
+    }
+}
+
+fn ssl(to: &mut Translation, call: &Call) {
+    if to.says_yes("ssl") {
+        to.remark(call, What::Refused, TLS);
+    }
+}
+
+/// Addresses, processes and threads, each made of several keys.
+pub fn finish(to: &mut Translation) {
+    let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
+    if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
+        let path = absolute(&to.in_folder(&socket));
+        to.set(&call, "bind", format!("unix://{path}"));
+    } else {
+        let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
+        let bind = tcp(&host, &word(to, "port").unwrap_or_else(|| "3000".to_owned()));
+        match to.call("port").or_else(|| to.call("address")).cloned() {
+            Some(call) => to.set(&call, "bind", bind),
+            None => to.assume("bind", &bind, false),
+        }
+    }
+    if to.says_yes("daemonize") {
+        let port = word(to, "port").unwrap_or_else(|| "3000".to_owned());
+        to.assume("log-file", &to.in_folder(&format!("passenger.{port}.log")), false);
+        to.assume("pidfile", &to.in_folder(&format!("passenger.{port}.pid")), false);
+    }
+    processes(to);
+    match to.call("thread_count").cloned() {
+        Some(call) if word(to, "concurrency_model").is_some_and(|model| model == "thread") => to.copy(&call, "threads"),
+        _ => to.assume("threads", "1", false),
+    }
+    if to.rackup.is_none() {
+        to.rackup.clone_from(&to.folder);
+    }
+}
+
+/// One process at least and six at most, as many as are needed.
+fn processes(to: &mut Translation) {
+    match to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned() {
+        Some(call) => to.copy(&call, "max-workers"),
+        None => to.assume("max-workers", "6", false),
+    }
+    match to.call("min_instances").cloned() {
+        Some(call) => to.copy(&call, "min-workers"),
+        None => to.assume("min-workers", "1", false),
+    }
+}

@@ -1,0 +1,276 @@
+//! Puma's directives, up to version 8, and what each comes to.
+
+use serde_json::Value;
+
+use super::record::Call;
+use super::translation::{Does, Known, Translation, What, seconds, text};
+
+const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
+const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
+const THREADS: &str = "all threads are there from the start; their number does not change";
+const HEARTBEAT: &str = "as in Puma this is a heartbeat of the process; --request-time bounds a request";
+const RESTART: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
+const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
+const CONTROL: &str = "pumactl finds no server here: foolsgold status, reload, stop and others ask the control socket";
+
+/// What is not as in Puma, whatever the file says.
+pub const ALWAYS: &[&str] = &[
+    "a request has --request-time (30s) for its answer, then 504; Puma has no such limit",
+    "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503; in Puma each \
+     worker has a line of its own, without an end",
+    "each request has a line in the log; --access-log off writes none, as in Puma",
+    "headers with an underscore in their names are left out",
+    "there is at least one worker process; Puma's single mode has none beside itself",
+];
+
+pub const KNOWN: &[Known] = &[
+    ("bind", Does::By(bind)),
+    ("port", Does::By(port)),
+    ("ssl_bind", Does::Refused(TLS)),
+    ("set_default_host", Does::Is("host")),
+    ("clear_binds!", Does::By(clear_binds)),
+    ("bind_to_activated_sockets", Does::By(activated)),
+    ("threads", Does::By(threads)),
+    ("max_io_threads", Does::Missing("a request that waits does not keep others from another thread or worker")),
+    ("auto_trim_time", Does::Needless(THREADS)),
+    ("reaping_time", Does::Needless(THREADS)),
+    ("fiber_per_request", Does::Missing("a request runs in a thread that serves others after it")),
+    ("clean_thread_locals", Does::Missing("a request runs in a thread that serves others after it")),
+    ("workers", Does::Is("workers")),
+    ("preload_app!", Does::By(preload)),
+    ("fork_worker", Does::Missing(REFORK)),
+    ("nakayoshi_fork", Does::Needless("the heap is compacted before the first fork")),
+    ("prune_bundler", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
+    ("extra_runtime_dependencies", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
+    ("directory", Does::Is("dir")),
+    ("tag", Does::Is("tag")),
+    ("worker_timeout", Does::SecondsLike("worker-timeout", HEARTBEAT)),
+    ("worker_boot_timeout", Does::Seconds("boot-time")),
+    ("worker_shutdown_timeout", Does::Seconds("drain-time")),
+    ("force_shutdown_after", Does::By(force_shutdown)),
+    ("worker_check_interval", Does::Needless("the end of a worker is noticed when it happens")),
+    ("worker_culling_strategy", Does::Missing("which worker leaves is decided by who is idle")),
+    ("first_data_timeout", Does::Seconds("header-time")),
+    ("persistent_timeout", Does::Seconds("keep-alive")),
+    ("idle_timeout", Does::Missing("the server does not end by itself; --min-workers 0 lets its workers end")),
+    ("enable_keep_alives", Does::By(keep_alives)),
+    ("max_keep_alive", Does::Missing("a connection may serve any number of requests")),
+    ("max_fast_inline", Does::Needless("connections take turns at each request")),
+    ("queue_requests", Does::Needless("requests are always read to their end before Ruby sees them")),
+    ("wait_for_less_busy_worker", Does::Needless("there is one line, from which idle workers take")),
+    ("io_selector_backend", Does::Needless("sockets are not read by Ruby")),
+    ("http_content_length_limit", Does::Is("body-bytes")),
+    ("supported_http_methods", Does::Missing("the application gets requests of every method")),
+    ("allow_underscore_headers", Does::Missing("headers with an underscore in their names are left out")),
+    ("set_remote_address", Does::By(remote_address)),
+    ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
+    ("raise_exception_on_sigterm", Does::Needless("no worker sees SIGTERM; the server ends them when they are done")),
+    ("shutdown_debug", Does::Missing("the log has the backtrace of each request that is over its time")),
+    ("environment", Does::Is("environment")),
+    ("rackup", Does::By(rackup)),
+    ("app", Does::Refused("an application inside a configuration file is not served: put it into a config.ru")),
+    ("rack_url_scheme", Does::Missing("the scheme is what a trusted proxy says in X-Forwarded-Proto, or http")),
+    ("early_hints", Does::Needless("early hints are always sent")),
+    ("http_parser", Does::Needless("HTTP is not parsed by Ruby")),
+    ("pidfile", Does::Is("pidfile")),
+    ("state_path", Does::Is("state")),
+    ("state_permission", Does::Missing("the state file has the permissions that --umask leaves")),
+    ("stdout_redirect", Does::By(redirect)),
+    ("log_requests", Does::By(log_requests)),
+    ("quiet", Does::By(quiet)),
+    ("debug", Does::Missing("say --log debug")),
+    ("log_formatter", Does::Missing("--access-log json gives lines for machines")),
+    ("custom_logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
+    ("activate_control_app", Does::Missing(CONTROL)),
+    ("plugin", Does::By(plugin)),
+    ("load", Does::Needless("the file is read here, too")),
+    ("single", Does::Needless("")),
+    ("cluster", Does::Needless("")),
+    ("get", Does::Needless("")),
+    ("default_host", Does::Needless("")),
+    (
+        "lowlevel_error_handler",
+        Does::Missing("the server answers itself when the application raises: see docs/limits.md"),
+    ),
+    ("restart_command", Does::Missing("a restart starts the program with the arguments it was started with")),
+    ("silence_single_worker_warning", Does::Needless("there is no such warning")),
+    ("silence_fork_callback_warning", Does::Needless("there is no such warning")),
+    ("mutate_stdout_and_stderr_to_sync_on_write", Does::Needless("both are always so")),
+    ("daemonize", Does::Is("daemonize")),
+    ("before_fork", Does::Runs("runs once, before the first worker is forked")),
+    ("before_worker_fork", Does::Runs("")),
+    ("on_worker_fork", Does::Runs("")),
+    ("after_worker_fork", Does::Runs("")),
+    ("before_worker_boot", Does::Runs("")),
+    ("on_worker_boot", Does::Runs("")),
+    ("before_worker_shutdown", Does::Runs("")),
+    ("on_worker_shutdown", Does::Runs("")),
+    ("after_worker_shutdown", Does::Runs(PROCESS)),
+    ("before_thread_start", Does::Runs("")),
+    ("on_thread_start", Does::Runs("")),
+    ("before_thread_exit", Does::Runs("")),
+    ("on_thread_exit", Does::Runs("")),
+    ("out_of_band", Does::Runs("")),
+    ("after_booted", Does::Runs("runs when the first worker has been forked, in the process that forks")),
+    ("on_booted", Does::Runs("runs when the first worker has been forked, in the process that forks")),
+    ("after_stopped", Does::Runs(PROCESS)),
+    ("on_stopped", Does::Runs(PROCESS)),
+    ("before_restart", Does::Missing(RESTART)),
+    ("on_restart", Does::Missing(RESTART)),
+    ("before_refork", Does::Missing(REFORK)),
+    ("on_refork", Does::Missing(REFORK)),
+    ("after_refork", Does::Missing(REFORK)),
+];
+
+fn bind(to: &mut Translation, call: &Call) {
+    let Some(uri) = text(call.args.first()) else {
+        return to.remark(call, What::Refused, "needs an address such as tcp://0.0.0.0:3000");
+    };
+    if uri.starts_with("ssl://") {
+        return to.remark(call, What::Refused, TLS);
+    }
+    let (address, query) = uri.split_once('?').unwrap_or((&uri, ""));
+    if !query.is_empty() {
+        to.remark(call, What::Missing, &format!("what comes after the question mark is left out: {query}"));
+    }
+    let address = match address.strip_prefix("unix://") {
+        Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
+        _ => address.to_owned(),
+    };
+    to.set(call, "bind", address);
+}
+
+/// Puma takes a Unix socket's path from the current folder on.
+pub fn absolute(path: &str) -> String {
+    let absolute = std::path::absolute(path).ok();
+    absolute.as_deref().and_then(std::path::Path::to_str).map_or_else(|| path.to_owned(), str::to_owned)
+}
+
+fn port(to: &mut Translation, call: &Call) {
+    let default = to.call("set_default_host").and_then(|call| text(call.args.first()));
+    let host = text(call.args.get(1)).or(default).unwrap_or_else(|| "0.0.0.0".to_owned());
+    match text(call.args.first()) {
+        Some(port) => to.set(call, "bind", tcp(&host, &port)),
+        None => to.remark(call, What::Missing, "says nothing, and changes nothing"),
+    }
+}
+
+/// The address of a host and a port. An IPv6 address has brackets.
+pub fn tcp(host: &str, port: &str) -> String {
+    match host.contains(':') && !host.starts_with('[') {
+        true => format!("tcp://[{host}]:{port}"),
+        false => format!("tcp://{host}:{port}"),
+    }
+}
+
+fn clear_binds(to: &mut Translation, _: &Call) {
+    to.settings.retain(|setting| setting.row.long != "bind");
+}
+
+fn activated(to: &mut Translation, call: &Call) {
+    let value = text(call.args.first()).unwrap_or_else(|| "yes".to_owned());
+    to.set(call, "bind-to-activated-sockets", value);
+}
+
+fn threads(to: &mut Translation, call: &Call) {
+    let numbers: Vec<String> = call.args.iter().filter_map(|value| text(Some(value))).collect();
+    match numbers.as_slice() {
+        [both] => to.set(call, "threads", both.clone()),
+        [least, most] if least == most => to.set(call, "threads", most.clone()),
+        [least, most] => {
+            to.set(call, "threads", format!("{least}:{most}"));
+            to.remark(call, What::Differs, THREADS);
+        }
+        _ => to.remark(call, What::Refused, "needs a smallest and a largest number"),
+    }
+}
+
+fn preload(to: &mut Translation, call: &Call) {
+    match call.args.first() {
+        Some(Value::Bool(false)) => {
+            let why = "the application is always loaded once, before workers are forked; a reload loads it anew and \
+                       keeps serving meanwhile, so nothing is lost by it";
+            to.remark(call, What::Differs, why);
+        }
+        _ => to.remark(call, What::Needless, "the application is always loaded before workers are forked"),
+    }
+}
+
+fn force_shutdown(to: &mut Translation, call: &Call) {
+    let time = match text(call.args.first()).as_deref() {
+        Some("immediately") => "0s".to_owned(),
+        None | Some("forever" | "-1" | "-1.0") => "24h".to_owned(),
+        Some(_) => match seconds(call.args.first()) {
+            Some(time) => time,
+            None => return to.remark(call, What::Refused, "must be a number of seconds, :forever or :immediately"),
+        },
+    };
+    to.set(call, "drain-time", time);
+}
+
+fn keep_alives(to: &mut Translation, call: &Call) {
+    match call.args.first() {
+        Some(Value::Bool(false)) => to.remark(call, What::Missing, "connections are kept as long as --keep-alive says"),
+        _ => to.remark(call, What::Needless, "connections are kept as long as --keep-alive says"),
+    }
+}
+
+fn remote_address(to: &mut Translation, call: &Call) {
+    let why = match call.args.first() {
+        None | Some(Value::String(_)) if text(call.args.first()).is_none_or(|word| word == "socket") => {
+            return to.set(call, "trust-proxy", "none".to_owned());
+        }
+        Some(Value::Object(_)) => {
+            "REMOTE_ADDR is what proxies that --trust-proxy names say in X-Forwarded-For, Forwarded or X-Real-IP; \
+             other headers and the PROXY protocol are not read"
+        }
+        _ => "REMOTE_ADDR is the peer's address, or what a proxy that --trust-proxy names says",
+    };
+    to.remark(call, What::Differs, why);
+}
+
+fn rackup(to: &mut Translation, call: &Call) {
+    if let Some(path) = text(call.args.first()) {
+        to.rackup = Some(to.in_folder(&path).into());
+    }
+}
+
+fn redirect(to: &mut Translation, call: &Call) {
+    for (at, key) in ["redirect-stdout", "redirect-stderr"].into_iter().enumerate() {
+        if let Some(path) = text(call.args.get(at)) {
+            to.set(call, key, path);
+        }
+    }
+    if !matches!(call.args.get(2), Some(Value::Bool(true))) {
+        to.remark(call, What::Differs, "what is in the files is kept, and more is written behind it");
+    }
+}
+
+fn log_requests(to: &mut Translation, call: &Call) {
+    let is_off = matches!(call.args.first(), Some(Value::Bool(false)));
+    to.set(call, "access-log", if is_off { "off" } else { "text" }.to_owned());
+}
+
+fn quiet(to: &mut Translation, call: &Call) {
+    let is_loud = matches!(call.args.first(), Some(Value::Bool(false)));
+    to.set(call, "access-log", if is_loud { "text" } else { "off" }.to_owned());
+}
+
+fn plugin(to: &mut Translation, call: &Call) {
+    let name = text(call.args.first()).unwrap_or_default();
+    let why = match name.as_str() {
+        "tmp_restart" => "touching tmp/restart.txt does nothing: say foolsgold reload".to_owned(),
+        "systemd" => "systemd is told without a plugin".to_owned(),
+        "solid_queue" => "no jobs are run beside the server: start bin/jobs as a process of its own".to_owned(),
+        _ => format!("{name} is a plugin of Puma, and is not loaded; what it starts must be started beside the server"),
+    };
+    to.remark(call, if name == "systemd" { What::Needless } else { What::Missing }, &why);
+}
+
+/// Puma alone is one process, unless WEB_CONCURRENCY says more.
+pub fn finish(to: &mut Translation) {
+    to.assume("workers", "1", true);
+    if to.rackup.is_none() {
+        to.rackup.clone_from(&to.folder);
+    }
+}

@@ -1,0 +1,142 @@
+//! The keys of thin.yml, and what each comes to.
+
+use super::puma::{absolute, tcp};
+use super::record::Call;
+use super::translation::{Does, Known, Translation, What, text};
+
+const TLS: &str = "there is no TLS in this version: end it in front";
+const LIKE_ONE: &str = "a cluster of Thin writes one for each of its servers; here there is one for all";
+const ONE_BY_ONE: &str = "a reload always keeps serving";
+
+/// What is not as in Thin, whatever the file says.
+pub const ALWAYS: &[&str] = &[
+    "each of the servers of a cluster is a worker behind all addresses; one that is down does not close its port",
+    "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503",
+    "a request has --request-time (30s) for its answer, then 504; Thin has no such limit",
+    "there is no EventMachine loop: async.callback, throw :async and EventMachine's timers do not work",
+];
+
+pub const KNOWN: &[Known] = &[
+    ("address", Does::By(later)),
+    ("port", Does::By(later)),
+    ("socket", Does::By(later)),
+    ("servers", Does::Is("workers")),
+    ("environment", Does::Is("environment")),
+    ("daemonize", Does::Is("daemonize")),
+    ("pid", Does::Like("pidfile", LIKE_ONE)),
+    ("log", Does::Like("log-file", LIKE_ONE)),
+    ("user", Does::Is("user")),
+    ("group", Does::Is("group")),
+    ("chdir", Does::Is("dir")),
+    ("tag", Does::Is("tag")),
+    ("rackup", Does::By(rackup)),
+    ("timeout", Does::SecondsLike("keep-alive", "Thin's is the time a connection may be silent at any moment")),
+    ("wait", Does::Seconds("drain-time")),
+    ("max_conns", Does::Like("connections", "more wait for their turn, as in Thin")),
+    ("max_persistent_conns", Does::Missing("every connection may be kept, as long as --keep-alive says")),
+    ("threaded", Does::By(later)),
+    ("threadpool_size", Does::By(later)),
+    ("prefix", Does::Refused("write an [[app]] with prefix = \"...\" in a foolsgold.toml")),
+    ("stats", Does::Missing("foolsgold status, and the page of --admin, tell more")),
+    ("adapter", Does::By(adapter)),
+    ("require", Does::By(require)),
+    ("onebyone", Does::Needless(ONE_BY_ONE)),
+    ("only", Does::Refused("all servers of the cluster are one here: leave it out")),
+    ("no_epoll", Does::Needless("sockets are not read by Ruby")),
+    ("epoll", Does::Needless("sockets are not read by Ruby")),
+    ("backend", Does::Refused("there is no other way to listen: leave it out")),
+    ("swiftiply", Does::Refused("Swiftiply is not spoken: leave it out")),
+    ("force", Does::Needless("it is for thin stop")),
+    ("all", Does::Refused("name one file at a time")),
+    ("debug", Does::Missing("say --log debug")),
+    ("trace", Does::Missing("say --log trace")),
+    ("quiet", Does::Missing("say --access-log off")),
+    ("ssl", Does::By(ssl)),
+    ("ssl_key_file", Does::Missing(TLS)),
+    ("ssl_cert_file", Does::Missing(TLS)),
+    ("ssl_disable_verify", Does::Missing(TLS)),
+    ("ssl_version", Does::Missing(TLS)),
+    ("ssl_cipher_list", Does::Missing(TLS)),
+];
+
+/// These are looked at together when all are known.
+fn later(_: &mut Translation, _: &Call) {}
+
+fn rackup(to: &mut Translation, call: &Call) {
+    if let Some(path) = text(call.args.first()) {
+        to.rackup = Some(to.in_folder(&path).into());
+    }
+}
+
+fn adapter(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("rack" | "rails") => to.remark(call, What::Needless, "the application is its config.ru"),
+        _ => to.remark(call, What::Refused, "only an application with a config.ru is served"),
+    }
+}
+
+/// Thin writes an empty list into every file that it makes.
+fn require(to: &mut Translation, call: &Call) {
+    let is_empty = call.args.first().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || value.is_null());
+    if !is_empty {
+        to.remark(call, What::Refused, "say RUBYOPT=-rNAME in the environment, or require it in config.ru");
+    }
+}
+
+fn ssl(to: &mut Translation, call: &Call) {
+    if to.says_yes("ssl") {
+        to.remark(call, What::Refused, TLS);
+    }
+}
+
+/// A cluster listens on as many ports as it has servers, or on numbered sockets; a proxy in front knows all of them.
+pub fn finish(to: &mut Translation) {
+    let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
+    let count: u16 = word(to, "servers").and_then(|count| count.parse().ok()).unwrap_or(0);
+    let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
+    if let (Some(call), Some(socket)) = (to.call("socket").cloned(), word(to, "socket")) {
+        let names =
+            if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };
+        for name in names {
+            let path = absolute(&to.in_folder(&name));
+            to.set(&call, "bind", format!("unix://{path}"));
+        }
+    } else if let Some(call) = to.call("port").or_else(|| to.call("address")).cloned() {
+        let first = word(to, "port").unwrap_or_else(|| "3000".to_owned());
+        match first.parse::<u16>() {
+            Ok(first) => {
+                for number in 0..count.max(1) {
+                    to.set(&call, "bind", tcp(&host, &first.saturating_add(number).to_string()));
+                }
+            }
+            Err(_) => to.remark(&call, What::Refused, "must be the number of a port"),
+        }
+    } else {
+        for number in 0..count.max(1) {
+            to.assume_more("bind", &tcp(&host, &3000_u16.saturating_add(number).to_string()));
+        }
+    }
+    match to.call("threadpool_size").or_else(|| to.call("threaded")).cloned() {
+        Some(call) if to.says_yes("threaded") => {
+            let threads = word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned());
+            to.set(&call, "threads", threads);
+        }
+        _ => to.assume("threads", "1", false),
+    }
+    to.assume("workers", "1", false);
+    if to.says_yes("daemonize") {
+        to.assume("log-file", &to.in_folder("log/thin.log"), false);
+        to.assume("pidfile", &to.in_folder("tmp/pids/thin.pid"), false);
+    }
+    if to.rackup.is_none() {
+        to.rackup.clone_from(&to.folder);
+    }
+}
+
+/// `thin.sock` of the server 2 is `thin.2.sock`.
+fn numbered(path: &str, number: u16) -> String {
+    match path.rsplit_once('.') {
+        Some((stem, extension)) if !extension.contains('/') => format!("{stem}.{number}.{extension}"),
+        _ => format!("{path}.{number}"),
+    }
+}

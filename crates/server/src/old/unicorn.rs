@@ -1,0 +1,131 @@
+//! Unicorn's directives, and Pitchfork's beside them, and what each comes to.
+
+use serde_json::Value;
+
+use super::Kind;
+use super::puma::{absolute, tcp};
+use super::record::Call;
+use super::translation::{Does, Known, Translation, What, text};
+
+const TIMEOUT: &str = "counts from the last byte of a request to its answer; the request is interrupted, its client \
+                       gets 504, and its worker is killed only if that does not end it (--kill-time)";
+const EXEC: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
+const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
+const SERVER: &str = "runs; of the server it is given there are config, pid, logger and worker_processes";
+const TRAPS: &str = "runs; traps for TERM in it have no effect, since workers end when the server says so";
+const MOLD: &str = "runs in the process that has loaded the application and forks workers";
+const SERVICE: &str = "there is no service worker: start it as a process of its own";
+
+/// What is not as in Unicorn, whatever the file says.
+pub const ALWAYS: &[&str] = &[
+    "the application is loaded once before workers are forked, as with preload_app true",
+    "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503; in Unicorn \
+     they wait in the socket",
+    "slow clients do not hold a worker: requests and answers are buffered, and connections are kept alive",
+    "no middleware is added in any environment",
+];
+
+pub const KNOWN: &[Known] = &[
+    ("worker_processes", Does::Is("workers")),
+    ("timeout", Does::SecondsLike("request-time", TIMEOUT)),
+    ("cleanup_timeout", Does::Seconds("kill-time")),
+    ("spawn_timeout", Does::Seconds("boot-time")),
+    ("listen", Does::By(listen)),
+    ("listeners", Does::Refused("say listen for each address")),
+    ("preload_app", Does::By(preload)),
+    ("pid", Does::Is("pidfile")),
+    ("stderr_path", Does::Is("redirect-stderr")),
+    ("stdout_path", Does::Is("redirect-stdout")),
+    ("working_directory", Does::Is("dir")),
+    ("user", Does::By(user)),
+    ("logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
+    ("log_buffer_size", Does::Needless("the log is not written by Ruby")),
+    ("rewindable_input", Does::Needless("rack.input can always be rewound")),
+    ("client_body_buffer_size", Does::Is("body-memory")),
+    ("check_client_connection", Does::Needless("a request whose client has gone before it began is never run")),
+    ("worker_exec", Does::Missing("workers are always forked")),
+    ("default_middleware", Does::Needless("no middleware is added")),
+    ("early_hints", Does::Needless("early hints are always sent")),
+    ("set", Does::Needless("")),
+    ("before_fork", Does::Runs(SERVER)),
+    ("after_fork", Does::Runs(TRAPS)),
+    ("after_worker_ready", Does::Runs("")),
+    ("after_worker_exit", Does::Runs(MOLD)),
+    ("before_exec", Does::Missing(EXEC)),
+    ("after_mold_fork", Does::Runs("runs once, in the process that has loaded the application")),
+    ("after_worker_fork", Does::Runs(TRAPS)),
+    ("before_worker_exit", Does::Runs("")),
+    ("after_worker_timeout", Does::Missing("the log has the backtrace; on_request_timeout of a hooks file runs then")),
+    ("after_worker_hard_timeout", Does::Missing("the log says which worker was killed, and for which request")),
+    ("after_request_complete", Does::Missing("a middleware can do the same")),
+    ("after_monitor_ready", Does::Missing("there is no monitor process")),
+    ("refork_after", Does::Missing(REFORK)),
+    ("refork_max_unavailable", Does::Missing(REFORK)),
+    ("mold_selector", Does::Missing(REFORK)),
+    ("max_consecutive_spawn_errors", Does::Missing("workers that do not come up are started less and less often")),
+    ("setpgid", Does::Missing("workers are in the group of the process that forked them")),
+    ("before_service_worker_ready", Does::Missing(SERVICE)),
+    ("before_service_worker_exit", Does::Missing(SERVICE)),
+    ("modify_app", Does::Missing("a middleware in config.ru can do the same")),
+];
+
+fn listen(to: &mut Translation, call: &Call) {
+    let Some(address) = text(call.args.first()) else {
+        return to.remark(call, What::Refused, "needs a port, an address or the path of a socket");
+    };
+    if let Some(Value::Object(options)) = call.args.get(1)
+        && !options.is_empty()
+    {
+        let names: Vec<&str> = options.keys().map(String::as_str).collect();
+        to.remark(call, What::Missing, &format!("left to the system: {}", names.join(", ")));
+    }
+    let bind = bind(&address, |path| to.in_folder(path));
+    to.set(call, "bind", bind);
+}
+
+/// An address as Unicorn's `listen` takes it, as our `--bind` does.
+pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
+    let path = address.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
+    match path {
+        Some(path) => format!("unix://{}", absolute(&in_folder(path))),
+        None if address.starts_with(['/', '.', '~']) => format!("unix://{}", absolute(&in_folder(address))),
+        None if address.chars().all(|c| c.is_ascii_digit()) => tcp("0.0.0.0", address),
+        None => match address.strip_prefix("tcp://").unwrap_or(address).rsplit_once(':') {
+            Some(("*", port)) => tcp("0.0.0.0", port),
+            Some((host, port)) => tcp(host, port),
+            None => tcp(address, "8080"),
+        },
+    }
+}
+
+fn preload(to: &mut Translation, call: &Call) {
+    match call.args.first() {
+        Some(Value::Bool(true)) => {
+            to.remark(call, What::Needless, "the application is always loaded before workers are forked")
+        }
+        _ => {
+            let why = "the application is always loaded once, before workers are forked; a reload loads it anew and \
+                       keeps serving meanwhile, so nothing is lost by it";
+            to.remark(call, What::Differs, why);
+        }
+    }
+}
+
+fn user(to: &mut Translation, call: &Call) {
+    to.copy(call, "user");
+    if let Some(group) = text(call.args.get(1)) {
+        to.set(call, "group", group);
+    }
+}
+
+/// What these do without being told. An application that was never run in several threads must not begin here.
+pub fn finish(to: &mut Translation) {
+    to.assume("threads", "1", false);
+    to.assume("workers", "1", false);
+    let (time, port) = (if to.kind == Kind::Pitchfork { "20s" } else { "60s" }, "tcp://0.0.0.0:8080");
+    to.assume("request-time", time, false);
+    to.assume("bind", port, false);
+    if to.rackup.is_none() {
+        to.rackup.clone_from(&to.folder);
+    }
+}

@@ -1,0 +1,116 @@
+//! How the server is run, as settings: as whom, where, in which process, with which files and signals.
+
+use std::path::{Path, PathBuf};
+
+use crate::asked::{Asked, Given, Problem};
+use crate::identity::Identity;
+use crate::options::Name;
+use crate::picker::Picker;
+use crate::signal_map::Habit;
+use crate::sockets::Activated;
+
+/// Settings of the process.
+#[derive(Debug, Clone)]
+pub struct Operating {
+    pub signals: Habit,
+    pub pidfile: Option<PathBuf>,
+    pub state: Option<PathBuf>,
+    pub daemonize: bool,
+    pub stdout: Option<PathBuf>,
+    pub stderr: Option<PathBuf>,
+    pub identity: Option<Identity>,
+    /// Bits that new files do not get.
+    pub umask: Option<u32>,
+    pub activated: Activated,
+    /// Nobody said where to listen.
+    pub is_default_bind: bool,
+}
+
+/// Goes to the folder that was asked for, before anything else is looked for.
+pub fn enter(asked: &Asked) -> Result<(), Problem> {
+    let Some(given) = asked.values(Name::Dir).last().copied() else { return Ok(()) };
+    std::env::set_current_dir(&given.value).map_err(|error| Problem(format!("{}: {error}", given.as_written())))
+}
+
+impl Picker<'_> {
+    /// All of them.
+    pub fn operating(&mut self) -> Operating {
+        let (stdout, stderr) = self.log_files();
+        let daemonize = self.flag(Name::Daemonize);
+        if daemonize && stdout.is_none() && stderr.is_none() {
+            let given = self.pick(Name::Daemonize);
+            self.refuse(&given, "needs --log-file FILE: in the background nobody reads standard output");
+        }
+        // In the background one file takes both.
+        let or = |one: &Option<PathBuf>, other: &Option<PathBuf>| one.clone().or(other.clone().filter(|_| daemonize));
+        Operating {
+            signals: Habit::named(&self.choice(Name::Signals)),
+            pidfile: self.path(Name::Pidfile),
+            state: self.path(Name::State),
+            daemonize,
+            stdout: or(&stdout, &stderr),
+            stderr: or(&stderr, &stdout),
+            identity: self.identity(),
+            umask: self.umask(),
+            activated: self.activated(),
+            is_default_bind: [Name::Bind, Name::Port, Name::Host]
+                .iter()
+                .all(|name| self.asked.values(*name).is_empty()),
+        }
+    }
+
+    fn path(&self, name: Name) -> Option<PathBuf> {
+        self.optional(name).map(PathBuf::from)
+    }
+
+    fn log_files(&mut self) -> (Option<PathBuf>, Option<PathBuf>) {
+        let both = self.path(Name::LogFile);
+        let (out, err) = (self.path(Name::RedirectStdout), self.path(Name::RedirectStderr));
+        for path in [&both, &out, &err].into_iter().flatten() {
+            if path.ends_with("/") || path.is_dir() {
+                let given = Given { value: path.display().to_string(), ..self.pick(Name::LogFile) };
+                self.refuse(&given, "is a folder; name a file in it");
+            }
+        }
+        (out.or(both.clone()), err.or(both))
+    }
+
+    fn identity(&mut self) -> Option<Identity> {
+        let (user, group) = (self.optional(Name::User), self.optional(Name::Group));
+        Identity::find(user.as_deref(), group.as_deref()).unwrap_or_else(|why| {
+            self.problems.push(Problem(why));
+            None
+        })
+    }
+
+    fn umask(&mut self) -> Option<u32> {
+        let given = self.pick(Name::Umask);
+        if given.value.is_empty() {
+            return None;
+        }
+        let bits = u32::from_str_radix(&given.value, 8).ok().filter(|bits| *bits <= 0o777);
+        if bits.is_none() {
+            self.refuse(&given, "must be an octal number up to 777, such as 027");
+        }
+        bits
+    }
+
+    fn activated(&mut self) -> Activated {
+        let given = self.pick(Name::BindToActivatedSockets);
+        match given.value.as_str() {
+            "only" => Activated::Only,
+            // The flag alone says yes.
+            "" | "yes" | "true" | "on" | "1" => Activated::All,
+            "no" | "false" | "off" | "0" => Activated::Matching,
+            _ => {
+                self.refuse(&given, "must be yes, no or only");
+                Activated::Matching
+            }
+        }
+    }
+}
+
+/// A path as it is from now on, whatever becomes of the working directory.
+pub fn fixed(path: Option<&Path>) -> Option<PathBuf> {
+    path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+}

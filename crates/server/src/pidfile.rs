@@ -1,0 +1,181 @@
+//! The pid file: a lock on it, held as long as the server lives, tells a server that runs from a file that was left
+//! behind, whatever number is in it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use tracing::warn;
+
+/// What is added to the name for the file of a process that a successor is taking over from, as in Unicorn.
+const OLD: &str = ".oldbin";
+
+/// A pid file that is ours.
+#[derive(Debug)]
+pub struct Pidfile {
+    path: PathBuf,
+    /// Locked, unless the file system knows no locks.
+    file: File,
+    /// Whose number was in it.
+    pub left_by: Option<u32>,
+}
+
+impl Pidfile {
+    /// Takes the file, or says which server has it. Nothing is written yet.
+    pub fn claim(path: &Path) -> Result<Pidfile, String> {
+        let shown = path.display();
+        let path = std::path::absolute(path).map_err(|error| format!("the pid file {shown}: {error}"))?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
+        let file = file.map_err(|error| format!("the pid file {shown} cannot be written: {error}"))?;
+        if !file.metadata().is_ok_and(|found| found.is_file()) {
+            return Err(format!("the pid file {shown} is not a file"));
+        }
+        let mut text = String::new();
+        let _ = (&file).take(64).read_to_string(&mut text);
+        let (text, pid) = (text.trim(), text.trim().parse::<u32>().ok());
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let who = if text.is_empty() { "it has no number in it yet".into() } else { format!("process {text}") };
+                return Err(format!(
+                    "the pid file {shown} belongs to a server that runs ({who}): end that, or name another with \
+                     --pidfile"
+                ));
+            }
+            // Without locks only the number can tell.
+            Err(TryLockError::Error(_)) if pid.is_some_and(|pid| pid != process::id() && is_alive(pid)) => {
+                return Err(format!(
+                    "the pid file {shown} names process {text}, which runs: end it or remove the file"
+                ));
+            }
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        if !text.is_empty() && pid.is_none() {
+            return Err(format!("{shown} has something else in it than a process id: is it a pid file?"));
+        }
+        Ok(Pidfile { path, file, left_by: pid.filter(|pid| *pid != process::id()) })
+    }
+
+    /// Writes our number.
+    pub fn write(&self) -> Result<(), String> {
+        let text = format!("{}\n", process::id());
+        // The length last: at no time is the file empty.
+        let written = self.file.write_all_at(text.as_bytes(), 0).and_then(|()| self.file.set_len(text.len() as u64));
+        written.map_err(|error| format!("the pid file {} cannot be written: {error}", self.path.display()))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file to a successor; until the end our number stands in one beside it.
+    pub fn give_away(self) -> OldPidfile {
+        let path = old(&self.path);
+        if let Err(error) = fs::write(&path, format!("{}\n", process::id())) {
+            warn!(target: "server", "the pid file {} cannot be written: {error}", path.display());
+        }
+        OldPidfile { of: self.path.clone(), path }
+    }
+
+    /// At the end.
+    pub fn remove(self) {
+        let is_it = match (fs::metadata(&self.path), self.file.metadata()) {
+            (Ok(found), Ok(ours)) => (found.dev(), found.ino()) == (ours.dev(), ours.ino()),
+            _ => false,
+        };
+        // In a folder that is not ours, such as /run for a server that gave up root, an empty file is left.
+        if is_it && fs::remove_file(&self.path).is_err() {
+            let _ = self.file.set_len(0);
+        }
+    }
+}
+
+/// The pid file of a process that has a successor.
+#[derive(Debug)]
+pub struct OldPidfile {
+    path: PathBuf,
+    of: PathBuf,
+}
+
+impl OldPidfile {
+    /// The successor has ended: its file is ours again.
+    pub fn take_back(self) -> Option<Pidfile> {
+        let claimed = Pidfile::claim(&self.of).and_then(|file| file.write().map(|()| file));
+        self.remove();
+        claimed.inspect_err(|why| warn!(target: "server", "{why}")).ok()
+    }
+
+    /// At the end.
+    pub fn remove(&self) {
+        let is_ours = fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == process::id().to_string());
+        if is_ours
+            && let Err(error) = fs::remove_file(&self.path)
+            && error.kind() != ErrorKind::NotFound
+        {
+            warn!(target: "server", "{} cannot be removed: {error}", self.path.display());
+        }
+    }
+}
+
+fn old(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(OLD);
+    name.into()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    // Somebody else's process may not be asked, and is there.
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_server_has_it_and_it_goes_with_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pid");
+        let ours = Pidfile::claim(&path).unwrap();
+        ours.write().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{}\n", process::id()));
+        let why = Pidfile::claim(&path).unwrap_err();
+        assert!(why.contains(&format!("runs (process {})", process::id())), "{why}");
+        ours.remove();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn one_that_was_left_behind_is_taken_over_and_a_precious_file_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pid");
+        // The number of a process that runs, and has nothing to do with it.
+        fs::write(&path, "1\n").unwrap();
+        let ours = Pidfile::claim(&path).unwrap();
+        ours.write().unwrap();
+        drop(ours);
+        fs::write(&path, "precious").unwrap();
+        assert!(Pidfile::claim(&path).unwrap_err().contains("is it a pid file?"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+        assert!(Pidfile::claim(folder.path()).is_err());
+        assert!(Pidfile::claim(&folder.path().join("no/a.pid")).unwrap_err().contains("cannot be written"));
+    }
+
+    #[test]
+    fn a_successor_takes_it_and_its_end_gives_it_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("a.pid"), folder.path().join("a.pid.oldbin"));
+        let first = Pidfile::claim(&path).unwrap();
+        first.write().unwrap();
+        let aside_file = first.give_away();
+        assert!(aside.exists());
+        let second = Pidfile::claim(&path).unwrap();
+        second.remove();
+        let first = aside_file.take_back().unwrap();
+        assert!(path.exists() && !aside.exists());
+        first.remove();
+    }
+}

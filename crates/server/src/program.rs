@@ -1,0 +1,102 @@
+//! How this program was started, so that it can be started again: an upgrade and `--daemonize` do.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+
+/// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
+/// inherit it, do not take it for theirs.
+pub const PARENT: &str = "FOOLSGOLD_PARENT";
+
+/// What another process must not inherit: it was meant for this one.
+const OF_THIS_ONE: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];
+
+/// The program, its arguments, and the folder it was started in.
+#[derive(Debug, Clone)]
+pub struct Program {
+    path: PathBuf,
+    arguments: Vec<OsString>,
+    folder: PathBuf,
+}
+
+impl Program {
+    /// To be called before anything changes the working directory.
+    pub fn note() -> Program {
+        let mut words = env::args_os();
+        let name = words.next().unwrap_or_default();
+        let folder = folder(env::var_os("PWD"), env::current_dir().unwrap_or_default());
+        let path = find(&name, &folder, env::var_os("PATH"));
+        // The last resort knows no symlinks: a new version behind one would not be found.
+        let path = path.or_else(|| env::current_exe().ok()).unwrap_or(name.into());
+        Program { path, arguments: words.collect(), folder }
+    }
+
+    /// The program as it is by now at its path, with the same arguments, where it was started.
+    pub fn again(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments).current_dir(&self.folder).env(PARENT, process::id().to_string());
+        for name in OF_THIS_ONE {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The folder as the shell calls it: a symlink such as `current` may show to another release by the time it counts.
+fn folder(told: Option<OsString>, real: PathBuf) -> PathBuf {
+    let same = |told: &PathBuf| match (fs::metadata(told), fs::metadata(&real)) {
+        (Ok(told), Ok(real)) => (told.dev(), told.ino()) == (real.dev(), real.ino()),
+        _ => false,
+    };
+    told.map(PathBuf::from).filter(|told| told.is_absolute() && same(told)).unwrap_or(real)
+}
+
+/// What a shell would start by this name. Symlinks stay as they are.
+fn find(name: &OsStr, folder: &Path, path: Option<OsString>) -> Option<PathBuf> {
+    let named = Path::new(name);
+    if name.is_empty() {
+        return None;
+    }
+    if named.components().count() > 1 || named.is_absolute() {
+        return Some(folder.join(named)).filter(|path| path.is_file());
+    }
+    env::split_paths(&path?).map(|place| folder.join(place).join(named)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_found_as_a_shell_finds_it_and_symlinks_are_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir(at("v1")).unwrap();
+        fs::write(at("v1/server"), "").unwrap();
+        std::os::unix::fs::symlink(at("v1"), at("current")).unwrap();
+        let found = |name: &str| find(OsStr::new(name), root.path(), Some(at("current").into()));
+        assert_eq!(found("server"), Some(at("current/server")));
+        assert_eq!(found("current/server"), Some(at("current/server")));
+        assert_eq!(found("./current/server"), Some(at("./current/server")));
+        assert_eq!((found("nothing"), found("current/nothing"), found("")), (None, None, None));
+    }
+
+    #[test]
+    fn the_folder_is_called_what_the_shell_calls_it_if_that_is_true() {
+        let root = tempfile::tempdir().unwrap();
+        let (real, link) = (root.path().join("v1"), root.path().join("current"));
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert_eq!(folder(Some(link.clone().into()), real.clone()), link);
+        assert_eq!(folder(Some(root.path().into()), real.clone()), real);
+        assert_eq!(folder(None, real.clone()), real);
+    }
+}

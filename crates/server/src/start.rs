@@ -1,0 +1,134 @@
+//! What the program was started with. It is kept, so that settings can be read again while it runs: arguments and
+//! environment stay what they were, the settings file is read afresh.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::asked::{self, Asked, Command, Origin, Problem};
+use crate::file;
+use crate::operating;
+use crate::options::{Kind, Name, TABLE};
+use crate::picker::Picker;
+use crate::settings::{Settings, settle};
+
+/// The arguments after the program's name, and the environment.
+#[derive(Debug)]
+pub struct Start {
+    pub arguments: Vec<OsString>,
+    pub environment: Vec<(OsString, OsString)>,
+    pub cores: usize,
+    /// Where relative paths began when the settings were read first; the file may name another folder to go to.
+    home: OnceLock<PathBuf>,
+    /// What was settled first and cannot change while the program runs.
+    first: OnceLock<Fixed>,
+}
+
+/// What takes a new start to change, each with its value; and the applications with where they answer.
+#[derive(Debug, PartialEq)]
+struct Fixed {
+    server: Vec<(&'static str, String)>,
+    apps: Vec<(String, String)>,
+}
+
+impl Start {
+    /// Nothing is read yet.
+    pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, cores: usize) -> Start {
+        Start { arguments, environment, cores, home: OnceLock::new(), first: OnceLock::new() }
+    }
+
+    /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file. The
+    /// first time it goes to the folder that is asked for.
+    pub fn asked(&self) -> Asked {
+        let mut asked = asked::read(self.arguments.clone(), &self.environment);
+        if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
+            return asked;
+        }
+        let is_first = self.home.get().is_none();
+        if is_first {
+            asked.problems.extend(operating::enter(&asked).err());
+        }
+        let home = self.home.get_or_init(|| env::current_dir().unwrap_or_default());
+        file::add(&mut asked, home);
+        // What was typed is meant from where it was typed.
+        let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
+        if is_in_file {
+            asked.rackup = asked.rackup.map(|path| home.join(path));
+        }
+        if is_first && is_in_file {
+            asked.problems.extend(operating::enter(&asked).err());
+        }
+        asked
+    }
+
+    /// The Gemfile that the environment names.
+    pub fn bundle_gemfile(&self) -> Option<OsString> {
+        self.environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE").map(|(_, path)| path.clone())
+    }
+
+    /// The settings of the start.
+    pub fn settle(&self, asked: Asked) -> Result<Settings, Vec<Problem>> {
+        let fixed = Fixed::of(&asked, self.cores);
+        let settings = settle(asked, self.cores)?;
+        let _ = self.first.set(fixed);
+        Ok(settings)
+    }
+
+    /// The settings as they are now, for a reload; a notice for each change that takes a new start.
+    pub fn again(&self) -> Result<Settings, Vec<Problem>> {
+        let asked = self.asked();
+        let now = Fixed::of(&asked, self.cores);
+        let mut settings = settle(asked, self.cores)?;
+        if let Some(first) = self.first.get() {
+            settings.notices.extend(now.changed_from(first));
+        }
+        Ok(settings)
+    }
+}
+
+impl Fixed {
+    fn of(asked: &Asked, cores: usize) -> Fixed {
+        let (problems, notices) = (Vec::new(), Vec::new());
+        let mut picker = Picker { asked, app: None, cores, problems, notices };
+        let binds: Vec<String> = picker.addresses().into_iter().map(|(_, uri)| uri).collect();
+        let of_server = |name| ![Name::Bind, Name::Port, Name::Host, Name::Config].contains(&name);
+        let rows = TABLE.iter().filter(|row| !row.per_app && !matches!(row.kind, Kind::Refused(_)));
+        let rows = rows.filter(|row| of_server(row.name));
+        let mut server: Vec<(&'static str, String)> = rows.map(|row| (row.long, picker.all(row.name))).collect();
+        server.push(("bind", binds.join(", ")));
+        let place =
+            |host: &Option<String>, prefix: &str| format!("{}{prefix}", host.as_deref().unwrap_or("every host "));
+        let apps = asked.apps.iter().map(|app| (app.name.clone(), place(&app.host, &app.prefix))).collect();
+        Fixed { server, apps }
+    }
+
+    /// A sentence for each change.
+    fn changed_from(&self, first: &Fixed) -> Vec<String> {
+        let next = "takes effect at the next start";
+        let server = self.server.iter().zip(&first.server).filter(|(now, then)| now != then);
+        let mut changes: Vec<String> = server
+            .map(|((name, now), (_, then))| format!("{name} is {} now and was {}: {next}", shown(now), shown(then)))
+            .collect();
+        for (name, place) in &self.apps {
+            match first.apps.iter().find(|(known, _)| known == name) {
+                None => changes.push(format!("the application {name} is new: it {next}")),
+                Some((_, then)) if then != place => {
+                    changes.push(format!("the application {name} is at {place} now and was at {then}: {next}"));
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = first.apps.iter().filter(|(name, _)| !self.apps.iter().any(|(known, _)| known == name));
+        changes.extend(gone.map(|(name, _)| format!("the application {name} is not in the file any more: {next}")));
+        changes
+    }
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "nothing" } else { value }
+}
+
+#[cfg(test)]
+#[path = "start_test.rs"]
+mod tests;

@@ -1,0 +1,79 @@
+//! The state file (`--state`), in the form of Puma's, so that `pumactl -S` works: it sends signals where there is no
+//! control URL, and finds none here, as the control API is our own.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// A state file that is ours.
+#[derive(Debug)]
+pub struct StateFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl StateFile {
+    /// Opens it, while it may be.
+    pub fn claim(path: &Path) -> Result<StateFile, String> {
+        let told = |error: std::io::Error| format!("the state file {} cannot be written: {error}", path.display());
+        let path = std::path::absolute(path).map_err(told)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&path);
+        Ok(StateFile { path: path.clone(), file: file.map_err(told)? })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes who serves, and where it is told what to do.
+    pub fn write(&self, control: Option<&str>) -> Result<(), String> {
+        let mut text = format!("---\npid: {}\n", process::id());
+        // Writing to a string cannot fail.
+        if let Some(control) = control {
+            let _ = writeln!(text, "foolsgold_control: {}", quote(control));
+        }
+        if let Ok(folder) = std::env::current_dir() {
+            let _ = writeln!(text, "running_from: {}", quote(&folder.to_string_lossy()));
+        }
+        let written = self.file.write_all_at(text.as_bytes(), 0).and_then(|()| self.file.set_len(text.len() as u64));
+        written.map_err(|error| format!("the state file {} cannot be written: {error}", self.path.display()))
+    }
+
+    /// At the end, unless it is a successor's by now.
+    pub fn remove(&self) {
+        let ours = format!("---\npid: {}\n", process::id());
+        // It is empty when we never came to write it.
+        if fs::read_to_string(&self.path).is_ok_and(|text| text.is_empty() || text.starts_with(&ours))
+            && fs::remove_file(&self.path).is_err()
+        {
+            let _ = self.file.set_len(0);
+        }
+    }
+}
+
+/// As YAML takes any text.
+fn quote(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_and_removed_only_while_it_is_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let state = StateFile::claim(&path).unwrap();
+        state.write(Some("unix:///run/a \"b\".sock")).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(&format!("---\npid: {}\n", process::id())), "{text}");
+        assert!(text.contains("foolsgold_control: \"unix:///run/a \\\"b\\\".sock\"\n"), "{text}");
+        fs::write(&path, "---\npid: 1\n").unwrap();
+        state.remove();
+        assert!(path.exists());
+    }
+}

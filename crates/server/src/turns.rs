@@ -1,0 +1,107 @@
+//! One at a time: whoever asks for something while it is being done waits for the next time it is done, together with
+//! all others who have asked meanwhile. What is being done may have begun too early to see what they have changed.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The turns of one thing that is done again and again.
+#[derive(Debug)]
+pub struct Turns<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    begun: u64,
+    ended: u64,
+    last: Option<T>,
+}
+
+impl<T: Clone> Turns<T> {
+    /// Nothing has been done yet.
+    pub fn new() -> Turns<T> {
+        Turns { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // Nothing under this lock can panic half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is being done.
+    pub fn is_running(&self) -> bool {
+        let state = self.lock();
+        state.begun > state.ended
+    }
+
+    /// Does it, or lets somebody else who waits do it; what came of a time that began after this call.
+    pub fn take(&self, act: impl FnOnce() -> T) -> T {
+        let mut state = self.lock();
+        let mine = state.begun + 1;
+        loop {
+            if state.ended >= mine
+                && let Some(last) = &state.last
+            {
+                return last.clone();
+            }
+            if state.begun == state.ended {
+                break;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.begun += 1;
+        drop(state);
+        let outcome = act();
+        let mut state = self.lock();
+        state.ended = state.begun;
+        state.last = Some(outcome.clone());
+        drop(state);
+        self.changed.notify_all();
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
+    #[test]
+    fn all_who_ask_meanwhile_share_the_next_turn() {
+        let turns = Turns::new();
+        let done = AtomicU32::new(0);
+        let (gate, asked) = (Barrier::new(2), AtomicU32::new(0));
+        thread::scope(|scope| {
+            let first = scope.spawn(|| {
+                turns.take(|| {
+                    gate.wait();
+                    done.fetch_add(1, Ordering::SeqCst) + 1
+                })
+            });
+            while !turns.is_running() {
+                thread::yield_now();
+            }
+            let others: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        asked.fetch_add(1, Ordering::SeqCst);
+                        turns.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
+                    })
+                })
+                .collect();
+            while asked.load(Ordering::SeqCst) < 8 {
+                thread::yield_now();
+            }
+            // So that the last of them waits by now.
+            thread::park_timeout(std::time::Duration::from_millis(50));
+            gate.wait();
+            assert_eq!(first.join().unwrap(), 1);
+            for other in others {
+                assert_eq!(other.join().unwrap(), 2);
+            }
+        });
+        assert!(!turns.is_running());
+    }
+}

@@ -1,0 +1,342 @@
+//! The control socket and the commands: what they show, what they do, and what they say when it cannot be done.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::successor::{Process, adopt_orphans};
+use support::{Client, PATIENCE, Reply, Server, app, paths, server, within};
+
+/// Calls a command for this server, as if in its folder.
+fn call(server: &Server, words: &[&str]) -> Output {
+    server::command().current_dir(&server.folder).args(words).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// What a command prints that must succeed.
+#[track_caller]
+fn done(server: &Server, words: &[&str]) -> String {
+    let output = call(server, words);
+    assert!(output.status.success(), "{words:?}: {}\n{}", said(&output), server.log());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Exit code and words of one that must fail.
+#[track_caller]
+fn failed(server: &Server, words: &[&str]) -> (i32, String) {
+    let output = call(server, words);
+    assert!(!output.status.success(), "{words:?}: {}", said(&output));
+    (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn socket(server: &Server) -> PathBuf {
+    PathBuf::from(done(server, &["control"]).trim())
+}
+
+fn get(socket: &Path, target: &str) -> (Reply, Value) {
+    let reply = Client::unix(socket).get(target);
+    let value = serde_json::from_slice(&reply.body);
+    let value = value.unwrap_or_else(|error| panic!("{target}: {error}: {}", reply.text()));
+    (reply, value)
+}
+
+fn post(socket: &Path, target: &str, body: &str) -> (u16, Value) {
+    let reply = Client::unix(socket).post(target, body);
+    // What the front refuses by itself, such as too long a body, is answered in words.
+    (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
+}
+
+fn status(server: &Server) -> Value {
+    serde_json::from_str(&done(server, &["status", "--json"])).unwrap()
+}
+
+#[test]
+fn the_socket_is_for_its_user_only_and_tells_what_the_server_does() {
+    let server = Server::start(&app("", "\"gold\""), &["-t", "2"]);
+    assert_eq!(server.text("/"), "gold");
+    let socket = socket(&server);
+    assert_eq!(fs::metadata(&socket).unwrap().mode() & 0o777, 0o600);
+    let (reply, value) = get(&socket, "/v1/status");
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    let (one, app) = (&value["server"], &value["apps"][0]);
+    assert_eq!((one["pid"].as_u64(), one["state"].as_str()), (Some(u64::from(server.id())), Some("serving")));
+    assert_eq!(one["listeners"][0], format!("tcp://127.0.0.1:{}", server.port));
+    assert_eq!(one["ready"], true);
+    assert!(one["process"]["rss_kib"].as_u64() > Some(1000), "{one}");
+    assert!(one["connections"]["accepted"].as_u64() >= Some(1) && one["answers"]["2xx"].as_u64() >= Some(1), "{one}");
+    assert_eq!((app["capacity"].as_u64(), app["generation"].as_u64()), (Some(2), Some(1)), "{app}");
+    assert!(app["served"].as_u64() >= Some(1), "{app}");
+    assert_eq!(app["last_deploy"]["outcome"], "started");
+    let (_, index) = get(&socket, "/v1");
+    assert!(index["routes"].as_array().unwrap().iter().any(|route| route["path"] == "/v1/reload"), "{index}");
+}
+
+#[test]
+fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
+    let server = Server::start(&app("", "\"gold\""), &["-t", "2"]);
+    let socket = socket(&server);
+    for (target, status, words) in [
+        ("/v1/status?ap=x", 400, "app is the nearest"),
+        ("/v1/status?app=shop", 404, "there is no application shop; there is app"),
+        ("/v1/reload", 405, "say POST, not GET"),
+        ("/v1/nothing", 404, "GET /v1 tells what there is"),
+        ("/nothing", 404, "GET /v1 tells what there is"),
+        ("/v1/history?step=hour", 400, "must be second or minute"),
+        ("/v1/workers/x/backtraces", 400, "must be a whole number"),
+    ] {
+        let (reply, value) = get(&socket, target);
+        assert_eq!(reply.status, status, "{target}: {value}");
+        assert!(value["error"].as_str().unwrap().contains(words), "{target}: {value}");
+    }
+    for (target, body, status, words) in [
+        ("/v1/scale", "[]", 400, "must be a JSON object"),
+        ("/v1/scale", "{}", 400, "say workers"),
+        ("/v1/scale", r#"{"workers":0}"#, 400, "from 1 to"),
+        ("/v1/scale", r#"{"min":3,"max":2}"#, 400, "min not more than max"),
+        ("/v1/workers/999/kill", "", 404, "has no worker 999"),
+        ("/v1/restart", r#"{"app":"app"}"#, 400, "there is no such parameter"),
+    ] {
+        let (got, value) = post(&socket, target, body);
+        assert_eq!(got, status, "{target} {body}: {value}");
+        assert!(value["error"].as_str().unwrap().contains(words), "{target} {body}: {value}");
+    }
+    let long = post(&socket, "/v1/scale", &format!("{{\"app\":\"{}\"}}", "x".repeat(70_000)).replace('x', "y"));
+    assert_eq!(long.0, 413);
+}
+
+#[test]
+fn commands_find_the_server_of_their_folder_and_only_that() {
+    let server = Server::start(&app("", "\"gold\""), &[]);
+    let table = done(&server, &["status"]);
+    let pid = format!("process {}", server.id());
+    assert!(table.contains(&pid) && table.contains("serving"), "{table}");
+    let elsewhere = server::folder();
+    let in_other = |words: &[&str]| server::command().current_dir(&elsewhere).args(words).output().unwrap();
+    let none = in_other(&["status"]);
+    assert_eq!(none.status.code(), Some(3), "{}", said(&none));
+    assert!(said(&none).contains("no server of") && said(&none).contains(&pid), "{}", said(&none));
+    let folder = server.folder.to_str().unwrap();
+    assert!(said(&in_other(&["status", "--dir", folder])).contains(&pid));
+    let rackup = server.folder.join("config.ru");
+    assert!(said(&in_other(&["status", "--dir", rackup.to_str().unwrap()])).contains(&pid));
+    let missing = in_other(&["status", "--control", "/nowhere/x.sock"]);
+    assert_eq!(missing.status.code(), Some(3));
+    assert!(said(&missing).contains("there is no socket /nowhere/x.sock"), "{}", said(&missing));
+    fs::remove_dir_all(elsewhere).unwrap();
+}
+
+#[test]
+fn commands_find_a_server_that_was_started_by_way_of_a_link() {
+    let base = server::folder();
+    for release in ["1", "2"] {
+        fs::create_dir(base.join(release)).unwrap();
+        fs::write(base.join(release).join("config.ru"), app("", "\"gold\"")).unwrap();
+    }
+    let current = base.join("current");
+    std::os::unix::fs::symlink(base.join("1"), &current).unwrap();
+    let env = [("PWD", current.to_str().unwrap())];
+    let server = Server::spawn(current.clone(), &env, &["-b", "tcp://127.0.0.1:0"]);
+    fs::remove_file(&current).unwrap();
+    std::os::unix::fs::symlink(base.join("2"), &current).unwrap();
+    let output = server::command().current_dir(&current).env("PWD", &current).args(["status"]).output().unwrap();
+    assert!(said(&output).contains(&format!("process {}", server.id())), "{}", said(&output));
+    drop(server);
+    fs::remove_dir_all(base).unwrap();
+}
+
+#[test]
+fn two_servers_of_one_folder_have_two_sockets() {
+    let first = Server::start(&app("", "\"gold\""), &[]);
+    let folder = server::folder();
+    let log = fs::File::create(folder.join("log")).unwrap();
+    let mut command = server::command();
+    command.current_dir(&first.folder).args(["-b", "tcp://127.0.0.1:0"]).stdout(log.try_clone().unwrap()).stderr(log);
+    let mut second = command.spawn().unwrap();
+    let came = within(PATIENCE, || fs::read_to_string(folder.join("log")).unwrap().contains("serving"));
+    let (code, why) = failed(&first, &["status"]);
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert!(came && code == 2 && why.contains("several servers") && why.matches("--control").count() >= 2, "{why}");
+    // The dead one does not count.
+    assert!(done(&first, &["status"]).contains(&format!("process {}", first.id())));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_socket_can_be_named_or_left_out_and_a_stale_one_is_replaced() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "\"gold\"")).unwrap();
+    let named = ["-b", "tcp://127.0.0.1:0", "--control", "my.sock"];
+    let mut server = Server::spawn(folder.clone(), &[], &named);
+    server.signal(Signal::KILL);
+    server.ended(PATIENCE).unwrap();
+    std::mem::forget(server);
+    let output = server::command().current_dir(&folder).args(["status", "--control", "my.sock"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(said(&output).contains("nobody listens on my.sock any more"), "{}", said(&output));
+    let mut server = Server::spawn(folder.clone(), &[], &named);
+    assert!(done(&server, &["status", "--control", "my.sock"]).contains("serving"));
+    let output = server::command().current_dir(&folder).args(named).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("--control: cannot listen on"), "{}", said(&output));
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).unwrap().success());
+    assert!(!folder.join("my.sock").exists());
+    drop(server);
+    let server = Server::start(&app("", "\"gold\""), &["--control", "off"]);
+    assert_eq!(failed(&server, &["status"]).0, 3);
+}
+
+#[test]
+fn words_that_mean_nothing_are_refused() {
+    let server = Server::start(&app("", "\"gold\""), &[]);
+    for (words, right) in [
+        (&["status", "--wach"][..], "--watch is the nearest"),
+        (&["scale", "many"], "MIN:MAX"),
+        (&["kill-worker", "first"], "foolsgold workers tells them"),
+        (&["reload", "--app", "shop"], "there is app"),
+    ] {
+        let (code, why) = failed(&server, words);
+        assert!(why.contains(right), "{words:?}: {why}");
+        assert!(code == 2 || words[0] == "reload", "{words:?}: {code}");
+    }
+    for command in ["status", "reload", "stop", "recorder"] {
+        assert!(done(&server, &[command, "--help"]).contains(&format!("Usage: foolsgold {command}")));
+    }
+    assert!(said(&call(&server, &["--help"])).contains("kill-worker"));
+}
+
+#[test]
+fn reload_brings_new_code_and_a_broken_one_changes_nothing() {
+    let server = Server::start(&app("", "\"one\""), &[]);
+    assert_eq!(server.text("/"), "one");
+    let rackup = server.folder.join("config.ru");
+    fs::write(&rackup, app("", "\"two\"")).unwrap();
+    assert!(done(&server, &["reload"]).contains("generation 2"));
+    assert_eq!(server.text("/"), "two");
+    fs::write(&rackup, app("raise \"no such table: pyrite\"", "\"three\"")).unwrap();
+    let (code, why) = failed(&server, &["reload"]);
+    assert!(code == 1 && why.contains("pyrite") && why.contains("generation 2 goes on"), "{code} {why}");
+    assert_eq!(server.text("/"), "two");
+    let table = done(&server, &["status"]);
+    assert!(table.contains("generation 3 failed") && table.contains("pyrite"), "{table}");
+    let deploys = done(&server, &["deploys"]);
+    assert!(deploys.contains("failed") && deploys.contains("live") && deploys.contains("started"), "{deploys}");
+    let (code, value) = post(&socket(&server), "/v1/reload", "");
+    assert!(code == 409 && value["error"].as_str().unwrap().contains("pyrite"), "{value}");
+}
+
+#[test]
+fn stop_waits_for_the_end_and_running_requests_are_finished() {
+    let ru = paths(&[("/fast", "text(1)"), ("/slow", "sleep 1.5; text(\"slow\")")]);
+    let mut server = Server::start(&ru, &["--engine", "ruby"]);
+    let mut slow = server.client();
+    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(within(PATIENCE, || status(&server)["apps"][0]["idle"] != status(&server)["apps"][0]["capacity"]));
+    let begun = Instant::now();
+    let words = done(&server, &["stop"]);
+    assert!(words.contains("ended"), "{words}");
+    assert_eq!(slow.reply().unwrap().text(), "slow");
+    assert!(server.ended(Duration::from_secs(2)).unwrap().success(), "{}", server.log());
+    assert!(begun.elapsed() > Duration::from_millis(300));
+    assert_eq!(failed(&server, &["status"]).0, 3);
+}
+
+#[test]
+fn drain_tells_load_balancers_before_connections_are_refused() {
+    let mut server = Server::start(&app("", "\"gold\""), &["--drain-lag", "3s", "--admin", "0"]);
+    let admin = status(&server)["server"]["admin"].as_str().unwrap().to_owned();
+    let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    assert_eq!(Client::tcp(port).get("/readyz").status, 200);
+    let words = done(&server, &["drain", "--no-wait"]);
+    assert!(words.contains("draining"), "{words}");
+    let reply = Client::tcp(port).get("/readyz");
+    assert_eq!((reply.status, reply.text().as_str()), (503, "draining\n"));
+    assert_eq!(Client::tcp(port).get("/healthz").status, 200);
+    // During the lag everybody is still served.
+    assert_eq!(server.text("/"), "gold");
+    assert_eq!(status(&server)["server"]["state"], "draining");
+    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+}
+
+#[test]
+fn a_server_that_starts_says_so() {
+    let folder = server::folder();
+    let ru = app("sleep 0.05 until File.exist?(\"go\")", "\"gold\"");
+    fs::write(folder.join("config.ru"), ru).unwrap();
+    let log = fs::File::create(folder.join("log")).unwrap();
+    let mut command = server::command();
+    command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--control", "c.sock"]);
+    let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    let socket = folder.join("c.sock");
+    assert!(within(PATIENCE, || socket.exists()));
+    let ready = || Client::unix(&socket).get("/readyz");
+    assert_eq!((ready().status, ready().text().as_str()), (503, "starting\n"));
+    assert_eq!(Client::unix(&socket).get("/healthz").status, 200);
+    let output = server::command().current_dir(&folder).args(["status", "--control", "c.sock"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("is starting"), "{}", said(&output));
+    fs::write(folder.join("go"), "").unwrap();
+    assert!(within(PATIENCE, || ready().status == 200));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn watching_goes_on_until_the_server_ends() {
+    let mut server = Server::start(&app("", "\"gold\""), &[]);
+    let mut command = server::command();
+    command.current_dir(&server.folder).args(["status", "--watch", "--json"]).stdout(Stdio::piped());
+    let watcher = command.stderr(Stdio::piped()).spawn().unwrap();
+    thread::park_timeout(Duration::from_millis(2500));
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).unwrap().success());
+    let output = watcher.wait_with_output().unwrap();
+    let lines = String::from_utf8_lossy(&output.stdout).lines().count();
+    assert!(lines >= 2 && output.status.code() == Some(3), "{lines}: {}", said(&output));
+}
+
+#[test]
+fn a_socket_that_is_cleaned_away_comes_back() {
+    let server = Server::start(&app("", "\"gold\""), &["--control", "c.sock"]);
+    let path = server.folder.join("c.sock");
+    fs::remove_file(&path).unwrap();
+    assert!(within(PATIENCE, || path.exists()), "{}", server.log());
+    assert!(done(&server, &["status", "--control", "c.sock"]).contains("serving"));
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn after_a_restart_commands_and_watchers_see_the_successor() {
+    adopt_orphans();
+    let mut server = Server::start(&app("", "\"gold\""), &["--admin", "0"]);
+    let before = status(&server);
+    let admin = before["server"]["admin"].as_str().unwrap().to_owned();
+    let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let words = done(&server, &["restart"]);
+    assert!(words.contains("serves"), "{words}");
+    let after = status(&server);
+    let next = Process(u32::try_from(after["server"]["pid"].as_u64().unwrap()).unwrap());
+    assert_ne!(next.0, server.id());
+    assert_eq!((&after["server"]["admin"], &after["server"]["state"]), (&before["server"]["admin"], &"serving".into()));
+    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    for _ in 0..20 {
+        assert_eq!(Client::tcp(port).get("/readyz").status, 200);
+    }
+    assert!(done(&server, &["stop"]).contains("ended"));
+    assert!(next.ended(), "{}", server.log());
+}

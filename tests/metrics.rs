@@ -1,0 +1,215 @@
+//! The admin listener: metrics, health, who may look, and the live page in a real browser.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::process::{Command, Output};
+
+use support::{Client, Reply, Server, app, paths, server};
+
+/// A server with an admin listener on a free port, and that port.
+fn start(ru: &str, options: &[&str]) -> (Server, u16) {
+    let mut all = vec!["--admin", "0"];
+    all.extend_from_slice(options);
+    let server = Server::start(ru, &all);
+    let port = admin_port(&server);
+    (server, port)
+}
+
+fn admin_port(server: &Server) -> u16 {
+    let log = server.log();
+    let (_, after) = log.split_once("are on http://").unwrap_or_else(|| panic!("no admin listener in the log:\n{log}"));
+    let address = after.split('/').next().unwrap();
+    address.rsplit(':').next().unwrap().parse().unwrap()
+}
+
+fn ask(port: u16, path: &str, headers: &str) -> Reply {
+    let mut client = Client::tcp(port);
+    let host = if headers.contains("Host: ") { "" } else { "Host: localhost\r\n" };
+    client.send(format!("GET {path} HTTP/1.1\r\n{host}{headers}\r\n")).unwrap();
+    client.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
+}
+
+/// The samples of a text, by name with labels; each must stand under a head of its name.
+fn samples(text: &str) -> BTreeMap<String, f64> {
+    let mut kinds = BTreeMap::new();
+    let mut samples = BTreeMap::new();
+    for line in text.lines() {
+        if let Some(head) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = head.split_once(' ').unwrap();
+            assert!(kinds.insert(name.to_owned(), kind.to_owned()).is_none(), "{name} has two heads");
+        } else if !line.starts_with('#') {
+            let (key, value) = line.rsplit_once(' ').unwrap();
+            let name = key.split('{').next().unwrap();
+            let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
+            let family = family.filter(|family| kinds.get(*family).is_some_and(|kind| kind == "histogram"));
+            assert!(kinds.contains_key(family.unwrap_or(name)), "{line} has no head");
+            assert!(samples.insert(key.to_owned(), value.parse().unwrap()).is_none(), "{key} stands there twice");
+        }
+    }
+    samples
+}
+
+#[test]
+fn metrics_count_what_happened() {
+    let ru = paths(&[("/good", "text(1)"), ("/bad", "raise \"pyrite\""), ("/gone", "text(1, 410)")]);
+    let (server, port) = start(&ru, &["--engine", "mruby"]);
+    for (path, times) in [("/good", 5), ("/bad", 2), ("/gone", 3)] {
+        for _ in 0..times {
+            server.get(path);
+        }
+    }
+    let reply = ask(port, "/metrics", "Host: localhost\r\n");
+    assert_eq!((reply.status, reply.header("content-type")), (200, Some("text/plain; version=0.0.4; charset=utf-8")));
+    let samples = samples(&reply.text());
+    let value = |key: &str| *samples.get(key).unwrap_or_else(|| panic!("{key} is not in\n{}", reply.text()));
+    let of = "app=\"app\",engine=\"mruby\"";
+    assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), 5.0);
+    assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"4xx\"}}")), 3.0);
+    assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"app\",fault=\"app_error\"}}")), 2.0);
+    assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"load\",fault=\"queue_full\"}}")), 0.0);
+    assert_eq!(value("foolsgold_http_responses_total{code=\"5xx\"}"), 2.0);
+    assert_eq!(value(&format!("foolsgold_service_time_seconds_count{{{of}}}")), 8.0);
+    assert_eq!(value(&format!("foolsgold_service_time_seconds_bucket{{le=\"+Inf\",{of}}}")), 8.0);
+    assert_eq!(value(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 10.0);
+    assert_eq!(value(&format!("foolsgold_generation{{{of}}}")), 1.0);
+    assert_eq!((value("foolsgold_ready"), value("foolsgold_draining")), (1.0, 0.0));
+    assert!(value("process_resident_memory_bytes") > 1e6 && value("foolsgold_connections_accepted_total") >= 10.0);
+}
+
+#[test]
+fn prometheus_gets_the_newer_form_when_it_asks_for_it() {
+    let (_server, port) = start(&app("", "\"gold\""), &[]);
+    let accept = "Host: a.example\r\n".replace("a.example", "127.0.0.1")
+        + "Accept: application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5\r\n";
+    let reply = ask(port, "/metrics", &accept);
+    assert!(reply.header("content-type").unwrap().starts_with("application/openmetrics-text; version=1.0.0"));
+    let text = reply.text();
+    assert!(text.ends_with("# EOF\n") && text.contains("# TYPE foolsgold_requests counter\n"), "{text}");
+}
+
+#[test]
+fn the_page_about_metrics_names_them_all_and_no_others() {
+    let (_server, port) = start(&app("", "\"gold\""), &["--engine", "ruby"]);
+    let text = ask(port, "/metrics", "").text();
+    let heads = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let shown: BTreeSet<&str> = heads.map(|head| head.split(' ').next().unwrap()).collect();
+    let page = std::fs::read_to_string(server::repository().join("docs/metrics.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| `foolsgold_") || line.starts_with("| `process_"));
+    let named: BTreeSet<&str> =
+        rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').filter(|part| part.contains('_'))).collect();
+    let missing: Vec<_> = shown.difference(&named).collect();
+    assert!(missing.is_empty(), "docs/metrics.md does not name {missing:?}");
+    // Until a worker has ended there is no reason to show.
+    let gone: Vec<_> = named.difference(&shown).filter(|name| **name != "foolsgold_worker_ends_total").collect();
+    assert!(gone.is_empty(), "docs/metrics.md names {gone:?}, and there is nothing of that name");
+}
+
+#[test]
+fn without_a_token_only_this_machine_may_look_by_its_own_name() {
+    let (_server, port) = start(&app("", "\"gold\""), &[]);
+    for host in ["Host: localhost\r\n", "Host: 127.0.0.1:1\r\n", "Host: [::1]\r\n"] {
+        assert_eq!(ask(port, "/v1/status", host).status, 200, "{host}");
+    }
+    let reply = ask(port, "/v1/status", "Host: gold.example\r\n");
+    assert!(reply.status == 403 && reply.text().contains("--admin-token"), "{}", reply.text());
+    assert_eq!(ask(port, "/readyz", "Host: gold.example\r\n").status, 200);
+    let mut client = Client::tcp(port);
+    client.send("POST /v1/stop HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let reply = client.reply().unwrap();
+    assert!(reply.status == 403 && reply.text().contains("only the control socket takes orders"), "{}", reply.text());
+}
+
+#[test]
+fn a_token_is_asked_for_and_never_logged() {
+    let token = "a-token-of-24-letters-or";
+    let options = ["--admin", "0", "--admin-token", token];
+    let server = Server::with(&app("", "\"gold\""), &[], &options);
+    let port = admin_port(&server);
+    let refused = ask(port, "/metrics", "Host: localhost\r\n");
+    assert_eq!((refused.status, refused.header("www-authenticate").is_some()), (401, true));
+    assert_eq!(ask(port, "/metrics", &format!("Authorization: Bearer {token}x\r\n")).status, 401);
+    assert_eq!(ask(port, "/metrics", &format!("Authorization: Bearer {token}\r\n")).status, 200);
+    // "any:a-token-of-24-letters-or"
+    let basic = "Authorization: Basic YW55OmEtdG9rZW4tb2YtMjQtbGV0dGVycy1vcg==\r\n";
+    assert_eq!(ask(port, "/", basic).status, 200);
+    assert_eq!(ask(port, "/healthz", "").status, 200);
+    assert!(!server.log().contains(token), "{}", server.log());
+}
+
+#[test]
+fn an_address_for_other_machines_needs_a_token() {
+    let folder = server::folder();
+    std::fs::write(folder.join("config.ru"), app("", "\"gold\"")).unwrap();
+    for (options, words) in [
+        (&["--admin", "tcp://0.0.0.0:0"][..], "can be reached from other machines"),
+        (&["--admin", "0", "--admin-token", "short"], "at least 16"),
+        (&["--admin", "here"], "or only a port, or off"),
+    ] {
+        let output = server::command().current_dir(&folder).args(options).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(words), "{options:?}: {said}");
+        assert!(!said.contains("short"), "{said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+    let open = Server::start(&app("", "\"gold\""), &["--admin", "tcp://0.0.0.0:0", "--admin-token", "none"]);
+    assert!(open.log().contains("are on http://0.0.0.0:"), "{}", open.log());
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere_and_may_do_nothing() {
+    let (_server, port) = start(&app("", "\"gold\""), &[]);
+    for (path, media_type) in [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")] {
+        let reply = ask(port, path, "");
+        assert!(reply.header("content-type").unwrap().starts_with(media_type), "{path}");
+        let policy = reply.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("default-src 'none'") && !policy.contains("-inline") && !policy.contains("-eval"),
+            "{policy}"
+        );
+        let outside = ["https://", "//cdn", "@import"].iter().find(|word| reply.text().contains(**word));
+        assert_eq!(outside, None, "{path}");
+    }
+}
+
+/// Chromium, if there is one on this machine.
+fn browser() -> Option<&'static str> {
+    let is_there = |name: &&&str| Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success());
+    ["chromium", "chromium-browser", "google-chrome"].iter().find(is_there).copied()
+}
+
+/// The page as the browser has it after some seconds.
+fn dom(browser: &str, url: &str, profile: &std::path::Path) -> String {
+    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=5000"];
+    let profile = format!("--user-data-dir={}", profile.display());
+    let output: Output = Command::new(browser).args(flags).args([profile.as_str(), url]).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_person_sees_in_a_browser_what_the_server_does() {
+    let Some(browser) = browser() else {
+        let _ = writeln!(std::io::stderr(), "there is no chromium on this machine: the page was not looked at");
+        return;
+    };
+    let ru = paths(&[("/good", "text(1)"), ("/stuck", "sleep 30; text(1)"), ("/bad", "raise \"pyrite <b>\"")]);
+    let (server, port) = start(&ru, &["--engine", "ruby", "-w", "2", "-t", "2"]);
+    let mut stuck = server.client();
+    stuck.send("GET /stuck?secret=1 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    for path in ["/good", "/bad", "/good"] {
+        server.get(path);
+    }
+    let profile = server.folder.join("browser");
+    // The first look of a page that has just opened may come before the server has taken note of everything.
+    let url = format!("http://127.0.0.1:{port}/");
+    let is_whole = |page: &String| page.contains("class=\"line\"");
+    let looks = (0..4).map(|_| dom(browser, &url, &profile));
+    let dom = looks.reduce(|last, next| if is_whole(&last) { last } else { next }).unwrap();
+    for words in ["serving", &format!("process {}", server.id()), "/stuck", "/bad", "Generation 1", "class=\"line\""] {
+        assert!(dom.contains(words), "{words:?} is not on the page:\n{dom}");
+    }
+    assert!(!dom.contains("secret") && !dom.contains("pyrite <b>"), "{dom}");
+}

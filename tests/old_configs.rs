@@ -1,0 +1,282 @@
+//! The configuration files of other servers, as their users have them: read, explained, obeyed, with their hooks.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use support::{Server, ruby, server};
+
+/// What `rails new` writes, with more of what people add.
+const PUMA: &str = r##"# frozen_string_literal: true
+max_threads = ENV.fetch("RAILS_MAX_THREADS") { 4 }
+threads ENV.fetch("RAILS_MIN_THREADS") { max_threads }, max_threads
+port ENV.fetch("PUMA_TEST_PORT", 3000), "127.0.0.1"
+environment ENV.fetch("RAILS_ENV", "production")
+workers Integer(ENV.fetch("PUMA_TEST_WORKERS", 2))
+worker_timeout 3600 if ENV.fetch("RAILS_ENV", "development") == "development"
+preload_app!
+pidfile ENV["PIDFILE"] if ENV["PIDFILE"]
+plugin :tmp_restart
+lowlevel_error_handler { |error| [500, {}, [error.message]] }
+set_remote_address header: "X-Real-IP"
+first_data_timeout 0.5
+
+def say(what)
+  File.write("notes", "#{what}\n", mode: "a")
+end
+
+before_fork { say "before_fork" }
+on_worker_fork { |index| say "on_worker_fork #{index}" }
+before_worker_boot { |index| say "boot #{index}" if defined?(Rack) }
+on_worker_boot(:key) { |index, data| data[:at] = "with data #{index}" }
+on_worker_shutdown(:key) { |index, data| say "shutdown #{data[:at]}" }
+on_worker_shutdown { |index| say "shutdown #{index}" }
+before_thread_start { say "thread" }
+after_worker_shutdown { |handle| say "after #{handle.index} #{handle.process_status.exitstatus}" }
+after_stopped { say "stopped" }
+cluster { tag "clustered" }
+single { tag "single" }
+"##;
+
+const UNICORN: &str = r##"
+worker_processes Integer(ENV["WEB_CONCURRENCY"] || 2)
+timeout 15
+preload_app true
+listen "127.0.0.1:#{ENV.fetch('UNICORN_TEST_PORT', '8080')}", backlog: 64, tcp_nopush: true
+pid "/tmp/unicorn-that-is-not-there.pid"
+logger Logger.new($stdout)
+
+before_fork do |server, worker|
+  Signal.trap("TERM") { Process.kill("QUIT", Process.pid) }
+  old_pid = "#{server.config[:pid]}.oldbin"
+  Process.kill("QUIT", File.read(old_pid).to_i) if File.exist?(old_pid) && server.pid != old_pid
+  File.write("notes", "before_fork #{worker.nr}\n", mode: "a")
+end
+
+after_fork do |server, worker|
+  Signal.trap("TERM") { puts "wait for QUIT" }
+  server.logger.info("worker=#{worker.nr}")
+  File.write("notes", "after_fork #{worker.nr} of #{server.worker_processes}\n", mode: "a")
+end
+before_exec { |server| ENV["BUNDLE_GEMFILE"] = "Gemfile" }
+"##;
+
+const APP: &str = "run ->(env) { [200, {}, [\"#{ENV['RACK_ENV']} #{Process.ppid}\"]] }\n";
+
+fn run(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> (Output, String) {
+    let mut command = server::command();
+    let ruby = ruby::program();
+    command.current_dir(folder).envs(env.iter().copied()).env("FOOLS_GOLD_RUBY", ruby).args(arguments);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    (output, said)
+}
+
+#[track_caller]
+fn assert_says(said: &str, words: &[&str]) {
+    for word in words {
+        assert!(said.contains(word), "{word:?} is not in: {said}");
+    }
+}
+
+/// Serves with the file, in the Ruby under test.
+fn serve(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str]) -> Server {
+    let program = ruby::program();
+    let mut all = vec!["--engine", "ruby", "--ruby", &program];
+    all.extend_from_slice(options);
+    Server::spawn(ruby::folder(files), env, &all)
+}
+
+#[test]
+fn pumas_file_is_explained() {
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", PUMA)]);
+    let (output, said) = run(&folder, &[("RAILS_ENV", "production")], &["explain", "config/puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(
+        &said,
+        &[
+            "threads = 4 ",
+            "# line 3: threads 4, 4",
+            "bind = \"tcp://127.0.0.1:3000\"",
+            "workers = 2 ",
+            "environment = \"production\"",
+            "header-time = \"500ms\"",
+            "tag = \"clustered\"",
+            "hooks = \"config/puma.rb\"",
+            "These have no counterpart:",
+            "config/puma.rb:10: plugin :tmp_restart",
+            "touching tmp/restart.txt does nothing",
+            "lowlevel_error_handler do ... end",
+            "These do not mean quite the same:",
+            "set_remote_address",
+            "These hooks run:",
+            "config/puma.rb:20: on_worker_fork do ... end",
+            "In any case:",
+        ],
+    );
+    assert!(!said.contains("worker_timeout"), "a condition of the file was not met: {said}");
+    // What is printed is a settings file, and says the same.
+    fs::write(folder.join("foolsgold.toml"), &output.stdout).unwrap();
+    let (output, said) = run(&folder, &[], &["config"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &["tcp://127.0.0.1:3000", "foolsgold.toml"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn pumas_file_is_obeyed_and_its_hooks_run() {
+    let files = [("config.ru", APP), ("config/puma.rb", PUMA)];
+    let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
+    let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
+    assert!(server.text("/").starts_with("production "), "{}", server.log());
+    assert!(server.logs("see `foolsgold explain config/puma.rb`"), "{}", server.log());
+    ruby::wait_for_note(&server, "boot 0");
+    ruby::wait_for_note(&server, "boot 1");
+    assert_eq!(ruby::workers(&server).len(), 2);
+    let notes = ruby::notes(&server);
+    let count = |note: &str| notes.iter().filter(|line| *line == note).count();
+    assert_eq!((notes[0].as_str(), count("before_fork")), ("before_fork", 1), "{notes:?}");
+    assert_eq!((count("on_worker_fork 0"), count("on_worker_fork 1")), (1, 1), "{notes:?}");
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.ended(support::PATIENCE).is_some());
+    let notes = ruby::notes(&server);
+    for note in ["shutdown 0", "shutdown 1", "shutdown with data 0", "after 0 0", "after 1 0", "stopped"] {
+        assert!(notes.iter().any(|line| line == note), "{note:?} is not in {notes:?}\n{}", server.log());
+    }
+    assert_eq!(notes.iter().filter(|line| *line == "thread").count(), 8, "4 threads in each: {notes:?}");
+}
+
+#[test]
+fn a_worker_that_was_killed_gives_its_place_to_the_next() {
+    let files = [("config.ru", APP), ("config/puma.rb", PUMA)];
+    let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "1")];
+    let server = serve(&files, &env, &["-C", "config/puma.rb"]);
+    ruby::wait_for_note(&server, "boot 0");
+    let worker = ruby::workers(&server)[0].cast_signed();
+    let worker = rustix::process::Pid::from_raw(worker).unwrap();
+    rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
+    let boots = || ruby::notes(&server).iter().filter(|line| *line == "boot 0").count();
+    assert!(support::within(support::PATIENCE, || boots() == 2), "{:?}", ruby::notes(&server));
+}
+
+#[test]
+fn flags_and_own_variables_count_before_the_file_and_others_do_not() {
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", PUMA)]);
+    let env = [("PORT", "1"), ("WEB_CONCURRENCY", "9"), ("FOOLS_GOLD_HEADER_TIME", "7s")];
+    let (output, said) = run(&folder, &env, &["config", "-C", "config/puma.rb", "-t", "3"]);
+    assert!(output.status.success(), "{said}");
+    let line = |name: &str| {
+        let line = said.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap();
+        line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(line("threads"), ["3", "-t"]);
+    assert_eq!(line("workers"), ["2", "config/puma.rb:6"]);
+    assert_eq!(line("bind"), ["tcp://127.0.0.1:3000", "config/puma.rb:4"]);
+    assert_eq!(line("header-time"), ["7s", "$FOOLS_GOLD_HEADER_TIME"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn unicorns_file_is_obeyed_and_its_hooks_run() {
+    let files = [("config.ru", APP), ("config/unicorn.conf.rb", UNICORN)];
+    let mut server = serve(&files, &[("UNICORN_TEST_PORT", "0")], &["-C", "config/unicorn.conf.rb", "-e", "staging"]);
+    assert!(server.text("/").starts_with("staging "), "{}", server.log());
+    ruby::wait_for_note(&server, "after_fork 0 of 2");
+    ruby::wait_for_note(&server, "after_fork 1 of 2");
+    let notes = ruby::notes(&server);
+    assert!(notes.contains(&"before_fork 0".to_owned()) && notes.contains(&"before_fork 1".to_owned()), "{notes:?}");
+    assert!(server.logs("worker=1"), "its logger writes: {}", server.log());
+    // A service manager sends TERM to all processes. The traps of the file must not end the mold.
+    for pid in ruby::processes(server.id()) {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+    assert!(server.text("/").starts_with("staging "), "{}", server.log());
+    assert!(!server.log().contains("wait for QUIT"), "{}", server.log());
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.ended(support::PATIENCE).unwrap().success(), "{}", server.log());
+}
+
+#[test]
+fn thins_file_is_explained_and_obeyed() {
+    let yml = "---\naddress: 127.0.0.1\nport: <%= ENV.fetch('THIN_TEST_PORT', 5000) %>\nservers: <%= 1 + 1 %>\n\
+               environment: production\npid: tmp/thin.pid\nstats: /stats\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml)]);
+    let (output, said) = run(&folder, &[], &["explain", "thin.yml"]);
+    assert!(output.status.success(), "{said}");
+    let binds = ["  \"tcp://127.0.0.1:5000\", ", "  \"tcp://127.0.0.1:5001\", ", "# line 3: port: 5000"];
+    assert_says(&said, &binds);
+    assert_says(&said, &["workers = 2", "threads = 1", "thin.yml:7: stats: /stats", "thin.yml:6: pid"]);
+    fs::remove_dir_all(folder).unwrap();
+    let single = yml.replace("servers: <%= 1 + 1 %>\n", "");
+    let server = serve(
+        &[("config.ru", APP), ("thin.yml", &single), ("tmp/keep", "")],
+        &[("THIN_TEST_PORT", "0")],
+        &["-C", "thin.yml"],
+    );
+    assert!(server.text("/").starts_with("production "), "{}", server.log());
+}
+
+#[test]
+fn passengers_file_is_explained_and_obeyed() {
+    let json = "{\n  \"address\": \"127.0.0.1\",\n  \"port\": 0,\n  \"environment\": \"production\",\n  \
+                \"max_request_queue_size\": 50,\n  \"envvars\": { \"SECRET\": \"gold\" },\n  \
+                \"sticky_sessions\": true\n}\n";
+    let files = [("config.ru", APP), ("Passengerfile.json", json)];
+    let folder = ruby::folder(&files);
+    let (output, said) = run(&folder, &[], &["explain", "Passengerfile.json"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(
+        &said,
+        &["queue = 50", "Passengerfile.json:6: \"envvars\"", "Passengerfile.json:7: \"sticky_sessions\""],
+    );
+    assert!(!said.contains("gold\""), "no secret is shown: {said}");
+    fs::remove_dir_all(folder).unwrap();
+    let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
+    assert!(server.text("/").starts_with("production "), "{}", server.log());
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named_with_its_line() {
+    let cases = [
+        (
+            "puma.rb",
+            "threads 1, 2\nworkrs 3\n",
+            "puma.rb:2: workrs 3: Puma has no such directive; workers is the nearest",
+        ),
+        ("puma.rb", "threads 1, 2\nfoo.bar\n", "puma.rb:2: NoMethodError: undefined method"),
+        ("puma.rb", "threads 1, 2\nthreads (\n", "SyntaxError"),
+        ("puma.rb", "exit 3", "puma.rb:1: SystemExit"),
+        ("puma.rb", "\nthreads 1, 2000\n", "puma.rb:2: threads 1, 2000: must be from 1 to 1024"),
+        (
+            "puma.rb",
+            "ssl_bind '0.0.0.0', 1, key: 'k'",
+            "puma.rb:1: ssl_bind \"0.0.0.0\", 1, {:key=>\"k\"}: there is no TLS",
+        ),
+        ("puma.rb", "app { |env| [200, {}, []] }", "puma.rb:1: app do ... end: an application inside a configuration"),
+        ("unicorn.rb", "timeout 'soon'", "unicorn.rb:1: timeout \"soon\": must be a whole number of seconds"),
+        ("thin.yml", "port: 1\nprt: 2\n", "thin.yml:2: prt: 2: Thin has no such directive; port is the nearest"),
+        ("thin.yml", "- 1\n", "thin.yml: ArgumentError: is not a list of keys"),
+        ("Passengerfile.json", "{\n\"prot\": 2 }", "Passengerfile.json:2: \"prot\": 2: Passenger has no such"),
+        ("Passengerfile.json", "{", "Passengerfile.json: is not JSON"),
+        ("server.rb", "puts 1", "server.rb: cannot be told apart: call it *.toml"),
+    ];
+    for (name, text, line) in cases {
+        let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
+        let (output, said) = run(&folder, &[], &["-C", name]);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let is_there = said.replace("key: \"k\"", ":key=>\"k\"").contains(line);
+        assert!(is_there, "{line:?} is not in: {said}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", "threads 1, 2")]);
+    let (_, said) = run(&folder, &[], &["-C", "config/puma.rb", "--ruby", "no-such-ruby"]);
+    assert_says(&said, &["config/puma.rb: it is read by Ruby, and no-such-ruby cannot be started"]);
+    let (_, said) = run(&folder, &[], &["config"]);
+    assert_says(&said, &["note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it"]);
+    fs::remove_dir_all(folder).unwrap();
+}

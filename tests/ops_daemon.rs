@@ -1,0 +1,64 @@
+//! In the background: the command ends when the server serves, or says why it does not.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use rustix::process::{Pid, Signal, getsid};
+use support::successor::{Process, adopt_orphans, pid_in};
+use support::{Client, PATIENCE, app, ruby, server, within};
+
+fn run(folder: &Path, options: &[&str]) -> Output {
+    let mut all = vec!["-b", "unix://web.sock", "--pidfile", "web.pid", "-d", "--log-file", "out.log"];
+    all.extend_from_slice(options);
+    server::command().current_dir(folder).args(all).stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
+}
+
+#[test]
+fn the_command_ends_when_the_server_serves() {
+    adopt_orphans();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "'v1 ' + env['PATH_INFO']")).unwrap();
+    let ran = run(&folder, &["-t", "1"]);
+    assert!(ran.status.success() && ran.stderr.is_empty() && ran.stdout.is_empty(), "{ran:?}");
+    let process = Process::named_in(&folder.join("web.pid"), 0);
+    let socket = folder.join("web.sock");
+    assert_eq!(Client::unix(&socket).get("/a").text(), "v1 /a");
+    let session = getsid(Pid::from_raw(process.0.cast_signed())).unwrap();
+    assert_eq!(session.as_raw_nonzero().get().cast_unsigned(), process.0, "a session of its own");
+    let log = || fs::read_to_string(folder.join("out.log")).unwrap();
+    assert!(within(PATIENCE, || log().contains("GET /a 200")), "{}", log());
+    // It can be upgraded there, too.
+    fs::write(folder.join("config.ru"), app("", "'v2 ' + env['PATH_INFO']")).unwrap();
+    process.signal(Signal::USR2);
+    let next = Process::named_in(&folder.join("web.pid"), process.0);
+    assert!(process.ended(), "{}", log());
+    assert_eq!(Client::unix(&socket).get("/b").text(), "v2 /b");
+    next.signal(Signal::TERM);
+    assert!(next.ended());
+    assert!(!socket.exists() && pid_in(&folder.join("web.pid")).is_none(), "{}", log());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_start_that_fails_is_told_by_the_command() {
+    let folder = server::folder();
+    for (config, options, words) in [
+        ("raise \"broken on purpose\"", &["-t", "1"][..], "broken on purpose"),
+        ("raise \"broken in ruby\"", &["--engine", "ruby", "--ruby", &ruby::program()], "broken in ruby"),
+        ("run lambda { }", &["--pidfile", "no/pid", "-t", "1"], "no/pid cannot be written"),
+    ] {
+        fs::write(folder.join("config.ru"), config).unwrap();
+        let ran = run(&folder, options);
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(1), "{said}");
+        assert!(said.contains("cannot start: ") && said.contains(words), "{said}");
+        assert_eq!(said.matches(words).count(), 1, "once: {said}");
+        assert!(!folder.join("web.sock").exists() && !folder.join("web.pid").exists());
+    }
+    fs::remove_dir_all(folder).unwrap();
+}

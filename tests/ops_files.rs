@@ -1,0 +1,216 @@
+//! The files a server has beside its application: pid file, state file, log files; and as whom it makes them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+use support::successor::pid_in;
+use support::{Client, PATIENCE, Server, app, ruby, server, within};
+
+/// Waits until a file has this in it.
+#[track_caller]
+fn wait_for(file: &Path, words: &str) {
+    let read = || fs::read_to_string(file).unwrap_or_default();
+    assert!(within(PATIENCE, || read().contains(words)), "{words:?} is not in {}:\n{}", file.display(), read());
+}
+
+#[test]
+fn a_pid_file_belongs_to_one_server_as_long_as_that_lives() {
+    let mut server = Server::start(&app("", "1"), &["--pidfile", "a.pid", "-t", "1"]);
+    let file = server.folder.join("a.pid");
+    assert_eq!(pid_in(&file), Some(server.id()));
+    let second = ruby::run(&server.folder, &["--pidfile", "a.pid", "-t", "1"]);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("belongs to a server that runs (process {})", server.id())), "{said}");
+    assert_eq!(pid_in(&file), Some(server.id()));
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some());
+    assert!(!file.exists(), "{}", server.log());
+}
+
+#[test]
+fn a_pid_file_that_was_left_behind_is_taken_over() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    // A number that is in use: in a container it often is.
+    fs::write(folder.join("a.pid"), format!("{}\n", std::process::id())).unwrap();
+    let mut server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
+    assert!(server.logs("was left behind"), "{}", server.log());
+    assert!(within(PATIENCE, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
+    server.signal(Signal::KILL);
+    assert!(server.ended(PATIENCE).is_some());
+    assert!(server.folder.join("a.pid").exists());
+}
+
+#[test]
+fn a_start_that_fails_leaves_no_pid_file() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), "raise \"no\"").unwrap();
+    let run = ruby::run(&folder, &["--pidfile", "a.pid", "-S", "state", "-t", "1"]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(!folder.join("a.pid").exists() && !folder.join("state").exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn pumactl_finds_the_server_by_its_state_file() {
+    let config = |text: &str| app("", &format!("{text:?}"));
+    let mut server = Server::start(&config("old"), &["-S", "state", "-t", "1"]);
+    let state = server.folder.join("state");
+    wait_for(&state, &format!("pid: {}\n", server.id()));
+    if Command::new("pumactl").arg("--version").output().is_err() {
+        return;
+    }
+    let pumactl = |word: &str| {
+        let run = Command::new("pumactl").args(["-S", "state", word]).current_dir(&server.folder).output().unwrap();
+        assert!(run.status.success(), "{run:?}");
+    };
+    fs::write(server.folder.join("config.ru"), config("new")).unwrap();
+    pumactl("phased-restart");
+    assert!(within(PATIENCE, || server.text("/") == "new"), "{}", server.log());
+    pumactl("stop");
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(!state.exists());
+}
+
+#[test]
+fn logs_are_rotated_with_what_workers_and_their_children_print() {
+    let config = "run lambda { |env|\n  $stdout.puts \"ruby says #{env['PATH_INFO']}\"\n  \
+                  system(\"echo a child says #{env['PATH_INFO']}; echo complains >&2\")\n  [200, {}, [\"ok\"]]\n}";
+    // The folder's `log` is where the test looks for the port.
+    let mut server = ruby::serve(config, &["-w", "2", "--log-file", "log", "-e", "production"]);
+    let (log, aside) = (server.folder.join("log"), server.folder.join("log.1"));
+    server.text("/one");
+    for words in ["ruby says /one", "a child says /one", "complains", "GET /one 200"] {
+        wait_for(&log, words);
+    }
+    fs::rename(&log, &aside).unwrap();
+    server.text("/two");
+    wait_for(&aside, "a child says /two");
+    wait_for(&aside, "GET /two 200");
+    server.signal(Signal::HUP);
+    wait_for(&log, "opened anew");
+    server.text("/three");
+    for words in ["ruby says /three", "a child says /three", "complains", "GET /three 200"] {
+        wait_for(&log, words);
+    }
+    assert!(!fs::read_to_string(&aside).unwrap().contains("/three"));
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some());
+    wait_for(&log, "ended: 3 requests served");
+}
+
+#[test]
+fn standard_error_has_a_file_of_its_own() {
+    let config = "run lambda { |env| $stderr.puts \"to err\"; $stdout.puts \"to out\"; [200, {}, [\"ok\"]] }";
+    let files = ["--redirect-stdout", "log", "--redirect-stderr", "err", "-w", "1"];
+    let server = ruby::serve(config, &files);
+    server.text("/");
+    wait_for(&server.folder.join("log"), "to out");
+    wait_for(&server.folder.join("err"), "to err");
+    assert!(!server.log().contains("to err"));
+}
+
+#[test]
+fn a_log_folder_that_went_away_keeps_the_old_file() {
+    let server = Server::start(&app("", "1"), &["-t", "1", "--redirect-stdout", "log", "--redirect-stderr", "sub.err"]);
+    fs::remove_file(server.folder.join("sub.err")).unwrap();
+    fs::create_dir(server.folder.join("sub.err")).unwrap();
+    server.signal(Signal::HUP);
+    assert!(server.logs("sub.err is a folder"), "{}", server.log());
+    server.text("/after");
+    assert!(server.logs("GET /after 200"), "{}", server.log());
+}
+
+#[test]
+fn the_folder_comes_first_and_the_umask_counts() {
+    let folder = server::folder();
+    let inner = folder.join("shop");
+    fs::create_dir(&inner).unwrap();
+    fs::write(inner.join("config.ru"), app("", "Dir.pwd rescue 'shop'")).unwrap();
+    let options = ["--dir", "shop", "--umask", "027", "-b", "unix://web.sock", "--pidfile", "a.pid", "-t", "1"];
+    let server = Server::spawn(folder, &[], &options);
+    let socket = inner.join("web.sock");
+    assert!(within(PATIENCE, || std::os::unix::net::UnixStream::connect(&socket).is_ok()), "{}", server.log());
+    assert_eq!(Client::unix(&socket).get("/").status, 200);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&socket), mode(&inner.join("a.pid"))), (0o750, 0o640));
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_starts() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    for (options, code, words) in [
+        (&["--dir", "nowhere"][..], 2, "--dir nowhere: No such file"),
+        (&["--umask", "8"], 2, "must be an octal number"),
+        (&["--user", "no-such-user"], 2, "there is no such user"),
+        (&["-d"], 2, "needs --log-file FILE"),
+        (&["--log-file", "."], 2, "is a folder"),
+        (&["--log-file", "no/log"], 1, "no/log cannot be opened"),
+        (&["--signals", "mongrel"], 2, "must be puma, unicorn, thin, passenger"),
+        (&["--pidfile", "no/a.pid"], 1, "cannot be written"),
+        (&["--bind-to-activated-sockets=only"], 1, "no socket was handed over"),
+        (&["-b", "fd://3"], 1, "was not started with it"),
+    ] {
+        let run = ruby::run(&folder, options);
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.code() == Some(code) && said.contains(words), "{options:?}: {:?} {said}", run.status);
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn root_becomes_somebody_else_before_the_application_is_loaded() {
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let folder = server::folder();
+    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    let config = "WHO = [Process.uid, Process.euid, Process.gid, Process.groups].inspect\n\
+                  run lambda { |env| [200, {}, [WHO]] }";
+    fs::write(folder.join("config.ru"), config).unwrap();
+    let unix = format!("unix://{}", folder.join("web.sock").display());
+    let options = [
+        "-b",
+        "tcp://127.0.0.1:0",
+        "-b",
+        &unix,
+        "--engine",
+        "ruby",
+        "--ruby",
+        &ruby::program(),
+        "-w",
+        "1",
+        "--user",
+        "nobody",
+        "--log-file",
+        "log",
+        "--pidfile",
+        "a.pid",
+        "-S",
+        "state",
+    ];
+    let mut server = Server::spawn(folder, &[], &options);
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let nobody: u32 =
+        status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap().parse().unwrap();
+    assert_ne!(nobody, 0);
+    assert!(server.text("/").starts_with(&format!("[{nobody}, {nobody}, ")), "{}", server.text("/"));
+    for file in ["web.sock", "log", "a.pid", "state"] {
+        assert_eq!(fs::metadata(server.folder.join(file)).unwrap().uid(), nobody, "{file}");
+    }
+    fs::rename(server.folder.join("log"), server.folder.join("log.1")).unwrap();
+    server.signal(Signal::HUP);
+    wait_for(&server.folder.join("log"), "opened anew");
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(!server.folder.join("a.pid").exists() && !server.folder.join("web.sock").exists());
+}

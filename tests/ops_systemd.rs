@@ -1,0 +1,131 @@
+//! Under systemd, or somebody who speaks as it does: what it is told, and the sockets it hands over.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::successor::{Manager, Process, adopt_orphans};
+use support::{Client, PATIENCE, Server, app, server, within};
+
+#[test]
+fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let manager = Manager::listen(&folder.join("notify"));
+    let notify = folder.join("notify").display().to_string();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
+    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify), ("WATCHDOG_USEC", "200000")], &options);
+    assert!(manager.hears("READY=1").contains("STATUS=serving"));
+    let begun = Instant::now();
+    manager.hears("WATCHDOG=1");
+    manager.hears("WATCHDOG=1");
+    manager.hears("WATCHDOG=1");
+    assert!(begun.elapsed() < PATIENCE / 4, "twice in each fifth of a second: {:?}", begun.elapsed());
+    server.signal(Signal::USR1);
+    assert!(manager.hears("RELOADING=1").contains("MONOTONIC_USEC="));
+    manager.hears("READY=1");
+    fs::write(server.folder.join("config.ru"), "raise 'no'").unwrap();
+    server.signal(Signal::USR1);
+    manager.hears("RELOADING=1");
+    assert!(manager.hears("READY=1").contains("a reload has failed"), "{}", server.log());
+    server.signal(Signal::TERM);
+    manager.hears("STOPPING=1");
+}
+
+/// A server that was started with these sockets, as systemd does it.
+struct Activated {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Activated {
+    fn start(socket: OwnedFd, options: &[&str]) -> Activated {
+        let folder = server::folder();
+        fs::write(folder.join("config.ru"), app("", "'v1 ' + env['PATH_INFO']")).unwrap();
+        let log = fs::File::create(folder.join("log")).unwrap();
+        // The shell keeps its process, whose number is known to nobody before, and moves the socket to its place.
+        let program = server::command();
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\""]);
+        command.arg(program.get_program()).args(options).args(["-t", "1", "--pidfile", "web.pid"]);
+        for (name, value) in program.get_envs().filter(|(_, value)| value.is_none()) {
+            let _ = value;
+            command.env_remove(name);
+        }
+        let child =
+            command.current_dir(&folder).stdin(Stdio::from(socket)).stdout(log.try_clone().unwrap()).stderr(log);
+        Activated { child: child.spawn().unwrap(), folder }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap()
+    }
+
+    fn logs(&self, words: &str) {
+        assert!(within(PATIENCE, || self.log().contains(words)), "{words:?} is not in\n{}", self.log());
+    }
+}
+
+impl Drop for Activated {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn tcp() -> (OwnedFd, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener.into(), port)
+}
+
+#[test]
+fn sockets_that_are_handed_over_are_served_and_wait_while_it_loads() {
+    for (options, others) in [
+        (&["--bind-to-activated-sockets"][..], 0),
+        (&["--bind-to-activated-sockets=only", "-b", "tcp://127.0.0.1:0"], 0),
+        (&["--bind-to-activated-sockets", "-b", "tcp://127.0.0.1:0"], 1),
+        (&["-b", "fd://3"], 0),
+    ] {
+        let (socket, port) = tcp();
+        let server = Activated::start(socket, options);
+        // It connects before anybody accepts.
+        assert_eq!(Client::tcp(port).get("/early").text(), "v1 /early", "{options:?}\n{}", server.log());
+        server.logs(" on tcp://");
+        assert_eq!(server.log().matches(" on tcp://").count(), 1 + others, "{options:?}\n{}", server.log());
+    }
+    let (socket, port) = tcp();
+    let server = Activated::start(socket, &["-b", &format!("tcp://127.0.0.1:{port}")]);
+    assert_eq!(Client::tcp(port).get("/by-address").text(), "v1 /by-address", "{}", server.log());
+    let (socket, _) = tcp();
+    let server = Activated::start(socket, &["-b", "tcp://127.0.0.1:0"]);
+    server.logs("--bind-to-activated-sockets takes it");
+}
+
+#[test]
+fn the_file_of_an_activated_socket_stays_over_upgrades_and_the_end() {
+    adopt_orphans();
+    let folder = server::folder();
+    let path = folder.join("systemd.sock");
+    let server = Activated::start(UnixListener::bind(&path).unwrap().into(), &["--bind-to-activated-sockets"]);
+    assert_eq!(Client::unix(&path).get("/a").text(), "v1 /a", "{}", server.log());
+    fs::write(server.folder.join("config.ru"), app("", "'v2 ' + env['PATH_INFO']")).unwrap();
+    kill_process(Pid::from_child(&server.child), Signal::USR2).unwrap();
+    let next = Process::named_in(&server.folder.join("web.pid"), server.child.id());
+    server.logs("0 cut off");
+    assert_eq!(Client::unix(&path).get("/b").text(), "v2 /b", "{}", server.log());
+    next.signal(Signal::TERM);
+    assert!(next.ended());
+    assert!(path.exists(), "it is systemd's\n{}", server.log());
+    fs::remove_dir_all(folder).unwrap();
+}

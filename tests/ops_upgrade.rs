@@ -1,0 +1,205 @@
+//! The program anew with the same sockets: nobody who asks notices, and a new program that fails changes nothing.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+
+use rustix::process::Signal;
+use support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
+use support::{Client, PATIENCE, Server, app, ruby, server, within};
+
+fn version(number: u32) -> String {
+    app("", &format!("\"v{number} #{{env['PATH_INFO']}}\""))
+}
+
+/// A server on TCP and on a Unix socket, with a pid file.
+fn serve(options: &[&str]) -> Server {
+    adopt_orphans();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let unix = format!("unix://{}", folder.join("web.sock").display());
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "-b", &unix, "-t", "2", "--pidfile", "web.pid"];
+    all.extend_from_slice(options);
+    let server = Server::spawn(folder, &[], &all);
+    assert!(within(PATIENCE, || pid_in(&server.folder.join("web.pid")) == Some(server.id())), "{}", server.log());
+    server
+}
+
+fn write(server: &Server, config: &str) {
+    fs::write(server.folder.join("config.ru"), config).unwrap();
+}
+
+fn pidfile(server: &Server) -> std::path::PathBuf {
+    server.folder.join("web.pid")
+}
+
+fn socket(server: &Server) -> std::path::PathBuf {
+    server.folder.join("web.sock")
+}
+
+/// Under load on both sockets, from one program to the next.
+fn upgrade(server: &Server, from: u32) -> Process {
+    let (port, path) = (server.port, socket(server));
+    let tcp = Load::start(6, move || Client::tcp(port));
+    let unix = Load::start(3, move || Client::unix(&path));
+    tcp.goes_on(300);
+    signal(from, Signal::USR2);
+    let next = Process::named_in(&pidfile(server), from);
+    assert!(within(PATIENCE, || !ruby::is_alive(from)), "the old one ends\n{}", server.log());
+    tcp.goes_on(300);
+    unix.goes_on(100);
+    tcp.end();
+    unix.end();
+    next
+}
+
+#[test]
+fn under_load_no_request_fails_and_the_sockets_and_the_pid_file_stay() {
+    let mut server = serve(&[]);
+    write(&server, &version(2));
+    let second = upgrade(&server, server.id());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert_eq!(server.text("/x"), "v2 /x");
+    write(&server, &version(3));
+    let third = upgrade(&server, second.0);
+    assert_eq!(Client::unix(&socket(&server)).get("/y").text(), "v3 /y");
+    third.signal(Signal::TERM);
+    assert!(third.ended(), "{}", server.log());
+    assert!(!socket(&server).exists() && !pidfile(&server).exists(), "the last one cleans up\n{}", server.log());
+    assert!(!server.folder.join("web.pid.oldbin").exists());
+}
+
+#[test]
+fn ruby_workers_go_over_too() {
+    adopt_orphans();
+    let config = |number: u32| format!("run lambda {{ |env| [200, {{}}, [\"v{number} #{{env['PATH_INFO']}}\"]] }}");
+    let options = ["-w", "2", "--pidfile", "web.pid"];
+    let server = ruby::serve(&config(1), &options);
+    let first = ruby::processes(server.id());
+    fs::write(server.folder.join("config.ru"), config(2)).unwrap();
+    let port = server.port;
+    let load = Load::start(6, move || Client::tcp(port));
+    load.goes_on(200);
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&pidfile(&server), server.id());
+    assert!(within(PATIENCE, || !first.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
+    load.goes_on(200);
+    load.end();
+    assert_eq!(server.text("/x"), "v2 /x");
+    drop(next);
+}
+
+#[test]
+fn a_new_program_that_fails_changes_nothing_and_says_why() {
+    let server = serve(&[]);
+    let port = server.port;
+    let load = Load::start(4, move || Client::tcp(port));
+    for (broken, why) in [("raise \"broken on purpose\"", "broken on purpose"), ("exit!(3)", "does not serve")] {
+        write(&server, broken);
+        let before = server.log().matches("and this one goes on").count();
+        server.signal(Signal::USR2);
+        let failed = || server.log().matches("and this one goes on").count() > before;
+        assert!(within(PATIENCE, failed), "{}", server.log());
+        assert!(server.log().contains(why), "{}", server.log());
+    }
+    load.goes_on(200);
+    load.end();
+    assert_eq!(server.text("/x"), "v1 /x");
+    assert_eq!(Client::unix(&socket(&server)).get("/x").text(), "v1 /x");
+    assert_eq!(pid_in(&pidfile(&server)), Some(server.id()));
+    write(&server, &version(2));
+    drop(upgrade(&server, server.id()));
+}
+
+#[test]
+fn a_new_program_that_hangs_is_ended_in_time() {
+    adopt_orphans();
+    let good = "run lambda { |env| [200, {}, [\"good\"]] }";
+    let server = ruby::serve(good, &["-w", "1", "--boot-time", "8s"]);
+    fs::write(server.folder.join("config.ru"), "sleep").unwrap();
+    server.signal(Signal::USR2);
+    assert!(server.logs("was not loaded within 8s"), "{}", server.log());
+    assert!(server.logs("and this one goes on"), "{}", server.log());
+    assert_eq!(server.text("/"), "good");
+}
+
+#[test]
+fn addresses_change_with_an_upgrade() {
+    adopt_orphans();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let settings = |names: &[&str]| {
+        let binds: Vec<String> =
+            names.iter().map(|name| format!("\"unix://{}\"", folder.join(name).display())).collect();
+        let text = format!("bind = [{}]\npidfile = \"web.pid\"\nthreads = 1\n", binds.join(", "));
+        fs::write(folder.join("foolsgold.toml"), text).unwrap();
+    };
+    settings(&["one.sock", "two.sock"]);
+    let mut server = Server::spawn(folder.clone(), &[], &[] as &[&str]);
+    let get = |name: &str| Client::unix(&folder.join(name)).get("/x").text();
+    assert_eq!((get("one.sock"), get("two.sock")), ("v1 /x".to_owned(), "v1 /x".to_owned()));
+    settings(&["two.sock", "three.sock"]);
+    fs::write(folder.join("config.ru"), version(2)).unwrap();
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&pidfile(&server), server.id());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(!folder.join("one.sock").exists(), "it is not served any more\n{}", server.log());
+    assert_eq!((get("two.sock"), get("three.sock")), ("v2 /x".to_owned(), "v2 /x".to_owned()));
+    next.signal(Signal::TERM);
+    assert!(next.ended());
+    assert!(!folder.join("two.sock").exists() && !folder.join("three.sock").exists(), "{}", server.log());
+}
+
+#[test]
+fn as_in_unicorn_both_serve_until_one_is_ended() {
+    let mut server = serve(&["--signals", "unicorn"]);
+    let aside = server.folder.join("web.pid.oldbin");
+    let port = server.port;
+    let load = Load::start(4, move || Client::tcp(port));
+    write(&server, &version(2));
+    // There, and back again: the new one is ended, and the old one goes on.
+    server.signal(Signal::USR2);
+    let second = Process::named_in(&pidfile(&server), server.id());
+    assert_eq!(pid_in(&aside), Some(server.id()));
+    load.goes_on(100);
+    assert!(server.is_alive());
+    second.signal(Signal::QUIT);
+    assert!(second.ended());
+    assert!(within(PATIENCE, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
+    assert!(!aside.exists() && socket(&server).exists());
+    load.goes_on(100);
+    // There for good.
+    server.signal(Signal::USR2);
+    let third = Process::named_in(&pidfile(&server), server.id());
+    server.signal(Signal::QUIT);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    load.goes_on(100);
+    load.end();
+    assert!(socket(&server).exists() && !aside.exists());
+    assert_eq!(server.text("/x"), "v2 /x");
+    third.signal(Signal::QUIT);
+    assert!(third.ended());
+    assert!(!socket(&server).exists(), "{}", server.log());
+}
+
+#[test]
+fn systemd_is_told_who_the_service_is() {
+    adopt_orphans();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let manager = Manager::listen(&folder.join("notify"));
+    let notify = folder.join("notify").display().to_string();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid"];
+    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    manager.hears("READY=1");
+    server.signal(Signal::USR2);
+    assert!(manager.hears("RELOADING=1").contains("MONOTONIC_USEC="));
+    let message = manager.hears("MAINPID=");
+    let next = Process::named_in(&pidfile(&server), server.id());
+    assert!(message.contains(&format!("MAINPID={}\n", next.0)), "{message}");
+    manager.hears("READY=1");
+    next.signal(Signal::TERM);
+    manager.hears("STOPPING=1");
+}

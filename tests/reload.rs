@@ -1,0 +1,231 @@
+//! New code while it serves, on both engines: no request fails, nobody gets old code after the new one is said to
+//! serve, and code that does not load, hangs or fails its probe changes nothing.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use support::reload::{ENGINES, code, deploy, put, reload, serve, under_load};
+use support::{Client, PATIENCE, Server, within};
+
+const CLIENTS: usize = 8;
+
+#[test]
+fn under_load_every_reload_brings_new_code_and_no_request_fails() {
+    for (engine, options) in [("mruby", &["-t", "4"][..]), ("ruby", &["-w", "2", "-t", "2"])] {
+        let server = serve(engine, options);
+        let rounds = 8;
+        let seen = under_load(&server, CLIENTS, |known| {
+            for version in 2..2 + rounds {
+                deploy(&server, version, version);
+                known.store(version, Ordering::SeqCst);
+                thread::park_timeout(Duration::from_millis(100));
+            }
+        });
+        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
+        assert_eq!(server.text("/"), format!("v{}", 1 + rounds));
+    }
+}
+
+#[test]
+fn what_does_not_load_or_fails_its_probe_changes_nothing() {
+    for engine in ENGINES {
+        let server = serve(engine, &["--probe", "/up"]);
+        let seen = under_load(&server, CLIENTS, |_| {
+            fails(&server, 2, "raise \"no such luck\"", "no such luck");
+            fails(&server, 3, "def (", "yntax");
+            fails(&server, 4, "exit", "xit");
+            put(&server.folder, "ill", "");
+            fails(&server, 5, "", "the probe failed: GET /up was answered with 500");
+        });
+        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
+        assert_eq!(server.text("/"), "v1");
+        std::fs::remove_file(server.folder.join("ill")).unwrap();
+        deploy(&server, 6, 6);
+        assert_eq!(server.text("/"), "v6");
+    }
+}
+
+#[test]
+fn what_hangs_changes_nothing() {
+    for engine in ENGINES {
+        let server = serve(engine, &["--probe", "/hold", "--boot-time", "5s"]);
+        let seen = under_load(&server, CLIENTS, |_| {
+            fails(&server, 2, "loop {}", "--boot-time");
+            // The embedded engine refuses to sleep while it loads.
+            fails(&server, 3, "sleep", if engine == "ruby" { "--boot-time" } else { "sleep" });
+            fails(&server, 4, "", "the probe failed: GET /hold had no answer");
+        });
+        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
+        assert_eq!(server.text("/"), "v1");
+    }
+}
+
+/// Deploys code that begins like this, which must fail with these words, and leave the first.
+#[track_caller]
+fn fails(server: &Server, generation: u32, before: &str, words: &str) {
+    put(&server.folder, "config.ru", &code(generation, before));
+    let failed = format!("generation {generation} failed, generation 1 goes on");
+    reload(server, &failed);
+    let log = server.log();
+    let line = log.lines().position(|line| line.contains(&failed));
+    let said: Vec<&str> = log.lines().skip(line.unwrap()).collect();
+    assert!(said.join("\n").contains(words), "{words:?} is not in {said:#?}");
+}
+
+fn begin(server: &Server, path: &str) -> Client {
+    let mut client = server.client();
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+    client
+}
+
+#[test]
+fn what_has_begun_ends_with_the_code_it_began_with() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-t", "2"]);
+        let mut stream = begin(&server, "/stream");
+        assert_eq!(stream.head().unwrap().status, 200);
+        let mut held = begin(&server, "/hold");
+        assert!(stream.chunk().unwrap().unwrap().starts_with(b"v1;"));
+        for version in 2..4 {
+            deploy(&server, version, version);
+            assert_eq!(server.text("/"), format!("v{version}"));
+        }
+        assert!(stream.chunk().unwrap().unwrap().starts_with(b"v1;"));
+        put(&server.folder, "end", "");
+        put(&server.folder, "go", "");
+        while let Some(chunk) = stream.chunk().unwrap() {
+            assert!(String::from_utf8_lossy(&chunk).starts_with("v1;"));
+        }
+        // It may have begun after one of the reloads.
+        assert!(held.reply().unwrap().text().starts_with("held by v"));
+    }
+}
+
+#[test]
+fn a_reload_of_what_waits_in_the_line_loses_none_of_it() {
+    for (engine, options) in [("mruby", &["-t", "2"][..]), ("ruby", &["-w", "1", "-t", "2"])] {
+        let server = serve(engine, options);
+        let mut held: Vec<Client> = (0..20).map(|_| begin(&server, "/hold")).collect();
+        deploy(&server, 2, 2);
+        assert_eq!(server.text("/"), "v2", "new code does not wait behind what waits for the old");
+        put(&server.folder, "go", "");
+        for client in &mut held {
+            let reply = client.reply().unwrap();
+            assert_eq!(reply.status, 200, "{engine}: {}\n{}", reply.text(), server.log());
+        }
+    }
+}
+
+#[test]
+fn asked_many_times_at_once_it_reloads_and_the_last_word_counts() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-t", "2"]);
+        for version in 2..12 {
+            put(&server.folder, "config.ru", &code(version, ""));
+            server.signal(Signal::USR1);
+            thread::park_timeout(Duration::from_millis(10));
+        }
+        assert!(within(PATIENCE, || server.text("/") == "v11"), "{engine}: {}", server.log());
+    }
+}
+
+#[test]
+fn the_end_does_not_wait_for_code_that_hangs_while_it_is_loaded() {
+    for engine in ENGINES {
+        let mut server = serve(engine, &["-t", "2"]);
+        put(&server.folder, "config.ru", &code(2, "loop {}"));
+        reload(&server, "generation 2 is loaded");
+        thread::park_timeout(Duration::from_millis(300));
+        let begun = Instant::now();
+        server.signal(Signal::TERM);
+        let status = server.ended(PATIENCE).unwrap_or_else(|| panic!("{engine} hangs\n{}", server.log()));
+        assert!(status.success(), "{engine}: {status}\n{}", server.log());
+        assert!(begun.elapsed() < Duration::from_secs(5), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
+    }
+}
+
+#[test]
+fn a_drain_with_a_lag_accepts_connections_until_it_is_over() {
+    let mut server = serve("mruby", &["-t", "2", "--drain-lag", "700ms"]);
+    let begun = Instant::now();
+    server.signal(Signal::TERM);
+    let mut accepted = 0;
+    while begun.elapsed() < Duration::from_millis(500) {
+        assert_eq!(server.text("/"), "v1", "balancers have not heard of it yet");
+        accepted += 1;
+    }
+    assert!(accepted > 0);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
+    assert!(server.log().contains("not ready any more"), "{}", server.log());
+}
+
+#[test]
+fn settings_that_cannot_be_probed_are_refused() {
+    let folder = support::server::folder();
+    put(&folder, "config.ru", &code(1, ""));
+    let output = support::ruby::run(&folder, &["--probe", "up"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("--probe up: must be a path of the application, such as /up"), "{told}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn interpreters_that_are_made_anew_keep_the_code_of_their_generation() {
+    let server = serve("mruby", &["-t", "1", "--max-requests", "1"]);
+    put(&server.folder, "part.rb", "PART = 1\n");
+    put(&server.folder, "config.ru", &code(2, "require_relative \"part\""));
+    reload(&server, "generation 2 serves");
+    put(&server.folder, "config.ru", "raise \"not yet\"\n");
+    std::fs::remove_file(server.folder.join("part.rb")).unwrap();
+    for _ in 0..5 {
+        assert_eq!(server.text("/"), "v2", "{}", server.log());
+    }
+    deploy(&server, 3, 3);
+    assert_eq!(server.text("/"), "v3");
+}
+
+#[test]
+fn many_reloads_leave_nothing_behind_and_the_store_stays() {
+    let server = serve("mruby", &["-t", "4"]);
+    let before = "FoolsGold.store.increment(\"loads\")\nLOADS = FoolsGold.store.get(\"loads\")\n";
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", server.id())).unwrap().count();
+    let files = || std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count();
+    let mut first = (0, 0, 0);
+    for generation in 2..32 {
+        put(&server.folder, "config.ru", &code(generation, before).replace("text(\"up\"", "text(LOADS"));
+        reload(&server, &format!("generation {generation} serves"));
+        if generation == 10 {
+            assert!(within(PATIENCE, || !server.log().contains("panic")));
+            first = (threads(), files(), server.rss_kib());
+        }
+    }
+    assert_eq!(server.text("/up"), "120", "30 times 4 interpreters have counted");
+    assert!(within(PATIENCE, || threads() <= first.0), "{} threads, and {} before", threads(), first.0);
+    assert!(within(PATIENCE, || files() <= first.1), "{} files, and {} before", files(), first.1);
+    assert!(server.rss_kib() < first.2 * 3 / 2, "{} KiB, and {} before", server.rss_kib(), first.2);
+}
+
+#[test]
+fn a_request_is_not_cut_short_by_a_reload_with_a_short_drain_time() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-t", "2", "--drain-time", "100ms"]);
+        let mut held = begin(&server, "/hold");
+        thread::park_timeout(Duration::from_millis(200));
+        deploy(&server, 2, 2);
+        thread::park_timeout(Duration::from_millis(700));
+        put(&server.folder, "go", "");
+        let reply = held.reply().unwrap();
+        assert_eq!((reply.status, reply.text().as_str()), (200, "held by v1"), "{engine}\n{}", server.log());
+    }
+}

@@ -1,0 +1,218 @@
+//! How many Ruby workers there are, and which are replaced: by load and rest, requests served, memory, silence.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::{PATIENCE, Server, ruby, within};
+
+const APP: &str = include_str!("apps/ruby/work.ru");
+
+fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
+
+/// Waits until there are so many workers.
+#[track_caller]
+fn expect_workers(server: &Server, count: usize) {
+    let found = within(PATIENCE, || ruby::workers(server).len() == count);
+    assert!(found, "{:?} instead of {count}\n{}", ruby::workers(server), server.log());
+}
+
+/// Several clients ask for this until the time is over; every answer is looked at. How many there were.
+fn load(server: &Server, clients: usize, path: &str, time: Duration) -> usize {
+    let (end, is_good) = (Instant::now() + time, AtomicBool::new(true));
+    let count = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..clients {
+            scope.spawn(|| {
+                let mut client = server.client();
+                while Instant::now() < end {
+                    let reply = client.get(path);
+                    is_good.fetch_and(reply.status == 200, Ordering::Relaxed);
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert!(is_good.into_inner(), "{}", server.log());
+    count.into_inner()
+}
+
+#[test]
+fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
+    let server = ruby::serve(APP, &["--max-workers", "3", "-t", "1", "--idle-time", "1s"]);
+    expect_workers(&server, 1);
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..5).map(|_| scope.spawn(|| server.text("/wait?go"))).collect();
+        expect_workers(&server, 3);
+        ruby::let_go(&server, "go");
+        assert!(clients.into_iter().all(|client| client.join().unwrap() == "waited"));
+    });
+    expect_workers(&server, 1);
+    // One request after the other needs one worker, on whichever lane it comes in.
+    let busy = load(&server, 1, "/short", Duration::from_millis(2500));
+    assert!(busy > 100 && ruby::workers(&server).len() == 1, "{busy}\n{}", server.log());
+    let log = server.log();
+    assert!(log.contains("there are to be 3 workers") && log.contains("(--idle-time)"), "{log}");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn an_application_that_sleeps_wakes_for_its_first_request() {
+    let server = ruby::serve(APP, &["--min-workers", "0", "--max-workers", "2", "--idle-time", "500ms"]);
+    assert_eq!(ruby::workers(&server), Vec::<u32>::new(), "{}", server.log());
+    let mold = ruby::mold(&server);
+    for _ in 0..2 {
+        let began = Instant::now();
+        assert_eq!(server.text("/"), "gold");
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        expect_workers(&server, 0);
+        assert!(ruby::is_alive(mold));
+    }
+    // Without its mold it cannot wake, so there is another at once.
+    signal(mold, Signal::KILL);
+    let has_another = || ruby::processes(server.id()).first().is_some_and(|pid| *pid != mold);
+    assert!(within(PATIENCE, has_another), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn workers_are_replaced_after_their_requests_one_at_a_time_and_under_load() {
+    let options = ["-w", "3", "-t", "1", "--max-requests", "40", "--max-requests-jitter", "50"];
+    let server = ruby::serve(APP, &options);
+    expect_workers(&server, 3);
+    let is_over = AtomicBool::new(false);
+    let (fewest, most) = thread::scope(|scope| {
+        let counting = scope.spawn(|| {
+            let mut bounds = (usize::MAX, 0);
+            while !is_over.load(Ordering::Relaxed) {
+                let count = ruby::workers(&server).len();
+                bounds = (bounds.0.min(count), bounds.1.max(count));
+                thread::park_timeout(Duration::from_millis(5));
+            }
+            bounds
+        });
+        load(&server, 8, "/short", Duration::from_secs(4));
+        is_over.store(true, Ordering::Relaxed);
+        counting.join().unwrap()
+    });
+    let replaced = server.log().matches("is replaced: it has served its number of requests").count();
+    assert!(replaced >= 4, "{replaced}\n{}", server.log());
+    // The successor is there before one goes, and the one that goes may be seen a moment longer.
+    assert!(fewest >= 3 && most <= 5, "{fewest} to {most}\n{}", server.log());
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn a_worker_that_needs_too_much_memory_is_replaced() {
+    let greedy = "run ->(_) { ($kept ||= []) << 'x' * 80_000_000; [200, {}, [Process.pid.to_s]] }";
+    let server = ruby::serve(greedy, &["-w", "1", "-t", "1", "--worker-memory", "70MiB"]);
+    let greedy = server.text("/");
+    let is_replaced = || ruby::workers(&server).iter().all(|pid| pid.to_string() != greedy);
+    assert!(within(PATIENCE, is_replaced), "{}", server.log());
+    expect_workers(&server, 1);
+    let is_told = || server.log().contains("needs too much memory (--worker-memory)");
+    assert!(within(PATIENCE, is_told), "{}", server.log());
+}
+
+#[test]
+fn a_worker_that_does_not_answer_is_killed_and_replaced() {
+    let server = ruby::serve(APP, &["-w", "2", "--worker-timeout", "1s"]);
+    expect_workers(&server, 2);
+    let hung = ruby::workers(&server)[0];
+    signal(hung, Signal::STOP);
+    assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());
+    expect_workers(&server, 2);
+    let is_told = || server.log().contains("it has not answered for too long (--worker-timeout)");
+    assert!(within(PATIENCE, is_told), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn titles_say_which_request_takes_long() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--tag", "shop"]);
+    expect_workers(&server, 1);
+    let worker = ruby::workers(&server)[0];
+    thread::scope(|scope| {
+        let client = scope.spawn(|| server.text("/wait?go"));
+        let says = |words: &str| within(PATIENCE, || ruby::title(worker).starts_with(words));
+        assert!(says("foolsgold: worker 1 [shop] GET /wait 1."), "{}", ruby::title(worker));
+        assert!(says("foolsgold: worker 1 [shop] GET /wait 2."), "{}", ruby::title(worker));
+        ruby::let_go(&server, "go");
+        client.join().unwrap();
+    });
+    assert!(within(PATIENCE, || ruby::title(worker) == "foolsgold: worker 1 [shop]"), "{}", ruby::title(worker));
+}
+
+#[test]
+fn a_worker_does_what_it_has_to_between_requests_and_gets_none_meanwhile() {
+    let hooks = "out_of_band { File.write('notes', \"out\\n\", mode: 'a'); sleep 0.3; $out = true }";
+    let app = "run ->(_) { out = $out; $out = false; [200, {}, [out.inspect]] }";
+    let files = [("config.ru", app), ("config/foolsgold.rb", hooks)];
+    let server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "2"]);
+    assert_eq!(server.text("/"), "nil");
+    ruby::wait_for_note(&server, "out");
+    // The hook runs: this waits for its end.
+    assert_eq!(server.text("/"), "true");
+    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{:?}", ruby::notes(&server));
+}
+
+#[test]
+fn garbage_is_collected_between_requests() {
+    let app = "run ->(_) { [200, {}, [GC.stat(:major_gc_count).to_s]] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1", "--oob-gc"]);
+    let majors = || server.text("/").parse::<u64>().unwrap();
+    let before = majors();
+    // On a Ruby that says when a major collection is due it may not be, however often one looks.
+    let had_some = (0..64).any(|_| majors() > before);
+    assert!(had_some || !server.log().contains("ruby 3.1"), "{before}\n{}", server.log());
+    ruby::assert_clean(&server);
+}
+
+/// Asks again and again, a little later after each refusal; how many were answered with 200, and the longest of them.
+fn insist(server: &Server, clients: usize, time: Duration) -> (usize, Duration) {
+    let end = Instant::now() + time;
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..clients)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (mut client, mut count, mut longest) = (server.client(), 0, Duration::ZERO);
+                    while Instant::now() < end {
+                        let began = Instant::now();
+                        match client.get("/short").status {
+                            200 => {
+                                count += 1;
+                                longest = longest.max(began.elapsed());
+                            }
+                            503 => thread::park_timeout(Duration::from_millis(20)),
+                            other => panic!("{other}\n{}", server.log()),
+                        }
+                    }
+                    (count, longest)
+                })
+            })
+            .collect();
+        let all: Vec<(usize, Duration)> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+        (all.iter().map(|(count, _)| count).sum(), all.iter().map(|(_, longest)| *longest).max().unwrap())
+    })
+}
+
+#[test]
+fn under_overload_workers_go_on_at_their_rate_and_nobody_waits_in_vain() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--queue-wait", "50ms", "--access-log", "off"]);
+    insist(&server, 4, Duration::from_secs(1));
+    let time = Duration::from_secs(3);
+    let (capacity, _) = insist(&server, 4, time);
+    let (goodput, longest) = insist(&server, 64, time);
+    // A busy machine takes its part of both.
+    assert!(goodput * 10 > capacity * 6, "{goodput} of {capacity}\n{}", server.log());
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
+    let (after, longest) = insist(&server, 4, Duration::from_secs(1));
+    assert!(after * 3 * 10 > capacity * 5 && longest < Duration::from_secs(1), "{after}, {longest:?}");
+}

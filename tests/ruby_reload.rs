@@ -1,0 +1,199 @@
+//! What a reload means for Ruby processes: old ones go when they have finished, taken connections live on, and nothing
+//! is left over.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::reload::{code, deploy, put, reload, serve, under_load};
+use support::{Dice, PATIENCE, Server, ruby, within};
+
+const HIJACK: &str = include_str!("apps/ruby/hijack.ru");
+
+#[test]
+fn old_processes_go_and_nothing_is_left() {
+    let mut server = serve("ruby", &["-w", "2", "-t", "2"]);
+    let first = ruby::processes(server.id());
+    for version in 2..6 {
+        deploy(&server, version, version);
+    }
+    let own = ruby::processes(server.id()).len();
+    assert!(own >= 3, "{own} processes");
+    assert!(within(PATIENCE, || ruby::processes(server.id()).len() == 3), "{:?}", ruby::processes(server.id()));
+    assert!(first.iter().all(|pid| !ruby::is_alive(*pid)));
+    assert!(within(PATIENCE, || folders(server.id()) == 1), "one private folder is left");
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+}
+
+/// How many folders for sockets this server holds open.
+fn folders(server: u32) -> usize {
+    let text = fs::read_to_string("/proc/net/unix").unwrap();
+    let mine = ruby::processes(server).len();
+    assert!(mine > 0);
+    let mut names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(7)).collect();
+    names.retain(|name| name.contains("foolsgold-") && name.ends_with("wire.sock"));
+    names.sort_unstable();
+    names.dedup();
+    names.iter().filter(|name| is_listened_to_by(server, &text, name)).count()
+}
+
+fn is_listened_to_by(server: u32, text: &str, name: &str) -> bool {
+    let inodes: Vec<&str> =
+        text.lines().filter(|line| line.ends_with(name)).filter_map(|line| line.split_whitespace().nth(6)).collect();
+    let Ok(files) = fs::read_dir(format!("/proc/{server}/fd")) else { return false };
+    let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    let links: Vec<String> = links.map(|link| link.to_string_lossy().into_owned()).collect();
+    inodes.iter().any(|inode| links.contains(&format!("socket:[{inode}]")))
+}
+
+#[test]
+fn connections_that_were_taken_live_until_they_end() {
+    let server = ruby::serve(HIJACK, &["-w", "1", "-t", "1"]);
+    let old = ruby::workers(&server)[0];
+    let mut client = server.client();
+    client.send("GET /full-thread HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut partial = server.client();
+    partial.send("GET /partial HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(partial.head().unwrap().status, 200);
+    reload(&server, "generation 2 serves");
+    assert_eq!(server.text("/plain"), "plain");
+    thread::park_timeout(Duration::from_millis(500));
+    assert!(ruby::is_alive(old), "its connections are open\n{}", server.log());
+    ruby::let_go(&server, "go1");
+    assert_eq!(client.reply().unwrap().text(), "later");
+    assert!(String::from_utf8_lossy(&partial.rest().unwrap()).contains("second"));
+    assert!(within(PATIENCE, || !ruby::is_alive(old)), "{}", server.log());
+}
+
+#[test]
+fn what_does_not_end_in_the_drain_time_is_cut() {
+    let server = serve("ruby", &["-w", "1", "-t", "2", "--drain-time", "700ms"]);
+    let mut stream = server.client();
+    stream.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(stream.head().unwrap().status, 200);
+    let old = ruby::workers(&server)[0];
+    deploy(&server, 2, 2);
+    let begun = Instant::now();
+    while let Ok(Some(_)) = stream.chunk() {
+        assert!(begun.elapsed() < PATIENCE, "the stream goes on\n{}", server.log());
+    }
+    assert!(within(PATIENCE, || !ruby::is_alive(old)), "{}", server.log());
+    assert_eq!(server.text("/"), "v2");
+}
+
+#[test]
+fn a_storm_of_killed_workers_and_reloads_together_costs_no_safe_request() {
+    let server = serve("ruby", &["-w", "2", "-t", "2"]);
+    let mut dice = Dice::new(11);
+    let mut killed = 0;
+    let seen = under_load(&server, 4, |known| {
+        for version in 2..8 {
+            put(&server.folder, "config.ru", &code(version, ""));
+            server.signal(Signal::USR1);
+            let words = format!("generation {version} serves");
+            let serves = within(PATIENCE, || {
+                let workers = ruby::workers(&server);
+                if !workers.is_empty() && dice.below(4) == 0 {
+                    let pid = workers[dice.below(workers.len())];
+                    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+                    killed += 1;
+                    thread::park_timeout(Duration::from_millis(60));
+                }
+                let log = server.log();
+                if log.contains(&format!("generation {version} failed")) {
+                    // Its mold was hit: that is no fault of the code, and the next attempt has the next number.
+                    return true;
+                }
+                log.contains(&words)
+            });
+            assert!(serves, "{}", server.log());
+            if server.log().contains(&words) {
+                known.store(version, Ordering::SeqCst);
+            }
+        }
+    });
+    // A POST may be lost with its worker, and says so.
+    let wrong: Vec<&String> = seen.wrong.iter().filter(|wrong| !wrong.starts_with("502")).collect();
+    assert!(killed > 3 && seen.answers > 100, "{killed} killed, {} answers", seen.answers);
+    assert!(wrong.is_empty(), "{wrong:?}\n{}", server.log());
+}
+
+#[test]
+fn a_worker_that_cannot_boot_in_the_new_code_leaves_the_old_code() {
+    let files = [("config.ru", &*code(1, "")), ("config/foolsgold.rb", "")];
+    let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1"]);
+    put(&server.folder, "config.ru", &code(2, ""));
+    put(&server.folder, "config/foolsgold.rb", "on_worker_boot { raise \"no database\" }\n");
+    reload(&server, "generation 2 failed, generation 1 goes on");
+    assert!(server.log().contains("no database"), "{}", server.log());
+    assert_eq!(server.text("/"), "v1");
+    put(&server.folder, "config/foolsgold.rb", "on_worker_boot { |number| raise \"only one\" if number > 1 }\n");
+    let begun = Instant::now();
+    put(&server.folder, "config.ru", &code(3, ""));
+    server.signal(Signal::USR1);
+    assert!(within(Duration::from_secs(3), || server.log().contains("generation 3 is loaded")));
+    assert!(begun.elapsed() < PATIENCE);
+    assert_eq!(server.text("/"), "v1");
+}
+
+/// How many processes of this kind there are.
+fn count(server: &Server, kind: &str) -> usize {
+    ruby::processes(server.id()).into_iter().filter(|pid| ruby::title(*pid).contains(kind)).count()
+}
+
+#[test]
+fn a_surge_bounds_the_workers_that_exist_beside_the_old_ones() {
+    let server = serve("ruby", &["-w", "4", "-t", "1", "--reload-surge", "1"]);
+    assert!(within(PATIENCE, || count(&server, "worker") == 4));
+    let (mut most, mut looks) = (0, 0);
+    let seen = under_load(&server, 6, |known| {
+        for version in 2..5 {
+            put(&server.folder, "config.ru", &code(version, ""));
+            server.signal(Signal::USR1);
+            let serves = within(PATIENCE, || {
+                most = most.max(count(&server, "worker"));
+                looks += 1;
+                server.log().contains(&format!("generation {version} serves"))
+            });
+            assert!(serves, "{}", server.log());
+            known.store(version, Ordering::SeqCst);
+            assert!(within(PATIENCE, || count(&server, "worker") == 4 && count(&server, "mold") == 1));
+        }
+    });
+    assert!(seen.answers > 100 && seen.wrong.is_empty(), "{:?} of {}\n{}", seen.wrong, seen.answers, server.log());
+    assert!((5..=5).contains(&most), "{most} workers at a time, in {looks} looks\n{}", server.log());
+}
+
+#[test]
+fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
+    let server = serve("ruby", &["--min-workers", "0", "--max-workers", "2", "-t", "1", "--idle-time", "200ms"]);
+    assert_eq!(server.text("/"), "v1");
+    assert!(within(PATIENCE, || count(&server, "worker") == 0), "{}", server.log());
+    deploy(&server, 2, 2);
+    assert_eq!(server.text("/"), "v2");
+    assert!(within(PATIENCE, || count(&server, "mold") == 1), "{}", server.log());
+}
+
+#[test]
+fn processes_run_as_the_user_that_was_named() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let server = serve("ruby", &["-w", "1", "-t", "1", "--ruby-user", "nobody"]);
+    assert_eq!(server.text("/"), "v1");
+    let owner = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("Uid:")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    let all: Vec<String> = ruby::processes(server.id()).into_iter().map(owner).collect();
+    assert!(all.len() >= 2 && all.iter().all(|uid| *uid != "0"), "{all:?}");
+    assert_eq!(owner(server.id()), "0");
+}

@@ -1,0 +1,205 @@
+//! foolsgold.toml from outside: found and named, what it sets and what counts more, all that can be wrong in it, and
+//! `foolsgold config`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use support::{Server, app, server};
+
+const RU: &str = "\"#{ENV['RACK_ENV']}\"";
+
+fn folder(files: &[(&str, &str)]) -> PathBuf {
+    let folder = server::folder();
+    for (name, text) in files {
+        fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        fs::write(folder.join(name), text).unwrap();
+    }
+    folder
+}
+
+fn run(folder: &Path, env: &[(&str, &str)], arguments: &[&str]) -> (Output, String) {
+    let output = server::command().current_dir(folder).envs(env.iter().copied()).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    (output, said)
+}
+
+/// The line of the table for a setting, its columns apart.
+fn line<'a>(said: &'a str, name: &str) -> Vec<&'a str> {
+    let found = said.lines().find(|line| line.starts_with(&format!("  {name} ")));
+    let line = found.unwrap_or_else(|| panic!("{name} is not in:\n{said}"));
+    line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect()
+}
+
+#[test]
+fn the_file_beside_the_application_is_obeyed_and_named_in_the_log() {
+    let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 3\nenvironment = \"from-file\"\n";
+    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let none: [&str; 0] = [];
+    let server = Server::spawn(files, &[], &none);
+    assert_eq!(server.text("/"), "from-file");
+    let log = server.log();
+    assert!(log.contains("3 interpreters") && log.contains("foolsgold.toml:2: threads = 3"), "{log}");
+}
+
+#[test]
+fn flags_count_before_variables_and_these_before_the_file() {
+    let toml = "bind = \"tcp://127.0.0.1:0\"\nenvironment = \"from-file\"\n";
+    let start = |env: &[(&str, &str)], options: &[&str]| {
+        let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+        Server::spawn(files, env, options).text("/")
+    };
+    assert_eq!(start(&[("RACK_ENV", "from-variable")], &["-t", "1"]), "from-variable");
+    assert_eq!(start(&[("RACK_ENV", "from-variable")], &["-t", "1", "-e", "from-flag"]), "from-flag");
+}
+
+#[test]
+fn another_file_or_none_may_be_named() {
+    let [usual, other] = ["usual", "other"].map(|name| format!("environment = \"{name}\"\n"));
+    let files = [("config.ru", &*app("", RU)), ("foolsgold.toml", &usual), ("etc/other.toml", &other)];
+    let options: [(&[&str], &str); 5] = [
+        (&[], "usual"),
+        (&["-C", "etc/other.toml"], "other"),
+        (&["--config=etc/other.toml"], "other"),
+        (&["-C", "-"], "development"),
+        (&["--no-config"], "development"),
+    ];
+    let folder = folder(&files);
+    for (arguments, expected) in options {
+        let (output, said) = run(&folder, &[], &[&["config"], arguments].concat());
+        assert!(output.status.success(), "{said}");
+        assert_eq!(line(&said, "environment")[1], expected, "{arguments:?}");
+    }
+    let (_, said) = run(&folder, &[("FOOLS_GOLD_CONFIG", "etc/other.toml")], &["config"]);
+    assert_eq!(line(&said, "environment")[1..], ["other", "etc/other.toml:1"]);
+    for (name, word) in [("no.toml", "there is no such file"), ("etc", "is a folder")] {
+        let (output, said) = run(&folder, &[], &["-C", name]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said.contains(&format!("-C {name}: {word}")), "{said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn all_errors_of_flags_variables_and_file_are_told_at_once() {
+    let toml = "thread = 3\nqueue = \"many\"\nrequest_time = \"soon\"\n[web]\n";
+    let folder = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let expected = [
+        "-t 0: must be from 1 to 1024",
+        "FOOLS_GOLD_KEEP_ALIVE=x: must be a whole number of seconds",
+        "foolsgold.toml:1: thread = 3: there is no such setting; threads is the nearest",
+        "foolsgold.toml:2: queue = \"many\": must be a whole number",
+        "foolsgold.toml:3: request_time = \"soon\": must be a whole number of seconds",
+        "foolsgold.toml:4: [web]: there is no such section",
+    ];
+    for arguments in [&["-t", "0"][..], &["config", "--check", "-t", "0"], &["config", "-t", "0"]] {
+        let (output, said) = run(&folder, &[("FOOLS_GOLD_KEEP_ALIVE", "x")], arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        for line in expected {
+            assert!(said.contains(line), "{line:?} is not in: {said}");
+        }
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn config_shows_each_setting_and_where_it_came_from() {
+    let toml = "threads = 3\nbind = [\"tcp://127.0.0.1:1\", \"unix:///tmp/x\"]\n";
+    let folder = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let (output, said) = run(&folder, &[("RACK_ENV", "test")], &["config", "--queue", "5"]);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(line(&said, "threads"), ["threads", "3", "foolsgold.toml:1"]);
+    assert_eq!(line(&said, "bind"), ["bind", "tcp://127.0.0.1:1, unix:///tmp/x", "foolsgold.toml:2"]);
+    assert_eq!(line(&said, "environment"), ["environment", "test", "$RACK_ENV"]);
+    assert_eq!(line(&said, "queue"), ["queue", "5", "--queue"]);
+    assert_eq!(line(&said, "request-time"), ["request-time", "30s", "default"]);
+    assert!(said.starts_with("settings file: foolsgold.toml\n") && said.contains("engine: mruby, because"), "{said}");
+
+    let (output, said) = run(&folder, &[], &["config", "--json", "--queue", "5"]);
+    assert!(output.status.success());
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let settings = json["settings"].as_array().unwrap();
+    let of = |name: &str| settings.iter().find(|one| one["name"] == name).unwrap();
+    assert_eq!((&of("queue")["value"], &of("queue")["from"]["kind"]), (&"5".into(), &"flag".into()));
+    assert_eq!((&of("threads")["from"]["file"], &of("threads")["from"]["line"]), (&"foolsgold.toml".into(), &1.into()));
+    assert_eq!(json["apps"][0]["name"], "app");
+
+    let (output, said) = run(&folder, &[], &["config", "--check"]);
+    assert_eq!(
+        (output.status.code(), &*said),
+        (Some(0), "the settings can be used: foolsgold.toml, application app\n")
+    );
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn config_shows_several_applications_and_finds_them_all() {
+    let toml = "queue = 7\n[[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nthreads = 3\n\n\
+                [[app]]\nname = \"blog\"\npath = \"blog/config.ru\"\n";
+    let ru = app("", RU);
+    let files = folder(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
+    let (output, said) = run(&files, &[], &["config"]);
+    assert!(output.status.success(), "{said}");
+    let (server, apps) = said.split_once("\nshop: ").unwrap();
+    let (shop, blog) = apps.split_once("\nblog: ").unwrap();
+    assert!(server.contains("io-threads") && !server.contains("request-time"), "{said}");
+    assert!(shop.contains("shop/config.ru, at /shop of every host"), "{said}");
+    assert_eq!(line(shop, "threads"), ["threads", "3", "foolsgold.toml:6"]);
+    assert_eq!(line(blog, "threads")[2], "default");
+    assert_eq!(line(blog, "queue"), ["queue", "7", "foolsgold.toml:1"]);
+    fs::remove_dir_all(files.join("blog")).unwrap();
+    let (output, said) = run(&files, &[], &["config", "--check"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("blog/config.ru: there is no such file"), "{said}");
+    fs::remove_dir_all(files).unwrap();
+}
+
+#[test]
+fn a_reload_reads_the_file_again() {
+    let toml = |name: &str, io: u32| {
+        format!("bind = \"tcp://127.0.0.1:0\"\nio-threads = {io}\nthreads = 1\nenvironment = \"{name}\"\n")
+    };
+    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml("first", 1))]);
+    let none: [&str; 0] = [];
+    let server = Server::spawn(files, &[], &none);
+    assert_eq!(server.text("/"), "first");
+    fs::write(server.folder.join("foolsgold.toml"), "threads = 0\nqueue = \"x\"\n").unwrap();
+    server.signal(rustix::process::Signal::USR1);
+    assert!(server.logs("foolsgold.toml:1: threads = 0: must be from 1 to 1024"), "{}", server.log());
+    assert!(server.logs("foolsgold.toml:2: queue = \"x\": must be a whole number"), "{}", server.log());
+    assert_eq!(server.text("/"), "first");
+    fs::write(server.folder.join("foolsgold.toml"), toml("second", 2)).unwrap();
+    server.signal(rustix::process::Signal::USR1);
+    assert!(support::within(support::PATIENCE, || server.text("/") == "second"), "{}", server.log());
+    assert!(server.logs("io-threads is 2 now and was 1: takes effect at the next start"), "{}", server.log());
+}
+
+#[test]
+fn a_folder_in_the_file_is_where_the_application_is_and_a_reload_finds_the_file_again() {
+    let toml =
+        "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\ndir = \"web\"\nenvironment = \"first\"\npidfile = \"run.pid\"\n";
+    let files = folder(&[("web/config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
+    let server = Server::spawn(files, &[], &["-C", "foolsgold.toml"]);
+    assert_eq!(server.text("/"), "first");
+    assert!(server.folder.join("run.pid").is_file(), "it begins at the file");
+    fs::write(server.folder.join("foolsgold.toml"), toml.replace("first", "second")).unwrap();
+    server.signal(rustix::process::Signal::USR1);
+    assert!(support::within(support::PATIENCE, || server.text("/") == "second"), "{}", server.log());
+    assert!(!server.log().contains("takes effect at the next start"), "{}", server.log());
+}
+
+#[test]
+fn several_applications_are_served_each_with_its_own_settings() {
+    let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\nenvironment = \"all\"\n[[app]]\nname = \"shop\"\n\
+                path = \"shop\"\nprefix = \"/shop\"\nenvironment = \"shop\"\n[[app]]\nname = \"blog\"\n\
+                path = \"blog\"\n";
+    let ru = app("", RU);
+    let files = folder(&[("shop/config.ru", &ru), ("blog/config.ru", &ru), ("foolsgold.toml", toml)]);
+    let none: [&str; 0] = [];
+    let server = Server::spawn(files, &[], &none);
+    assert_eq!((server.text("/shop/x"), server.text("/shopping")), ("shop".to_owned(), "all".to_owned()));
+}

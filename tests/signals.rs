@@ -1,0 +1,168 @@
+//! What signals mean: as in Puma, or as in the server that was named.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::{Client, PATIENCE, Server, app, paths, ruby, server, within};
+
+const HOLD: [(&str, &str); 2] = [
+    ("/hold", "FoolsGold.store.increment(\"held\"); sleep 1; text(\"held\")"),
+    ("/held", "text(FoolsGold.store.get(\"held\") || 0)"),
+];
+
+/// A server with a request in the middle.
+fn busy(habit: &str) -> (Server, Client) {
+    let server = Server::start(&paths(&HOLD), &["-t", "2", "--signals", habit]);
+    let mut client = server.client();
+    client.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(within(PATIENCE, || server.text("/held") != "0"));
+    (server, client)
+}
+
+#[test]
+fn the_active_map_is_in_the_log() {
+    for habit in ["puma", "unicorn", "thin", "passenger"] {
+        let server = Server::start(&app("", "1"), &["-t", "1", "--signals", habit]);
+        assert!(server.logs(&format!("signals as in {habit}: ")), "{}", server.log());
+    }
+}
+
+#[test]
+fn each_server_ends_gracefully_or_at_once_by_its_own_signals() {
+    for (habit, signal, gracefully) in [
+        ("puma", Signal::QUIT, false),
+        ("unicorn", Signal::QUIT, true),
+        ("unicorn", Signal::TERM, false),
+        ("unicorn", Signal::INT, false),
+        ("thin", Signal::QUIT, true),
+        ("thin", Signal::TERM, true),
+        ("thin", Signal::INT, false),
+        ("passenger", Signal::TERM, true),
+    ] {
+        let (mut server, mut client) = busy(habit);
+        server.signal(signal);
+        let answer = client.reply().map(|reply| reply.text());
+        assert_eq!(answer.is_ok_and(|text| text == "held"), gracefully, "{habit} {signal:?}\n{}", server.log());
+        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    }
+}
+
+#[test]
+fn each_server_reloads_by_its_own_signal() {
+    for (habit, signal) in [("puma", Signal::USR1), ("unicorn", Signal::HUP), ("thin", Signal::HUP)] {
+        let server = Server::start(&app("", "'old'"), &["-t", "1", "--signals", habit]);
+        fs::write(server.folder.join("config.ru"), app("", "'new'")).unwrap();
+        server.signal(signal);
+        assert!(within(PATIENCE, || server.text("/") == "new"), "{habit}\n{}", server.log());
+    }
+}
+
+#[test]
+fn each_server_opens_its_log_anew_by_its_own_signal() {
+    for (habit, signal) in
+        [("puma", Signal::HUP), ("unicorn", Signal::USR1), ("thin", Signal::USR1), ("passenger", Signal::USR1)]
+    {
+        let server = Server::start(&app("", "1"), &["-t", "1", "--signals", habit, "--log-file", "log"]);
+        fs::rename(server.folder.join("log"), server.folder.join("log.1")).unwrap();
+        server.signal(signal);
+        assert!(server.logs("opened anew"), "{habit}: {}", server.log());
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_ends_nothing() {
+    let mut server = Server::start(&app("", "1"), &["-t", "1"]);
+    server.signal(Signal::HUP);
+    assert!(server.logs("SIGHUP: the log goes to standard output") || server.logs("SIGHUP: there is no log file"));
+    server.signal(Signal::WINCH);
+    for signal in [Signal::TTIN, Signal::TTOU, Signal::URG, Signal::POWER] {
+        server.signal(signal);
+    }
+    for name in ["SIGTTIN: ", "SIGTTOU: ", "SIGURG: ", "SIGPWR: "] {
+        assert!(server.logs(name), "{name}\n{}", server.log());
+    }
+    assert!(server.is_alive());
+    assert_eq!(server.text("/"), "1");
+}
+
+#[test]
+fn signals_during_the_start_wait_and_an_end_does_not() {
+    let folder = ruby::folder(&[("config.ru", "sleep 1\nrun lambda { |env| [200, {}, [\"ok\"]] }")]);
+    let start = || {
+        let log = fs::File::create(folder.join("log")).unwrap();
+        let mut command = server::command();
+        command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1", "--ruby"]);
+        command.arg(ruby::program()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+    };
+    let log = || fs::read_to_string(folder.join("log")).unwrap();
+    let mut child = start();
+    let is_loading = || !ruby::processes(child.id()).is_empty();
+    assert!(within(PATIENCE, is_loading));
+    for signal in [Signal::HUP, Signal::TTIN] {
+        kill_process(Pid::from_child(&child), signal).unwrap();
+    }
+    assert!(within(PATIENCE, || log().contains("SIGHUP: ") && log().contains("serving ")), "{}", log());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut child = start();
+    assert!(within(PATIENCE, || !ruby::processes(child.id()).is_empty()));
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let ended = within(Duration::from_millis(900), || child.try_wait().unwrap().is_some());
+    assert!(ended, "{}", log());
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let (mut server, _client) = busy("unicorn");
+    server.signal(Signal::QUIT);
+    assert!(server.ended(Duration::from_millis(200)).is_none());
+    server.signal(Signal::QUIT);
+    assert!(server.ended(Duration::from_millis(700)).is_some(), "{}", server.log());
+}
+
+#[test]
+fn workers_are_added_taken_away_replaced_and_asked_what_they_do() {
+    let config = "run lambda { |env| sleep 5 if env['PATH_INFO'] == '/slow'; [200, {}, [Process.pid.to_s]] }";
+    let server = ruby::serve(config, &["-w", "1", "-t", "2"]);
+    let count = |wanted: usize| within(PATIENCE, || ruby::workers(&server).len() == wanted);
+    assert!(count(1), "{}", server.log());
+    server.signal(Signal::TTIN);
+    assert!(count(2), "{}", server.log());
+    server.signal(Signal::TTOU);
+    assert!(count(1), "{}", server.log());
+    server.signal(Signal::TTOU);
+    assert!(within(PATIENCE, || server.log().matches("SIGTTOU: ").count() == 2), "{}", server.log());
+    assert!(count(1), "never the last one\n{}", server.log());
+    let mut slow = server.client();
+    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(within(PATIENCE, || {
+        server.signal(Signal::POWER);
+        server.log().contains("config.ru:1:in `sleep'") || server.log().contains("config.ru:1:in 'Kernel#sleep'")
+    }));
+    let old = ruby::workers(&server);
+    server.signal(Signal::URG);
+    let replaced = || server.text("/") != old[0].to_string();
+    assert!(within(PATIENCE, replaced), "{}", server.log());
+    assert_eq!(slow.reply().unwrap().text(), old[0].to_string(), "the old one finishes what it has");
+}
+
+#[test]
+fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
+    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
+    let server = ruby::serve(config, &["-w", "1", "--signals", "unicorn"]);
+    server.signal(Signal::WINCH);
+    assert!(server.logs("SIGWINCH: "), "{}", server.log());
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    client.patience(Duration::from_millis(300));
+    assert!(client.reply().is_err(), "it waits");
+    server.signal(Signal::HUP);
+    client.patience(PATIENCE);
+    assert_eq!(client.reply().unwrap().text(), "ok", "{}", server.log());
+}

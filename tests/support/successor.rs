@@ -1,0 +1,163 @@
+//! What tests of upgrades and of the background need: processes that are no children of the test, clients that keep
+//! asking, and a stand-in for systemd.
+
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+
+use super::client::Client;
+use super::{PATIENCE, ruby, within};
+
+/// Makes this process the parent of all that is left behind below it, so that it can wait for them.
+pub fn adopt_orphans() {
+    set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+}
+
+/// To a process that need not be a child.
+pub fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
+
+/// A process by its number, ended and waited for when this goes.
+pub struct Process(pub u32);
+
+impl Process {
+    /// The one that a pid file names, when it names another than this.
+    #[track_caller]
+    pub fn named_in(file: &Path, other_than: u32) -> Process {
+        let mut pid = None;
+        within(PATIENCE, || {
+            pid = pid_in(file).filter(|pid| *pid != other_than);
+            pid.is_some()
+        });
+        Process(pid.unwrap_or_else(|| panic!("{} names no process but {other_than}", file.display())))
+    }
+
+    pub fn signal(&self, number: Signal) {
+        signal(self.0, number);
+    }
+
+    pub fn is_alive(&self) -> bool {
+        ruby::is_alive(self.0)
+    }
+
+    /// Waits until it has ended.
+    pub fn ended(&self) -> bool {
+        within(PATIENCE, || !self.is_alive())
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.0.cast_signed()).unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let below = ruby::processes(self.0);
+        if self.is_alive() {
+            let _ = kill_process(self.pid(), Signal::KILL);
+        }
+        within(PATIENCE, || !self.is_alive());
+        let _ = waitpid(Some(self.pid()), WaitOptions::NOHANG);
+        within(PATIENCE, || !below.iter().any(|pid| ruby::is_alive(*pid)));
+    }
+}
+
+/// The number in a pid file.
+pub fn pid_in(file: &Path) -> Option<u32> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// Clients that ask all the time, on connections they keep, and look at every answer.
+pub struct Load {
+    clients: Vec<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+    served: Arc<AtomicUsize>,
+}
+
+impl Load {
+    /// So many; each answer must be one of a server that `connect` leads to, and end with the path.
+    pub fn start(count: usize, connect: impl Fn() -> Client + Send + Sync + 'static) -> Load {
+        let (stop, served) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let connect = Arc::new(connect);
+        let client = |number| {
+            let (stop, served, connect) = (stop.clone(), served.clone(), connect.clone());
+            thread::spawn(move || ask_until(number, &stop, &served, &*connect))
+        };
+        let clients = (0..count).map(client).collect();
+        Load { clients, stop, served }
+    }
+
+    pub fn served(&self) -> usize {
+        self.served.load(Ordering::Relaxed)
+    }
+
+    /// Waits until so many more have been answered.
+    #[track_caller]
+    pub fn goes_on(&self, more: usize) {
+        let before = self.served();
+        assert!(within(PATIENCE, || self.served() >= before + more), "answers stopped at {}", self.served());
+    }
+
+    /// Ends it; a client that had one wrong answer has panicked with it.
+    #[track_caller]
+    pub fn end(self) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        let outcomes: Vec<_> = self.clients.into_iter().map(JoinHandle::join).collect();
+        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        assert_eq!(failed, 0, "of {} clients, after {} answers", outcomes.len(), self.served.load(Ordering::Relaxed));
+        self.served.load(Ordering::Relaxed)
+    }
+}
+
+fn ask_until(number: usize, stop: &AtomicBool, served: &AtomicUsize, connect: &dyn Fn() -> Client) {
+    let mut client = connect();
+    for round in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let path = format!("/{number}/{round}");
+        let reply = client.get(&path);
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+        assert!(reply.text().ends_with(&path), "{path} was answered with {:?}", reply.text());
+        served.fetch_add(1, Ordering::Relaxed);
+        if reply.header("connection") == Some("close") {
+            client = connect();
+        }
+    }
+}
+
+/// Stands in for systemd: a socket for NOTIFY_SOCKET, and all that came there.
+pub struct Manager(UnixDatagram);
+
+impl Manager {
+    pub fn listen(at: &Path) -> Manager {
+        let socket = UnixDatagram::bind(at).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        Manager(socket)
+    }
+
+    /// The next message that has this in it.
+    #[track_caller]
+    pub fn hears(&self, words: &str) -> String {
+        let mut all = String::new();
+        let mut bytes = [0; 4096];
+        loop {
+            match self.0.recv(&mut bytes) {
+                Ok(count) => {
+                    let message = String::from_utf8_lossy(&bytes[..count]).into_owned();
+                    if message.contains(words) {
+                        return message;
+                    }
+                    all.push_str(&message);
+                }
+                Err(error) => panic!("{words:?} did not come ({error}); what came:\n{all}"),
+            }
+        }
+    }
+}
