@@ -1,6 +1,7 @@
 //! The engines, and the one that runs. The only place that names them.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
 pub use engine_ruby::Budget;
 use engine_ruby::{RubyEngine, User};
-use tokio::runtime::Handle;
+use tokio::runtime::{self, Handle, Runtime};
 use tracing::{info, warn};
 
 use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
@@ -52,6 +53,28 @@ impl Base {
             budget: ground.budget.clone(),
             keep: engine_mruby::Keep::default(),
         }
+    }
+}
+
+/// A base for an application that no server serves, and what it stands on.
+pub struct Alone {
+    pub base: Base,
+    _runtime: Runtime,
+}
+
+impl Alone {
+    /// One event loop, on a thread of its own.
+    pub fn new() -> io::Result<Alone> {
+        let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let base = Base {
+            lanes: vec![runtime.handle().clone()],
+            meter: Arc::default(),
+            called_off: Arc::default(),
+            drain_time: Duration::ZERO,
+            budget: None,
+            keep: engine_mruby::Keep::default(),
+        };
+        Ok(Alone { base, _runtime: runtime })
     }
 }
 

@@ -15,6 +15,7 @@ mod cradle;
 mod daemon;
 mod deploy;
 mod desk;
+mod doctor;
 mod effective;
 mod engines;
 mod file;
@@ -90,6 +91,9 @@ fn main() -> ExitCode {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let start = Start::new(arguments, env::vars_os().collect(), cores);
     if let Some(code) = client::run(&start) {
+        return code;
+    }
+    if let Some(code) = doctor::run(&start) {
         return code;
     }
     let asked = start.asked();

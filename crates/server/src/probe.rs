@@ -31,7 +31,8 @@ pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Durati
     }
 }
 
-fn request(settings: &AppSettings, path: &str, time: Duration) -> Request {
+/// A GET as a client of this machine would send it.
+pub fn request(settings: &AppSettings, path: &str, time: Duration) -> Request {
     let now = Instant::now();
     let host = settings.host.as_deref().unwrap_or("localhost");
     let mut headers = HeaderMap::new();

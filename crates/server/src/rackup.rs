@@ -9,7 +9,7 @@ use crate::client;
 use crate::near::nearest;
 
 /// Words that are no application; see asked.rs.
-const COMMANDS: [&str; 4] = ["config", "explain", "native", "options"];
+const COMMANDS: [&str; 5] = ["config", "doctor", "explain", "native", "options"];
 
 /// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {

@@ -150,7 +150,7 @@ fn first_required(text: &str) -> Option<(Required, &str)> {
 }
 
 /// The lines of a program with their numbers, without comment blocks, here-documents and what follows `__END__`.
-fn code(source: &str) -> Vec<(usize, &str)> {
+pub fn code(source: &str) -> Vec<(usize, &str)> {
     let lines: Vec<&str> = source.strip_prefix('\u{feff}').unwrap_or(source).lines().collect();
     let mut found = Vec::new();
     let mut at = 0;

@@ -1,0 +1,108 @@
+//! `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the embedded interpreter? It is loaded there, once
+//! as it is and once with everything that is missing put aside, is asked for some paths, and for the same ones on the
+//! user's Ruby if there is one; what comes of it is told, with a recommendation.
+
+mod answer;
+mod examine;
+mod report;
+mod sources;
+mod verdict;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::asked::{self, Command};
+use crate::choice::EngineKind;
+use crate::engines::Alone;
+use crate::found::{self, Found, Missing};
+use crate::settings::{Settings, settle};
+use crate::start::Start;
+use report::Report;
+
+/// What only this command is asked.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Words {
+    /// The other words of the command line.
+    rest: Vec<OsString>,
+    paths: Vec<String>,
+    json: bool,
+}
+
+/// Examines every application of the settings. Exit code: 0 where all of them can run here, 1 where one cannot.
+pub fn run(start: &Start) -> Option<ExitCode> {
+    let (first, words) = start.arguments.split_first()?;
+    if first != "doctor" {
+        return None;
+    }
+    let words = Words::read(words);
+    let asked = asked::read(words.rest, &start.environment);
+    if asked.command != Command::Serve {
+        return Some(crate::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
+    }
+    let settings = match settle(asked, start.cores) {
+        Ok(settings) => settings,
+        Err(problems) => return Some(crate::refuse(&problems)),
+    };
+    Some(match examine(settings, start, &words.paths) {
+        Ok(reports) => {
+            let text = if words.json { report::json(&reports) } else { report::text(&reports) };
+            let _ = crate::show(&text);
+            if reports.iter().all(|report| report.verdict().is_good()) { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        }
+        Err(Missing::Options(problems)) => crate::refuse(&problems),
+        Err(Missing::File(why)) => crate::fail(&why),
+    })
+}
+
+fn examine(mut settings: Settings, start: &Start, paths: &[String]) -> Result<Vec<Report>, Missing> {
+    let bundle_gemfile = start.bundle_gemfile();
+    let is_only_one = settings.apps.len() == 1;
+    let mut reports = Vec::new();
+    let ground = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
+    for app in &mut settings.apps {
+        // What does not fit the other engine is no reason to say nothing of this one.
+        app.engine = None;
+        let found = found::find(app, bundle_gemfile.as_deref(), is_only_one)?;
+        app.mruby.interpreters = 1;
+        let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
+        reports.push(examine::examine(&here, &there, app, &ground.base, paths));
+    }
+    Ok(reports)
+}
+
+fn of(found: &Found, engine: EngineKind) -> Found {
+    Found { engine, ..found.clone() }
+}
+
+impl Words {
+    /// Words that begin with a slash and are no file are paths to ask for.
+    fn read(words: &[OsString]) -> Words {
+        let mut read = Words::default();
+        for word in words {
+            match word.to_str() {
+                Some("--json") => read.json = true,
+                Some(path) if path.starts_with('/') && !std::path::Path::new(path).exists() => {
+                    read.paths.push(path.to_owned());
+                }
+                // The root is every machine's folder, and nobody's application.
+                Some("/") => read.paths.push("/".to_owned()),
+                _ => read.rest.push(word.clone()),
+            }
+        }
+        read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_told_from_files() {
+        let words = ["shop", "/", "/etc/passwd", "--json", "/no/such?x=1", "-e", "test"].map(OsString::from);
+        let read = Words::read(&words);
+        assert_eq!(read.paths, ["/", "/no/such?x=1"]);
+        assert_eq!(read.rest, ["shop", "/etc/passwd", "-e", "test"].map(OsString::from));
+        assert!(read.json);
+    }
+}
