@@ -9,10 +9,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::Progress;
-use super::{Home, Source, run, say};
+use super::{Home, Source, interrupt, run, say};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::plan::Plan;
-use crate::duel::{self, DuelOptions, Left, Listener, Now};
+use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::report;
@@ -77,9 +77,8 @@ impl Duel {
                 .map_err(|errors| errors.join("\n"))?;
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let command = self.in_words();
-        let folder = Folder::create(&parent, "duel", &json!({ "study": "duel", "command": command }))?;
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let options = DuelOptions {
+        let mut options = DuelOptions {
             rackup,
             place: self.source.options(),
             recipes: home.0.join("arena/contenders"),
@@ -93,15 +92,24 @@ impl Duel {
             is_quick: self.quick,
             budget_minutes: self.budget,
             env: self.env.iter().cloned().collect::<BTreeMap<_, _>>(),
-            logs: folder.logs(),
+            logs: PathBuf::new(),
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command,
         };
+        // What cannot be begun leaves no folder behind.
+        let ready = Ready::make(&options)?;
+        let asked = json!({ "study": "duel", "command": options.command });
+        let folder = Folder::create(&parent, "duel", &asked)?;
+        options.logs = folder.logs();
+        let _lock = folder.lock()?;
+        interrupt::measures(folder.path(), None);
         let mut told = Told { folder: &folder, progress: Progress::new() };
-        let fought = duel::run(&options, &mut told);
+        let fought = ready.run(&options, &mut told);
         told.progress.ends();
         let path = folder.path().display();
-        let summary = fought.map_err(|error| format!("{error}\nwhat was measured is in {path}"))?;
+        let has_samples = folder.samples().is_ok_and(|(samples, _)| !samples.is_empty());
+        let what = if has_samples { "what was measured is" } else { "nothing was measured; the servers' logs are" };
+        let summary = fought.map_err(|error| format!("{error}\n{what} in {path}"))?;
         folder.write_summary(&summary)?;
         let summary = folder.read_summary()?;
         folder.write_page(&report::page::html(&summary)?)?;

@@ -2,7 +2,7 @@
 
 mod compare;
 mod duel;
-
+mod interrupt;
 mod list;
 mod progress;
 mod report;
@@ -16,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::contender::Catalogue;
 use crate::place::{Place, PlaceOptions};
+use crate::process::gate;
 use crate::study::Recipes;
 
 /// Compares Ruby application servers on real work.
@@ -43,6 +44,12 @@ enum Command {
     Report(report::Report),
     /// Builds a root folder with today's Ruby servers, entered by chroot (Debian, as root).
     Ring(ring::Ring),
+    /// Ends what another arena has started, when that is gone.
+    #[command(name = interrupt::GUARD, hide = true)]
+    Guard {
+        /// Its process id.
+        owner: u32,
+    },
 }
 
 /// Where contenders come from.
@@ -63,6 +70,14 @@ impl Source {
     fn options(&self) -> PlaceOptions {
         let Source { ring, gemfile, foolsgold } = self.clone();
         PlaceOptions { ring, gemfile, foolsgold }
+    }
+
+    /// The options again, for a command that goes on with a run.
+    fn in_words(&self) -> String {
+        let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
+        let given =
+            options.into_iter().filter_map(|(name, path)| Some(format!(" {name} {}", path.as_ref()?.display())));
+        given.collect()
     }
 
     fn open(&self) -> Result<Place, String> {
@@ -114,7 +129,14 @@ impl Home {
 impl Arena {
     /// Does what the command line says. Ends with whether it went well.
     pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
+        if let Command::Guard { owner } = self.command {
+            crate::process::stand(owner, std::io::stdin().lock());
+            return Ok(());
+        }
         let home = Home::find(self.home)?;
+        if matches!(self.command, Command::List(_) | Command::Run(_) | Command::Duel(_)) {
+            interrupt::prepare()?;
+        }
         match self.command {
             Command::List(list) => list.obey(&home, out),
             Command::Run(run) => run.obey(&home, out),
@@ -122,11 +144,13 @@ impl Arena {
             Command::Compare(compare) => compare.obey(out),
             Command::Report(report) => report.obey(out),
             Command::Ring(ring) => ring.obey(out),
+            Command::Guard { .. } => Ok(()),
         }
     }
 }
 
 /// A line for whoever reads.
 fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
-    writeln!(out, "{words}").map_err(|error| error.to_string())
+    let _gate = gate();
+    writeln!(out, "{words}").map_err(|error| format!("standard output: {error}"))
 }

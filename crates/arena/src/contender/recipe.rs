@@ -11,6 +11,9 @@ pub struct Recipe {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
+    /// All that is written in it.
+    #[serde(skip)]
+    pub text: String,
     /// For people.
     pub title: String,
     /// What it is, in a sentence or two.

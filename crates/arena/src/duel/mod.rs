@@ -34,5 +34,5 @@ mod second_look;
 mod turn;
 
 pub use options::{DuelOptions, Left, Listener, Now};
-pub use run::run;
+pub use run::{Ready, run};
 pub use source::Source;

@@ -47,37 +47,57 @@ pub(super) struct Duel<'a> {
     pub(super) turns: (usize, usize),
 }
 
+/// Nothing stands in the way of a duel any more.
+pub struct Ready {
+    place: Place,
+    crew: Crew,
+    plan: Plan,
+}
+
 /// Runs a whole duel. An error says why there was none.
 pub fn run(options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
-    let started = date::now();
-    if options.asked.is_empty() {
-        return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
+    Ready::make(options)?.run(options, listener)
+}
+
+impl Ready {
+    /// Looks at everything that can be wrong before the application is started.
+    pub fn make(options: &DuelOptions) -> Result<Ready, String> {
+        if options.asked.is_empty() {
+            return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
+        }
+        let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
+        let place = Place::open(&options.place)?;
+        let crew = Crew::gather(options, &catalogue, &place)?;
+        let contenders = crew.here.len();
+        let plan = match options.budget_minutes {
+            Some(minutes) => Plan::within(options.plan, contenders, finalists(options, contenders), minutes * 60.0)?,
+            None => options.plan,
+        };
+        Ok(Ready { place, crew, plan })
     }
-    let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
-    let place = Place::open(&options.place)?;
-    let crew = Crew::gather(options, &catalogue, &place)?;
-    let mut duel = Duel::new(options, &place, listener, &crew)?;
-    let (mut here, probe) = duel.learn(crew.here)?;
-    let stage = duel.choose_settings(&mut here, &probe);
-    let finalists = duel.heats(&stage, &mut here)?;
-    duel.rounds(&stage, &mut here, &finalists)?;
-    Ok(duel.summary(started, &stage))
+
+    /// The duel.
+    pub fn run(self, options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
+        let started = date::now();
+        let mut duel = Duel::new(options, &self, listener);
+        let (mut here, probe) = duel.learn(self.crew.here.clone())?;
+        let stage = duel.choose_settings(&mut here, &probe);
+        let finalists = duel.heats(&stage, &mut here)?;
+        duel.rounds(&stage, &mut here, &finalists)?;
+        Ok(duel.summary(started, &stage))
+    }
+}
+
+/// As many as may be in the rounds.
+fn finalists(options: &DuelOptions, contenders: usize) -> usize {
+    contenders.min(FINALISTS_MOST) + usize::from(options.now.is_some())
 }
 
 impl<'a> Duel<'a> {
-    fn new(
-        options: &'a DuelOptions,
-        place: &'a Place,
-        listener: &'a mut dyn Listener,
-        crew: &Crew,
-    ) -> Result<Duel<'a>, String> {
-        let wished = options.plan;
+    fn new(options: &'a DuelOptions, ready: &'a Ready, listener: &'a mut dyn Listener) -> Duel<'a> {
+        let Ready { place, crew, plan } = ready;
         let contenders = crew.here.len();
-        let finalists = contenders.min(FINALISTS_MOST) + usize::from(options.now.is_some());
-        let plan = match options.budget_minutes {
-            Some(minutes) => Plan::within(wished, contenders, finalists, minutes * 60.0)?,
-            None => wished,
-        };
+        let finalists = finalists(options, contenders);
         for words in &options.workload {
             listener.says(words);
         }
@@ -86,11 +106,11 @@ impl<'a> Duel<'a> {
         }
         let clock = Clock::new(plan.seconds(contenders, finalists));
         let turns = (0, contenders * (2 + plan.settings) + finalists * plan.rounds as usize);
-        Ok(Duel {
+        Duel {
             options,
             place,
             listener,
-            plan,
+            plan: *plan,
             clock,
             begin: Instant::now(),
             dice: Dice::from_seed(options.seed),
@@ -100,7 +120,7 @@ impl<'a> Duel<'a> {
             known: Vec::new(),
             doubts: doubts::of_company(load(), cores()),
             turns,
-        })
+        }
     }
 
     pub(super) fn says(&mut self, words: String) {

@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use regex::Regex;
+use crate::process::{Entry, RUN, note, sweep};
+use crate::record::fingerprint;
 
 /// Tells the folders of several places of one process apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -99,7 +100,8 @@ impl Place {
         let name = format!("arena-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
-        sweep(&parent);
+        [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
+        note(&Entry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
         let path = if ring.is_some() { RING_PATH.to_owned() } else { path_here() };
         let foolsgold = find_foolsgold(options.foolsgold.as_deref());
@@ -115,6 +117,14 @@ impl Place {
         }
     }
 
+    /// Numbers that stand for the paths of the ring or Gemfile, and of foolsgold: no paths, which are this machine's.
+    pub fn fingerprints(&self) -> (String, String) {
+        let of = |path: Option<&PathBuf>| {
+            path.map_or_else(String::new, |path| fingerprint(path.as_os_str().as_encoded_bytes()))
+        };
+        (of(self.inner.ring.as_ref().or(self.inner.gemfile.as_ref())), of(self.inner.foolsgold.as_ref()))
+    }
+
     /// Makes a file or folder of this machine reachable, and says what it is called there.
     pub fn bring(&self, from: &Path) -> Result<PathBuf, String> {
         let from = from.canonicalize().map_err(|error| format!("{}: {error}", from.display()))?;
@@ -126,7 +136,7 @@ impl Place {
         }
         let name = from.file_name().ok_or_else(|| format!("{} has no name", from.display()))?;
         // Two applications may have the same name; their paths tell them apart.
-        let folder = self.inner.own.join(format!("{:016x}", fingerprint(&from)));
+        let folder = self.inner.own.join(fingerprint(from.as_os_str().as_encoded_bytes()));
         let to = folder.join(name);
         if !to.exists() {
             fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -141,7 +151,8 @@ impl Place {
     /// Something in a folder that was brought is there with it: an application may reach for what lies beside.
     fn already_there(&self, from: &Path) -> Option<PathBuf> {
         let copy = |folder: &Path| {
-            Some(self.inner.own.join(format!("{:016x}", fingerprint(folder))).join(folder.file_name()?))
+            let number = fingerprint(folder.as_os_str().as_encoded_bytes());
+            Some(self.inner.own.join(number).join(folder.file_name()?))
         };
         let brought = from
             .ancestors()
@@ -196,7 +207,7 @@ impl Place {
         if let Some(gemfile) = &self.inner.gemfile {
             command.env("BUNDLE_GEMFILE", gemfile);
         }
-        command.envs(FOR_ALL);
+        command.envs(FOR_ALL).env(RUN, std::process::id().to_string());
         command
     }
 
@@ -265,18 +276,7 @@ impl Place {
 impl Drop for Inner {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.own);
-    }
-}
-
-/// Removes the folders of runs that were killed, and could not do it themselves.
-fn sweep(parent: &Path) {
-    let Ok(rule) = Regex::new("^arena-([0-9]+)-[0-9]+$") else { return };
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = rule.captures(&name).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
-        if owner.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+        note(&Entry::Removed(self.own.clone()));
     }
 }
 
@@ -296,10 +296,4 @@ fn find_foolsgold(named: Option<&Path>) -> Option<PathBuf> {
         let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
         path.is_file().then_some(path)
     })
-}
-
-/// FNV-1a: the same path has the same one, and nobody attacks it.
-fn fingerprint(path: &Path) -> u64 {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::MemoryGroup;
+use super::ledger::{Entry, gate, note};
 
 /// How many lines of a log are shown with an error.
 const TAIL_LINES: usize = 12;
@@ -58,7 +59,9 @@ impl Process {
         let copy = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(file);
         let program = command.get_program().to_string_lossy().into_owned();
+        let _gate = gate();
         let child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
+        note(&Entry::Started(child.id()));
         Ok(Process { child, name: name.to_owned(), log: log.to_path_buf() })
     }
 
@@ -91,6 +94,7 @@ impl Drop for Process {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
+        note(&Entry::Ended(self.child.id()));
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Recipe {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
+    /// All that is written in it.
+    #[serde(skip)]
+    pub text: String,
     /// For people.
     pub title: String,
     /// What it asks.
@@ -257,6 +260,7 @@ impl Recipe {
         let text = fs::read_to_string(file).map_err(|error| vec![told(error.to_string())])?;
         let mut recipe: Recipe = toml::from_str(&text).map_err(|error| vec![told(error.to_string())])?;
         recipe.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        recipe.text = text;
         let complaints = recipe.complaints();
         if complaints.is_empty() { Ok(recipe) } else { Err(complaints.into_iter().map(told).collect()) }
     }
