@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use arena::duel::asked::Asked;
 use arena::duel::plan::Plan;
@@ -21,6 +22,7 @@ const PLAN: Plan = Plan {
     open_s: 0.6,
     loads: 3,
     rounds: 2,
+    answer_s: 10.0,
 };
 
 const APP: &str = r#"
@@ -35,6 +37,7 @@ run lambda { |env|
   when "/old" then [302, { "location" => "/" }, []]
   when "/clock" then [200, html, ["<p>it is about #{Time.now.to_i / 4} now, and this is the rest of the page</p>"]]
   when "/slow" then sleep(0.005); [200, html, ["slept"]]
+  when "/hang" then sleep
   when "/broken" then [500, html, ["no"]]
   else [404, html, ["not here"]]
   end
@@ -170,4 +173,34 @@ fn what_cannot_begin_says_why() {
         fs::write(&options.rackup, "raise 'the app does not load'").unwrap();
     });
     assert!(missing.contains("no contender answered"), "{missing}");
+}
+
+#[test]
+fn what_did_not_load_is_said_and_not_its_whole_backtrace() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path(), &["/"], &["puma"]);
+    let deep = "def deep(n) = n.zero? ? raise('the app does not load') : deep(n - 1)\ndeep(40)\n";
+    fs::write(&options.rackup, deep).unwrap();
+    let mut heard = Heard::default();
+    run(&options, &mut heard).unwrap_err();
+    let words = heard.words.join("\n");
+    assert!(words.contains("the app does not load (RuntimeError)"), "{words}");
+    assert!(words.contains("more lines of the backtrace") && words.lines().count() < 16, "{words}");
+}
+
+#[test]
+fn an_application_that_hangs_is_named_at_once_and_ends_the_duel() {
+    let folder = tempfile::tempdir().unwrap();
+    for (paths, hangs, seconds) in [(&["/hang"][..], "GET /hang", 3), (&["/", "/hang"][..], "GET /hang", 1)] {
+        let mut options = options(folder.path(), paths, &["puma", "thin"]);
+        options.plan.answer_s = 1.0;
+        let mut heard = Heard::default();
+        let begin = Instant::now();
+        let error = run(&options, &mut heard).unwrap_err();
+        assert!(error.starts_with("the app hangs: started on puma"), "{error}");
+        assert!(error.contains(&format!("{hangs}: no answer within {seconds} s")), "{error}");
+        let words = heard.words.join("\n");
+        assert!(words.contains(&format!("puma: {hangs} has not been answered for")), "{words}");
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    }
 }

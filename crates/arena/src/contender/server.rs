@@ -87,6 +87,15 @@ impl Server {
 
     /// Waits until `check` is content. How long that took, from the start of the first process.
     pub fn wait_ready(&mut self, check: &dyn Fn(u16) -> Result<(), String>) -> Result<Duration, String> {
+        self.wait_ready_unless(check, &|| false)
+    }
+
+    /// The same, but not when `is_over` says that it will never be.
+    pub fn wait_ready_unless(
+        &mut self,
+        check: &dyn Fn(u16) -> Result<(), String>,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Duration, String> {
         let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
         loop {
             let checked = self.check_doors().and_then(|()| check(self.port()));
@@ -95,12 +104,20 @@ impl Server {
                 return Err(format!("{} ended before it answered: {how}", self.recipe.name));
             }
             let name = &self.recipe.name;
+            if is_over() {
+                return Err(format!("{error}\n{}", self.log_tail()));
+            }
             if self.began.elapsed() > limit {
                 let seconds = self.recipe.ready_s;
                 return Err(format!("{name} gave no right answer within {seconds} s: {error}\n{}", self.log_tail()));
             }
             std::thread::park_timeout(Duration::from_millis(10));
         }
+    }
+
+    /// It need not be waited for when it ends: it hangs.
+    pub fn hurry(&mut self) {
+        self.recipe.stop.patience_s = self.recipe.stop.patience_s.min(1);
     }
 
     /// What its processes use now.
