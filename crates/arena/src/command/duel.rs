@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::Progress;
-use super::{Home, Source, interrupt, run, say};
+use super::{Home, Source, above_0, interrupt, run, say, seed};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::plan::Plan;
 use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
@@ -40,13 +40,15 @@ pub struct Duel {
     #[arg(long, value_name = "SERVER", value_parser = Now::parse)]
     now: Option<Now>,
     /// The 99th percentile at 80 % load that is still good enough, in milliseconds.
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = above_0)]
+    #[arg(allow_negative_numbers = true)]
     p99: Option<f64>,
     /// Turns of seconds: shows that all is well, and decides nothing.
     #[arg(long)]
     quick: bool,
     /// The most that all of it may take.
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, value_name = "MINUTES", value_parser = above_0)]
+    #[arg(allow_negative_numbers = true)]
     budget: Option<f64>,
     /// A setting for the application; may be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
@@ -57,7 +59,7 @@ pub struct Duel {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// A number that makes the random orders.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
 }
 
@@ -67,10 +69,11 @@ impl Duel {
         if !rackup.is_file() {
             return Err(format!("{}: there is no such file; give the application's config.ru", rackup.display()));
         }
-        for (name, number) in [("--p99", self.p99), ("--budget", self.budget)] {
-            if number.is_some_and(|number| !(number > 0.0 && number.is_finite())) {
-                return Err(format!("{name} is a number above 0"));
-            }
+        if rackup.extension().is_none_or(|ending| ending != "ru") {
+            return Err(format!("{}: it is no rackup file, whose name ends in .ru", rackup.display()));
+        }
+        if self.log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
+            let _ = writeln!(std::io::stderr(), "reading the access log from standard input (Ctrl-D ends it)");
         }
         let source =
             duel::Source::gather(&self.requests, Path::new("."), self.urls.as_deref(), self.log.as_deref(), PATHS_MOST)

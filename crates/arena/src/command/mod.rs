@@ -17,7 +17,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::contender::Catalogue;
 use crate::place::{Place, PlaceOptions};
 use crate::process::gate;
-use crate::study::Recipes;
+use crate::study::{Figures, Recipe, Recipes, surroundings};
 
 /// Compares Ruby application servers on real work.
 #[derive(Debug, Parser)]
@@ -99,23 +99,25 @@ impl Home {
         }
     }
 
-    /// All contenders and studies; all that is wrong with them is told at once.
-    fn read(&self) -> Result<(Catalogue, Recipes), String> {
+    /// All contenders, studies and published figures; all that is wrong with them is told at once.
+    fn read(&self) -> Result<(Catalogue, Recipes, Figures), String> {
         let contenders = Catalogue::read(&self.0.join("arena/contenders"));
-        let studies = Recipes::read(&self.0.join("arena/studies"));
-        let mut complaints = Vec::new();
-        if let (Ok(contenders), Ok(studies)) = (&contenders, &studies) {
-            let entries = studies.0.iter().flat_map(|study| study.contenders.iter().map(move |entry| (study, entry)));
-            let unknown = entries.filter(|(_, entry)| contenders.get(&entry.recipe).is_none());
-            complaints.extend(
-                unknown.map(|(study, entry)| format!("{}: there is no contender {}", study.name, entry.recipe)),
-            );
+        let folder = self.0.join("arena/studies");
+        let (studies, mut complaints) = Recipes::read(&folder);
+        let figures = Figures::read(&self.0.join("arena/published.toml"));
+        let (apps, none) = (self.0.join("apps"), Figures::default());
+        for study in &studies.0 {
+            // Without figures every name of theirs would be said to be wrong.
+            let study = Recipe { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };
+            let found = surroundings(&study, &apps, figures.as_ref().unwrap_or(&none), contenders.as_ref().ok());
+            let file = folder.join(format!("{}.toml", study.name));
+            complaints.extend(found.into_iter().map(|words| format!("{}: {words}", file.display())));
         }
-        match (contenders, studies) {
-            (Ok(contenders), Ok(studies)) if complaints.is_empty() => Ok((contenders, studies)),
-            (contenders, studies) => {
+        match (contenders, figures) {
+            (Ok(contenders), Ok(figures)) if complaints.is_empty() => Ok((contenders, studies, figures)),
+            (contenders, figures) => {
                 complaints.extend(contenders.err().into_iter().flatten());
-                complaints.extend(studies.err().into_iter().flatten());
+                complaints.extend(figures.err());
                 Err(complaints.join("\n"))
             }
         }
@@ -147,6 +149,15 @@ impl Arena {
             Command::Guard { .. } => Ok(()),
         }
     }
+}
+
+fn above_0(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "it is a number above 0".to_owned())
+}
+
+fn seed(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| "it is a whole number, 0 or more".to_owned())
 }
 
 /// A line for whoever reads.

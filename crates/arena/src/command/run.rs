@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 
 use super::progress::Progress;
-use super::{Home, Source, interrupt, say};
+use super::{Home, Source, above_0, interrupt, say, seed};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::report;
-use crate::study::{Asked, Effort, Figures, Ground, Origin, Ready, Recipe, Recipes};
+use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
 
 /// Runs studies.
 #[derive(Debug, Args)]
@@ -31,10 +31,10 @@ pub struct Run {
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
     /// Rounds, in each of which every contender has a turn.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds: Option<u32>,
     /// Seconds of each timed load.
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = above_0)]
     seconds: Option<f64>,
     /// Where run folders go [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
@@ -47,15 +47,14 @@ pub struct Run {
     #[arg(long, value_name = "NAME")]
     must: Vec<String>,
     /// A number that makes the random orders; another in every run if nothing is said.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
 }
 
 impl Run {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let place = self.source.open()?;
-        let (catalogue, recipes) = home.read()?;
-        let figures = Figures::read(&home.0.join("arena/published.toml"))?;
+        let (catalogue, recipes, figures) = home.read()?;
         let apps = home.0.join("apps");
         let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
@@ -199,12 +198,20 @@ impl Run {
     }
 }
 
+fn rounds(word: &str) -> Result<u32, String> {
+    let number = word.parse().ok().filter(|number| (1..=100).contains(number));
+    number.ok_or_else(|| "it is a whole number from 1 to 100".to_owned())
+}
+
 fn passed(failed: Vec<String>) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
 /// As wide as the terminal says that it is, or a page of text.
+pub(super) fn width() -> u16 {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
+}
+
 pub(super) fn print(summary: &Summary, out: &mut dyn Write) -> Result<(), String> {
-    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120);
-    report::table::print(summary, out, width).map_err(|error| error.to_string())
+    report::table::print(summary, out, width()).map_err(|error| format!("standard output: {error}"))
 }

@@ -113,6 +113,9 @@ pub struct Question {
     pub command: Vec<String>,
     /// A regular expression; its first group is the answer.
     pub pattern: String,
+    /// Whose version it is, where that is not the contender's own.
+    #[serde(default)]
+    pub of: String,
 }
 
 /// A command whose first line of output is a variable of the templates.

@@ -6,6 +6,7 @@ pub mod urls;
 
 pub mod access_line;
 pub mod access_log;
+pub mod bounded;
 pub mod source;
 
 pub mod fetch;

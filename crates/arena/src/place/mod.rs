@@ -87,7 +87,8 @@ impl Place {
         let absolute = |path: &PathBuf| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
         let ring = options.ring.as_ref().map(absolute).transpose();
         let ring = ring.map_err(|error| format!("ring {error} (arena ring builds one)"))?;
-        let gemfile = options.gemfile.as_ref().map(absolute).transpose()?;
+        let gemfile = options.gemfile.as_ref().map(absolute).transpose();
+        let gemfile = gemfile.map_err(|error| format!("--gemfile {error}"))?;
         if let Some(gemfile) = gemfile.as_ref().filter(|gemfile| !gemfile.is_file()) {
             return Err(format!("{} is no Gemfile: name the file itself", gemfile.display()));
         }
@@ -97,6 +98,7 @@ impl Place {
                 ring.display()
             ));
         }
+        let foolsgold = find_foolsgold(options.foolsgold.as_deref())?;
         let name = format!("arena-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
@@ -104,8 +106,22 @@ impl Place {
         note(&Entry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
         let path = if ring.is_some() { RING_PATH.to_owned() } else { path_here() };
-        let foolsgold = find_foolsgold(options.foolsgold.as_deref());
-        Ok(Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, path }) })
+        let place = Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, path }) };
+        place.check_bundle()?;
+        Ok(place)
+    }
+
+    /// What Bundler says of a Gemfile that it cannot use; otherwise each server would only be missing.
+    fn check_bundle(&self) -> Result<(), String> {
+        let Some(gemfile) = &self.inner.gemfile else { return Ok(()) };
+        let mut command = self.command("bundle", Path::new("/"));
+        let output = command.args(["exec", "ruby", "-e", "0"]).stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("bundle: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(format!("--gemfile {}: Bundler says:\n{}", gemfile.display(), said.trim()))
     }
 
     /// For the record.
@@ -286,14 +302,19 @@ fn path_here() -> String {
     format!("{}:/usr/local/sbin:/usr/sbin:/sbin", String::from_utf8_lossy(&said.unwrap_or_default()))
 }
 
-fn find_foolsgold(named: Option<&Path>) -> Option<PathBuf> {
+fn no_foolsgold(named: &Path) -> String {
+    format!("--foolsgold {}: there is no such program", named.display())
+}
+
+fn find_foolsgold(named: Option<&Path>) -> Result<Option<PathBuf>, String> {
     if let Some(named) = named {
-        return named.is_file().then(|| named.to_path_buf());
+        let is_there = named.is_file();
+        return if is_there { Ok(Some(named.to_path_buf())) } else { Err(no_foolsgold(named)) };
     }
     let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join(OURS)));
-    beside.filter(|path| path.is_file()).or_else(|| {
+    Ok(beside.filter(|path| path.is_file()).or_else(|| {
         let output = Command::new("sh").args(["-c", "command -v foolsgold"]).output().ok()?;
         let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
         path.is_file().then_some(path)
-    })
+    }))
 }

@@ -16,8 +16,8 @@ const TAIL_LINES: usize = 12;
 /// How many of them of one backtrace: what went wrong stands before it.
 const TRACE_LINES: usize = 2;
 
-/// A line of a backtrace, as Ruby and Java write them. Ruby's first one is not: it says what went wrong. The pattern is a
-/// constant that a test compiles.
+/// A line of a backtrace, as Ruby and Java write them. Ruby's first one is not: it says what went wrong. The pattern is
+/// a constant that a test compiles.
 static TRACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*(from \S+:\d+|\S+:\d+:in [`'][^`']*'$|at \S+\(|at .+:\d+\)?$)").ok());
 

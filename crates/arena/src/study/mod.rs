@@ -6,6 +6,7 @@
 
 mod bad_day;
 mod case;
+mod check;
 mod contest;
 mod effort;
 mod expect;
@@ -19,6 +20,7 @@ mod services;
 mod summarize;
 mod verdicts;
 
+pub use check::surroundings;
 pub use effort::Effort;
 pub use plan::{Case, Plan};
 pub use published::Figures;

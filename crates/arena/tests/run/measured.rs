@@ -72,6 +72,12 @@ fn runs_are_compared_reported_and_spliced() {
     let folder = home.folder();
     let folder = folder.to_str().unwrap();
     let output = home.run(&["compare", folder, folder]);
+    assert!(!output.status.success() && said(&output).contains("that is one run, twice"), "{}", said(&output));
+    let other = home.path("arena/runs/other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(home.folder().join("summary.json"), other.join("summary.json")).unwrap();
+    let output = home.arena(&["compare", folder, other.to_str().unwrap()]).env("COLUMNS", "60").output().unwrap();
+    assert!(said(&output).lines().filter(|line| line.contains('─')).all(|line| line.chars().count() <= 60));
     assert!(output.status.success() && said(&output).contains("good"), "{}", said(&output));
     let readme = home.path("README.md");
     fs::write(&readme, "# Us\n\n<!-- arena:begin tiny -->\nof yesterday\n<!-- arena:end tiny -->\n\nrest\n").unwrap();
