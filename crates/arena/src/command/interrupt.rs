@@ -85,7 +85,8 @@ fn farewell(folder: Option<&Path>, goes_on: Option<&str>) -> String {
     let path = folder.display();
     let samples = fs::read(folder.join("raw.jsonl")).unwrap_or_default();
     match (samples.is_empty(), goes_on) {
-        (_, Some(command)) => format!("interrupted; what was measured is in {path}\nto go on: {command}"),
+        (true, Some(command)) => format!("interrupted before anything was measured\nto go on: {command}"),
+        (false, Some(command)) => format!("interrupted; what was measured is in {path}\nto go on: {command}"),
         (false, None) => format!("interrupted; a duel begins anew. What was measured is in {path}"),
         (true, None) => format!("interrupted before anything was measured; the servers' logs are in {path}"),
     }
