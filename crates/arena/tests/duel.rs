@@ -128,7 +128,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
     assert!(tried.iter().any(|one| one.contender.starts_with(other) && one.disqualified.is_none()), "{}", told());
     let advice = summary.advice.as_ref().unwrap();
     assert!(advice.sentence.contains("for this app on this machine, "), "{advice:?}");
-    assert!(!advice.command.is_empty() && advice.reasons.len() >= 2 && advice.uncertainty.len() >= 4, "{advice:?}");
+    assert!(!advice.command.is_empty() && !advice.reasons.is_empty() && advice.uncertainty.len() >= 4, "{advice:?}");
     let words = heard.words.join("\n");
     for part in ["GET /form: 200, a page of HTML", "one place that varies", "GET /old: 302, to /", "GET /none: 404"] {
         assert!(words.contains(part), "{part} in {words}");
