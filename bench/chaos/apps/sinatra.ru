@@ -35,7 +35,7 @@ class BadDay < Arena
     end
   end
 
-  get("/work") { plain "#{Pi.digits(1000)}\n" }
+  get("/work") { plain "#{Pi.digits(4000)}\n" }
   get("/digits") { plain "#{Pi.digits(200)}\n" }
   get("/version") { plain Boot.version }
   get("/fit") { Boot.fit? ? plain("fit\n") : halt(500, "unfit\n") }

@@ -162,6 +162,8 @@ impl Server {
         self.stage.doing("settles");
         let mut found = (0, Vec::new());
         let is_settled = until(SETTLE, || {
+            // After an upgrade the first process has ended, and waits to be asked how.
+            self.process.ended();
             let kin = self.kin();
             let zombies: Vec<Kin> = kin.iter().filter(|one| one.is_zombie).cloned().collect();
             found = (kin.iter().filter(|one| one.is_worker()).count(), zombies);

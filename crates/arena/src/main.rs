@@ -4,10 +4,34 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use arena::command::Arena;
+use arena::process;
 use clap::Parser;
 
+/// Standard output; who reads it may stop in the middle (`arena list | head`), and nothing is wrong then.
+struct Quiet(io::Stdout);
+
+impl Write for Quiet {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0.flush() {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    match Arena::parse().obey(&mut io::stdout()) {
+    let ended = Arena::parse().obey(&mut Quiet(io::stdout()));
+    // Whoever was told to end meanwhile ends in its own way.
+    let _gate = process::gate();
+    process::dismiss();
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "arena: {error}");

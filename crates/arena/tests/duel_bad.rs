@@ -21,6 +21,7 @@ const PLAN: Plan = Plan {
     open_s: 0.5,
     loads: 3,
     rounds: 1,
+    answer_s: 10.0,
 };
 
 /// A server in a few lines: ruby server.rb MODE PORT.

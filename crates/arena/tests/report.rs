@@ -182,16 +182,16 @@ fn tables_fit_the_terminal() {
 fn runs_are_compared() {
     let before = fixture("prime-sums");
     let after = later(&before);
-    let words = compare::words(&before, &after).expect("a comparison");
+    let words = compare::words(&before, &after, 110).expect("a comparison");
     keep("compare.txt", &words);
     assert!(words.contains("1 better, 1 worse and"), "{words}");
     assert!(words.contains("Changed: version of FoolsGold, mruby inside: foolsgold 0.1.0 (774f7a5), then another"));
     assert!(words.contains("Changed: governor: not recorded, then performance"));
     assert!(words.contains("Only in one: Roda, 10 000 primes, cached (before)"));
-    let same = compare::words(&before, &before).expect("a comparison");
+    let same = compare::words(&before, &before, 110).expect("a comparison");
     assert!(same.contains("figures that rank are level.") && !same.contains("Changed"), "{same}");
     keep("compare", &compare::html(&before, &after).expect("a page"));
-    assert!(compare::words(&before, &fixture("duel")).is_err_and(|text| text.contains("only runs of one study")));
+    assert!(compare::words(&before, &fixture("duel"), 110).is_err_and(|text| text.contains("only runs of one study")));
 }
 
 #[test]

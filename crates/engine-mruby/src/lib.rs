@@ -114,7 +114,7 @@ impl MrubyEngine {
         let clock = Clock::new();
         let gauges: Vec<Arc<Gauge>> = (0..settings.interpreters).map(|_| Arc::new(Gauge::new())).collect();
         let keep = settings.keep.clone();
-        let shared = Arc::new(Shared::new(keep, settings.memory_bytes, settings.environment.clone()));
+        let shared = Arc::new(Shared::new(keep, &settings));
         let watchdog = Watchdog::start(gauges.clone(), clock).map_err(StartError::Machine)?;
         let mut interpreters = Vec::with_capacity(gauges.len());
         for (number, gauge) in gauges.iter().enumerate() {

@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use crate::Settings;
 use crate::store::{self, Store};
 
 /// What belongs to the server and not to one engine of it: whoever loads an application anew hands it on. Clones are
@@ -48,6 +50,8 @@ pub struct Shared {
     pub keep: Keep,
     /// The most memory of one interpreter.
     pub memory_bytes: usize,
+    /// The most time that the application may take to load.
+    pub boot_time: Duration,
     /// The name of the environment the application runs in, such as `production`.
     pub environment: String,
     sources: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
@@ -55,8 +59,10 @@ pub struct Shared {
 
 impl Shared {
     /// No code has been read yet.
-    pub fn new(keep: Keep, memory_bytes: usize, environment: String) -> Shared {
-        Shared { keep, memory_bytes, environment, sources: Mutex::default() }
+    pub fn new(keep: Keep, settings: &Settings) -> Shared {
+        let environment = settings.environment.clone();
+        let (memory_bytes, boot_time) = (settings.memory_bytes, settings.boot_time);
+        Shared { keep, memory_bytes, boot_time, environment, sources: Mutex::default() }
     }
 
     fn sources(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<[u8]>>> {

@@ -137,7 +137,7 @@ impl Vm {
             sys::NO_MEMORY => Err(no_memory(host.shared.memory_bytes)),
             sys::STOPPED => Err(Box::new(AppError {
                 class: "FoolsGold::RequestTimeout".into(),
-                message: "the application was not loaded in time (--boot-time)".into(),
+                message: format!("the application was not loaded within {:?} (--boot-time)", host.shared.boot_time),
                 backtrace: Vec::new(),
             })),
             _ => Err(Box::new(host.error.take().unwrap_or_default())),

@@ -27,6 +27,10 @@ const FRESH: Duration = Duration::from_millis(2);
 /// When the first in the line has waited so long, one more worker would be of use.
 const GROW: Duration = Duration::from_millis(20);
 
+/// So long a request rests that has cost two workers, before its last try. When somebody kills all workers, one after
+/// the other, this is over before it runs again; if it is the one that kills, nothing is lost.
+const REST: Duration = Duration::from_millis(100);
+
 /// What matters of a request when a place is looked for.
 struct Wish {
     is_safe: bool,
@@ -63,6 +67,8 @@ pub struct Dispatch {
     pub workers: Vec<Worker>,
     /// Requests that wait.
     pub line: Line<Box<Job>>,
+    /// Those that rest before their last try, and until when.
+    pub resting: Vec<(Instant, Box<Job>)>,
     /// How long requests take.
     pub pace: Pace,
     /// Whether new requests are refused.
@@ -91,7 +97,7 @@ impl Dispatch {
     pub fn new(queue_places: usize) -> Dispatch {
         let line = Line::new(queue_places);
         let (workers, pace, usage) = (Vec::new(), Pace::new(), Usage::default());
-        Dispatch { workers, line, pace, is_closed: false, served: 0, usage }
+        Dispatch { workers, line, resting: Vec::new(), pace, is_closed: false, served: 0, usage }
     }
 
     /// Hands in a request.
@@ -241,6 +247,26 @@ impl Dispatch {
         }
     }
 
+    /// A request that may run once more, after a moment: what ended its workers may be ending all of them.
+    pub fn rest(&mut self, job: Box<Job>, now: Instant) {
+        self.resting.push((now + REST, job));
+    }
+
+    /// Those that have rested go to the front of the line.
+    pub fn wake(&mut self, now: Instant) {
+        if self.resting.iter().any(|(until, _)| *until <= now) {
+            let (awake, resting) = self.resting.drain(..).partition(|(until, _)| *until <= now);
+            self.resting = resting;
+            let awake: Vec<(Instant, Box<Job>)> = awake;
+            self.put_back(awake.into_iter().map(|(_, job)| job).collect());
+        }
+    }
+
+    /// How many requests no worker has.
+    pub fn waiting(&self) -> usize {
+        self.line.len() + self.resting.len()
+    }
+
     /// The worker with this number.
     pub fn worker(&mut self, id: u32) -> Option<&mut Worker> {
         self.workers.iter_mut().find(|worker| worker.id == id)
@@ -248,7 +274,7 @@ impl Dispatch {
 
     /// Whether anything runs or waits.
     pub fn is_active(&self) -> bool {
-        !self.line.is_empty() || self.workers.iter().any(|worker| worker.busy > 0)
+        self.waiting() > 0 || self.workers.iter().any(|worker| worker.busy > 0)
     }
 }
 

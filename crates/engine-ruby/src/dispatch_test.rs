@@ -198,3 +198,17 @@ async fn what_only_stood_behind_another_request_runs_again_however_often_its_wor
         scene = Scene::new(1, 1);
     }
 }
+
+#[tokio::test]
+async fn a_last_try_rests_first_and_counts_as_waiting() {
+    let mut scene = Scene::new(1, 1);
+    let (mut job, _reply) = job(Method::GET, 0);
+    assert!(job.may_replay(true) && !job.is_last_try() && job.may_replay(true) && job.is_last_try());
+    let now = Instant::now();
+    scene.dispatch.rest(job, now);
+    scene.dispatch.wake(now + REST / 2);
+    assert!(scene.dispatch.pump(now).is_empty() && scene.dispatch.is_active());
+    assert_eq!((scene.dispatch.waiting(), scene.dispatch.line.len()), (1, 0));
+    scene.dispatch.wake(now + REST);
+    assert_eq!((scene.dispatch.resting.len(), scene.dispatch.pump(now).len()), (0, 1));
+}

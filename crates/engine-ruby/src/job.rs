@@ -87,6 +87,11 @@ impl Job {
         self.replays += u8::from(has_begun);
         self.is_safe && !self.is_answered() && self.replays <= REPLAYS_MAX
     }
+
+    /// Whether it may run once more and never again.
+    pub fn is_last_try(&self) -> bool {
+        self.replays == REPLAYS_MAX
+    }
 }
 
 fn to_file(bytes: &[u8]) -> io::Result<Input> {

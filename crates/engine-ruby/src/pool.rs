@@ -247,12 +247,12 @@ impl Pool {
         };
         let reason = worker.reason.unwrap_or(Reason::Crash);
         *self.ends().entry(reason.name()).or_default() += 1;
-        let mut replays = Vec::new();
+        let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
         let mut lost = 0;
         for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
             let fault = Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid));
             if job.may_replay(has_begun) {
-                replays.push(job);
+                if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
                 continue;
             }
             lost += 1;
@@ -261,12 +261,16 @@ impl Pool {
             }
             job.answer(Err(fault));
         }
-        let replayed = replays.len();
+        let replayed = replays.len() + last_tries.len();
         if replayed + lost > 0 {
             let replayed = if replayed == 1 { "1 request".to_owned() } else { format!("{replayed} requests") };
             tracing::warn!(target: "engine", "worker {id}: {replayed} replayed elsewhere, {lost} lost");
         }
-        self.dispatch().put_back(replays);
+        {
+            let (mut dispatch, now) = (self.dispatch(), Instant::now());
+            dispatch.put_back(replays);
+            last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
+        }
         self.pump();
         let _ = self.events.send(Event::WorkerGone(id, why));
     }
@@ -362,7 +366,7 @@ impl Engine for Pool {
         Status {
             capacity,
             idle: capacity.saturating_sub(busy),
-            queued: dispatch.line.len(),
+            queued: dispatch.waiting(),
             served: dispatch.served,
             restarts: restarts.saturating_sub(gone),
         }

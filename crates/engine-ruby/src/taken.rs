@@ -40,13 +40,13 @@ impl Pool {
     /// Requests that are not over, and connections that were taken over.
     pub fn unfinished(&self) -> usize {
         let dispatch = self.dispatch();
-        dispatch.line.len() + dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum::<usize>()
+        dispatch.waiting() + dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum::<usize>()
     }
 
     /// Requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let dispatch = self.dispatch();
         let slots = dispatch.workers.iter().flat_map(|worker| worker.slots());
-        dispatch.line.len() + slots.map(|slot| slot.unanswered()).sum::<usize>()
+        dispatch.waiting() + slots.map(|slot| slot.unanswered()).sum::<usize>()
     }
 }

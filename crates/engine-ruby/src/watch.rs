@@ -70,6 +70,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
             dispatch.pace.note_long();
         }
         dispatch.put_back(back);
+        dispatch.wake(now);
         lacks_workers = dispatch.lacks_workers(now).is_some();
         (dispatch.line.overdue(now), dispatch.is_active())
     };

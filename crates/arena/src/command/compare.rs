@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::say;
+use super::{run, say};
 use crate::record::folder::Folder;
 use crate::report;
 
@@ -23,9 +23,14 @@ pub struct Compare {
 
 impl Compare {
     pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
-        let before = Folder::open(&self.before)?.read_summary()?;
-        let after = Folder::open(&self.after)?.read_summary()?;
-        say(out, &report::compare::words(&before, &after)?)?;
+        let (before, after) = (Folder::open(&self.before)?, Folder::open(&self.after)?);
+        let is_same =
+            before.path().canonicalize().is_ok_and(|path| after.path().canonicalize().is_ok_and(|p| p == path));
+        if is_same {
+            return Err(format!("{}: that is one run, twice: name two", self.before.display()));
+        }
+        let (before, after) = (before.read_summary()?, after.read_summary()?);
+        say(out, &report::compare::words(&before, &after, run::width())?)?;
         if let Some(file) = &self.html {
             let page = report::compare::html(&before, &after)?;
             std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -9,10 +9,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::Progress;
-use super::{Home, Source, run, say};
+use super::{Home, Source, above_0, interrupt, run, say, seed};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::plan::Plan;
-use crate::duel::{self, DuelOptions, Left, Listener, Now};
+use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::report;
@@ -40,13 +40,15 @@ pub struct Duel {
     #[arg(long, value_name = "SERVER", value_parser = Now::parse)]
     now: Option<Now>,
     /// The 99th percentile at 80 % load that is still good enough, in milliseconds.
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = above_0)]
+    #[arg(allow_negative_numbers = true)]
     p99: Option<f64>,
     /// Turns of seconds: shows that all is well, and decides nothing.
     #[arg(long)]
     quick: bool,
     /// The most that all of it may take.
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, value_name = "MINUTES", value_parser = above_0)]
+    #[arg(allow_negative_numbers = true)]
     budget: Option<f64>,
     /// A setting for the application; may be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
@@ -57,7 +59,7 @@ pub struct Duel {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// A number that makes the random orders.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
 }
 
@@ -67,19 +69,19 @@ impl Duel {
         if !rackup.is_file() {
             return Err(format!("{}: there is no such file; give the application's config.ru", rackup.display()));
         }
-        for (name, number) in [("--p99", self.p99), ("--budget", self.budget)] {
-            if number.is_some_and(|number| !(number > 0.0 && number.is_finite())) {
-                return Err(format!("{name} is a number above 0"));
-            }
+        if rackup.extension().is_none_or(|ending| ending != "ru") {
+            return Err(format!("{}: it is no rackup file, whose name ends in .ru", rackup.display()));
+        }
+        if self.log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
+            let _ = writeln!(std::io::stderr(), "reading the access log from standard input (Ctrl-D ends it)");
         }
         let source =
             duel::Source::gather(&self.requests, Path::new("."), self.urls.as_deref(), self.log.as_deref(), PATHS_MOST)
                 .map_err(|errors| errors.join("\n"))?;
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let command = self.in_words();
-        let folder = Folder::create(&parent, "duel", &json!({ "study": "duel", "command": command }))?;
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let options = DuelOptions {
+        let mut options = DuelOptions {
             rackup,
             place: self.source.options(),
             recipes: home.0.join("arena/contenders"),
@@ -93,15 +95,24 @@ impl Duel {
             is_quick: self.quick,
             budget_minutes: self.budget,
             env: self.env.iter().cloned().collect::<BTreeMap<_, _>>(),
-            logs: folder.logs(),
+            logs: PathBuf::new(),
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command,
         };
+        // What cannot be begun leaves no folder behind.
+        let ready = Ready::make(&options)?;
+        let asked = json!({ "study": "duel", "command": options.command });
+        let folder = Folder::create(&parent, "duel", &asked)?;
+        options.logs = folder.logs();
+        let _lock = folder.lock()?;
+        interrupt::measures(folder.path(), None);
         let mut told = Told { folder: &folder, progress: Progress::new() };
-        let fought = duel::run(&options, &mut told);
+        let fought = ready.run(&options, &mut told);
         told.progress.ends();
         let path = folder.path().display();
-        let summary = fought.map_err(|error| format!("{error}\nwhat was measured is in {path}"))?;
+        let has_samples = folder.samples().is_ok_and(|(samples, _)| !samples.is_empty());
+        let what = if has_samples { "what was measured is" } else { "nothing was measured; the servers' logs are" };
+        let summary = fought.map_err(|error| format!("{error}\n{what} in {path}"))?;
         folder.write_summary(&summary)?;
         let summary = folder.read_summary()?;
         folder.write_page(&report::page::html(&summary)?)?;

@@ -18,20 +18,22 @@ impl List {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let place = self.source.open()?;
         // What is wrong with a recipe is said before anything else.
-        let (contenders, studies) = home.read()?;
+        let (contenders, studies, _) = home.read()?;
+        let names = contenders.all().iter().map(|recipe| &recipe.name);
+        let width = names.chain(studies.0.iter().map(|study| &study.name)).map(String::len).max().unwrap_or(0);
         say(out, &format!("Contenders on {}:", place.in_words()))?;
         for recipe in contenders.all() {
             match contender::look(recipe, &place) {
-                Presence::Here { version, ruby } => say(out, &format!("  {:<18} {version}, {ruby}", recipe.name))?,
+                Presence::Here { version, ruby } => say(out, &format!("  {:<width$} {version}, {ruby}", recipe.name))?,
                 Presence::Missing { lacks, get } => {
-                    say(out, &format!("  {:<18} missing: {}", recipe.name, lacks.join("; ")))?;
-                    get.iter().try_for_each(|way| say(out, &format!("  {:<18}   {way}", "")))?;
+                    say(out, &format!("  {:<width$} missing: {}", recipe.name, lacks.join("; ")))?;
+                    get.iter().try_for_each(|way| say(out, &format!("  {:<width$}   {way}", "")))?;
                 }
             }
         }
         say(out, "\nStudies (arena run NAME):")?;
         for study in studies.0 {
-            say(out, &format!("  {:<18} {}", study.name, study.question))?;
+            say(out, &format!("  {:<width$} {}", study.name, study.question))?;
         }
         Ok(())
     }

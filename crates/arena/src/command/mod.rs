@@ -2,7 +2,7 @@
 
 mod compare;
 mod duel;
-
+mod interrupt;
 mod list;
 mod progress;
 mod report;
@@ -16,7 +16,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::contender::Catalogue;
 use crate::place::{Place, PlaceOptions};
-use crate::study::Recipes;
+use crate::process::gate;
+use crate::study::{Figures, Recipe, Recipes, surroundings};
 
 /// Compares Ruby application servers on real work.
 #[derive(Debug, Parser)]
@@ -43,6 +44,12 @@ enum Command {
     Report(report::Report),
     /// Builds a root folder with today's Ruby servers, entered by chroot (Debian, as root).
     Ring(ring::Ring),
+    /// Ends what another arena has started, when that is gone.
+    #[command(name = interrupt::GUARD, hide = true)]
+    Guard {
+        /// Its process id.
+        owner: u32,
+    },
 }
 
 /// Where contenders come from.
@@ -65,6 +72,14 @@ impl Source {
         PlaceOptions { ring, gemfile, foolsgold }
     }
 
+    /// The options again, for a command that goes on with a run.
+    fn in_words(&self) -> String {
+        let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
+        let given =
+            options.into_iter().filter_map(|(name, path)| Some(format!(" {name} {}", path.as_ref()?.display())));
+        given.collect()
+    }
+
     fn open(&self) -> Result<Place, String> {
         Place::open(&self.options())
     }
@@ -84,23 +99,25 @@ impl Home {
         }
     }
 
-    /// All contenders and studies; all that is wrong with them is told at once.
-    fn read(&self) -> Result<(Catalogue, Recipes), String> {
+    /// All contenders, studies and published figures; all that is wrong with them is told at once.
+    fn read(&self) -> Result<(Catalogue, Recipes, Figures), String> {
         let contenders = Catalogue::read(&self.0.join("arena/contenders"));
-        let studies = Recipes::read(&self.0.join("arena/studies"));
-        let mut complaints = Vec::new();
-        if let (Ok(contenders), Ok(studies)) = (&contenders, &studies) {
-            let entries = studies.0.iter().flat_map(|study| study.contenders.iter().map(move |entry| (study, entry)));
-            let unknown = entries.filter(|(_, entry)| contenders.get(&entry.recipe).is_none());
-            complaints.extend(
-                unknown.map(|(study, entry)| format!("{}: there is no contender {}", study.name, entry.recipe)),
-            );
+        let folder = self.0.join("arena/studies");
+        let (studies, mut complaints) = Recipes::read(&folder);
+        let figures = Figures::read(&self.0.join("arena/published.toml"));
+        let (apps, none) = (self.0.join("apps"), Figures::default());
+        for study in &studies.0 {
+            // Without figures every name of theirs would be said to be wrong.
+            let study = Recipe { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };
+            let found = surroundings(&study, &apps, figures.as_ref().unwrap_or(&none), contenders.as_ref().ok());
+            let file = folder.join(format!("{}.toml", study.name));
+            complaints.extend(found.into_iter().map(|words| format!("{}: {words}", file.display())));
         }
-        match (contenders, studies) {
-            (Ok(contenders), Ok(studies)) if complaints.is_empty() => Ok((contenders, studies)),
-            (contenders, studies) => {
+        match (contenders, figures) {
+            (Ok(contenders), Ok(figures)) if complaints.is_empty() => Ok((contenders, studies, figures)),
+            (contenders, figures) => {
                 complaints.extend(contenders.err().into_iter().flatten());
-                complaints.extend(studies.err().into_iter().flatten());
+                complaints.extend(figures.err());
                 Err(complaints.join("\n"))
             }
         }
@@ -114,7 +131,14 @@ impl Home {
 impl Arena {
     /// Does what the command line says. Ends with whether it went well.
     pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
+        if let Command::Guard { owner } = self.command {
+            crate::process::stand(owner, std::io::stdin().lock());
+            return Ok(());
+        }
         let home = Home::find(self.home)?;
+        if matches!(self.command, Command::List(_) | Command::Run(_) | Command::Duel(_)) {
+            interrupt::prepare()?;
+        }
         match self.command {
             Command::List(list) => list.obey(&home, out),
             Command::Run(run) => run.obey(&home, out),
@@ -122,11 +146,22 @@ impl Arena {
             Command::Compare(compare) => compare.obey(out),
             Command::Report(report) => report.obey(out),
             Command::Ring(ring) => ring.obey(out),
+            Command::Guard { .. } => Ok(()),
         }
     }
 }
 
+fn above_0(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "it is a number above 0".to_owned())
+}
+
+fn seed(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| "it is a whole number, 0 or more".to_owned())
+}
+
 /// A line for whoever reads.
 fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
-    writeln!(out, "{words}").map_err(|error| error.to_string())
+    let _gate = gate();
+    writeln!(out, "{words}").map_err(|error| format!("standard output: {error}"))
 }

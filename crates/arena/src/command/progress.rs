@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::interrupt;
+use crate::process::gate;
 use crate::study::Watcher;
 
 /// On the terminal that reads errors, so that a report on standard output stays clean.
@@ -31,6 +33,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {prefix}  {wide_msg}") {
             bar.set_style(style);
         }
+        interrupt::shows(&bar);
         Progress {
             bar,
             is_terminal,
@@ -78,6 +81,7 @@ impl Watcher for Progress {
 
     fn doing(&self, words: &str) {
         let left = self.left();
+        let _gate = gate();
         if self.is_terminal {
             self.bar.set_prefix(left);
             self.bar.set_message(words.to_owned());
@@ -94,6 +98,7 @@ impl Watcher for Progress {
     }
 
     fn said(&self, line: &str) {
+        let _gate = gate();
         if self.is_terminal { self.bar.println(line) } else { drop(writeln!(stderr(), "{line}")) }
     }
 }

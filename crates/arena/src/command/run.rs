@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 
 use super::progress::Progress;
-use super::{Home, Source, say};
+use super::{Home, Source, above_0, interrupt, say, seed};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::report;
-use crate::study::{self, Asked, Effort, Figures, Ground, Recipe};
+use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
 
 /// Runs studies.
 #[derive(Debug, Args)]
@@ -31,39 +31,34 @@ pub struct Run {
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
     /// Rounds, in each of which every contender has a turn.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds: Option<u32>,
     /// Seconds of each timed load.
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = above_0)]
     seconds: Option<f64>,
     /// Where run folders go [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Go on with an interrupted run, as it was asked for.
     #[arg(long, value_name = "FOLDER")]
-    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "seconds", "out"])]
+    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "seconds", "out", "seed"])]
     resume: Option<PathBuf>,
     /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
     #[arg(long, value_name = "NAME")]
     must: Vec<String>,
     /// A number that makes the random orders; another in every run if nothing is said.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
 }
 
 impl Run {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let place = self.source.open()?;
-        let (catalogue, recipes) = home.read()?;
-        let figures = Figures::read(&home.0.join("arena/published.toml"))?;
+        let (catalogue, recipes, figures) = home.read()?;
         let apps = home.0.join("apps");
         let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
-            let (folder, _, note) = Folder::resume(path)?;
-            note.iter().try_for_each(|note| say(out, note))?;
-            let asked: Asked = serde_json::from_value(folder.plan()?).map_err(|error| no_run(path, &error))?;
-            let summary = one(&asked, recipes.get(&asked.study)?, &ground, &folder, out)?;
-            return passed(self.verdict(&summary, &folder)?);
+            return self.resume(path, &recipes, &ground, out);
         }
         let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
             true => recipes.0.iter().collect(),
@@ -77,15 +72,65 @@ impl Run {
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let mut failed = Vec::new();
         for recipe in chosen {
-            let asked = self.asked(recipe)?;
-            let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
-            let folder = Folder::create(&parent, &recipe.name, &plan)?;
-            match one(&asked, recipe, &ground, &folder, out) {
-                Ok(summary) => failed.extend(self.verdict(&summary, &folder)?),
+            match self.begin(recipe, &ground, &parent, out) {
+                Ok(more) => failed.extend(more),
                 Err(error) => failed.push(format!("{}: {error}", recipe.name)),
             }
         }
         passed(failed)
+    }
+
+    /// One study, from its beginning. Why it has not passed.
+    fn begin(
+        &self,
+        recipe: &Recipe,
+        ground: &Ground,
+        parent: &Path,
+        out: &mut dyn Write,
+    ) -> Result<Vec<String>, String> {
+        let asked = Asked { origin: Some(Origin::of(recipe, ground)), ..self.asked(recipe)? };
+        // What cannot be run leaves no folder behind.
+        let ready = Ready::make(&asked, recipe, ground, &[])?;
+        let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
+        let folder = Folder::create(parent, &recipe.name, &plan)?;
+        let _lock = folder.lock()?;
+        self.measure(ready, &folder, out)
+    }
+
+    fn resume(&self, path: &Path, recipes: &Recipes, ground: &Ground, out: &mut dyn Write) -> Result<(), String> {
+        let told = |error: String| format!("--resume {}: {error}", path.display());
+        let folder = Folder::open(path)?;
+        let _lock = folder.lock().map_err(told)?;
+        let asked: Asked = serde_json::from_value(folder.plan()?)
+            .map_err(|error| told(format!("its run.json is not that of a study: {error}")))?;
+        let earlier = folder.read_who()?;
+        let ready = Ready::make(&asked, recipes.get(&asked.study)?, ground, &earlier)?;
+        let differences = ready.differences(&earlier);
+        // A whole run is only summed up again.
+        if !folder.is_whole() && !differences.is_empty() {
+            let differences = differences.join("\n  ");
+            return Err(told(format!(
+                "what is left cannot be measured as the rest was:\n  {differences}\nGo on where it began, with the \
+                 same --ring, --gemfile and --foolsgold; or begin anew"
+            )));
+        }
+        let note = folder.mend()?;
+        note.iter().try_for_each(|note| say(out, note))?;
+        passed(self.measure(ready, &folder, out)?)
+    }
+
+    fn measure(&self, ready: Ready, folder: &Folder, out: &mut dyn Write) -> Result<Vec<String>, String> {
+        let path = folder.path().display();
+        let goes_on = format!("arena run --resume {path}{}", self.source.in_words());
+        interrupt::measures(folder.path(), Some(goes_on.clone()));
+        let progress = Progress::new();
+        let ran = ready.run(folder, &progress);
+        progress.ends();
+        let summary = ran.map_err(|error| format!("{error}\nwhat was measured is in {path}\nto go on: {goes_on}"))?;
+        folder.write_page(&report::page::html(&summary)?)?;
+        print(&summary, out)?;
+        say(out, &format!("\nrun folder: {path} (report.html shows it)"))?;
+        self.verdict(&summary, folder)
     }
 
     /// Why this run has not passed: contenders that are here and could never be loaded, and those that must not fail
@@ -125,6 +170,7 @@ impl Run {
             cases: self.cases.clone(),
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command: self.in_words(recipe),
+            origin: None,
         })
     }
 
@@ -152,27 +198,9 @@ impl Run {
     }
 }
 
-fn no_run(path: &Path, error: &serde_json::Error) -> String {
-    format!("--resume {}: its run.json is not that of a study: {error}", path.display())
-}
-
-fn one(
-    asked: &Asked,
-    recipe: &Recipe,
-    ground: &Ground,
-    folder: &Folder,
-    out: &mut dyn Write,
-) -> Result<Summary, String> {
-    let progress = Progress::new();
-    let path = folder.path().display().to_string();
-    let ran = study::run(asked, recipe, ground, folder, &progress);
-    progress.ends();
-    let summary =
-        ran.map_err(|error| format!("{error}\nwhat was measured is in {path}; arena run --resume goes on there"))?;
-    folder.write_page(&report::page::html(&summary)?)?;
-    print(&summary, out)?;
-    say(out, &format!("\nrun folder: {path} (report.html shows it)"))?;
-    Ok(summary)
+fn rounds(word: &str) -> Result<u32, String> {
+    let number = word.parse().ok().filter(|number| (1..=100).contains(number));
+    number.ok_or_else(|| "it is a whole number from 1 to 100".to_owned())
 }
 
 fn passed(failed: Vec<String>) -> Result<(), String> {
@@ -180,7 +208,10 @@ fn passed(failed: Vec<String>) -> Result<(), String> {
 }
 
 /// As wide as the terminal says that it is, or a page of text.
+pub(super) fn width() -> u16 {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
+}
+
 pub(super) fn print(summary: &Summary, out: &mut dyn Write) -> Result<(), String> {
-    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120);
-    report::table::print(summary, out, width).map_err(|error| error.to_string())
+    report::table::print(summary, out, width()).map_err(|error| format!("standard output: {error}"))
 }

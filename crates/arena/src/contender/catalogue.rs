@@ -47,6 +47,7 @@ fn read(path: &Path) -> Result<Recipe, Vec<String>> {
     let text = fs::read_to_string(path).map_err(|error| vec![error.to_string()])?;
     let mut recipe: Recipe = toml::from_str(&text).map_err(|error| vec![error.to_string().trim().to_owned()])?;
     recipe.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    recipe.text = text;
     let complaints = check::recipe(&recipe);
     if complaints.is_empty() { Ok(recipe) } else { Err(complaints) }
 }

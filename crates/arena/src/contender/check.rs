@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::plan::Words;
 use super::recipe::{Recipe, signal};
+use crate::record::plain;
 
 /// What a recipe may say that it cannot.
 const CANNOT: [&str; 7] = ["allocator", "extra", "idle", "kill", "reload", "threads", "workers"];
@@ -26,6 +27,7 @@ pub(crate) fn recipe(recipe: &Recipe) -> Vec<String> {
     }
     let has_reload = recipe.reload.is_some() || recipe.cannot.contains_key("reload");
     found.unless(has_reload, || "there is neither [reload] nor cannot.reload: say which".into());
+    names(recipe, &mut found);
     question(recipe, &mut found);
     signals(recipe, &mut found);
     templates(recipe, &mut found);
@@ -43,6 +45,20 @@ impl Found {
 
     fn take<T>(&mut self, what: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|error| self.0.push(format!("{what}: {error}"))).ok()
+    }
+}
+
+/// They become those of logs, and limits that nobody would wait for.
+fn names(recipe: &Recipe, found: &mut Found) {
+    found.take("the file's name", plain(&recipe.name));
+    let parts: Vec<&str> = recipe.processes.iter().map(|part| part.name.as_str()).collect();
+    for (at, name) in parts.iter().enumerate() {
+        found.take("process.name", plain(name));
+        found.unless(!parts[..at].contains(name), || format!("two processes are named {name}"));
+    }
+    let times = [("ready_s", recipe.ready_s), ("stop.patience_s", recipe.stop.patience_s)];
+    for (what, seconds) in times.into_iter().filter(|(_, seconds)| !(1..=3600).contains(seconds)) {
+        found.0.push(format!("{what} is {seconds}: a whole number of seconds from 1 to 3600"));
     }
 }
 

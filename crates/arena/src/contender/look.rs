@@ -136,6 +136,7 @@ fn ask_version(recipe: &Recipe, place: &Place, env: &Environment) -> Result<Stri
     let said = place.said_with(&words, env).ok_or_else(|| format!("a {} whose `{line}` works", recipe.title))?;
     let pattern = Regex::new(&recipe.version.pattern).map_err(|error| error.to_string())?;
     let found = pattern.captures(&said).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
+    let found = found.map(|version| format!("{} {version}", recipe.version.of).trim_start().to_owned());
     found.ok_or_else(|| format!("a version in the answer of `{line}` (version.pattern does not fit)"))
 }
 

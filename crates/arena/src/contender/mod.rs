@@ -10,6 +10,7 @@ mod plan;
 mod recipe;
 mod reload;
 mod server;
+mod start;
 
 pub use catalogue::Catalogue;
 pub use count::Counts;

@@ -11,6 +11,9 @@ pub struct Recipe {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
+    /// All that is written in it.
+    #[serde(skip)]
+    pub text: String,
     /// For people.
     pub title: String,
     /// What it is, in a sentence or two.
@@ -110,6 +113,9 @@ pub struct Question {
     pub command: Vec<String>,
     /// A regular expression; its first group is the answer.
     pub pattern: String,
+    /// Whose version it is, where that is not the contender's own.
+    #[serde(default)]
+    pub of: String,
 }
 
 /// A command whose first line of output is a variable of the templates.

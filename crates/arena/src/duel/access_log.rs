@@ -11,6 +11,12 @@ use super::asked::{Asked, check_method, clean_path, is_safe, shortened};
 pub const PATHS_MOST: usize = 200;
 /// Longer lines are counted and not read.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
+/// And so much of them is skipped.
+const LINE_BYTES_SKIPPED: u64 = 64 << 20;
+/// A log without a request in so many lines has none.
+const LINES_VAIN: u64 = 1_000_000;
+/// More lines are not read: `yes` writes without end.
+const LINES_MOST: u64 = 200_000_000;
 /// So many paths are told apart; when the log has more, those that come first count.
 const PATHS_KNOWN_MAX: usize = 300_000;
 /// Reasons beyond so many are counted together.
@@ -51,12 +57,15 @@ pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
         bytes.clear();
         let cannot = |error: std::io::Error| format!("cannot read the access log: {error}");
         let count = log.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes).map_err(cannot)?;
-        if count == 0 {
+        if count == 0 || lines == LINES_MOST || (lines == LINES_VAIN && tally.seen.is_empty()) {
             break;
         }
         lines += 1;
         if count as u64 == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {
-            log.skip_until(b'\n').map_err(cannot)?;
+            let skipped = log.by_ref().take(LINE_BYTES_SKIPPED).skip_until(b'\n').map_err(cannot)?;
+            if skipped as u64 == LINE_BYTES_SKIPPED {
+                return Err(format!("line {lines} does not end: this is no access log"));
+            }
             tally.leave("a line too long to be a request");
         } else if !bytes.trim_ascii().is_empty() {
             tally.add(&String::from_utf8_lossy(&bytes));
@@ -141,10 +150,14 @@ impl Recorded {
 
     /// In sentences.
     pub fn in_words(&self) -> Vec<String> {
-        let mut words = vec![format!(
+        let mut words = Vec::new();
+        if self.lines == LINES_MOST {
+            words.push(format!("only the first {LINES_MOST} lines of the access log were read"));
+        }
+        words.push(format!(
             "the access log has {} lines, {} of them requests that can be asked again, with {} paths",
             self.lines, self.fit, self.paths
-        )];
+        ));
         if self.asked.len() < self.paths {
             let (kept, share) = (self.asked.len(), self.share() * 100.0);
             words.push(format!("the {kept} most frequent paths are asked: {share:.0} % of those requests"));
@@ -228,5 +241,20 @@ mod tests {
         let found = read(BufReader::with_capacity(1000, text.as_bytes()), 9).unwrap();
         assert_eq!((found.lines, found.fit), (4, 1));
         assert!(found.left_out.iter().any(|(why, count)| why.contains("too long") && *count == 2));
+    }
+
+    #[test]
+    fn what_never_ends_is_no_log() {
+        let error = read(std::io::BufReader::new(std::io::repeat(0)), 9).unwrap_err();
+        assert!(error.contains("line 1 does not end"), "{error}");
+        struct Yes;
+        impl Read for Yes {
+            fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+                bytes.fill(b'\n');
+                Ok(bytes.len())
+            }
+        }
+        let error = read(std::io::BufReader::new(Yes), 9).unwrap_err();
+        assert!(error.contains("no request that can be asked again"), "{error}");
     }
 }

@@ -64,6 +64,10 @@ pub fn clean_path(text: &str) -> Result<String, String> {
             if start == 0 {
                 return Err(format!("`{}` has no host", shortened(text)));
             }
+            // It is left out, but one that is broken tells of a mistake in the rest.
+            if rest[..start].parse::<http::uri::Authority>().is_err() {
+                return Err(format!("`{}` has no host that could be asked", shortened(text)));
+            }
             (&rest[start..], true)
         }
         _ => (text, false),
@@ -124,6 +128,10 @@ mod tests {
         assert!(clean_path("posts").unwrap_err().contains("begins with /"));
         assert!(clean_path("").unwrap_err().contains("no path"));
         assert!(clean_path("http:///a").unwrap_err().contains("no host"));
+        for broken in ["http://[::1", "http://[::1/a", "http://a b/c"] {
+            assert!(clean_path(broken).unwrap_err().contains("no host that could be asked"), "{broken}");
+        }
+        assert_eq!(clean_path("http://[::1]:3000/a").unwrap(), "/a");
         assert!(clean_path("#x").is_err() && clean_path("ftp://x/y").is_err());
         assert!(clean_path(&format!("/{}", "x".repeat(9000))).unwrap_err().contains("at most"));
     }

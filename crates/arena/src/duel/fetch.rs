@@ -21,18 +21,52 @@ enum Length {
     UntilTheEnd,
 }
 
-struct Reader {
+struct Reader<'a> {
     stream: TcpStream,
     buffer: Vec<u8>,
     deadline: Instant,
+    /// When this is told, once, and how.
+    slow: Option<(Instant, &'a mut dyn FnMut())>,
+    is_late: bool,
+}
+
+/// Why there was no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// For people, with what was asked.
+    pub words: String,
+    /// Whether somebody took the request and let it wait.
+    pub is_late: bool,
 }
 
 /// The answer of whoever serves this port, within `limit`.
-pub fn fetch(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, String> {
-    exchange(port, asked, limit).map_err(|error| format!("{}: {error}", asked.in_words()))
+pub fn fetch(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, Unanswered> {
+    fetch_patiently(port, asked, limit, (limit, &mut || {}))
 }
 
-fn exchange(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, String> {
+/// The same; when there is none after a while, that is told.
+pub fn fetch_patiently(
+    port: u16,
+    asked: &Asked,
+    limit: Duration,
+    slow: (Duration, &mut dyn FnMut()),
+) -> Result<Answer, Unanswered> {
+    let mut is_late = false;
+    exchange(port, asked, limit, slow, &mut is_late).map_err(|error| {
+        let (asked, seconds) = (asked.in_words(), limit.as_secs_f64());
+        let words =
+            if is_late { format!("{asked}: no answer within {seconds} s") } else { format!("{asked}: {error}") };
+        Unanswered { words, is_late }
+    })
+}
+
+fn exchange(
+    port: u16,
+    asked: &Asked,
+    limit: Duration,
+    slow: (Duration, &mut dyn FnMut()),
+    is_late: &mut bool,
+) -> Result<Answer, String> {
     let address = SocketAddr::from(([127, 0, 0, 1], port));
     let connected = TcpStream::connect_timeout(&address, CONNECT_LIMIT.min(limit));
     let mut stream = connected.map_err(|error| format!("no connection: {error}"))?;
@@ -40,8 +74,11 @@ fn exchange(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, String>
     stream.set_write_timeout(Some(limit)).map_err(cannot)?;
     // A server may answer and close before it has read all; what it said still counts.
     let sent = stream.write_all(&head(asked)).and_then(|()| stream.write_all(&asked.body));
-    let mut reader = Reader { stream, buffer: Vec::new(), deadline: Instant::now() + limit };
+    let now = Instant::now();
+    let slow = Some((now + slow.0, slow.1));
+    let mut reader = Reader { stream, buffer: Vec::new(), deadline: now + limit, slow, is_late: false };
     let answer = reader.answer(&asked.method);
+    *is_late = reader.is_late;
     match (answer, sent) {
         (Ok(answer), _) => Ok(answer),
         (Err(_), Err(error)) => Err(cannot(error)),
@@ -61,7 +98,7 @@ fn head(asked: &Asked) -> Vec<u8> {
     text.into_bytes()
 }
 
-impl Reader {
+impl Reader<'_> {
     fn answer(&mut self, method: &str) -> Result<Answer, String> {
         let end = self.read_until("the head", |buffer| find(buffer, b"\r\n\r\n"))?;
         let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
@@ -120,10 +157,16 @@ impl Reader {
         }
         let mut bytes = [0; 16 * 1024];
         loop {
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let now = Instant::now();
+            if let Some((_, tell)) = self.slow.take_if(|(when, _)| *when <= now) {
+                tell();
+            }
+            let next = self.slow.as_ref().map_or(self.deadline, |(when, _)| self.deadline.min(*when));
+            if self.deadline <= now {
+                self.is_late = true;
                 return Err(format!("no answer in time while reading {what}"));
             }
+            let left = next.saturating_duration_since(now).max(Duration::from_millis(1));
             self.stream.set_read_timeout(Some(left)).map_err(|error| error.to_string())?;
             match self.stream.read(&mut bytes) {
                 Ok(count) => {
@@ -231,14 +274,15 @@ mod tests {
         ] {
             let (port, served) = serve(text);
             let error = fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap_err();
-            assert!(error.starts_with("GET /a: ") && error.contains(part), "{error}");
+            assert!(error.words.starts_with("GET /a: ") && error.words.contains(part), "{error:?}");
+            assert!(!error.is_late);
             served.join().unwrap();
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let error = fetch(port, &Asked::new("GET", "/a"), Duration::from_millis(50)).unwrap_err();
-        assert!(error.contains("in time"), "{error}");
+        assert!(error.is_late && error.words.contains("no answer within"), "{error:?}");
         drop(listener);
-        assert!(fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap_err().contains("no connection"));
+        assert!(fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap_err().words.contains("no connection"));
     }
 }

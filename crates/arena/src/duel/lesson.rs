@@ -7,7 +7,7 @@ use crate::load::{Ask, BodyRule, Expect, Workload};
 use crate::process::until;
 
 use super::asked::Asked;
-use super::fetch::{HOST, fetch};
+use super::fetch::{HOST, Unanswered, fetch, fetch_patiently};
 use super::learn::{Answer, Learned, Unfit, Verdict};
 
 /// How long one answer may take.
@@ -23,6 +23,31 @@ const DIFFERENCES_TOLD: usize = 3;
 /// Shorter pieces of a body say too little of it.
 const PIECE_BYTES_MIN: usize = 8;
 
+/// A first answer may take so many times as long as one of a server that has answered before.
+const FIRST: u32 = 3;
+/// After this share of the time a person wants to know what is waited for.
+const SLOW: f64 = 0.3;
+
+/// How long an answer may take while nothing is loaded, and who is told when it does.
+pub struct Patience<'a> {
+    /// Of one answer: what takes longer cannot be asked a thousand times.
+    pub limit: Duration,
+    /// Hears what is waited for.
+    pub tell: &'a mut dyn FnMut(&str),
+}
+
+impl Patience<'_> {
+    fn fetch(&mut self, port: u16, asked: &Asked, times: u32) -> Result<Answer, Unanswered> {
+        let limit = self.limit * times;
+        let slow = self.limit.mul_f64(SLOW);
+        let mut told = || {
+            let (asked, so_far, most) = (asked.in_words(), slow.as_secs_f64(), limit.as_secs_f64());
+            (self.tell)(&format!("{asked} has not been answered for {so_far} s; it is waited for {most} s"));
+        };
+        fetch_patiently(port, asked, limit, (slow, &mut told))
+    }
+}
+
 /// What came of learning.
 #[derive(Debug, Default)]
 pub struct Lesson {
@@ -37,13 +62,23 @@ pub struct Lesson {
 pub enum NoLesson {
     /// This server does not answer: another may.
     Silent(String),
+    /// The application hangs: it would with another, too.
+    Hangs(String),
     /// The application or the workload is not fit for a duel.
     Unfit(String),
 }
 
 /// Learns the right answers from the reference. What is unfit ends it, or is left out where that is allowed.
-pub fn from_reference(port: u16, asked: &[Asked], may_leave_out: bool) -> Result<Lesson, NoLesson> {
-    let answers = several(port, asked).map_err(NoLesson::Silent)?;
+pub fn from_reference(
+    port: u16,
+    asked: &[Asked],
+    may_leave_out: bool,
+    patience: &mut Patience<'_>,
+) -> Result<Lesson, NoLesson> {
+    let answers = several(port, asked, patience).map_err(|error| match error.is_late {
+        true => NoLesson::Hangs(error.words),
+        false => NoLesson::Silent(error.words),
+    })?;
     let mut lesson = Lesson::default();
     let mut complaints = Vec::new();
     for (one, answers) in asked.iter().zip(answers) {
@@ -68,9 +103,9 @@ pub fn from_reference(port: u16, asked: &[Asked], may_leave_out: bool) -> Result
 }
 
 /// Compares another server's answers, learns its differences, and tells them. An error disqualifies it.
-pub fn from_other(port: u16, learned: &mut [Learned]) -> Result<Vec<String>, String> {
+pub fn from_other(port: u16, learned: &mut [Learned], patience: &mut Patience<'_>) -> Result<Vec<String>, String> {
     let asked: Vec<Asked> = learned.iter().map(|one| one.asked.clone()).collect();
-    let answers = several(port, &asked)?;
+    let answers = several(port, &asked, patience).map_err(|error| error.words)?;
     let mut differences = Vec::new();
     for (known, answers) in learned.iter_mut().zip(answers) {
         let mut told = None;
@@ -109,7 +144,8 @@ pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
             break;
         }
         checked.count += 1;
-        match fetch(port, &known.asked, ANSWER_LIMIT).map(|answer| (known.judge(&answer), answer)) {
+        let answer = fetch(port, &known.asked, ANSWER_LIMIT).map_err(|error| error.words);
+        match answer.map(|answer| (known.judge(&answer), answer)) {
             Ok((Verdict::Right, _)) => {}
             Ok((Verdict::Differs(how), answer)) => {
                 known.widen(&answer);
@@ -125,10 +161,13 @@ pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
 }
 
 /// Whether it answers at all: what `wait_ready` waits for.
-pub fn answers(port: u16, known: &Asked) -> Result<(), String> {
-    let answer = fetch(port, known, ANSWER_LIMIT)?;
+pub fn answers(port: u16, known: &Asked, patience: &mut Patience<'_>) -> Result<(), Unanswered> {
+    let answer = patience.fetch(port, known, FIRST)?;
     // A proxy says so while what is behind it still starts.
-    if [502, 503, 504].contains(&answer.status) { Err(format!("status {}", answer.status)) } else { Ok(()) }
+    if [502, 503, 504].contains(&answer.status) {
+        return Err(Unanswered { words: format!("status {}", answer.status), is_late: false });
+    }
+    Ok(())
 }
 
 /// What is asked under load, with as much of the right answer as can be held against every one.
@@ -161,7 +200,7 @@ fn rule(known: &Learned) -> BodyRule {
 }
 
 /// All answers to each, of several passes. The second pass begins more than a second after the first.
-fn several(port: u16, asked: &[Asked]) -> Result<Vec<Vec<Answer>>, String> {
+fn several(port: u16, asked: &[Asked], patience: &mut Patience<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
     let begin = Instant::now();
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); asked.len()];
     for pass in 0..PASSES {
@@ -172,7 +211,7 @@ fn several(port: u16, asked: &[Asked]) -> Result<Vec<Vec<Answer>>, String> {
             break;
         }
         for (one, answers) in asked.iter().zip(&mut answers) {
-            answers.push(fetch(port, one, ANSWER_LIMIT)?);
+            answers.push(patience.fetch(port, one, 1)?);
         }
     }
     Ok(answers)
@@ -220,8 +259,12 @@ mod tests {
     fn nobody_there_is_told() {
         // A port that was free a moment ago.
         let port = crate::process::free_ports(1).unwrap()[0];
-        assert!(matches!(from_reference(port, &[Asked::new("GET", "/")], false), Err(NoLesson::Silent(_))));
+        let mut patience = Patience { limit: SECOND, tell: &mut |_| {} };
+        assert!(matches!(
+            from_reference(port, &[Asked::new("GET", "/")], false, &mut patience),
+            Err(NoLesson::Silent(_))
+        ));
         assert!(check(port, &mut [learned(&["x"])], SECOND).wrong.is_some());
-        assert!(answers(port, &Asked::new("GET", "/")).is_err());
+        assert!(answers(port, &Asked::new("GET", "/"), &mut patience).is_err());
     }
 }

@@ -6,6 +6,7 @@ pub mod urls;
 
 pub mod access_line;
 pub mod access_log;
+pub mod bounded;
 pub mod source;
 
 pub mod fetch;
@@ -34,5 +35,5 @@ mod second_look;
 mod turn;
 
 pub use options::{DuelOptions, Left, Listener, Now};
-pub use run::run;
+pub use run::{Ready, run};
 pub use source::Source;

@@ -27,6 +27,8 @@ pub struct Plan {
     pub loads: usize,
     /// How often all finalists have a turn.
     pub rounds: u32,
+    /// Seconds that an answer may take while nothing is loaded.
+    pub answer_s: f64,
 }
 
 impl Plan {
@@ -40,6 +42,7 @@ impl Plan {
         open_s: 10.0,
         loads: 3,
         rounds: 5,
+        answer_s: 10.0,
     };
 
     /// To see that all is well.
@@ -52,6 +55,7 @@ impl Plan {
         open_s: 2.5,
         loads: 3,
         rounds: 2,
+        answer_s: 10.0,
     };
 
     /// The longest plan that so many contenders get through in this many seconds.

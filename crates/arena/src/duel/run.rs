@@ -16,7 +16,7 @@ use super::contest::FINALISTS_MOST;
 use super::crew::{Contender, Crew};
 use super::doubts;
 use super::learn::Learned;
-use super::lesson::{self, Lesson, NoLesson};
+use super::lesson::{self, Lesson, NoLesson, Patience};
 use super::options::{DuelOptions, Left, Listener};
 use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
@@ -47,37 +47,57 @@ pub(super) struct Duel<'a> {
     pub(super) turns: (usize, usize),
 }
 
+/// Nothing stands in the way of a duel any more.
+pub struct Ready {
+    place: Place,
+    crew: Crew,
+    plan: Plan,
+}
+
 /// Runs a whole duel. An error says why there was none.
 pub fn run(options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
-    let started = date::now();
-    if options.asked.is_empty() {
-        return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
+    Ready::make(options)?.run(options, listener)
+}
+
+impl Ready {
+    /// Looks at everything that can be wrong before the application is started.
+    pub fn make(options: &DuelOptions) -> Result<Ready, String> {
+        if options.asked.is_empty() {
+            return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
+        }
+        let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
+        let place = Place::open(&options.place)?;
+        let crew = Crew::gather(options, &catalogue, &place)?;
+        let contenders = crew.here.len();
+        let plan = match options.budget_minutes {
+            Some(minutes) => Plan::within(options.plan, contenders, finalists(options, contenders), minutes * 60.0)?,
+            None => options.plan,
+        };
+        Ok(Ready { place, crew, plan })
     }
-    let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
-    let place = Place::open(&options.place)?;
-    let crew = Crew::gather(options, &catalogue, &place)?;
-    let mut duel = Duel::new(options, &place, listener, &crew)?;
-    let (mut here, probe) = duel.learn(crew.here)?;
-    let stage = duel.choose_settings(&mut here, &probe);
-    let finalists = duel.heats(&stage, &mut here)?;
-    duel.rounds(&stage, &mut here, &finalists)?;
-    Ok(duel.summary(started, &stage))
+
+    /// The duel.
+    pub fn run(self, options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
+        let started = date::now();
+        let mut duel = Duel::new(options, &self, listener);
+        let (mut here, probe) = duel.learn(self.crew.here.clone())?;
+        let stage = duel.choose_settings(&mut here, &probe);
+        let finalists = duel.heats(&stage, &mut here)?;
+        duel.rounds(&stage, &mut here, &finalists)?;
+        Ok(duel.summary(started, &stage))
+    }
+}
+
+/// As many as may be in the rounds.
+fn finalists(options: &DuelOptions, contenders: usize) -> usize {
+    contenders.min(FINALISTS_MOST) + usize::from(options.now.is_some())
 }
 
 impl<'a> Duel<'a> {
-    fn new(
-        options: &'a DuelOptions,
-        place: &'a Place,
-        listener: &'a mut dyn Listener,
-        crew: &Crew,
-    ) -> Result<Duel<'a>, String> {
-        let wished = options.plan;
+    fn new(options: &'a DuelOptions, ready: &'a Ready, listener: &'a mut dyn Listener) -> Duel<'a> {
+        let Ready { place, crew, plan } = ready;
         let contenders = crew.here.len();
-        let finalists = contenders.min(FINALISTS_MOST) + usize::from(options.now.is_some());
-        let plan = match options.budget_minutes {
-            Some(minutes) => Plan::within(wished, contenders, finalists, minutes * 60.0)?,
-            None => wished,
-        };
+        let finalists = finalists(options, contenders);
         for words in &options.workload {
             listener.says(words);
         }
@@ -86,11 +106,11 @@ impl<'a> Duel<'a> {
         }
         let clock = Clock::new(plan.seconds(contenders, finalists));
         let turns = (0, contenders * (2 + plan.settings) + finalists * plan.rounds as usize);
-        Ok(Duel {
+        Duel {
             options,
             place,
             listener,
-            plan,
+            plan: *plan,
             clock,
             begin: Instant::now(),
             dice: Dice::from_seed(options.seed),
@@ -100,7 +120,7 @@ impl<'a> Duel<'a> {
             known: Vec::new(),
             doubts: doubts::of_company(load(), cores()),
             turns,
-        })
+        }
     }
 
     pub(super) fn says(&mut self, words: String) {
@@ -164,14 +184,23 @@ impl<'a> Duel<'a> {
 
     /// Learns from this one and probes it. The outer error ends the duel, the inner one this contender.
     fn learn_first(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
-        let stage = self.stage(1, Duration::from_secs(30));
-        let running = match stage.start(one, ONE, &format!("{}-learn", one.name())) {
+        let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
+        let name = one.name();
+        let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
+        let patience = &mut Patience { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let mut running = match stage.start(one, ONE, &format!("{name}-learn"), patience) {
             Ok(running) => running,
-            Err(why) => return Ok(Err(why)),
+            Err(unready) if unready.hangs => return Err(hangs(one, &unready.why)),
+            Err(unready) => return Ok(Err(unready.why)),
         };
-        let lesson = lesson::from_reference(running.server.port(), &self.options.asked, self.options.is_recorded);
+        let port = running.server.port();
+        let lesson = lesson::from_reference(port, &self.options.asked, self.options.is_recorded, patience);
         let mut lesson = match lesson {
             Ok(lesson) => lesson,
+            Err(NoLesson::Hangs(why)) => {
+                running.server.hurry();
+                return Err(hangs(one, &format!("{why}\n{}", running.server.log_tail())));
+            }
             Err(NoLesson::Silent(why)) => return Ok(Err(format!("{why}\n{}", running.server.log_tail()))),
             Err(NoLesson::Unfit(why)) => {
                 let tail = running.server.log_tail();
@@ -180,9 +209,9 @@ impl<'a> Duel<'a> {
         };
         drop(running);
         // Started again, it has other process ids and other secrets: what they change varies, too.
-        let again = stage.start(one, ONE, &format!("{}-probe", one.name()));
-        let running = again.map_err(|why| format!("{} started once and not again: {why}", one.name()))?;
-        lesson::from_other(running.server.port(), &mut lesson.learned)
+        let again = stage.start(one, ONE, &format!("{name}-probe"), patience);
+        let running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
+        lesson::from_other(running.server.port(), &mut lesson.learned, patience)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
         self.tell(one, &lesson);
         one.learned.clone_from(&lesson.learned);
@@ -229,9 +258,15 @@ impl<'a> Duel<'a> {
     /// Whether another server gives the same answers.
     fn compare(&mut self, one: &mut Contender) -> Result<(), String> {
         let stage = self.stage(1, Duration::from_secs(30));
-        let running = stage.start(one, ONE, &format!("{}-learn", one.name()))?;
-        let differences = lesson::from_other(running.server.port(), &mut one.learned)
-            .map_err(|why| format!("{why}\n{}", running.server.log_tail()))?;
+        let name = one.name().to_owned();
+        let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
+        let patience = &mut Patience { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let started = stage.start(one, ONE, &format!("{name}-learn"), patience);
+        let mut running = started.map_err(|unready| unready.why)?;
+        let differences = lesson::from_other(running.server.port(), &mut one.learned, patience).map_err(|why| {
+            running.server.hurry();
+            format!("{why}\n{}", running.server.log_tail())
+        })?;
         one.worker_kib = running.server.usage().pss_kib;
         if !differences.is_empty() {
             let words = format!(
@@ -246,7 +281,7 @@ impl<'a> Duel<'a> {
     }
 
     fn stage(&self, clients: u32, timeout: Duration) -> Stage<'a> {
-        Stage { options: self.options, place: self.place, clients, timeout }
+        Stage { options: self.options, place: self.place, clients, timeout, gives_up: false }
     }
 
     /// What is tried of each, and with how many clients.
@@ -267,6 +302,10 @@ impl<'a> Duel<'a> {
         let limit = Duration::from_secs_f64((probe.latency_us / 1e6 * f64::from(clients) * 2.0).clamp(5.0, 60.0));
         self.stage(clients, limit)
     }
+}
+
+fn hangs(one: &Contender, why: &str) -> String {
+    format!("the app hangs: started on {}, it takes a request and does not answer it: {why}", one.name())
 }
 
 /// Processors that this program may use.

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::crew::Contender;
-use super::lesson::{self, shortened};
+use super::lesson::{self, Patience, shortened};
 use super::run::Duel;
 use super::settings::ONE;
-use super::turn::{Account, Stage};
+use super::turn::{Account, FIRST_LIMIT, Stage};
 
 /// How often a turn is made anew because pages changed.
 const CHANGES_MAX: u32 = 2;
@@ -53,7 +53,9 @@ impl Duel<'_> {
     /// Whether a fresh reference answers otherwise than at the beginning, by now.
     fn did_the_app_change(&mut self, stage: &Stage<'_>, here: &[Contender]) -> Result<bool, String> {
         let reference = &here[0];
-        let running = stage.start(reference, ONE, &format!("{}-again", reference.name()))?;
+        let mut calm = Patience { limit: FIRST_LIMIT, tell: &mut |_| {} };
+        let running = stage.start(reference, ONE, &format!("{}-again", reference.name()), &mut calm);
+        let running = running.map_err(|unready| unready.why)?;
         let checked = lesson::check(running.server.port(), &mut self.known, CHECK_LIMIT);
         checked.wrong.map_or(Ok(!checked.changed.is_empty()), Err)
     }

@@ -2,11 +2,17 @@
 
 use std::fs::File;
 use std::io::{BufReader, stdin};
+use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::Duration;
 
 use super::access_log;
 use super::asked::Asked;
+use super::bounded::Patient;
 use super::urls;
+
+/// A pipe into which nobody writes for so long has no end.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// A workload with its story.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,7 +68,10 @@ impl Source {
 
 fn from_log(path: &Path, most: usize) -> Result<Source, String> {
     let recorded = if path.as_os_str() == "-" {
-        access_log::read(stdin().lock(), most)?
+        // Its own descriptor: the buffer of the standard library would hide whether more has come.
+        let input = stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+        let patient = Patient::new(File::from(input), SILENCE);
+        access_log::read(BufReader::new(patient), most).map_err(|error| format!("standard input: {error}"))?
     } else {
         let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
         access_log::read(BufReader::new(file), most)?

@@ -1,6 +1,7 @@
 //! One turn of one contender with one setting: started, checked, warmed up, loaded, looked at, checked again, ended.
 //! What goes wrong disqualifies this setting of it, with the reason; the duel goes on.
 
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,13 +14,15 @@ use crate::record::{Outcome, Sample, date};
 use super::cases;
 use super::compare::first_line;
 use super::crew::Contender;
-use super::lesson;
+use super::lesson::{self, Patience};
 use super::options::DuelOptions;
 use super::plan::Plan;
 use super::settings::Setting;
 
 /// What is checked before and after the load ends by then; under load every answer is checked as well.
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
+/// A server that has answered before may take so long for its first answer, thrice.
+pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(10);
 /// Connections of an open loop, at most.
 const CONNECTIONS: u32 = 512;
 
@@ -33,6 +36,8 @@ pub struct Stage<'a> {
     pub clients: u32,
     /// How long a request may take.
     pub timeout: Duration,
+    /// Whether the first request that is taken and not answered is the end, however long it may start.
+    pub gives_up: bool,
 }
 
 /// What was counted in a turn, beside its samples.
@@ -60,9 +65,36 @@ pub struct Running {
     pub first_answer: Duration,
 }
 
+/// Why a server does not answer.
+#[derive(Debug)]
+pub struct Unready {
+    /// With the end of its log.
+    pub why: String,
+    /// Whether it took the request and let it wait.
+    pub hangs: bool,
+}
+
+impl From<String> for Unready {
+    fn from(why: String) -> Unready {
+        Unready { why, hangs: false }
+    }
+}
+
+impl From<&str> for Unready {
+    fn from(why: &str) -> Unready {
+        why.to_owned().into()
+    }
+}
+
 impl Stage<'_> {
-    /// Starts a contender and waits until it answers.
-    pub fn start(&self, one: &Contender, setting: Setting, label: &str) -> Result<Running, String> {
+    /// Starts a contender and waits until it answers, and tells when that takes long.
+    pub fn start(
+        &self,
+        one: &Contender,
+        setting: Setting,
+        label: &str,
+        patience: &mut Patience<'_>,
+    ) -> Result<Running, Unready> {
         let first = one.learned.first().map(|known| &known.asked).or(self.options.asked.first());
         let asked = first.ok_or("nothing is asked: give a path or an access log")?;
         let rackup: &Path = &self.options.rackup;
@@ -81,8 +113,22 @@ impl Stage<'_> {
             extra: Vec::new(),
         };
         let mut server = Server::start(wanted)?;
-        let first_answer = server.wait_ready(&|port| lesson::answers(port, asked))?;
-        Ok(Running { server, first_answer })
+        let (patience, is_late) = (RefCell::new(patience), Cell::new(false));
+        let answers = |port: u16| {
+            let answers = lesson::answers(port, asked, &mut patience.borrow_mut());
+            answers.map_err(|error| {
+                is_late.set(error.is_late);
+                error.words
+            })
+        };
+        match server.wait_ready_unless(&answers, &|| self.gives_up && is_late.get()) {
+            Ok(first_answer) => Ok(Running { server, first_answer }),
+            Err(why) => {
+                // What hangs does not end by itself either.
+                server.hurry();
+                Err(Unready { why, hangs: is_late.get() })
+            }
+        }
     }
 
     /// A turn of a heat: its number, and full load for so long.
@@ -110,9 +156,9 @@ impl Stage<'_> {
         let mut account = Account::default();
         let label = format!("{}-w{}-t{}", one.name(), setting.workers, setting.threads);
         let name = one.name_with(setting);
-        let result = match self.start(one, setting, &label) {
+        let result = match self.start(one, setting, &label, &mut Patience { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
             Ok(running) => self.loaded(running, one, setting, shape, &mut account),
-            Err(why) => Err(why),
+            Err(unready) => Err(unready.why),
         };
         if let Err(why) = result {
             account.disqualified = Some(why);

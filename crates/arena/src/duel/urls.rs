@@ -1,13 +1,15 @@
 //! A workload in the user's own words: `/a`, `GET /b?x=1*3`, `POST /orders body=@order.json type=application/json`;
 //! from the command line or from a file with one on each line.
 
-use std::fs;
 use std::path::Path;
 
 use super::asked::{Asked, check_method, clean_path, shortened};
+use super::bounded;
 
 /// Larger bodies measure the network.
 const BODY_BYTES_MAX: u64 = 16 << 20;
+/// More requests are no list that somebody wrote.
+const LIST_BYTES_MAX: u64 = 16 << 20;
 /// How a request is written, said where one is wrong.
 const FORM: &str = "[METHOD] PATH[*WEIGHT] [body=TEXT or body=@FILE] [type=TYPE] [header=NAME:VALUE] [status=NUMBER]";
 
@@ -20,7 +22,8 @@ pub fn from_words(words: &[String], folder: &Path) -> Result<Vec<Asked>, Vec<Str
 /// Those of a file: one on each line; empty lines and those that begin with # do not count. Files of bodies are looked
 /// for beside it. All errors at once, each with its line.
 pub fn from_file(path: &Path) -> Result<Vec<Asked>, Vec<String>> {
-    let text = fs::read_to_string(path)
+    let bytes = bounded::file(path, "the requests in", LIST_BYTES_MAX).map_err(|error| vec![error])?;
+    let text = String::from_utf8(bytes)
         .map_err(|error| vec![format!("cannot read the requests in {}: {error}", path.display())])?;
     from_text(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new(".")))
 }
@@ -113,13 +116,7 @@ fn header_value(text: &str) -> Result<String, String> {
 
 fn body(value: &str, folder: &Path) -> Result<Vec<u8>, String> {
     let Some(name) = value.strip_prefix('@') else { return Ok(value.as_bytes().to_vec()) };
-    let path = folder.join(name);
-    let cannot = |error: std::io::Error| format!("cannot read the body {}: {error}", path.display());
-    let bytes = fs::metadata(&path).map_err(cannot)?.len();
-    if bytes > BODY_BYTES_MAX {
-        return Err(format!("the body {} has {bytes} bytes, at most {BODY_BYTES_MAX} are sent", path.display()));
-    }
-    fs::read(&path).map_err(cannot)
+    bounded::file(&folder.join(name), "the body", BODY_BYTES_MAX)
 }
 
 /// Words between spaces; quotes of either kind hold spaces together.
@@ -147,6 +144,8 @@ fn words(line: &str) -> Result<Vec<String>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn one(line: &str) -> Result<Asked, String> {
@@ -181,6 +180,7 @@ mod tests {
             ("POST /a boody=x", "body=@FILE"),
             ("POST /a body", "body=@FILE"),
             ("POST /a body=@/no/such/file", "cannot read the body"),
+            ("POST /a body=@/dev/zero", "cannot read the body /dev/zero: it is no plain file"),
             ("/a header=x", "NAME:VALUE"),
             ("/a header=Host:x", "leave it out"),
             ("/a header=é:x", "no name"),

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::process::{Entry, note};
+
 /// The folder.
 pub(crate) struct Scratch(PathBuf);
 
@@ -14,7 +16,10 @@ impl Scratch {
             let folder = parent.join(format!("arena-load-{}-{number}", std::process::id()));
             // A folder that is there already is somebody else's: it is not taken over.
             match fs::create_dir(&folder) {
-                Ok(()) => return Ok(Scratch(folder)),
+                Ok(()) => {
+                    note(&Entry::Made(folder.clone()));
+                    return Ok(Scratch(folder));
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(format!("{}: {error}", folder.display())),
             }
@@ -44,5 +49,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // What is left in the folder for temporary files, the system clears away.
         let _ = fs::remove_dir_all(&self.0);
+        note(&Entry::Removed(self.0.clone()));
     }
 }

@@ -2,12 +2,14 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::scratch::Scratch;
+use crate::process::{Entry, gate, note};
 
 /// A tool.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +37,17 @@ impl Tool {
         // Its numbers in our spelling, and its own files nowhere but here.
         command.args(words).env("LC_ALL", "C").env("HOME", scratch.folder()).current_dir(scratch.folder());
         command.stdin(Stdio::null()).stdout(created(&out)?).stderr(created(&err)?);
-        let mut child = command.spawn().map_err(|error| self.missing(&error))?;
-        let ended = wait(&mut child, limit).map_err(|error| format!("{}: {error}", self.name))?;
+        // Ctrl-C is for this program, which ends it: by itself it would print what it has, as if that were all.
+        command.process_group(0);
+        let mut child = {
+            let _gate = gate();
+            let child = command.spawn().map_err(|error| self.missing(&error))?;
+            note(&Entry::Started(child.id()));
+            child
+        };
+        let ended = wait(&mut child, limit);
+        note(&Entry::Ended(child.id()));
+        let ended = ended.map_err(|error| format!("{}: {error}", self.name))?;
         let said = Said { command: format!("{} {}", self.name, words.join(" ")), out: text(&out)?, err: text(&err)? };
         match ended {
             Some(status) if status.success() => Ok(said),

@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use regex::Regex;
+use crate::process::{Entry, RUN, note, sweep};
+use crate::record::fingerprint;
 
 /// Tells the folders of several places of one process apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -86,7 +87,8 @@ impl Place {
         let absolute = |path: &PathBuf| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
         let ring = options.ring.as_ref().map(absolute).transpose();
         let ring = ring.map_err(|error| format!("ring {error} (arena ring builds one)"))?;
-        let gemfile = options.gemfile.as_ref().map(absolute).transpose()?;
+        let gemfile = options.gemfile.as_ref().map(absolute).transpose();
+        let gemfile = gemfile.map_err(|error| format!("--gemfile {error}"))?;
         if let Some(gemfile) = gemfile.as_ref().filter(|gemfile| !gemfile.is_file()) {
             return Err(format!("{} is no Gemfile: name the file itself", gemfile.display()));
         }
@@ -96,14 +98,30 @@ impl Place {
                 ring.display()
             ));
         }
+        let foolsgold = find_foolsgold(options.foolsgold.as_deref())?;
         let name = format!("arena-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
-        sweep(&parent);
+        [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
+        note(&Entry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
         let path = if ring.is_some() { RING_PATH.to_owned() } else { path_here() };
-        let foolsgold = find_foolsgold(options.foolsgold.as_deref());
-        Ok(Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, path }) })
+        let place = Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, path }) };
+        place.check_bundle()?;
+        Ok(place)
+    }
+
+    /// What Bundler says of a Gemfile that it cannot use; otherwise each server would only be missing.
+    fn check_bundle(&self) -> Result<(), String> {
+        let Some(gemfile) = &self.inner.gemfile else { return Ok(()) };
+        let mut command = self.command("bundle", Path::new("/"));
+        let output = command.args(["exec", "ruby", "-e", "0"]).stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("bundle: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(format!("--gemfile {}: Bundler says:\n{}", gemfile.display(), said.trim()))
     }
 
     /// For the record.
@@ -113,6 +131,14 @@ impl Place {
             (_, Some(_)) => "this machine, with the gems of a Gemfile".into(),
             _ => "this machine".into(),
         }
+    }
+
+    /// Numbers that stand for the paths of the ring or Gemfile, and of foolsgold: no paths, which are this machine's.
+    pub fn fingerprints(&self) -> (String, String) {
+        let of = |path: Option<&PathBuf>| {
+            path.map_or_else(String::new, |path| fingerprint(path.as_os_str().as_encoded_bytes()))
+        };
+        (of(self.inner.ring.as_ref().or(self.inner.gemfile.as_ref())), of(self.inner.foolsgold.as_ref()))
     }
 
     /// Makes a file or folder of this machine reachable, and says what it is called there.
@@ -126,7 +152,7 @@ impl Place {
         }
         let name = from.file_name().ok_or_else(|| format!("{} has no name", from.display()))?;
         // Two applications may have the same name; their paths tell them apart.
-        let folder = self.inner.own.join(format!("{:016x}", fingerprint(&from)));
+        let folder = self.inner.own.join(fingerprint(from.as_os_str().as_encoded_bytes()));
         let to = folder.join(name);
         if !to.exists() {
             fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -141,7 +167,8 @@ impl Place {
     /// Something in a folder that was brought is there with it: an application may reach for what lies beside.
     fn already_there(&self, from: &Path) -> Option<PathBuf> {
         let copy = |folder: &Path| {
-            Some(self.inner.own.join(format!("{:016x}", fingerprint(folder))).join(folder.file_name()?))
+            let number = fingerprint(folder.as_os_str().as_encoded_bytes());
+            Some(self.inner.own.join(number).join(folder.file_name()?))
         };
         let brought = from
             .ancestors()
@@ -196,7 +223,7 @@ impl Place {
         if let Some(gemfile) = &self.inner.gemfile {
             command.env("BUNDLE_GEMFILE", gemfile);
         }
-        command.envs(FOR_ALL);
+        command.envs(FOR_ALL).env(RUN, std::process::id().to_string());
         command
     }
 
@@ -265,18 +292,7 @@ impl Place {
 impl Drop for Inner {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.own);
-    }
-}
-
-/// Removes the folders of runs that were killed, and could not do it themselves.
-fn sweep(parent: &Path) {
-    let Ok(rule) = Regex::new("^arena-([0-9]+)-[0-9]+$") else { return };
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = rule.captures(&name).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
-        if owner.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+        note(&Entry::Removed(self.own.clone()));
     }
 }
 
@@ -286,20 +302,19 @@ fn path_here() -> String {
     format!("{}:/usr/local/sbin:/usr/sbin:/sbin", String::from_utf8_lossy(&said.unwrap_or_default()))
 }
 
-fn find_foolsgold(named: Option<&Path>) -> Option<PathBuf> {
+fn no_foolsgold(named: &Path) -> String {
+    format!("--foolsgold {}: there is no such program", named.display())
+}
+
+fn find_foolsgold(named: Option<&Path>) -> Result<Option<PathBuf>, String> {
     if let Some(named) = named {
-        return named.is_file().then(|| named.to_path_buf());
+        let is_there = named.is_file();
+        return if is_there { Ok(Some(named.to_path_buf())) } else { Err(no_foolsgold(named)) };
     }
     let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join(OURS)));
-    beside.filter(|path| path.is_file()).or_else(|| {
+    Ok(beside.filter(|path| path.is_file()).or_else(|| {
         let output = Command::new("sh").args(["-c", "command -v foolsgold"]).output().ok()?;
         let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
         path.is_file().then_some(path)
-    })
-}
-
-/// FNV-1a: the same path has the same one, and nobody attacks it.
-fn fingerprint(path: &Path) -> u64 {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    }))
 }

@@ -4,11 +4,22 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::MemoryGroup;
+use super::ledger::{Entry, gate, note};
 
 /// How many lines of a log are shown with an error.
 const TAIL_LINES: usize = 12;
+/// How many of them of one backtrace: what went wrong stands before it.
+const TRACE_LINES: usize = 2;
+
+/// A line of a backtrace, as Ruby and Java write them. Ruby's first one is not: it says what went wrong. The pattern is
+/// a constant that a test compiles.
+static TRACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s*(from \S+:\d+|\S+:\d+:in [`'][^`']*'$|at \S+\(|at .+:\d+\)?$)").ok());
 
 /// What stands before a program's own words on the command line.
 #[derive(Debug, Default)]
@@ -58,7 +69,9 @@ impl Process {
         let copy = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(file);
         let program = command.get_program().to_string_lossy().into_owned();
+        let _gate = gate();
         let child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
+        note(&Entry::Started(child.id()));
         Ok(Process { child, name: name.to_owned(), log: log.to_path_buf() })
     }
 
@@ -79,9 +92,30 @@ impl Process {
     /// The end of its output.
     pub fn tail(&self) -> String {
         let text = fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+        tail(&text)
     }
+}
+
+/// The last lines, those of long backtraces left out.
+fn tail(text: &str) -> String {
+    let is_trace = |line: &str| TRACE.as_ref().is_some_and(|rule| rule.is_match(line));
+    let mut lines: Vec<String> = Vec::new();
+    let mut left_out = 0;
+    let mut of_trace = 0;
+    for line in text.lines().filter(|line| !line.trim().is_empty()).map(Some).chain([None]) {
+        if line.is_some_and(is_trace) {
+            of_trace += 1;
+            if of_trace > TRACE_LINES {
+                left_out += 1;
+                continue;
+            }
+        } else {
+            lines.extend((left_out > 0).then(|| format!("\t… {left_out} more lines of the backtrace")));
+            (of_trace, left_out) = (0, 0);
+        }
+        lines.extend(line.map(str::to_owned));
+    }
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }
 
 impl Drop for Process {
@@ -91,6 +125,7 @@ impl Drop for Process {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
+        note(&Entry::Ended(self.child.id()));
     }
 }
 
@@ -103,6 +138,21 @@ mod tests {
         assert_eq!(Launch::default().words().join(" "), "setsid setpriv --pdeathsig TERM");
         let words = Launch { namespace: Some(Path::new("/r/proc")), group: None }.words().join(" ");
         assert!(words.contains("--pdeathsig KILL unshare") && words.contains("--mount-proc=/r/proc sh -c"), "{words}");
+    }
+
+    #[test]
+    fn what_went_wrong_is_shown_and_not_its_whole_backtrace() {
+        let from = "\tfrom /usr/lib/rack/builder.rb:116:in `eval'\n".repeat(30);
+        let puma = format!("* Starting\n! Unable to load application: E: no\nconfig.ru:2:in `deep': no (E)\n{from}");
+        let shown = tail(&puma);
+        assert!(shown.contains("config.ru:2:in `deep': no (E)") && shown.contains("! Unable to load"), "{shown}");
+        assert!(shown.ends_with("… 28 more lines of the backtrace") && shown.lines().count() == 6, "{shown}");
+        let unicorn = format!("ERROR -- : no (E)\n{}reaped\n", "config.ru:3:in 'Object#deep'\n".repeat(20));
+        assert_eq!(tail(&unicorn).lines().count(), 5);
+        let java = format!("Error: no\n{}", "\tat org.jruby.Main.run(Main.java:7)\n".repeat(20));
+        assert!(tail(&java).starts_with("Error: no\n\tat org"), "{java}");
+        let plain: Vec<String> = (0..40).map(|number| format!("line {number}")).collect();
+        assert_eq!(tail(&plain.join("\n")), plain[28..].join("\n"));
     }
 
     #[test]

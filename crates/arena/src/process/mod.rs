@@ -1,7 +1,9 @@
 //! Processes that belong to a run, and what the kernel says of them.
 
 mod cgroup;
+mod guard;
 mod launch;
+mod ledger;
 mod sampler;
 mod tree;
 
@@ -10,7 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use cgroup::MemoryGroup;
+pub use guard::{PATIENCE, dismiss, post, stand};
 pub use launch::{Launch, Process};
+pub(crate) use ledger::{Entry, RUN, note, sweep};
+pub use ledger::{gate, halt};
 pub use sampler::{Sampled, Sampler};
 pub use tree::{Member, Tree, Usage};
 pub(crate) use tree::{signal_one, threads, with_environment};

@@ -122,6 +122,11 @@ pub(crate) fn with_environment(setting: &str) -> Vec<Member> {
     all.map(|(id, one)| Member { id, parent: one.parent, title: title(id) }).collect()
 }
 
+/// Those whose parent it is.
+pub(super) fn children(parent: u32) -> Vec<u32> {
+    everybody().into_iter().filter(|(_, one)| one.parent == parent).map(|(id, _)| id).collect()
+}
+
 /// The names of its threads, cut to 15 characters by the kernel.
 pub(crate) fn threads(id: u32) -> Vec<String> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{id}/task")) else { return Vec::new() };

@@ -1,7 +1,7 @@
 //! The folder of a run: `run.json` (what was asked), `raw.jsonl` (every sample), `logs/`, `summary.json`, and the page.
 //! A run that was broken off is resumed in its folder; a folder is never used for another run.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::summary::{FORMAT, Summary, Who};
 use super::{Sample, date};
+use crate::process::gate;
 
 const PLAN: &str = "run.json";
 const RAW: &str = "raw.jsonl";
@@ -46,6 +47,17 @@ impl Folder {
         Err(format!("{} holds {MOST_A_DAY} runs of {study} of today: give another folder", under.display()))
     }
 
+    /// Keeps it for this program: two would write into each other's samples. Until the value goes, or the program.
+    pub fn lock(&self) -> Result<Lock, String> {
+        let told = |error: std::io::Error| format!("{}: {error}", self.path.display());
+        let file = File::open(&self.path).map_err(told)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(format!("{}: another arena is writing there", self.path.display())),
+            Err(TryLockError::Error(error)) => Err(told(error)),
+        }
+    }
+
     fn begin(self, plan: &Value) -> Result<Folder, String> {
         let logs = self.logs();
         fs::create_dir(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
@@ -59,20 +71,22 @@ impl Folder {
         if holds(PLAN) || holds(SUMMARY) {
             return Ok(Folder { path: path.to_owned() });
         }
+        if let Some(folder) = path.parent().filter(|_| path.is_file()) {
+            let (path, folder) = (path.display(), folder.display());
+            return Err(format!("{path} is a file: give the run's folder, {folder}"));
+        }
         Err(format!("{} is no run's folder: it has neither {PLAN} nor {SUMMARY}", path.display()))
     }
 
-    /// Opens it to go on where it stopped: what was measured, and a note when the last line had to be dropped because
-    /// the run was broken off while it was written.
-    pub fn resume(path: &Path) -> Result<(Folder, Vec<Sample>, Option<String>), String> {
-        let folder = Folder::open(path)?;
-        let (samples, good_bytes, note) = folder.parse_raw()?;
+    /// Drops the last line of the samples where the run was broken off while it was written; a note of that.
+    pub fn mend(&self) -> Result<Option<String>, String> {
+        let (_, good_bytes, note) = self.parse_raw()?;
         if note.is_some() {
-            let raw = folder.path.join(RAW);
+            let raw = self.path.join(RAW);
             let cut = OpenOptions::new().write(true).open(&raw).and_then(|file| file.set_len(good_bytes as u64));
             cut.map_err(|error| format!("cannot mend {}: {error}", raw.display()))?;
         }
-        Ok((folder, samples, note))
+        Ok(note)
     }
 
     /// Where it is.
@@ -90,6 +104,11 @@ impl Folder {
         self.path.join(LOGS)
     }
 
+    /// Whether its run came to its end.
+    pub fn is_whole(&self) -> bool {
+        self.path.join(SUMMARY).is_file()
+    }
+
     /// What was asked for.
     pub fn plan(&self) -> Result<Value, String> {
         let text = self.text(PLAN)?;
@@ -103,12 +122,13 @@ impl Folder {
         let line = serde_json::to_string(&sample).map_err(|error| self.complaint(RAW, &error.to_string()))?;
         let mut line = self.portable(&line);
         line.push('\n');
+        let _gate = gate();
         let path = self.path.join(RAW);
         let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(|e| self.failed(RAW, &e))?;
         file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| self.failed(RAW, &error))
     }
 
-    /// What was measured so far, and the note of [`Folder::resume`]; nothing is changed.
+    /// What was measured so far, and the note of [`Folder::mend`]; nothing is changed.
     pub fn samples(&self) -> Result<(Vec<Sample>, Option<String>), String> {
         self.parse_raw().map(|(samples, _, note)| (samples, note))
     }
@@ -123,9 +143,9 @@ impl Folder {
         let mut good_bytes = 0;
         for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let is_torn = !line.ends_with(b"\n");
-            match serde_json::from_slice(line) {
+            match read_line(line) {
                 Ok(sample) if !is_torn => samples.push(sample),
-                Err(error) if !is_torn => return Err(self.complaint(RAW, &format!("line {}: {error}", at + 1))),
+                Err(error) if !is_torn => return Err(self.complaint(RAW, &format!("line {}{error}", at + 1))),
                 _ => {
                     let note = format!("the run was broken off while line {} of {RAW} was written: dropped", at + 1);
                     return Ok((samples, good_bytes, Some(note)));
@@ -185,6 +205,7 @@ impl Folder {
 
     /// A reader, or a run that is broken off, never sees half a file: it is written beside and then given its name.
     fn put(&self, name: &str, text: &str) -> Result<(), String> {
+        let _gate = gate();
         let beside = self.path.join(format!(".{name}.new"));
         let written = File::create(&beside).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
@@ -202,6 +223,12 @@ impl Folder {
     }
 }
 
+/// A folder that no other program writes.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
 /// A summary's file. Its format is looked at before anything else, so that another version's file says so.
 pub fn read_summary(path: &Path) -> Result<Summary, String> {
     let place = path.display();
@@ -213,6 +240,15 @@ pub fn read_summary(path: &Path) -> Result<Summary, String> {
         None => return Err(format!("{place}: it is no summary: it has no number `format`")),
     }
     serde_json::from_value(value).map_err(|error| format!("{place}: {error}"))
+}
+
+/// A sample, or at which column of its line it is none.
+fn read_line(line: &[u8]) -> Result<Sample, String> {
+    serde_json::from_slice(line).map_err(|error| {
+        let words = error.to_string();
+        let what = words.split(" at line ").next().unwrap_or_default();
+        format!(", column {}: {what}", error.column())
+    })
 }
 
 fn pretty(value: &Value) -> Result<String, String> {
@@ -251,8 +287,8 @@ mod tests {
         let whole = fs::read(&raw).expect("lines");
         for cut in [1, 20, 40] {
             fs::write(&raw, &whole[..whole.len() - cut]).expect("a torn file");
-            let (_, samples, note) = Folder::resume(folder.path()).expect("a run to go on with");
-            assert_eq!(samples.len(), 1);
+            let note = folder.mend().expect("a run to go on with");
+            assert_eq!(folder.samples().map(|(samples, _)| samples.len()), Ok(1));
             assert!(note.is_some_and(|note| note.contains("line 2")), "{cut}");
             folder.append(&sample(3)).expect("a line after the mended ones");
             let (samples, note) = folder.samples().expect("samples");
@@ -260,7 +296,7 @@ mod tests {
             assert!(!samples[1].numbers.contains_key("p99_ms"), "what is not finite is left out");
         }
         fs::write(&raw, b"nonsense\n{}\n").expect("a bad file");
-        assert!(folder.samples().is_err_and(|text| text.contains("raw.jsonl: line 1: ")));
+        assert!(folder.samples().is_err_and(|text| text.contains("raw.jsonl: line 1, column 2: expected")));
     }
 
     #[test]

@@ -10,6 +10,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// A number that stands for these bytes: FNV-1a. The same ones have the same one, and nobody attacks it.
+pub(crate) fn fingerprint(bytes: &[u8]) -> String {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// Names become those of files and folders, and words of command lines.
+pub(crate) fn plain(name: &str) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if starts && name.len() <= 64 && name.chars().all(is_plain) && !name.contains("..") {
+        return Ok(());
+    }
+    Err(format!("{name:?} is no plain name: letters, digits, -, _ and single dots, at most 64"))
+}
+
 /// One measured turn: a contender under one case in one round. A line of `raw.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {

@@ -14,8 +14,6 @@ use crate::stats;
 
 /// So many metrics of a case are compared, the most important ones.
 const MOST_METRICS: usize = 4;
-/// Columns of the terminal's table.
-const WIDTH: u16 = 110;
 
 #[derive(Serialize)]
 struct Comparison<'a> {
@@ -66,8 +64,8 @@ struct Diff {
     verdict: &'static str,
 }
 
-/// For a terminal.
-pub fn words(before: &Summary, after: &Summary) -> Result<String, String> {
+/// For a terminal that is so wide.
+pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, String> {
     let it = compare(before, after)?;
     let mut out = String::new();
     let mut say = |text: String| writeln!(out, "{text}").map_err(|error| error.to_string());
@@ -80,7 +78,7 @@ pub fn words(before: &Summary, after: &Summary) -> Result<String, String> {
         for metric in &case.metrics {
             let hint = if metric.hint.is_empty() { String::new() } else { format!(" ({})", metric.hint) };
             say(format!("\n{}: {}{hint}", case.title, metric.title))?;
-            say(text_table(metric))?;
+            say(text_table(metric, width.max(table::NARROWEST)))?;
         }
     }
     for only in &it.only {
@@ -94,7 +92,7 @@ pub fn html(before: &Summary, after: &Summary) -> Result<String, String> {
     template::fill("compare.html", &compare(before, after)?)
 }
 
-fn text_table(metric: &MetricDiff) -> String {
+fn text_table(metric: &MetricDiff, width: u16) -> String {
     let mut out = table::empty();
     out.set_header(["", "before", "after", "after / before", ""]);
     for diff in &metric.rows {
@@ -107,12 +105,12 @@ fn text_table(metric: &MetricDiff) -> String {
     for column in out.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    lines_of(out)
+    lines_of(out, width)
 }
 
-fn lines_of(table: Table) -> String {
+fn lines_of(table: Table, width: u16) -> String {
     let mut bytes = Vec::new();
-    match table::write_table(&mut bytes, table, WIDTH) {
+    match table::write_table(&mut bytes, table, width) {
         Ok(()) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
         Err(error) => error.to_string(),
     }

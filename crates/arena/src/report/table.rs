@@ -15,7 +15,7 @@ use crate::record::summary::{Case, Plot, PlotKind, Summary};
 /// Longer names take several lines, so that more figures have place beside them.
 const NAME_MOST: u16 = 34;
 /// Narrower ones cannot be read, whatever the terminal says.
-const NARROWEST: u16 = 40;
+pub(super) const NARROWEST: u16 = 40;
 
 /// Writes all tables of a run.
 pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {

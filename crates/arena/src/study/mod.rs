@@ -1,16 +1,18 @@
 //! A study: its recipe, its plan, and a run of it.
 //!
-//! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `contest` is one
-//! contender's turn; `run` has all turns, in rounds, and can go on where an earlier run was interrupted; `summarize`
-//! makes of the samples what the report shows.
+//! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at all
+//! that can be wrong before; `contest` is one contender's turn; `run` has all turns, in rounds, and can go on where an
+//! earlier run was interrupted; `summarize` makes of the samples what the report shows.
 
 mod bad_day;
 mod case;
+mod check;
 mod contest;
 mod effort;
 mod expect;
 mod plan;
 mod published;
+mod ready;
 mod recipe;
 mod run;
 mod service;
@@ -18,9 +20,11 @@ mod services;
 mod summarize;
 mod verdicts;
 
+pub use check::surroundings;
 pub use effort::Effort;
 pub use plan::{Case, Plan};
 pub use published::Figures;
+pub use ready::{Origin, Ready};
 pub use recipe::Tool;
 pub use recipe::{Recipe, Recipes};
-pub use run::{Asked, Ground, Watcher, home, run};
+pub use run::{Asked, Ground, Watcher, home};

@@ -79,7 +79,7 @@ impl Plan {
         let families = recipe.cases.iter().filter(chosen).map(family).collect::<Result<Vec<Family>, String>>()?;
         if families.is_empty() {
             let names: Vec<&str> = recipe.cases.iter().map(|case| case.name.as_str()).collect();
-            return Err(format!("--case: {} has {}", recipe.name, names.join(", ")));
+            return Err(format!("--case {}: {} has {}", only.join(" --case "), recipe.name, names.join(", ")));
         }
         Ok(Plan { effort, families, seed: asked.seed })
     }
@@ -234,6 +234,7 @@ mod tests {
             cases: cases.iter().map(|word| (*word).to_owned()).collect(),
             seed: 5,
             command: String::new(),
+            origin: None,
         }
     }
 

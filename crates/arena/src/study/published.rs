@@ -25,7 +25,12 @@ impl Figures {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let mut all: Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
         match all.remove("study") {
-            Some(Value::Table(studies)) => Ok(Figures(studies)),
+            Some(Value::Table(studies)) => {
+                let found: Vec<String> = studies.iter().flat_map(|(name, study)| complaints(name, study)).collect();
+                let told = |words: &String| format!("{}: {words}", file.display());
+                let told: Vec<String> = found.iter().map(told).collect();
+                if told.is_empty() { Ok(Figures(studies)) } else { Err(told.join("\n")) }
+            }
             _ => Err(format!("{}: it has no [study.NAME]", file.display())),
         }
     }
@@ -38,10 +43,34 @@ impl Figures {
         rows.filter_map(published).collect()
     }
 
+    /// The studies that it has figures of.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    /// Whose figures a study has.
+    pub fn servers(&self, study: &str) -> Option<Vec<&str>> {
+        let rows = self.0.get(study)?.get("result")?.as_array()?;
+        let mut servers: Vec<&str> = rows.iter().filter_map(|row| row.get("server")?.as_str()).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        Some(servers)
+    }
+
     /// A fact of a study in words: its load, its machine.
     pub fn fact(&self, study: &str, key: &str) -> Option<&str> {
         self.0.get(study)?.get(key)?.as_str()
     }
+}
+
+/// Rows that nobody could find would be missing in silence.
+fn complaints(name: &str, study: &Value) -> Vec<String> {
+    let Some(rows) = study.get("result").and_then(Value::as_array) else {
+        return vec![format!("study.{name}: it has no result = [ {{ server = \"…\", … }}, … ]")];
+    };
+    let is_named = |row: &Value| row.get("server").is_some_and(Value::is_str);
+    let nameless = rows.iter().enumerate().filter(|(_, row)| !is_named(row));
+    nameless.map(|(at, _)| format!("study.{name}: row {} of result has no server = \"…\"", at + 1)).collect()
 }
 
 fn published(row: &Table) -> Option<Published> {

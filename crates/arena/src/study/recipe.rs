@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::check;
 use super::effort::Effort;
 use super::expect::Expected;
 use crate::contender::Allocator;
-use crate::metric::Metric;
 use crate::record::summary::PlotKind;
 
 /// A study.
@@ -19,6 +19,9 @@ pub struct Recipe {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
+    /// All that is written in it.
+    #[serde(skip)]
+    pub text: String,
     /// For people.
     pub title: String,
     /// What it asks.
@@ -226,10 +229,12 @@ pub struct VerdictRecipe {
 pub struct Recipes(pub Vec<Recipe>);
 
 impl Recipes {
-    /// Reads a folder of them; all that is wrong with any is told at once.
-    pub fn read(folder: &Path) -> Result<Recipes, Vec<String>> {
-        let entries = fs::read_dir(folder).map_err(|error| vec![format!("{}: {error}", folder.display())])?;
-        let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    /// Reads a folder of them: those that are right, and all that is wrong with the others.
+    pub fn read(folder: &Path) -> (Recipes, Vec<String>) {
+        let mut files: Vec<_> = match fs::read_dir(folder) {
+            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+            Err(error) => return (Recipes::default(), vec![format!("{}: {error}", folder.display())]),
+        };
         files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
         files.sort();
         let (mut recipes, mut complaints) = (Vec::new(), Vec::new());
@@ -239,7 +244,7 @@ impl Recipes {
                 Err(found) => complaints.extend(found),
             }
         }
-        if complaints.is_empty() { Ok(Recipes(recipes)) } else { Err(complaints) }
+        (Recipes(recipes), complaints)
     }
 
     /// The one with this name.
@@ -257,47 +262,9 @@ impl Recipe {
         let text = fs::read_to_string(file).map_err(|error| vec![told(error.to_string())])?;
         let mut recipe: Recipe = toml::from_str(&text).map_err(|error| vec![told(error.to_string())])?;
         recipe.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let complaints = recipe.complaints();
+        recipe.text = text;
+        let complaints = check::recipe(&recipe);
         if complaints.is_empty() { Ok(recipe) } else { Err(complaints.into_iter().map(told).collect()) }
-    }
-
-    fn complaints(&self) -> Vec<String> {
-        let mut found = self.full.complaints("full");
-        found.extend(self.quick.complaints("quick"));
-        let all_metrics = self.cases.iter().flat_map(|case| &case.metrics).chain(&self.metrics);
-        let of_plots = self.plots.iter().map(|plot| &plot.metric);
-        let of_verdicts = self.verdicts.iter().filter_map(|verdict| verdict.metric.as_ref());
-        for metric in all_metrics.chain(of_plots).chain(of_verdicts) {
-            if Metric::of(metric).is_none() {
-                found.push(format!("there is no metric {metric}; crates/arena/src/metric.rs has them all"));
-            }
-        }
-        if self.metrics.is_empty() {
-            found.push("metrics names at least one: the first one ranks".into());
-        }
-        let mut names: Vec<&str> = Vec::new();
-        for case in &self.cases {
-            if names.contains(&case.name.as_str()) {
-                found.push(format!("two cases are named {}", case.name));
-            }
-            names.push(&case.name);
-            found.extend(case.complaints());
-        }
-        let shown = self.plots.iter().flat_map(|plot| &plot.cases);
-        for name in shown.chain(self.verdicts.iter().flat_map(|verdict| &verdict.cases)) {
-            if !names.contains(&name.as_str()) {
-                found.push(format!("there is no case {name}; there are {}", names.join(", ")));
-            }
-        }
-        let mut contenders: Vec<&str> = self.contenders.iter().map(Entry::name).collect();
-        contenders.sort_unstable();
-        for two in contenders.windows(2).filter(|two| two[0] == two[1]) {
-            found.push(format!("two contenders are named {}: give one of them a name", two[0]));
-        }
-        for entry in self.contenders.iter().filter(|entry| entry.workers == 0 || entry.threads == 0) {
-            found.push(format!("{}: workers and threads are at least 1", entry.name()));
-        }
-        found
     }
 }
 
@@ -309,33 +276,5 @@ impl Entry {
     /// Its name in records.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.recipe)
-    }
-}
-
-impl CaseRecipe {
-    fn complaints(&self) -> Vec<String> {
-        let mut found: Vec<String> = self.expect.complaints().into_iter().collect();
-        if !self.path.starts_with('/') {
-            found.push(format!("path is {:?}: it begins with /", self.path));
-        }
-        if !self.users.is_empty() && self.clients.is_some() {
-            found.push("users and clients exclude each other".into());
-        }
-        if matches!(self.tool, Tool::Ladder | Tool::Overload) == self.load_pct.is_empty() {
-            found.push("load_pct belongs to ladder and overload, which need it: [50, 80, 100, 120]".into());
-        }
-        if (self.tool == Tool::Stuck) == self.stuck_path.is_none() {
-            found.push("stuck_path belongs to stuck, which needs it: the path that hangs".into());
-        }
-        if (self.tool == Tool::SlowClients) == self.slow.is_none() {
-            found.push("slow belongs to slow-clients, which needs it: how many trickle".into());
-        }
-        if self.users.contains(&0) || self.load_pct.contains(&0) || self.clients == Some(0) {
-            found.push("users, clients and load_pct are at least 1".into());
-        }
-        if self.seconds.is_some_and(|seconds| seconds <= 0.0) || self.requests == Some(0) {
-            found.push("seconds and requests are above 0".into());
-        }
-        found.into_iter().map(|words| format!("case {}: {words}", self.name)).collect()
     }
 }

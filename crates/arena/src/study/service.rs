@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::process::{Process, free_ports, until};
+use crate::process::{Entry, Process, free_ports, note, until};
 
 const MISSING: &str =
     "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
@@ -30,6 +30,7 @@ impl Postgres {
         // A name by which a later run knows whose it was, and removes it when that one was killed.
         let folder = std::env::temp_dir().join(format!("arena-{}-{NUMBER}", std::process::id()));
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+        note(&Entry::Made(folder.clone()));
         fs::create_dir_all(&folder).map_err(told)?;
         let port = free_ports(1)?[0];
         // From here on it is removed whatever happens.
@@ -75,6 +76,7 @@ impl Drop for Postgres {
         // First the server: it writes into the folder.
         drop(self.process.take());
         let _ = fs::remove_dir_all(&self.folder);
+        note(&Entry::Removed(self.folder.clone()));
     }
 }
 

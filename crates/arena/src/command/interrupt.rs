@@ -1,0 +1,138 @@
+//! The program is told to end in the middle (Ctrl-C, SIGTERM, a terminal that closes): it ends the servers, removes its
+//! folders, says what becomes of what was measured, and goes. Told twice, it waits for nobody.
+
+use std::fs;
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use indicatif::ProgressBar;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::process::{PATIENCE, dismiss, halt, post};
+
+/// The word by which a guard is started.
+pub(super) const GUARD: &str = "guard";
+
+static HURRIED: AtomicBool = AtomicBool::new(false);
+static SHOWN: Mutex<Shown> = Mutex::new(Shown { bar: None, folder: None, goes_on: None });
+
+/// What a person sees of the run.
+struct Shown {
+    bar: Option<ProgressBar>,
+    folder: Option<PathBuf>,
+    /// The command that goes on with it.
+    goes_on: Option<String>,
+}
+
+/// From here on all that is started is ended, whatever becomes of this program.
+pub(super) fn prepare() -> Result<(), String> {
+    let (ready, is_ready) = sync_channel(1);
+    let thread = thread::Builder::new().name("signals".into()).spawn(move || listen(&ready));
+    thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+    is_ready.recv().map_err(|error| error.to_string())??;
+    post(&[GUARD])
+}
+
+/// There is a bar that must go before anything is said.
+pub(super) fn shows(bar: &ProgressBar) {
+    shown(|shown| shown.bar = Some(bar.clone()));
+}
+
+/// What is measured from here on stands there.
+pub(super) fn measures(folder: &Path, goes_on: Option<String>) {
+    shown(|shown| (shown.folder, shown.goes_on) = (Some(folder.to_owned()), goes_on));
+}
+
+fn shown<T>(with: impl FnOnce(&mut Shown) -> T) -> T {
+    with(&mut SHOWN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn listen(ready: &SyncSender<Result<(), String>>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let wait = |runtime: tokio::runtime::Runtime| runtime.block_on(wait(ready));
+    if let Err(error) = runtime.and_then(wait) {
+        let _ = ready.send(Err(format!("cannot listen to signals: {error}")));
+    }
+}
+
+async fn wait(ready: &SyncSender<Result<(), String>>) -> std::io::Result<()> {
+    let mut signals = Signals::new()?;
+    let _ = ready.send(Ok(()));
+    let (name, code) = signals.next().await;
+    say(&format!("{name}: ending the servers; once more ends them at once"));
+    thread::spawn(move || leave(code));
+    let (name, _) = signals.next().await;
+    say(&format!("{name} again: ending them at once"));
+    HURRIED.store(true, Ordering::Release);
+    // The other thread ends the program; more signals change nothing.
+    std::future::pending().await
+}
+
+/// Ends everything, and this program.
+fn leave(code: i32) -> ! {
+    halt(PATIENCE, &|| HURRIED.load(Ordering::Acquire));
+    say(&shown(|shown| farewell(shown.folder.as_deref(), shown.goes_on.as_deref())));
+    dismiss();
+    std::process::exit(code)
+}
+
+fn farewell(folder: Option<&Path>, goes_on: Option<&str>) -> String {
+    let Some(folder) = folder else { return "interrupted before anything was measured".into() };
+    let path = folder.display();
+    let samples = fs::read(folder.join("raw.jsonl")).unwrap_or_default();
+    match (samples.is_empty(), goes_on) {
+        (true, Some(command)) => format!("interrupted before anything was measured\nto go on: {command}"),
+        (false, Some(command)) => format!("interrupted; what was measured is in {path}\nto go on: {command}"),
+        (false, None) => format!("interrupted; a duel begins anew. What was measured is in {path}"),
+        (true, None) => format!("interrupted before anything was measured; the servers' logs are in {path}"),
+    }
+}
+
+fn say(words: &str) {
+    if let Some(bar) = shown(|shown| shown.bar.take()) {
+        bar.finish_and_clear();
+    }
+    // A terminal that has closed takes no words.
+    let _ = writeln!(stderr(), "arena: {words}");
+}
+
+struct Signals {
+    int: Signal,
+    term: Signal,
+    /// None under nohup.
+    hup: Option<Signal>,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        let hup = (!is_hup_ignored()).then(|| signal(SignalKind::hangup())).transpose()?;
+        Ok(Signals { int: signal(SignalKind::interrupt())?, term: signal(SignalKind::terminate())?, hup })
+    }
+
+    /// The next one, and the exit code that tells of it.
+    async fn next(&mut self) -> (&'static str, i32) {
+        let hup = async {
+            match &mut self.hup {
+                Some(hup) => hup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.int.recv() => ("SIGINT", 130),
+            _ = self.term.recv() => ("SIGTERM", 143),
+            _ = hup => ("SIGHUP", 129),
+        }
+    }
+}
+
+fn is_hup_ignored() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    // The first bit is that of signal 1.
+    mask & 1 == 1
+}

@@ -1,0 +1,137 @@
+//! How a server comes to run: its recipe filled in, its files written, its processes started in their order.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::look;
+use super::plan::{Allocator, Line, Words, is_extra};
+use super::server::{MARK, Server, Wanted};
+use crate::process::{self, Launch, MemoryGroup, Process};
+
+struct Prepared {
+    words: Words,
+    lines: Vec<Line>,
+    /// The server's own folder, seen from here.
+    folder: PathBuf,
+}
+
+/// Prepares and launches it.
+pub(super) fn start(wanted: &Wanted<'_>) -> Result<Server, String> {
+    prepare(wanted).and_then(|prepared| launch(wanted, prepared))
+}
+
+fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
+    let (recipe, place) = (wanted.recipe, wanted.place);
+    let app = wanted.rackup.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = wanted.rackup.file_name().ok_or_else(|| format!("{} is no file", wanted.rackup.display()))?;
+    if !wanted.rackup.is_file() {
+        return Err(format!("there is no {}", wanted.rackup.display()));
+    }
+    let takes_extra = recipe.processes.iter().any(|part| part.command.iter().any(|word| is_extra(word)));
+    if !wanted.extra.is_empty() && !takes_extra {
+        return Err(format!("it takes no further words ({})", wanted.extra.join(" ")));
+    }
+    let folder = place.bring(app)?;
+    let (outside, tmp) = place.scratch(&recipe.name)?;
+    let mut words = Words {
+        asked_workers: wanted.workers,
+        asked_threads: wanted.threads,
+        rackup: folder.join(file),
+        file: file.to_string_lossy().into_owned(),
+        folder,
+        tmp,
+        idle_s: wanted.idle_s.unwrap_or(0),
+        found: look::find(recipe, place).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
+        ..Words::default()
+    };
+    words.settle(recipe)?;
+    let mut ports = process::free_ports(2 + words.workers as usize)?;
+    words.ports = ports.split_off(2);
+    (words.port, words.spare_port) = (ports[0], ports[1]);
+    words.sockets =
+        (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
+    let mut lines = Vec::new();
+    for part in &recipe.processes {
+        lines.extend(words.lines(recipe, part, &wanted.extra)?);
+    }
+    Ok(Prepared { words, lines, folder: outside })
+}
+
+fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
+    let (recipe, place) = (wanted.recipe, wanted.place);
+    let Prepared { words, lines, folder } = prepared;
+    let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
+    let group = wanted
+        .memory_limit
+        .map(|bytes| MemoryGroup::new(&format!("arena-{}-{}", std::process::id(), words.port), bytes));
+    let mut server = Server {
+        worker_pattern: words.pattern(&recipe.count.worker)?,
+        thread_pattern: recipe.count.thread.as_ref().map(|thread| words.pattern(thread)).transpose()?,
+        recipe: recipe.clone(),
+        place: place.clone(),
+        allocator: None,
+        processes: Vec::new(),
+        commands: Vec::new(),
+        began: Instant::now(),
+        has_new_master: false,
+        is_stopped: false,
+        group: group.transpose()?,
+        mark,
+        words,
+    };
+    for file in &recipe.files {
+        let text = server.words.fill(&file.text)?;
+        let path = folder.join(&file.name);
+        fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
+        server.commands.push(format!("# {}\n{text}", file.name));
+    }
+    server.commands.extend(server.group.as_ref().map(|group| format!("# {}", group.in_words())));
+    let mut settings = wanted.env.clone();
+    if let Some((pattern, package)) = wanted.allocator.and_then(Allocator::library) {
+        if let Some(why) = recipe.cannot.get("allocator") {
+            return Err(format!("it takes no other allocator: {why}"));
+        }
+        let library = look::allocator(place, pattern, package)?;
+        settings.insert("LD_PRELOAD".into(), library.clone());
+        server.allocator = Some(library);
+    }
+    server.began = Instant::now();
+    let is_alone = lines.len() == 1;
+    for line in lines {
+        let name = if is_alone { wanted.label.clone() } else { format!("{}-{}", wanted.label, line.name) };
+        server.begin(line, &settings, &wanted.logs.join(format!("{name}.log")))?;
+    }
+    Ok(server)
+}
+
+impl Server {
+    fn begin(&mut self, line: Line, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
+        let proc = self.place.proc();
+        let namespace = self.recipe.namespace.then_some(proc.as_path());
+        let before = Launch { namespace, group: self.group.as_ref() }.words();
+        let mut env = settings.clone();
+        env.extend(line.env);
+        let bundler = if line.is_gem { self.place.bundler() } else { &[] };
+        let mut words: Vec<String> = bundler.iter().map(|word| (*word).to_owned()).chain(line.words).collect();
+        self.commands.push(shown(&env, &words));
+        env.insert(MARK.into(), self.mark.clone());
+        let program = self.place.program(&words.remove(0))?;
+        let mut command = self.place.command_behind(&before, &program, &self.words.folder, &env);
+        command.args(&words);
+        self.processes.push(Process::start(&line.name, command, log)?);
+        Ok(())
+    }
+}
+
+/// As it would be typed in a shell.
+fn shown(env: &BTreeMap<String, String>, words: &[String]) -> String {
+    let settings = env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    settings.chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

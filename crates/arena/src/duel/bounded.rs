@@ -1,0 +1,91 @@
+//! What a user names is read with bounds: a device that never ends, or a pipe into which nobody writes, is told and not
+//! waited for.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// All of a plain file. What it is called stands before each complaint.
+pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
+    let told = |words: &str| format!("cannot read {what} {}: {words}", path.display());
+    let cannot = |error: io::Error| told(&error.to_string());
+    // A device or a pipe may give bytes without end, or none.
+    if !fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(told("it is no plain file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(cannot)?.take(most + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > most {
+        return Err(told(&format!("it has more than {most} bytes, which is the most")));
+    }
+    Ok(bytes)
+}
+
+/// Gives up when nothing comes for so long.
+#[derive(Debug)]
+pub struct Patient<R> {
+    input: R,
+    silence: Duration,
+}
+
+impl<R: Read + AsFd> Patient<R> {
+    /// Reads from `input` itself, which must not hold back what it has read.
+    pub fn new(input: R, silence: Duration) -> Patient<R> {
+        Patient { input, silence }
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let limit = Timespec { tv_sec: self.silence.as_secs() as i64, tv_nsec: self.silence.subsec_nanos().into() };
+        let mut asked = [PollFd::new(&self.input, PollFlags::IN)];
+        if poll(&mut asked, Some(&limit))? > 0 {
+            return Ok(());
+        }
+        let words = format!("nothing came for {:?}: is there somebody who writes?", self.silence);
+        Err(io::Error::new(io::ErrorKind::TimedOut, words))
+    }
+}
+
+impl<R: Read + AsFd> Read for Patient<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.wait()?;
+        self.input.read(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn plain_files_only_and_no_more_than_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("body");
+        fs::write(&path, "1234").unwrap();
+        assert_eq!(file(&path, "the body", 4).unwrap(), b"1234");
+        assert!(file(&path, "the body", 3).unwrap_err().contains("more than 3 bytes"));
+        for other in ["/dev/zero", "/"] {
+            let error = file(Path::new(other), "the body", 9).unwrap_err();
+            assert_eq!(error, format!("cannot read the body {other}: it is no plain file"));
+        }
+        assert!(file(&folder.path().join("none"), "the body", 9).unwrap_err().contains("No such file"));
+    }
+
+    #[test]
+    fn silence_is_an_end() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut patient = Patient::new(reader, Duration::from_millis(30));
+        writer.write_all(b"ab").unwrap();
+        let mut bytes = [0; 9];
+        assert_eq!(patient.read(&mut bytes).unwrap(), 2);
+        let error = patient.read(&mut bytes).unwrap_err();
+        assert!(error.to_string().contains("nothing came for 30ms"), "{error}");
+        drop(writer);
+        assert_eq!(patient.read(&mut bytes).unwrap(), 0);
+    }
+}

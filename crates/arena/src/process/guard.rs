@@ -1,0 +1,93 @@
+//! A small process that outlives this program when that is killed, and then ends what it has started. It hears of
+//! everything through a pipe, whose end is the end of the program.
+
+use std::io::{BufRead, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::ledger::{Entry, Ledger};
+
+/// How long servers may take to end by themselves.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
+static GUARD: Mutex<Option<Child>> = Mutex::new(None);
+
+/// Starts it: this very program, with words by which it knows what it is to be. Only programs have one: a test ends
+/// what it starts by itself.
+pub fn post(words: &[&str]) -> Result<(), String> {
+    // The file of this program may have been replaced since it was started.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("arena").args(words).arg(std::process::id().to_string()).current_dir("/");
+    // Whoever waits for the end of our output does not wait for it. Ctrl-C is for a terminal's group, which it leaves.
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let child = command.spawn().map_err(|error| format!("cannot start a guard for the servers: {error}"))?;
+    *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+    Ok(())
+}
+
+/// Lets it go, and waits until it has gone: nothing is left to be ended.
+pub fn dismiss() {
+    let guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(mut child) = guard {
+        drop(child.stdin.take());
+        let _ = child.wait();
+    }
+}
+
+/// What the guard does: it listens until the program is gone, and then ends the rest.
+pub fn stand(owner: u32, input: impl BufRead) {
+    let mut ledger = Ledger::of(owner);
+    let lines = input.lines().map_while(Result::ok);
+    lines.filter_map(|line| read(&line)).for_each(|entry| ledger.change(&entry));
+    ledger.end(PATIENCE, &|| false);
+}
+
+pub(super) fn id() -> Option<u32> {
+    GUARD.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Child::id)
+}
+
+pub(super) fn tell(entry: &Entry) {
+    let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(pipe) = guard.as_mut().and_then(|child| child.stdin.as_mut()) else { return };
+    // Without a guard the program still ends all by itself, as long as it is not killed.
+    let _ = pipe.write_all(format!("{}\n", written(entry)).as_bytes());
+}
+
+fn written(entry: &Entry) -> String {
+    match entry {
+        Entry::Started(id) => format!("started {id}"),
+        Entry::Ended(id) => format!("ended {id}"),
+        Entry::Made(folder) => format!("made {}", folder.display()),
+        Entry::Removed(folder) => format!("removed {}", folder.display()),
+    }
+}
+
+fn read(line: &str) -> Option<Entry> {
+    let (what, which) = line.split_once(' ')?;
+    match what {
+        "started" => which.parse().ok().map(Entry::Started),
+        "ended" => which.parse().ok().map(Entry::Ended),
+        "made" => Some(Entry::Made(PathBuf::from(which))),
+        "removed" => Some(Entry::Removed(PathBuf::from(which))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_read_as_they_were_written() {
+        let folder = PathBuf::from("/a b/c");
+        for entry in [Entry::Started(7), Entry::Ended(7), Entry::Made(folder.clone()), Entry::Removed(folder)] {
+            assert_eq!(read(&written(&entry)), Some(entry));
+        }
+        for line in ["", "started", "started x", "other 7"] {
+            assert_eq!(read(line), None);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What this program has started and made, and not yet ended or removed: so that all of it can be ended and removed
+//! when the program has to end in the middle, and by its guard when it was killed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use regex::Regex;
+use rustix::process::Signal;
+
+use super::guard;
+use super::tree::{self, Tree};
+use super::until;
+
+/// The setting by which processes of a run are found, wherever they have gone: with the id of the program.
+pub(crate) const RUN: &str = "ARENA_RUN";
+
+/// How long the kernel may take for those that were killed.
+const KILLING: Duration = Duration::from_secs(5);
+
+/// What there is, of one program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// The program.
+    pub(super) owner: u32,
+    processes: BTreeSet<u32>,
+    folders: BTreeSet<PathBuf>,
+}
+
+/// A change of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Started(u32),
+    Ended(u32),
+    Made(PathBuf),
+    Removed(PathBuf),
+}
+
+/// That of this program.
+static OWN: Mutex<Ledger> = Mutex::new(Ledger { owner: 0, processes: BTreeSet::new(), folders: BTreeSet::new() });
+/// Held while something is started or written down, and for ever once the program ends in the middle.
+static GATE: Mutex<()> = Mutex::new(());
+
+/// Whoever starts something, writes down what was measured, or tells somebody passes here, and holds what it gets
+/// meanwhile: when servers are ended because the program has to end, nobody passes any more.
+pub fn gate() -> MutexGuard<'static, ()> {
+    GATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes it down, here and with the guard.
+pub(crate) fn note(entry: &Entry) {
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    own.change(entry);
+    guard::tell(entry);
+}
+
+/// Lets nobody pass the gate again, ends all processes of this program, and removes its folders. Politely at first,
+/// for as long as `patience`, unless `is_hurried` says otherwise.
+pub fn halt(patience: Duration, is_hurried: &dyn Fn() -> bool) {
+    // Whoever holds it for long waits for somebody who does not read what is said.
+    until(KILLING, || GATE.try_lock().map(mem::forget).is_ok());
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    own.owner = std::process::id();
+    own.end(patience, is_hurried);
+}
+
+impl Ledger {
+    /// Empty.
+    pub(super) fn of(owner: u32) -> Ledger {
+        Ledger { owner, ..Ledger::default() }
+    }
+
+    pub(super) fn change(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Started(id) => drop(self.processes.insert(*id)),
+            Entry::Ended(id) => drop(self.processes.remove(id)),
+            Entry::Made(folder) => drop(self.folders.insert(folder.clone())),
+            Entry::Removed(folder) => drop(self.folders.remove(folder)),
+        }
+    }
+
+    /// Ends and removes all of it.
+    pub(super) fn end(&self, patience: Duration, is_hurried: &dyn Fn() -> bool) {
+        let tell = |signal| {
+            let all = self.running();
+            // One that ends in this moment needs no signal.
+            all.iter().for_each(|id| drop(tree::signal_one(*id, signal)));
+            all.is_empty()
+        };
+        if !tell(Signal::TERM) {
+            until(patience, || is_hurried() || self.running().is_empty());
+            until(KILLING, || tell(Signal::KILL));
+        }
+        for folder in &self.folders {
+            until(KILLING, || remove(folder));
+        }
+    }
+
+    /// What was started, with all that came of it: also what has left its session and parent, if it still has the
+    /// environment that it was given.
+    fn running(&self) -> BTreeSet<u32> {
+        let marked = tree::with_environment(&format!("{RUN}={}", self.owner));
+        let spared = [Some(self.owner), Some(std::process::id()), guard::id()];
+        let mut roots = tree::children(self.owner);
+        roots.extend(marked.into_iter().map(|member| member.id));
+        roots.extend(&self.processes);
+        roots.retain(|id| !spared.contains(&Some(*id)));
+        let members = Tree { roots }.members();
+        members.into_iter().map(|member| member.id).filter(|id| !spared.contains(&Some(*id))).collect()
+    }
+}
+
+/// Whether it is gone. A control group is a folder whose files cannot be removed before it.
+fn remove(folder: &Path) -> bool {
+    fs::remove_dir(folder).or_else(|_| fs::remove_dir_all(folder)).is_ok() || !folder.exists()
+}
+
+/// Removes what programs have left here that were killed together with their guards.
+pub(crate) fn sweep(parent: &Path) {
+    let Ok(rule) = Regex::new("^arena-(?:load-)?([0-9]+)-[0-9]+$") else { return };
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = rule.captures(&name).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
+        if owner.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+            remove(&entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_dead_are_swept_and_no_others() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let mine = std::process::id();
+        let names =
+            ["arena-4194305-1", "arena-load-4194305-0", &format!("arena-{mine}-1"), "arena-x-1", "arena-4194305"];
+        for name in names {
+            fs::create_dir_all(parent.path().join(name).join("inside")).expect("made");
+        }
+        sweep(parent.path());
+        let is_there = names.map(|name| parent.path().join(name).exists());
+        assert_eq!(is_there, [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn what_was_started_and_made_is_ended_and_removed() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent.path().join("full");
+        fs::create_dir_all(folder.join("inside")).expect("made");
+        // It listens to nothing but SIGKILL, and so does its child.
+        let mut command = std::process::Command::new("setsid");
+        command.args(["sh", "-c", "trap '' TERM; sh -c \"trap '' TERM; while :; do sleep 9; done\"; :"]);
+        let mut child = command.spawn().expect("started");
+        let mut ledger = Ledger::of(u32::MAX);
+        ledger.change(&Entry::Started(child.id()));
+        ledger.change(&Entry::Made(folder.clone()));
+        assert!(until(KILLING, || ledger.running().len() >= 2), "{:?}", ledger.running());
+        ledger.end(Duration::from_secs(60), &|| true);
+        assert!(ledger.running().is_empty() && !folder.exists());
+        child.wait().expect("its end");
+    }
+}

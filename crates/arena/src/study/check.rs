@@ -1,0 +1,192 @@
+//! What is wrong with a study's recipe that could be read: everything that would fail only in a run, or make it
+//! measure something else.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use super::published::Figures;
+use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
+use crate::contender::Catalogue;
+use crate::metric::{METRICS, Metric};
+use crate::record::plain;
+
+/// More would not start on any machine.
+const WORKERS: RangeInclusive<u32> = 1..=512;
+const THREADS: RangeInclusive<u32> = 1..=1024;
+const CLIENTS: RangeInclusive<u32> = 1..=10_000;
+const PERCENT: RangeInclusive<u32> = 1..=1000;
+/// Of a load, and until a server may shut down.
+const SECONDS_MOST: f64 = 3600.0;
+const REQUESTS: RangeInclusive<u64> = 1..=100_000_000;
+const MEMORY_MIB: RangeInclusive<u64> = 16..=16_000_000;
+
+/// All mistakes that can be seen in the recipe alone, each with what would be right.
+pub fn recipe(recipe: &Recipe) -> Vec<String> {
+    let mut found = recipe.full.complaints("full");
+    found.extend(recipe.quick.complaints("quick"));
+    if let Err(words) = plain(&recipe.name) {
+        found.push(format!("the file's name: {words}"));
+    }
+    if let Some(mib) = recipe.memory_mib.filter(|mib| !MEMORY_MIB.contains(mib)) {
+        found.push(format!("memory_mib is {mib}: {}", from(&MEMORY_MIB)));
+    }
+    if recipe.metrics.is_empty() {
+        found.push("metrics names at least one: the first one ranks".into());
+    }
+    metrics("metrics", &recipe.metrics, &mut found);
+    contenders(recipe, &mut found);
+    cases(recipe, &mut found);
+    let names: Vec<&str> = recipe.cases.iter().map(|case| case.name.as_str()).collect();
+    for plot in &recipe.plots {
+        let what = format!("plot {:?}", plot.title);
+        metrics(&format!("{what}.metric"), std::slice::from_ref(&plot.metric), &mut found);
+        known(&format!("{what}.cases"), &plot.cases, &names, &mut found);
+    }
+    for verdict in &recipe.verdicts {
+        let what = format!("verdict {:?}", verdict.use_case);
+        metrics(&format!("{what}.metric"), verdict.metric.as_slice(), &mut found);
+        known(&format!("{what}.cases"), &verdict.cases, &names, &mut found);
+    }
+    found
+}
+
+/// All mistakes that are seen when it is held against what else there is.
+pub fn surroundings(recipe: &Recipe, apps: &Path, figures: &Figures, contenders: Option<&Catalogue>) -> Vec<String> {
+    let mut found = Vec::new();
+    let app = apps.join(&recipe.app);
+    match plain(&recipe.app) {
+        Err(words) => found.push(format!("app: {words}")),
+        Ok(()) if !app.is_dir() => found.push(format!("app: there is no folder {}", app.display())),
+        Ok(()) => {
+            let files = recipe.contenders.iter().map(|entry| entry.rackup.as_deref().unwrap_or("config.ru"));
+            let mut files: Vec<&str> = files.filter(|file| !app.join(file).is_file()).collect();
+            files.sort_unstable();
+            files.dedup();
+            found.extend(files.iter().map(|file| format!("app: there is no {} in {}", file, app.display())));
+        }
+    }
+    let servers = recipe.published.as_ref().map(|name| figures.servers(name));
+    if let (Some(name), Some(None)) = (&recipe.published, &servers) {
+        let names = figures.names().join(", ");
+        found.push(format!("published: published.toml has no [study.{name}]; it has {names}"));
+    }
+    for entry in &recipe.contenders {
+        let name = entry.name();
+        if contenders.is_some_and(|all| all.get(&entry.recipe).is_none()) {
+            found.push(format!("contender {name}: there is no recipe {} in arena/contenders", entry.recipe));
+        }
+        if let (Some(Some(servers)), Some(there)) = (&servers, &entry.published)
+            && !servers.contains(&there.as_str())
+        {
+            found.push(format!("contender {name}: published has {}, and no {there}", servers.join(", ")));
+        }
+    }
+    found
+}
+
+fn contenders(recipe: &Recipe, found: &mut Vec<String>) {
+    if recipe.contenders.is_empty() {
+        found.push("contenders is empty: who takes part?".into());
+    }
+    let mut names: Vec<&str> = recipe.contenders.iter().map(Entry::name).collect();
+    names.sort_unstable();
+    for two in names.windows(2).filter(|two| two[0] == two[1]) {
+        found.push(format!("two contenders are named {}: give one of them a name", two[0]));
+    }
+    for entry in &recipe.contenders {
+        let mut told = |words: String| found.push(format!("contender {}: {words}", entry.name()));
+        if let Err(words) = plain(entry.name()) {
+            told(format!("name: {words}"));
+        }
+        for (what, number, range) in [("workers", entry.workers, WORKERS), ("threads", entry.threads, THREADS)] {
+            if !range.contains(&number) {
+                told(format!("{what} is {number}: {}", from(&range)));
+            }
+        }
+        if entry.idle_s.is_some_and(|seconds| f64::from(seconds) > SECONDS_MOST) {
+            told(format!("idle_s is at most {SECONDS_MOST}"));
+        }
+        let is_below = |file: &String| file.split('/').all(|part| plain(part).is_ok()) && file.ends_with(".ru");
+        if entry.rackup.as_ref().is_some_and(|file| !is_below(file)) {
+            told("rackup is a file below the application's folder whose name ends in .ru".to_owned());
+        }
+    }
+}
+
+fn cases(recipe: &Recipe, found: &mut Vec<String>) {
+    if recipe.cases.is_empty() {
+        found.push("there is no [[case]]: what is measured?".into());
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for case in &recipe.cases {
+        if names.contains(&case.name.as_str()) {
+            found.push(format!("two cases are named {}", case.name));
+        }
+        names.push(&case.name);
+        let mut own: Vec<String> = of_case(case);
+        metrics("metrics", &case.metrics, &mut own);
+        found.extend(own.into_iter().map(|words| format!("case {}: {words}", case.name)));
+    }
+}
+
+fn of_case(case: &CaseRecipe) -> Vec<String> {
+    let mut found: Vec<String> = case.expect.complaints().into_iter().collect();
+    if let Err(words) = plain(&case.name) {
+        found.push(format!("name: {words}"));
+    }
+    if !case.path.starts_with('/') {
+        found.push(format!("path is {:?}: it begins with /", case.path));
+    }
+    if !case.users.is_empty() && case.clients.is_some() {
+        found.push("users and clients exclude each other".into());
+    }
+    if matches!(case.tool, Tool::Ladder | Tool::Overload) == case.load_pct.is_empty() {
+        found.push("load_pct belongs to ladder and overload, which need it: [50, 80, 100, 120]".into());
+    }
+    if (case.tool == Tool::Stuck) == case.stuck_path.is_none() {
+        found.push("stuck_path belongs to stuck, which needs it: the path that hangs".into());
+    }
+    if (case.tool == Tool::SlowClients) == case.slow.is_none() {
+        found.push("slow belongs to slow-clients, which needs it: how many trickle".into());
+    }
+    let clients = case.users.iter().chain(&case.clients).chain(&case.slow);
+    if clients.into_iter().any(|number| !CLIENTS.contains(number)) {
+        found.push(format!("users, clients and slow: {}", from(&CLIENTS)));
+    }
+    if case.load_pct.iter().any(|percent| !PERCENT.contains(percent)) {
+        found.push(format!("load_pct: {}", from(&PERCENT)));
+    }
+    if case.seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds <= SECONDS_MOST)) {
+        found.push(format!("seconds is a number above 0, at most {SECONDS_MOST}"));
+    }
+    if case.requests.is_some_and(|requests| !REQUESTS.contains(&requests)) {
+        found.push(format!("requests: {}", from(&REQUESTS)));
+    }
+    found
+}
+
+/// Those that there are, each once.
+fn metrics(what: &str, names: &[String], found: &mut Vec<String>) {
+    for (at, name) in names.iter().enumerate() {
+        if Metric::of(name).is_none() {
+            let all: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+            found.push(format!("{what}: there is no metric {name}; there are {}", all.join(", ")));
+        }
+        if names[..at].contains(name) {
+            found.push(format!("{what}: {name} stands there twice"));
+        }
+    }
+}
+
+fn known(what: &str, cases: &[String], names: &[&str], found: &mut Vec<String>) {
+    if cases.is_empty() {
+        found.push(format!("{what} is empty: name at least one case of {}", names.join(", ")));
+    }
+    for name in cases.iter().filter(|name| !names.contains(&name.as_str())) {
+        found.push(format!("{what}: there is no case {name}; there are {}", names.join(", ")));
+    }
+}
+
+fn from<T: std::fmt::Display>(range: &RangeInclusive<T>) -> String {
+    format!("a whole number from {} to {}", range.start(), range.end())
+}

@@ -1,0 +1,194 @@
+//! What is settled before a run has its folder: what is measured, who is here, and whether a run that goes on has the
+//! same servers and recipes as at its beginning.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Stdio;
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::Plan;
+use super::recipe::{Entry, Recipe};
+use super::run::{Asked, Ground};
+use crate::contender::{self, Presence};
+use crate::place::Place;
+use crate::record::fingerprint;
+use crate::record::summary::Who;
+
+/// Nothing stands in its way any more.
+pub struct Ready<'a> {
+    pub(super) asked: &'a Asked,
+    pub(super) study: &'a Recipe,
+    pub(super) ground: &'a Ground<'a>,
+    pub(super) plan: Plan,
+    pub(super) who: Vec<Who>,
+    /// Cases that cannot be measured here, in sentences.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Where the servers come from and how they are set, as far as it can be told from one time to the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// In words, and a number that stands for its path.
+    pub place: (String, String),
+    /// The same of the program foolsgold.
+    pub foolsgold: String,
+    /// By name: the study's, and those of its contenders.
+    pub recipes: BTreeMap<String, String>,
+}
+
+impl<'a> Ready<'a> {
+    /// Looks at everything that can be wrong. `earlier` is what an interrupted run knew of its contenders.
+    pub fn make(
+        asked: &'a Asked,
+        study: &'a Recipe,
+        ground: &'a Ground<'a>,
+        earlier: &[Who],
+    ) -> Result<Ready<'a>, String> {
+        let mut plan = Plan::of(study, asked, ground.figures)?;
+        let entries = chosen(asked, study)?;
+        let left_out = plan.leave_out(&|name| is_library(ground.place, "ruby", name));
+        if plan.families.is_empty() {
+            return Err(left_out.join("\n"));
+        }
+        let who: Vec<Who> = entries.into_iter().map(|entry| one(entry, ground, earlier)).collect::<Result<_, _>>()?;
+        if who.iter().all(|one| !one.missing.is_empty()) {
+            return Err(nobody(&who));
+        }
+        Ok(Ready { asked, study, ground, plan, who, left_out })
+    }
+
+    /// What is not as it was when the run began; it is none any more if this is mixed with that.
+    pub fn differences(&self, earlier: &[Who]) -> Vec<String> {
+        let mut found = Vec::new();
+        let now = Origin::of(self.study, self.ground);
+        if let Some(then) = &self.asked.origin {
+            if then.place != now.place {
+                let other = if then.place.0 == now.place.0 { ", but another one" } else { "" };
+                let (then, now) = (&then.place.0, &now.place.0);
+                found.push(format!("the servers came from {then}, now they come from {now}{other}"));
+            }
+            if then.foolsgold != now.foolsgold {
+                found.push("foolsgold was another program (--foolsgold)".to_owned());
+            }
+            let is_other = |name: &&String| now.recipes.get(*name) != then.recipes.get(*name);
+            let names = then.recipes.keys().filter(is_other).cloned().collect::<Vec<_>>();
+            found.extend((!names.is_empty()).then(|| format!("these recipes were others: {}", names.join(", "))));
+        }
+        for (then, now) in
+            earlier.iter().filter_map(|then| Some((then, self.who.iter().find(|w| w.name == then.name)?)))
+        {
+            let told = |who: &Who| match who.missing.is_empty() {
+                true => format!("{} on {}", who.version, who.ruby),
+                false => "missing".to_owned(),
+            };
+            if told(then) != told(now) {
+                found.push(format!("{} was {}, now it is {}", then.name, told(then), told(now)));
+            }
+        }
+        found
+    }
+}
+
+impl Origin {
+    /// That of now.
+    pub fn of(study: &Recipe, ground: &Ground) -> Origin {
+        let entries = study.contenders.iter().filter_map(|entry| ground.catalogue.get(&entry.recipe));
+        let contenders = entries.map(|recipe| (recipe.name.clone(), recipe.text.as_str()));
+        let all = contenders.chain([(format!("the study {}", study.name), study.text.as_str())]);
+        let recipes = all.map(|(name, text)| (name, fingerprint(text.as_bytes()))).collect();
+        let (place, foolsgold) = ground.place.fingerprints();
+        Origin { place: (ground.place.in_words(), place), foolsgold, recipes }
+    }
+}
+
+/// A contender that is here.
+pub(super) struct Present<'a> {
+    pub number: usize,
+    pub entry: &'a Entry,
+    pub recipe: &'a contender::Recipe,
+}
+
+fn is_library(place: &Place, ruby: &str, name: &str) -> bool {
+    let mut command = place.command(ruby, Path::new("/"));
+    let told = command.args(["-e", "require ARGV[0]", name]).stdin(Stdio::null()).output();
+    told.is_ok_and(|output| output.status.success())
+}
+
+/// Everybody who was asked for, here or missing.
+fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String> {
+    let chosen = |name: &str| asked.only.is_empty() || asked.only.iter().any(|word| name.contains(word.as_str()));
+    let is_in = |entry: &&Entry| !asked.only.is_empty() || entry.in_quick || !asked.is_quick;
+    let entries = study.contenders.iter().filter(|entry| chosen(entry.name())).filter(is_in);
+    let entries: Vec<&Entry> = entries.collect();
+    if entries.is_empty() {
+        let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
+        return Err(format!("--only {}: {} has {}", asked.only.join(" --only "), study.name, names.join(", ")));
+    }
+    Ok(entries)
+}
+
+/// What an interrupted run had learned of it is kept.
+fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
+    let Some(recipe) = ground.catalogue.get(&entry.recipe) else {
+        return Err(format!("there is no contender {}: arena list shows all", entry.recipe));
+    };
+    let mut who = Who {
+        name: entry.name().to_owned(),
+        title: title(entry, recipe),
+        workers: entry.workers,
+        threads: entry.threads,
+        notes: recipe.all_notes(),
+        ..Who::default()
+    };
+    who.notes.extend(entry.note.clone());
+    who.notes.extend(entry.allocator.map(|who| format!("memory is allocated by {}", who.name())));
+    match contender::look(recipe, ground.place) {
+        Presence::Here { version, ruby } => {
+            (who.version, who.ruby) = (version, ruby);
+            who.missing = lacking(entry, recipe, ground.place);
+        }
+        Presence::Missing { mut lacks, get } => {
+            lacks.extend(get.iter().map(|way| format!("to get it: {way}")));
+            who.missing = lacks;
+        }
+    }
+    if let Some(known) = earlier.iter().find(|known| known.name == who.name) {
+        (who.counted_workers, who.counted_threads) = (known.counted_workers, known.counted_threads);
+        who.commands.clone_from(&known.commands);
+    }
+    Ok(who)
+}
+
+/// What its Ruby lacks for this application.
+fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<String> {
+    let ruby = if recipe.runtime == contender::Runtime::Jruby { "jruby" } else { "ruby" };
+    let lacks = entry.needs.iter().filter(|name| !is_library(place, ruby, name));
+    lacks
+        .map(|name| format!("this application needs {name} on {ruby}; to get it: {ruby} -S gem install {name}"))
+        .collect()
+}
+
+/// One that takes part more than once is told apart by what is different.
+fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
+    match (&entry.name, entry.allocator) {
+        (None, _) => recipe.title.clone(),
+        (Some(_), Some(allocator)) => format!("{}, {}", recipe.title, allocator.name()),
+        (Some(_), None) => format!("{}, {} × {}", recipe.title, entry.workers, entry.threads),
+    }
+}
+
+pub(super) fn present<'a>(study: &'a Recipe, ground: &Ground<'a>, who: &[Who]) -> Vec<Present<'a>> {
+    let here: BTreeSet<&str> = who.iter().filter(|one| one.missing.is_empty()).map(|one| one.name.as_str()).collect();
+    let entries = study.contenders.iter().enumerate().filter(|(_, entry)| here.contains(entry.name()));
+    let with_recipes = entries.filter_map(|(number, entry)| {
+        let recipe = ground.catalogue.get(&entry.recipe)?;
+        Some(Present { number, entry, recipe })
+    });
+    with_recipes.collect()
+}
+
+fn nobody(who: &[Who]) -> String {
+    let lines: Vec<String> = who.iter().map(|one| format!("  {}: {}", one.name, one.missing.join("; "))).collect();
+    format!("none of the contenders is here:\n{}", lines.join("\n"))
+}

@@ -1,0 +1,205 @@
+//! The program is told to end in the middle of a run, or killed: its servers end with it, although they do not listen,
+//! its folders go, and it says how to go on.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Two processes that listen to nothing but SIGKILL, and one that has left its session and parent.
+const SERVER: &str = r#"
+require "socket"
+trap("TERM") {} unless ARGV[1] == "meek"
+fork { Process.setsid; fork { $0 = "stray #{ARGV[2]}"; sleep } }
+fork { trap("TERM") {} unless ARGV[1] == "meek"; sleep }
+listener = TCPServer.new("127.0.0.1", ARGV[0].to_i)
+loop do
+  Thread.new(listener.accept) do |client|
+    while client.gets
+      nil until ["\r\n", nil].include?(client.gets)
+      client.write "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+    end
+  end
+end
+"#;
+
+const STUDY: &str = r#"
+title = "Long"
+question = "Until when?"
+about = ["A study for a test."]
+app = "tiny"
+contenders = [{ recipe = "server", workers = 1, threads = 1 }]
+full = { rounds = 1, seconds = 600, warm_up_s = 0, clients = 1 }
+quick = { rounds = 1, seconds = 600, warm_up_s = 0, clients = 1 }
+metrics = ["requests_per_s"]
+[[case]]
+name = "page"
+title = "The page"
+tool = "closed"
+path = "/"
+expect = { exactly = "ok" }
+"#;
+
+/// A run that would take ten minutes.
+struct Run {
+    home: TempDir,
+    arena: Child,
+    /// All that it has started, but for its guard.
+    family: BTreeSet<u32>,
+}
+
+impl Run {
+    fn begin(manner: &str) -> Run {
+        let home = tempfile::tempdir().unwrap();
+        let path = |inside: &str| home.path().join(inside);
+        for folder in ["apps/tiny", "arena/contenders", "arena/studies"] {
+            fs::create_dir_all(path(folder)).unwrap();
+        }
+        fs::write(path("apps/tiny/config.ru"), "# Nobody reads it.\n").unwrap();
+        fs::write(path("arena/published.toml"), "[study.long]\nresult = []\n").unwrap();
+        fs::write(path("arena/studies/long.toml"), STUDY).unwrap();
+        fs::write(path("server.rb"), SERVER).unwrap();
+        fs::write(path("arena/contenders/server.toml"), recipe(&path("server.rb"), manner)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
+        command.arg("--home").arg(home.path()).args(["run", "long"]).stdin(Stdio::null());
+        let arena = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut run = Run { home, arena, family: BTreeSet::new() };
+        // The load has begun when the server computes; its stray is there by then.
+        let stray = format!("stray {}", run.home.path().display());
+        let end = Instant::now() + PATIENCE;
+        while !everybody().iter().any(|id| title(*id).starts_with(&stray)) || run.folders().is_empty() {
+            assert!(Instant::now() < end && run.arena.try_wait().unwrap().is_none(), "it does not begin");
+            thread::park_timeout(Duration::from_millis(20));
+        }
+        let home = run.home.path().display().to_string();
+        run.family = everybody().into_iter().filter(|id| title(*id).contains(&home)).collect();
+        run.family.remove(&run.arena.id());
+        assert!(run.family.len() >= 3, "{:?}", run.family);
+        run
+    }
+
+    fn tell(&self, signal: &str) {
+        let id = self.arena.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
+    }
+
+    /// Waits until it says this.
+    fn hears(&mut self, words: &str) {
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        let stderr = self.arena.stderr.as_mut().unwrap();
+        while !String::from_utf8_lossy(&said).contains(words) {
+            assert!(stderr.read(&mut byte).unwrap() == 1, "{}", String::from_utf8_lossy(&said));
+            said.push(byte[0]);
+        }
+    }
+
+    /// Its exit code and what it said.
+    fn end(&mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        self.arena.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (self.arena.wait().unwrap().code(), said)
+    }
+
+    fn is_gone(&self) -> bool {
+        let all = everybody();
+        self.family.iter().all(|id| !all.contains(id)) && self.folders().is_empty()
+    }
+
+    /// Its temporary folders.
+    fn folders(&self) -> Vec<PathBuf> {
+        let mark = format!("/tmp/arena-{}-", self.arena.id());
+        let all = fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path());
+        all.filter(|path| path.display().to_string().starts_with(&mark)).collect()
+    }
+}
+
+fn recipe(script: &Path, manner: &str) -> String {
+    let (script, home) = (script.display(), script.parent().unwrap().display());
+    format!(
+        r#"
+title = "Server"
+about = "Made for a test."
+home = "https://example.com"
+runtime = "cruby"
+needs = {{ programs = ["ruby"] }}
+get = {{ how = "it is here" }}
+version = {{ command = ["ruby", "--version"], pattern = 'ruby (\S+)' }}
+count = {{ worker = 'server\.rb', leaves = true }}
+cannot = {{ reload = "no" }}
+[[process]]
+name = "server"
+command = ["ruby", "{script}", "{{{{ port }}}}", "{manner}", "{home}"]
+"#
+    )
+}
+
+/// Those that run.
+fn everybody() -> BTreeSet<u32> {
+    let ids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_running = |id: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    ids.filter(is_running).collect()
+}
+
+fn title(id: u32) -> String {
+    let bytes = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
+
+#[test]
+fn servers_that_do_not_listen_end_with_a_run_that_is_told_to() {
+    let mut run = Run::begin("stubborn");
+    let since = Instant::now();
+    run.tell("TERM");
+    let (code, said) = run.end();
+    assert_eq!(code, Some(143), "{said}");
+    assert!(said.contains("SIGTERM: ending the servers") && said.contains("arena run --resume "), "{said}");
+    assert!(run.is_gone() && since.elapsed() < Duration::from_secs(10), "{:?}", run.folders());
+    assert!(!said.contains("disqualified") && !said.contains("Error"), "{said}");
+    let folder = fs::read_dir(run.home.path().join("arena/runs")).unwrap().next().unwrap().unwrap().path();
+    assert!(!folder.join("raw.jsonl").exists(), "what was cut is no sample");
+}
+
+#[test]
+fn told_twice_it_waits_for_nobody() {
+    let mut run = Run::begin("stubborn");
+    run.tell("INT");
+    run.hears("SIGINT: ending the servers; once more ends them at once");
+    run.tell("INT");
+    let (code, said) = run.end();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("SIGINT again: ending them at once"), "{said}");
+    assert!(run.is_gone(), "{:?}", run.folders());
+}
+
+#[test]
+fn a_closed_terminal_ends_it_too() {
+    let mut run = Run::begin("meek");
+    run.tell("HUP");
+    let (code, said) = run.end();
+    assert_eq!(code, Some(129), "{said}");
+    assert!(run.is_gone(), "{:?}", run.folders());
+}
+
+#[test]
+fn killed_it_leaves_nothing_behind_either() {
+    let mut run = Run::begin("stubborn");
+    run.tell("KILL");
+    run.end();
+    let end = Instant::now() + PATIENCE;
+    while !run.is_gone() {
+        assert!(Instant::now() < end, "{:?} {:?}", run.family, run.folders());
+        thread::park_timeout(Duration::from_millis(50));
+    }
+}

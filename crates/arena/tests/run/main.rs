@@ -1,0 +1,142 @@
+//! Whole runs of the built program, on servers made for it: one that is good, and some that must be caught.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod measured;
+mod refused;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder like the one that comes with the program.
+struct Home(TempDir);
+
+impl Home {
+    fn with(kinds: &[&str]) -> Home {
+        let home = Home(tempfile::tempdir().unwrap());
+        for folder in ["apps/tiny", "arena/contenders", "arena/studies"] {
+            fs::create_dir_all(home.path(folder)).unwrap();
+        }
+        fs::write(home.path("apps/tiny/config.ru"), "run ->(env) { [200, {}, ['right']] }\n").unwrap();
+        fs::write(home.path("arena/published.toml"), "[study.tiny]\nload = 'none'\nresult = []\n").unwrap();
+        for kind in kinds {
+            fs::write(home.path(&format!("arena/contenders/{kind}.toml")), contender(kind)).unwrap();
+        }
+        fs::write(home.path("arena/studies/tiny.toml"), study(kinds, "closed")).unwrap();
+        home
+    }
+
+    fn path(&self, inside: &str) -> PathBuf {
+        self.0.path().join(inside)
+    }
+
+    fn arena(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
+        command.arg("--home").arg(self.0.path()).args(words).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.arena(words).output().unwrap()
+    }
+
+    fn folder(&self) -> PathBuf {
+        let mut runs: Vec<PathBuf> =
+            fs::read_dir(self.path("arena/runs")).unwrap().map(|e| e.unwrap().path()).collect();
+        runs.sort();
+        runs.remove(0)
+    }
+
+    fn summary(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.folder().join("summary.json")).unwrap()).unwrap()
+    }
+}
+
+fn contender(kind: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/server.rb");
+    let program = if kind == "absent" { "no-such-program" } else { "ruby" };
+    format!(
+        r#"
+title = "{kind}"
+about = "Made for a test."
+home = "https://example.com"
+runtime = "cruby"
+ready_s = 2
+[needs]
+programs = ["{program}"]
+[get]
+apt = ["the-package-of-{kind}"]
+[version]
+command = ["ruby", "--version"]
+pattern = 'ruby (\S+)'
+[[process]]
+name = "{kind}"
+command = ["ruby", "{}", "{{{{ port }}}}", "{kind}", "{{{{ workers }}}}"]
+[count]
+worker = '^study worker'
+[cannot]
+threads = "it has none"
+reload = "it has none"
+"#,
+        script.display()
+    )
+}
+
+fn study(kinds: &[&str], tool: &str) -> String {
+    let entries: Vec<String> =
+        kinds.iter().map(|kind| format!("{{ recipe = \"{kind}\", workers = 2, threads = 1 }}")).collect();
+    format!(
+        r#"
+title = "Tiny"
+question = "Who answers?"
+about = ["A study for a test."]
+app = "tiny"
+contenders = [{}]
+full = {{ rounds = 2, seconds = 0.5, warm_up_s = 0.2, clients = 4 }}
+quick = {{ rounds = 1, seconds = 0.3, warm_up_s = 0.0, clients = 2 }}
+metrics = ["requests_per_s", "p99_ms", "failed"]
+[[case]]
+name = "page"
+title = "The page"
+tool = "{tool}"
+path = "/"
+expect = {{ exactly = "right\n" }}
+"#,
+        entries.join(", ")
+    )
+}
+
+fn results(summary: &Value) -> BTreeMap<String, Value> {
+    let results = summary["cases"][0]["results"].as_array().unwrap();
+    results.iter().map(|result| (result["contender"].as_str().unwrap().to_owned(), result.clone())).collect()
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Whether a process runs that has this word in its command line.
+fn is_running(word: &str) -> bool {
+    let lines =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(word))
+}
+
+/// Waits for something that a running program does.
+fn within(done: impl Fn() -> bool, child: &mut Child) {
+    let end = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < end, "it takes too long");
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        thread::park_timeout(Duration::from_millis(20));
+    }
+}

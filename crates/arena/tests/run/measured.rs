@@ -1,0 +1,105 @@
+//! Runs that end, good servers and bad ones in them, and what is made of them afterwards.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{Home, is_running, results, said, within};
+
+#[test]
+fn a_good_server_is_measured_and_bad_ones_are_caught() {
+    let home = Home::with(&["good", "wrong", "later", "dies", "never", "alone", "absent"]);
+    let output = home.run(&["run", "tiny", "--rounds", "1"]);
+    let words = said(&output);
+    // Somebody who is there could not be measured: the command says so by its exit code.
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    let summary = home.summary();
+    assert_eq!(summary["cases"][0]["ranking"], serde_json::json!([["good"]]));
+    let results = results(&summary);
+    let good = &results["good"];
+    assert!(good["disqualified"].is_null());
+    assert!(good["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 50.0, "{good}");
+    for number in ["p50_ms", "p99_ms", "cpu_us_per_request", "pss_peak_mib", "first_answer_ms"] {
+        assert!(good["numbers"][number]["median"].as_f64().unwrap() > 0.0, "{number}: {good}");
+    }
+    let why = |kind: &str| results[kind]["disqualified"].as_str().unwrap_or("not disqualified").to_owned();
+    assert!(why("wrong").contains("not the right one"), "{}", why("wrong"));
+    assert!(why("later").contains("not the right one"), "{}", why("later"));
+    assert!(why("never").contains("2 s"), "{}", why("never"));
+    assert!(why("alone").contains('1') && why("alone").contains('2'), "{}", why("alone"));
+    assert_ne!(why("dies"), "not disqualified");
+    let who = summary["contenders"].as_array().unwrap();
+    let absent = who.iter().find(|who| who["name"] == "absent").unwrap();
+    assert!(absent["missing"].to_string().contains("no-such-program"), "{absent}");
+    assert!(absent["missing"].to_string().contains("the-package-of-absent"), "{absent}");
+    let good = who.iter().find(|who| who["name"] == "good").unwrap();
+    assert_eq!((good["counted_workers"].as_u64(), good["workers"].as_u64()), (Some(2), Some(2)));
+    let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
+    assert!(page.contains("Who answers?") && page.contains("the-package-of-absent"));
+    let marked = home.0.path().display().to_string();
+    assert!(!is_running(&format!("{marked}/apps")), "a server is left");
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_was() {
+    let home = Home::with(&["good"]);
+    let mut first =
+        home.arena(&["run", "tiny", "--seconds", "2"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let raw = || fs::read_to_string(home.folder().join("raw.jsonl")).unwrap_or_default();
+    within(|| home.path("arena/runs").is_dir() && raw().lines().count() == 1, &mut first);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // As if it had been killed in the middle of a line.
+    let folder = home.folder();
+    let torn = format!("{}{{\"case\":\"pa", raw());
+    fs::write(folder.join("raw.jsonl"), torn).unwrap();
+    let output = home.run(&["run", "--resume", folder.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("dropped"), "{}", said(&output));
+    let rounds: Vec<u64> =
+        raw().lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["round"].as_u64().unwrap()).collect();
+    assert_eq!(rounds, [1, 2]);
+    assert_eq!(results(&home.summary())["good"]["numbers"]["requests_per_s"]["all"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn runs_are_compared_reported_and_spliced() {
+    let home = Home::with(&["good"]);
+    let output = home.run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = home.folder();
+    let folder = folder.to_str().unwrap();
+    let output = home.run(&["compare", folder, folder]);
+    assert!(!output.status.success() && said(&output).contains("that is one run, twice"), "{}", said(&output));
+    let other = home.path("arena/runs/other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(home.folder().join("summary.json"), other.join("summary.json")).unwrap();
+    let output = home.arena(&["compare", folder, other.to_str().unwrap()]).env("COLUMNS", "60").output().unwrap();
+    assert!(said(&output).lines().filter(|line| line.contains('─')).all(|line| line.chars().count() <= 60));
+    assert!(output.status.success() && said(&output).contains("good"), "{}", said(&output));
+    let readme = home.path("README.md");
+    fs::write(&readme, "# Us\n\n<!-- arena:begin tiny -->\nof yesterday\n<!-- arena:end tiny -->\n\nrest\n").unwrap();
+    let file = readme.to_str().unwrap();
+    let output = home.run(&["report", folder, "--splice", file, "--check"]);
+    assert!(!output.status.success() && said(&output).contains("--splice"), "{}", said(&output));
+    assert!(home.run(&["report", folder, "--splice", file]).status.success());
+    let text = fs::read_to_string(&readme).unwrap();
+    assert!(
+        text.starts_with("# Us\n") && text.ends_with("rest\n") && text.contains("good") && !text.contains("yesterday"),
+        "{text}"
+    );
+    assert!(home.run(&["report", folder, "--splice", file, "--check"]).status.success());
+}
+
+#[test]
+fn what_comes_with_the_program_is_read_without_complaint() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_arena")).arg("--home").arg(&home).arg("list").output().unwrap();
+    let words = said(&output);
+    assert!(output.status.success(), "{words}");
+    for name in ["foolsgold", "puma", "passenger-apache", "prime-sums", "round-3", "scenarios"] {
+        assert!(words.contains(name), "{name}: {words}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What cannot be run is refused at once, in words that help, and leaves nothing behind.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use super::{Home, said, study};
+
+#[test]
+fn what_is_wrong_is_said_at_once() {
+    let home = Home::with(&["good"]);
+    let refused = |words: &[&str], says: &str| {
+        let output = home.run(words);
+        assert!(!output.status.success() && said(&output).contains(says), "{words:?}: {}", said(&output));
+    };
+    refused(&["run", "nothing"], "there are tiny");
+    refused(&["run", "tiny", "--only", "bad"], "tiny has good");
+    refused(&["run", "tiny", "--case", "bad"], "tiny has page");
+    refused(&["run", "tiny", "--rounds", "0"], "from 1 to 100");
+    refused(&["run", "--resume", "/tmp"], "no run's folder");
+    refused(&["compare", "/tmp", "/tmp"], "no run's folder");
+    fs::write(home.path("arena/studies/other.toml"), study(&["good"], "hammer")).unwrap();
+    refused(&["list"], "hammer");
+    let twice = study(&["good", "good"], "ladder");
+    fs::write(home.path("arena/studies/other.toml"), study(&["unheard-of"], "closed")).unwrap();
+    refused(&["list"], "other.toml: contender unheard-of: there is no recipe unheard-of");
+    fs::write(home.path("arena/studies/other.toml"), twice).unwrap();
+    let output = home.run(&["list"]);
+    let words = said(&output);
+    assert!(words.contains("two contenders are named good") && words.contains("load_pct"), "{words}");
+}
+
+#[test]
+fn what_is_refused_leaves_no_folder_behind() {
+    let home = Home::with(&["good"]);
+    let rackup = home.path("apps/tiny/config.ru").display().to_string();
+    let rows: [(&[&str], &str); 8] = [
+        (&["run", "tiny", "--only", "zzz"], "--only zzz: tiny has good"),
+        (&["run", "tiny", "--case", "zzz"], "--case zzz: tiny has page"),
+        (&["run", "tiny", "--gemfile", "/nosuch"], "/nosuch"),
+        (&["run", "all", "--only", "zzz"], "--only zzz: tiny has good"),
+        (&["duel", &rackup, "--contenders", "zzz"], "there is no contender `zzz`; there are good"),
+        (&["duel", &rackup, "--now", "apache"], "there is no contender `apache`; there are good"),
+        (&["duel", &rackup, "--budget", "0.001"], "too short for 1 contenders"),
+        (&["duel", &rackup, "--gemfile", "/nosuch"], "/nosuch"),
+    ];
+    for (words, says) in rows {
+        let output = home.run(words);
+        let told = said(&output);
+        assert!(!output.status.success() && told.contains(says), "{words:?}: {told}");
+        assert!(!told.contains("what was measured") && !home.path("arena/runs").exists(), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_only_as_it_began_and_for_one_program() {
+    let home = Home::with(&["good"]);
+    assert!(home.run(&["run", "tiny", "--quick"]).status.success());
+    let folder = home.folder();
+    let path = folder.display().to_string();
+    let resumed = || said(&home.run(&["run", "--resume", &path]));
+    // A whole run is only summed up again, whatever has changed.
+    let recipe = home.path("arena/contenders/good.toml");
+    let text = fs::read_to_string(&recipe).unwrap();
+    fs::write(&recipe, text.replace("ready_s = 2", "ready_s = 9")).unwrap();
+    assert!(resumed().contains("run folder: "), "{}", resumed());
+    fs::remove_file(folder.join("summary.json")).unwrap();
+    let words = resumed();
+    assert!(words.contains(&format!("--resume {path}: what is left cannot be measured")), "{words}");
+    assert!(words.contains("these recipes were others: good") && !words.contains("the servers came from"), "{words}");
+    fs::write(&recipe, text).unwrap();
+    let put = |file: &str, from: &str, to: &str| {
+        let file = folder.join(file);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{from}: {text}");
+        fs::write(file, text.replacen(from, to, 1)).unwrap();
+    };
+    put("run.json", "\"this machine\"", "\"a ring\"");
+    put("who.json", "\"version\": \"", "\"version\": \"0.");
+    let words = resumed();
+    assert!(words.contains("the servers came from a ring, now they come from this machine"), "{words}");
+    assert!(words.contains("good was 0.") && words.contains(", now it is "), "{words}");
+    put("run.json", "\"a ring\"", "\"this machine\"");
+    put("who.json", "\"version\": \"0.", "\"version\": \"");
+    let held = fs::File::open(&folder).unwrap();
+    held.lock().unwrap();
+    assert!(resumed().contains("another arena is writing there"), "{}", resumed());
+    drop(held);
+    assert!(resumed().contains("run folder: "), "{}", resumed());
+}
+
+#[test]
+fn recipes_that_no_run_could_use_are_told_all_at_once() {
+    let home = Home::with(&["good"]);
+    let good = study(&["good"], "closed");
+    let write = |name: &str, from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        fs::write(home.path(&format!("arena/studies/{name}.toml")), good.replacen(from, to, 1)).unwrap();
+    };
+    write("no-app", "app = \"tiny\"", "app = \"nope\"");
+    write("far-app", "app = \"tiny\"", "app = \"../../..\"");
+    write("no-file", "threads = 1", "threads = 1, rackup = \"none.ru\"");
+    write("nobody", "contenders = [{ recipe = \"good\", workers = 2, threads = 1 }]", "contenders = []");
+    write("unpublished", "app = \"tiny\"", "app = \"tiny\"\npublished = \"nope\"");
+    write("stranger", "threads = 1", "threads = 1, published = \"x\"");
+    write("many", "workers = 2", "workers = 999999999");
+    write("twice", "\"p99_ms\"", "\"requests_per_s\"");
+    write("unknown", "\"p99_ms\"", "\"p98_ms\"");
+    write("broken", "title = \"Tiny\"", "title = ");
+    let verdict = "[[verdict]]\nuse_case = \"all\"\ncases = []\n[[case]]";
+    write("no-case", "[[case]]", verdict);
+    let recipe = fs::read_to_string(home.path("arena/contenders/good.toml")).unwrap();
+    let odd = recipe.replace("name = \"good\"", "name = \"../odd\"");
+    fs::write(home.path("arena/contenders/odd.toml"), odd).unwrap();
+    let text = "[study.tiny]\nresult = [{ server = \"y\" }, { requests = 1 }]\n";
+    fs::write(home.path("arena/published.toml"), text).unwrap();
+    let words = said(&home.run(&["list"]));
+    for row in [
+        "no-app.toml: app: there is no folder ",
+        "far-app.toml: app: \"../../..\" is no plain name",
+        "no-file.toml: app: there is no none.ru in ",
+        "nobody.toml: contenders is empty",
+        "many.toml: contender good: workers is 999999999: a whole number from 1 to 512",
+        "twice.toml: metrics: requests_per_s stands there twice",
+        "unknown.toml: metrics: there is no metric p98_ms; there are requests_per_s, ",
+        "broken.toml: TOML parse error at line 2, column 9",
+        "no-case.toml: verdict \"all\".cases is empty: name at least one case of page",
+        "odd.toml: process.name: \"../odd\" is no plain name",
+        "published.toml: study.tiny: row 2 of result has no server",
+    ] {
+        assert!(words.contains(row), "{row}\n{words}");
+    }
+    fs::write(home.path("arena/published.toml"), "[study.tiny]\nresult = [{ server = \"y\" }]\n").unwrap();
+    let tiny = good.replace("app = \"tiny\"", "app = \"tiny\"\npublished = \"tiny\"");
+    let stranger = tiny.replace("threads = 1", "threads = 1, published = \"x\"");
+    fs::write(home.path("arena/studies/stranger.toml"), stranger).unwrap();
+    let words = said(&home.run(&["list"]));
+    for row in
+        ["published: published.toml has no [study.nope]; it has tiny", "contender good: published has y, and no x"]
+    {
+        assert!(words.contains(row), "{row}\n{words}");
+    }
+    fs::write(home.path("arena/published.toml"), "[study.tiny\n").unwrap();
+    let words = said(&home.run(&["list"]));
+    assert!(words.contains("published.toml: TOML parse error at line 1") && !words.contains("study.nope"), "{words}");
+}
+
+#[test]
+fn what_is_given_wrongly_is_named() {
+    let home = Home::with(&["good"]);
+    let rackup = home.path("apps/tiny/config.ru").display().to_string();
+    let gemfile = home.path("Gemfile");
+    fs::write(&gemfile, "raise 'this bundle is broken'\n").unwrap();
+    let gemfile = gemfile.to_str().unwrap();
+    let rows: [(&[&str], &[&str]); 12] = [
+        (&["list", "--foolsgold", "/no/such"], &["--foolsgold /no/such: there is no such program"]),
+        (&["list", "--gemfile", gemfile], &["Bundler says", "this bundle is broken"]),
+        (&["run", "tiny", "--rounds", "-1"], &["'-1' for '--rounds <N>': it is a whole number from 1 to 100"]),
+        (&["run", "tiny", "--seconds", "-1"], &["it is a number above 0"]),
+        (&["run", "tiny", "--seed", "-1"], &["it is a whole number, 0 or more"]),
+        (&["duel", &rackup, "--p99", "-1"], &["it is a number above 0"]),
+        (&["duel", &rackup, "http://[::1"], &["has no host that could be asked"]),
+        (&["duel", &rackup, "POST / body=@/dev/zero"], &["/dev/zero: it is no plain file"]),
+        (&["duel", &rackup, "--urls", "/dev/zero"], &["/dev/zero: it is no plain file"]),
+        (&["duel", &rackup, "--log", "/dev/zero"], &["/dev/zero: line 1 does not end"]),
+        (&["duel", "/etc/passwd"], &["/etc/passwd: it is no rackup file, whose name ends in .ru"]),
+        (&["report", gemfile], &["Gemfile is a file: give the run's folder, "]),
+    ];
+    for (words, says) in rows {
+        let output = home.run(words);
+        let told = said(&output);
+        assert!(!output.status.success() && says.iter().all(|part| told.contains(part)), "{words:?}: {told}");
+        assert!(!told.contains("tip:"), "{told}");
+    }
+    let said = said(&home.arena(&["duel", &rackup, "--log", "-"]).output().unwrap());
+    assert!(said.contains("reading the access log from standard input") && said.contains("it is empty"), "{said}");
+}
+
+#[test]
+fn a_reader_who_leaves_is_no_error_and_a_full_disk_is_named() {
+    let home = Home::with(&["good"]);
+    let mut child = home.arena(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut words = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut words).unwrap();
+    assert!(child.wait().unwrap().success() && words.is_empty(), "{words}");
+    let full = fs::File::create("/dev/full").unwrap();
+    let output = home.arena(&["list"]).stdout(full).output().unwrap();
+    assert!(!output.status.success() && said(&output).contains("standard output: No space left"), "{}", said(&output));
+}
+
+#[test]
+fn names_of_any_length_stand_in_line() {
+    let home = Home::with(&["good", "absent"]);
+    let recipe = fs::read_to_string(home.path("arena/contenders/good.toml")).unwrap();
+    let of = recipe.replace("pattern = 'ruby", "of = \"Ruby\"\npattern = 'ruby");
+    fs::write(home.path("arena/contenders/good-with-a-rather-long-name.toml"), of).unwrap();
+    let words = said(&home.run(&["list"]));
+    let column =
+        |mark: &str| words.lines().find_map(|line| line.find(mark)).unwrap_or_else(|| panic!("{mark}: {words}"));
+    let line = words.lines().find(|line| line.contains("good-with")).unwrap();
+    assert_eq!(line.find("Ruby "), Some(column("missing: ")), "{words}");
+    assert_eq!(column("Who answers?"), column("missing: "), "{words}");
+}
