@@ -67,7 +67,7 @@ module FoolsGold
   ABSENT = %i[
     Ractor Marshal Signal
     Date DateTime Digest OpenSSL Zlib Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV Tempfile
-    FileUtils Pathname Etc WeakRef Observable OptionParser
+    Pathname Etc WeakRef Observable OptionParser
     BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze

@@ -42,8 +42,9 @@ const SOURCES: [(&CStr, &str); 33] = [
 ];
 
 /// What is loaded when it is first required, or when a constant of it is first named.
-const LIBRARIES: [(&CStr, &str); 18] = [
+const LIBRARIES: [(&CStr, &str); 19] = [
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
+    (c"fileutils", include_str!("../ruby/library/fileutils.rb")),
     (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
     (c"foolsgold/gems", include_str!("../ruby/library/gems.rb")),
