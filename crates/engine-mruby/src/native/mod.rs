@@ -4,6 +4,7 @@
 mod encoding;
 mod float;
 mod input;
+mod inspect;
 mod json;
 mod log;
 mod path;
@@ -120,6 +121,7 @@ const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outc
 pub static TABLE: &[Native] = &[
     method(c"Float", c"to_s", float::to_s),
     method(c"Float", c"inspect", float::to_s),
+    method(c"String", c"inspect", inspect::inspect),
     method(c"String", c"upcase", encoding::upcase),
     method(c"String", c"downcase", encoding::downcase),
     method(c"String", c"swapcase", encoding::swapcase),
