@@ -13,7 +13,9 @@
 
 /* A value on its way over the border. Bytes belong to the side that made them and live until its next call. */
 typedef enum {
-  FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR
+  FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR,
+  FG_BYTES, /* a String that is not read as UTF-8 */
+  FG_HANDLE /* what Rust holds for an object, by its number; `length` bytes of memory */
 } fg_tag;
 
 typedef struct {
@@ -80,8 +82,11 @@ void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
 void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
-/* The bytecode of a library, which is never freed; 0 where there is none of that name. */
-size_t fg_host_library(const char *name, size_t length, const char **code);
+/* The bytecode of a library, or its source where nobody has compiled it yet; never freed. 0 where there is none of
+ * that name. */
+size_t fg_host_library(const char *name, size_t length, const char **code, bool *is_code);
+void fg_host_library_compiled(const char *name, size_t length, const char *code, size_t size);
+void fg_host_release(void *host, uint64_t number);
 void fg_host_compiled(void *host, const char *code, size_t length);
 void fg_host_frame(void *host, const char *line, size_t length);
 

@@ -66,7 +66,7 @@ module FoolsGold
   # What CRuby has without `require`, or with a usual one, and this interpreter has not.
   ABSENT = %i[
     Ractor Marshal Signal
-    Date DateTime Digest OpenSSL Zlib Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV Tempfile
+    Date DateTime Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV
     Pathname Etc WeakRef Observable OptionParser
     BigDecimal Rational Complex Benchmark PP Shellwords Find IO Resolv Ripper Coverage
     RubyVM TracePoint Refinement
