@@ -22,7 +22,7 @@ module FoolsGold
   STAND_INS = %w[monitor timeout bundler bundler/setup rubygems fileutils].freeze
 
   # Of those, what a gem beside the application may replace.
-  REPLACEABLE = %w[rack rack/lint].freeze
+  REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze
 
   module Loader
     LOADED = []

@@ -69,6 +69,8 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"singleton", include_str!("../ruby/library/singleton.rb")),
     (c"timeout", include_str!("../ruby/library/timeout.rb")),
     (c"weakref", include_str!("../ruby/library/weakref.rb")),
+    (c"rack/builder", "Rack::Builder = FoolsGold::Builder\n"),
+    (c"rack/urlmap", "Rack::URLMap = FoolsGold::URLMap\n"),
     (c"English", "# What it names is not there.\n"),
 ];
 

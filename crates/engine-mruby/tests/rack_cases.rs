@@ -103,9 +103,11 @@ impl Masks {
         for mask in &self.masks {
             let mut hidden = String::new();
             let mut rest = text.as_str();
-            while let Some(at) = rest.find(mask.as_str()) {
-                let (before, after) = rest.split_at(at + mask.len());
-                let ends = |char: char| char.is_ascii_whitespace() || ";,\"'<>&\\".contains(char);
+            let (name, stops) =
+                mask.strip_suffix("...").map_or((mask.as_str(), " ;,\"'<>&\\"), |name| (name, ";\""));
+            while let Some(at) = rest.find(name) {
+                let (before, after) = rest.split_at(at + name.len());
+                let ends = |char: char| stops.contains(char);
                 let end = after.find(ends).unwrap_or(after.len());
                 hidden.push_str(before);
                 if end > 0 {
@@ -295,13 +297,19 @@ macro_rules! folders {
 
 folders! {
     rack_builder
+    rack_encoding
+    rack_errors
     rack_files
     rack_lint
     rack_middleware
+    rack_multipart
     rack_request
     rack_response
+    rack_sessions
     rack_urlmap
     rack_utils
+    roda_matchers
+    roda_routing
 }
 
 #[test]

@@ -37,7 +37,8 @@ def unquoted(text)
   text[1...-1].b.gsub(/\\(x\h\h|.)/n) { $1.size == 3 ? $1[1..].hex.chr.b : named.fetch($1) { $1 } }
 end
 
-# What is not the same each time: the text after each mask becomes a star, and is kept for later requests.
+# What is not the same each time: the text after each mask becomes a star, and is kept for later requests. It ends
+# at a space, or where the mask ends with "..." at the end of a cookie's attribute.
 class Masks
   attr_reader :kept
 
@@ -48,8 +49,9 @@ class Masks
 
   def hide(text)
     @masks.inject(text.b) do |hidden, mask|
-      hidden.gsub(/(#{Regexp.escape(mask.b)})([^\s;,"'<>&\\]+)/n) { @kept[mask] = $2 and "#{$1}*" }
-    end
+      stop = mask.end_with?("...") ? ";\"" : "\\s;,\"'<>&\\\\"
+      hidden.gsub(/(#{Regexp.escape(mask.delete_suffix('...').b)})([^#{stop}]+)/n) { @kept[mask] = $2 and "#{$1}*" }
+    end.force_encoding("UTF-8")
   end
 
   def fill(text)

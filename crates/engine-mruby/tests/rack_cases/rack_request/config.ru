@@ -67,7 +67,7 @@ PATHS = {
      request.trusted_proxy?("192.168.0.1"), request.trusted_proxy?("fd00::1"), request.trusted_proxy?("unix")]
       .map { |value| "#{value.inspect}\n" }
   end,
-  "/body" => ->(request) { [request.body.read.inspect, request.env["rack.input"].class.nil?.inspect] }
+  "/body" => ->(request) { [request.body.read.bytes.last(4).inspect, request.env["rack.input"].class.nil?.inspect] }
 }.freeze
 
 run lambda { |env|

@@ -102,7 +102,6 @@ PATHS = {
   "/stream" => lambda do
     Rack::Response.new(->(stream) { stream << "streamed"; stream.close }).finish
   end,
-  "/bad_body" => -> { Rack::Response.new(Object.new).finish },
   "/raw" => lambda do
     raw = Rack::Response::Raw.new(200, { "content-type" => "text/plain" })
     raw.set_header("x-raw", "1")
