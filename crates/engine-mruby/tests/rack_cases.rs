@@ -308,6 +308,9 @@ folders! {
     rack_sessions
     rack_urlmap
     rack_utils
+    roda_answers
+    roda_branches
+    roda_headers
     roda_matchers
     roda_routing
 }
