@@ -11,9 +11,10 @@ require_relative "patch_hash"
 require_relative "patch_autoload"
 require_relative "patch_defined"
 require_relative "patch_regexp"
+require_relative "patch_blocks"
 
 # What both forms of the parser get.
-PARSER = (INTERPOLATION + COMMAND + VOID + ENDLESS + DEFINED + LITERALS).freeze
+PARSER = (INTERPOLATION + COMMAND + VOID + ENDLESS + BLOCK_VARIABLE + DEFINED + LITERALS).freeze
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -29,6 +30,7 @@ CHANGES = {
   ],
   "include/mruby.h" => CALLINFO,
   "include/mruby/proc.h" => PROC_FLAGS,
+  "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
   "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS + CLASS_NEW,
   "src/kernel.c" => VISIBILITY_KERNEL,

@@ -103,8 +103,7 @@ impl Masks {
         for mask in &self.masks {
             let mut hidden = String::new();
             let mut rest = text.as_str();
-            let (name, stops) =
-                mask.strip_suffix("...").map_or((mask.as_str(), " ;,\"'<>&\\"), |name| (name, ";\""));
+            let (name, stops) = mask.strip_suffix("...").map_or((mask.as_str(), " ;,\"'<>&\\"), |name| (name, ";\""));
             while let Some(at) = rest.find(name) {
                 let (before, after) = rest.split_at(at + name.len());
                 let ends = |char: char| stops.contains(char);
@@ -252,7 +251,11 @@ fn run(given: &Path) -> Outcome {
     let engine = match MrubyEngine::start(settings) {
         Ok(engine) => engine,
         Err(error) => {
-            return Outcome { name, count: blocks.len(), differ: vec![format!("does not load: {error}"); blocks.len()] };
+            return Outcome {
+                name,
+                count: blocks.len(),
+                differ: vec![format!("does not load: {error}"); blocks.len()],
+            };
         }
     };
     let masks = text.lines().filter_map(|line| line.strip_prefix("# mask ")).map(str::to_owned).collect();
