@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 33] = [
+const SOURCES: [(&CStr, &str); 31] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
@@ -28,8 +28,6 @@ const SOURCES: [(&CStr, &str); 33] = [
     (c"foolsgold/stringio.rb", include_str!("../ruby/stringio.rb")),
     (c"foolsgold/json.rb", include_str!("../ruby/json.rb")),
     (c"foolsgold/securerandom.rb", include_str!("../ruby/securerandom.rb")),
-    (c"foolsgold/time.rb", include_str!("../ruby/time.rb")),
-    (c"foolsgold/escape.rb", include_str!("../ruby/escape.rb")),
     (c"foolsgold/uri.rb", include_str!("../ruby/uri.rb")),
     (c"foolsgold/context.rb", include_str!("../ruby/context.rb")),
     (c"foolsgold/store.rb", include_str!("../ruby/store.rb")),
@@ -42,7 +40,7 @@ const SOURCES: [(&CStr, &str); 33] = [
 ];
 
 /// What is loaded when it is first required, or when a constant of it is first named.
-const LIBRARIES: [(&CStr, &str); 26] = [
+const LIBRARIES: [(&CStr, &str); 46] = [
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
     (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
@@ -53,6 +51,26 @@ const LIBRARIES: [(&CStr, &str); 26] = [
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
     (c"foolsgold/uri", include_str!("../ruby/library/uri.rb")),
     (c"base64", include_str!("../ruby/library/base64.rb")),
+    (c"foolsgold/time", include_str!("../ruby/library/time.rb")),
+    (c"foolsgold/time_text", include_str!("../ruby/library/time_text.rb")),
+    (c"foolsgold/time_new", include_str!("../ruby/library/time_new.rb")),
+    (c"time", include_str!("../ruby/library/time_parse.rb")),
+    (c"date", include_str!("../ruby/library/date.rb")),
+    (c"foolsgold/date_text", include_str!("../ruby/library/date_text.rb")),
+    (c"foolsgold/datetime", include_str!("../ruby/library/datetime.rb")),
+    (c"erb", include_str!("../ruby/library/erb.rb")),
+    (c"cgi", include_str!("../ruby/library/cgi.rb")),
+    (c"foolsgold/cgi_cookie", include_str!("../ruby/library/cgi_cookie.rb")),
+    (c"logger", include_str!("../ruby/library/logger.rb")),
+    (c"benchmark", include_str!("../ruby/library/benchmark.rb")),
+    (c"shellwords", include_str!("../ruby/library/shellwords.rb")),
+    (c"tsort", include_str!("../ruby/library/tsort.rb")),
+    (c"pathname", include_str!("../ruby/library/pathname.rb")),
+    (c"pp", include_str!("../ruby/library/pp.rb")),
+    (c"foolsgold/marshal", include_str!("../ruby/library/marshal.rb")),
+    (c"foolsgold/marshal_objects", include_str!("../ruby/library/marshal_objects.rb")),
+    (c"foolsgold/marshal_load", include_str!("../ruby/library/marshal_load.rb")),
+    (c"foolsgold/marshal_read", include_str!("../ruby/library/marshal_read.rb")),
     (c"digest", include_str!("../ruby/library/digest.rb")),
     (c"openssl", include_str!("../ruby/library/openssl.rb")),
     (c"foolsgold/cipher", include_str!("../ruby/library/cipher.rb")),
