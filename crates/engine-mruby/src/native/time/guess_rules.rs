@@ -66,7 +66,7 @@ const GROUPS: [&str; 2] = ["", "_date"];
 
 const ZONE: &str = concat!(
     r"(?:gmt|utc?)?[-+]\d+(?:[,.:]\d+(?::\d+)?)?|",
-    r"(?-u:\b)[a-z][a-z\s]*(?:standard|daylight)\stime(?-u:\b)|(?-u:\b)[a-z]+(?:\sdst)?(?-u:\b)",
+    r"(?-u:\b)[a-z][a-z\s]*(?:standard|daylight)\stime(?-u:\b)|[a-z]+(?:\sdst)?(?-u:\b)",
 );
 const ERA: &str = r"(c(?:e|\.e\.)|bce|b\.c\.e\.|a(?:d|\.d\.)|bc|b\.c\.)";
 /// Hours and minutes, hours as `10h`, or hours with a half of the day alone.
