@@ -14,8 +14,9 @@ use engine::body::SendError;
 
 use crate::exchange::{Exchange, app_fault};
 use crate::gauge::{Clock, Gauge};
+use crate::handles::Handles;
 use crate::native::{self, Arg, Context, Value};
-use crate::prelude;
+use crate::prelude::{self, Library};
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 
@@ -34,13 +35,15 @@ pub struct Host {
     pub exchange: Option<Exchange>,
     /// The last exception that reached us.
     pub error: Option<AppError>,
+    /// What is held for objects of the interpreter.
+    pub handles: Handles,
     out: Vec<u8>,
 }
 
 impl Host {
     /// Of an interpreter that has not been opened yet.
     pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
-        Host { shared, gauge, clock, exchange: None, error: None, out: Vec::new() }
+        Host { shared, gauge, clock, exchange: None, error: None, handles: Handles::default(), out: Vec::new() }
     }
 
     /// What fg_vm_compile has made.
@@ -65,7 +68,13 @@ impl Host {
     }
 
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
-        let mut context = Context { shared: &self.shared, exchange: self.exchange.as_mut() };
+        let mut context = Context {
+            shared: &self.shared,
+            exchange: self.exchange.as_mut(),
+            handles: &mut self.handles,
+            gauge: &self.gauge,
+            clock: self.clock,
+        };
         let outcome = match native::TABLE.get(index) {
             Some(row) => (row.run)(&mut context, args),
             None => Err(native::raise("NotImplementedError", "this native function does not exist")),
@@ -85,6 +94,8 @@ impl Host {
     fn give(&mut self, value: Value, result: &mut FgValue) {
         result.tag = match value {
             Value::Nil => tag::NIL,
+            Value::Bool(false) => tag::FALSE,
+            Value::Bool(true) => tag::TRUE,
             Value::Int(number) => {
                 result.integer = number;
                 tag::INT
@@ -96,6 +107,16 @@ impl Host {
             Value::Str(bytes) => {
                 self.out = bytes;
                 tag::STR
+            }
+            Value::Bytes(bytes) => {
+                self.out = bytes;
+                tag::BYTES
+            }
+            Value::Handle(number, bytes) => {
+                result.integer = number as i64;
+                result.length = bytes;
+                result.tag = tag::HANDLE;
+                return;
             }
             Value::Tree(bytes) => {
                 self.out = bytes;
@@ -303,18 +324,41 @@ fn argument(value: &FgValue) -> Arg<'_> {
         tag::STR => Arg::Str(text()),
         tag::SYM => Arg::Sym(text()),
         tag::TREE => Arg::Tree(text()),
+        tag::HANDLE => Arg::Handle(value.integer as u64),
         _ => Arg::Nil,
     }
 }
 
 // SAFETY: as above.
 #[unsafe(no_mangle)]
-extern "C" fn fg_host_library(name: *const c_char, length: usize, code: *mut *const c_char) -> usize {
+extern "C" fn fg_host_library(
+    name: *const c_char,
+    length: usize,
+    code: *mut *const c_char,
+    is_code: *mut bool,
+) -> usize {
     let library = catch_unwind(|| prelude::library(bytes(name, length))).unwrap_or(None);
     let Some(library) = library else { return 0 };
-    // SAFETY: C passes a place on its stack; the code is never freed.
-    unsafe { *code = library.code.as_ptr().cast() };
-    library.code.len()
+    let (text, compiled) = match library {
+        Library::Compiled(code) => (code, true),
+        Library::Source(source) => (source.as_bytes(), false),
+    };
+    // SAFETY: C passes places on its stack; the text is never freed.
+    unsafe { (*code, *is_code) = (text.as_ptr().cast(), compiled) };
+    text.len()
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_library_compiled(name: *const c_char, length: usize, code: *const c_char, size: usize) {
+    // What was not kept is compiled again by the next who wants it.
+    let _ = catch_unwind(|| prelude::keep_library(bytes(name, length), bytes(code, size)));
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_release(host: *mut c_void, number: u64) {
+    with(host, (), |host| host.handles.release(number));
 }
 
 // SAFETY: as above.

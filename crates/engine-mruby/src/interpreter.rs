@@ -119,6 +119,7 @@ impl Interpreter {
         }
         self.host().gauge.stop();
         self.host().exchange = None;
+        self.host().handles.end_request();
         Step::Over
     }
 

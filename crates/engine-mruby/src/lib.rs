@@ -10,6 +10,7 @@
 mod environment;
 mod exchange;
 mod gauge;
+mod handles;
 mod host;
 mod interpreter;
 mod job;

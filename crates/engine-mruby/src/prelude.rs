@@ -1,11 +1,11 @@
 //! The Ruby side of the interpreter. Compiled by the first interpreter that opens; all others load what it compiled,
-//! which is many times quicker and what makes `--fresh` bearable.
+//! which is many times quicker and what makes `--fresh` bearable. A library is compiled when it is first required.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 33] = [
+const SOURCES: [(&CStr, &str); 31] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
@@ -28,8 +28,6 @@ const SOURCES: [(&CStr, &str); 33] = [
     (c"foolsgold/stringio.rb", include_str!("../ruby/stringio.rb")),
     (c"foolsgold/json.rb", include_str!("../ruby/json.rb")),
     (c"foolsgold/securerandom.rb", include_str!("../ruby/securerandom.rb")),
-    (c"foolsgold/time.rb", include_str!("../ruby/time.rb")),
-    (c"foolsgold/escape.rb", include_str!("../ruby/escape.rb")),
     (c"foolsgold/uri.rb", include_str!("../ruby/uri.rb")),
     (c"foolsgold/context.rb", include_str!("../ruby/context.rb")),
     (c"foolsgold/store.rb", include_str!("../ruby/store.rb")),
@@ -42,8 +40,9 @@ const SOURCES: [(&CStr, &str); 33] = [
 ];
 
 /// What is loaded when it is first required, or when a constant of it is first named.
-const LIBRARIES: [(&CStr, &str); 18] = [
+const LIBRARIES: &[(&CStr, &str)] = &[
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
+    (c"fileutils", include_str!("../ruby/library/fileutils.rb")),
     (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
     (c"foolsgold/gems", include_str!("../ruby/library/gems.rb")),
@@ -53,6 +52,34 @@ const LIBRARIES: [(&CStr, &str); 18] = [
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
     (c"foolsgold/uri", include_str!("../ruby/library/uri.rb")),
     (c"base64", include_str!("../ruby/library/base64.rb")),
+    (c"foolsgold/time", include_str!("../ruby/library/time.rb")),
+    (c"foolsgold/time_text", include_str!("../ruby/library/time_text.rb")),
+    (c"foolsgold/time_new", include_str!("../ruby/library/time_new.rb")),
+    (c"time", include_str!("../ruby/library/time_parse.rb")),
+    (c"date", include_str!("../ruby/library/date.rb")),
+    (c"foolsgold/date_text", include_str!("../ruby/library/date_text.rb")),
+    (c"foolsgold/datetime", include_str!("../ruby/library/datetime.rb")),
+    (c"erb", include_str!("../ruby/library/erb.rb")),
+    (c"cgi", include_str!("../ruby/library/cgi.rb")),
+    (c"foolsgold/cgi_cookie", include_str!("../ruby/library/cgi_cookie.rb")),
+    (c"logger", include_str!("../ruby/library/logger.rb")),
+    (c"benchmark", include_str!("../ruby/library/benchmark.rb")),
+    (c"shellwords", include_str!("../ruby/library/shellwords.rb")),
+    (c"tsort", include_str!("../ruby/library/tsort.rb")),
+    (c"pathname", include_str!("../ruby/library/pathname.rb")),
+    (c"pp", include_str!("../ruby/library/pp.rb")),
+    (c"foolsgold/marshal", include_str!("../ruby/library/marshal.rb")),
+    (c"foolsgold/marshal_objects", include_str!("../ruby/library/marshal_objects.rb")),
+    (c"foolsgold/marshal_load", include_str!("../ruby/library/marshal_load.rb")),
+    (c"foolsgold/marshal_read", include_str!("../ruby/library/marshal_read.rb")),
+    (c"digest", include_str!("../ruby/library/digest.rb")),
+    (c"openssl", include_str!("../ruby/library/openssl.rb")),
+    (c"foolsgold/cipher", include_str!("../ruby/library/cipher.rb")),
+    (c"zlib", include_str!("../ruby/library/zlib.rb")),
+    (c"foolsgold/inflate", include_str!("../ruby/library/inflate.rb")),
+    (c"foolsgold/gzip", include_str!("../ruby/library/gzip.rb")),
+    (c"foolsgold/gunzip", include_str!("../ruby/library/gunzip.rb")),
+    (c"tempfile", include_str!("../ruby/library/tempfile.rb")),
     (c"forwardable", include_str!("../ruby/library/forwardable.rb")),
     (c"monitor", include_str!("../ruby/library/monitor.rb")),
     (c"ostruct", include_str!("../ruby/library/ostruct.rb")),
@@ -60,6 +87,8 @@ const LIBRARIES: [(&CStr, &str); 18] = [
     (c"singleton", include_str!("../ruby/library/singleton.rb")),
     (c"timeout", include_str!("../ruby/library/timeout.rb")),
     (c"weakref", include_str!("../ruby/library/weakref.rb")),
+    (c"rack/builder", "Rack::Builder = FoolsGold::Builder\n"),
+    (c"rack/urlmap", "Rack::URLMap = FoolsGold::URLMap\n"),
     (c"English", "# What it names is not there.\n"),
 ];
 
@@ -72,27 +101,44 @@ pub struct Compiled {
     pub code: Vec<u8>,
 }
 
-struct All {
-    files: Vec<Compiled>,
-    libraries: Vec<Compiled>,
-}
+static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
 
-static COMPILED: OnceLock<All> = OnceLock::new();
+static LIBRARIES_COMPILED: [OnceLock<Vec<u8>>; LIBRARIES.len()] = [const { OnceLock::new() }; LIBRARIES.len()];
 
 /// All files that every interpreter loads, compiled by `compile` if nobody has done so before.
 pub fn compiled<E>(compile: impl Fn(&CStr, &str) -> Result<Vec<u8>, E>) -> Result<&'static [Compiled], E> {
     if let Some(compiled) = COMPILED.get() {
-        return Ok(&compiled.files);
+        return Ok(compiled);
     }
     let one = |(name, source): &(&'static CStr, &str)| compile(name, source).map(|code| Compiled { code });
     let files: Vec<Compiled> = SOURCES.iter().map(one).collect::<Result<_, E>>()?;
-    let libraries: Vec<Compiled> = LIBRARIES.iter().map(one).collect::<Result<_, E>>()?;
     // Two interpreters may have compiled at the same time; one of the two results is as good as the other.
-    Ok(&COMPILED.get_or_init(|| All { files, libraries }).files)
+    Ok(COMPILED.get_or_init(|| files))
 }
 
-/// The library of a name; none where there is no file of ours for it, or nothing has been compiled yet.
-pub fn library(name: &[u8]) -> Option<&'static Compiled> {
-    let at = LIBRARIES.iter().position(|(known, _)| known.to_bytes() == name)?;
-    COMPILED.get()?.libraries.get(at)
+/// A library as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub enum Library {
+    /// Nobody has needed it yet.
+    Source(&'static str),
+    /// Its bytecode.
+    Compiled(&'static [u8]),
+}
+
+fn place(name: &[u8]) -> Option<usize> {
+    LIBRARIES.iter().position(|(known, _)| known.to_bytes() == name)
+}
+
+/// The library of a name; none where there is no file of ours for it.
+pub fn library(name: &[u8]) -> Option<Library> {
+    let at = place(name)?;
+    let compiled = LIBRARIES_COMPILED.get(at).and_then(OnceLock::get);
+    Some(compiled.map_or(Library::Source(LIBRARIES[at].1), |code| Library::Compiled(code)))
+}
+
+/// Keeps what a library was compiled to, for all interpreters to come.
+pub fn keep_library(name: &[u8], code: &[u8]) {
+    if let Some(kept) = place(name).and_then(|at| LIBRARIES_COMPILED.get(at)) {
+        kept.get_or_init(|| code.to_vec());
+    }
 }

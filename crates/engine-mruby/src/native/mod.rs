@@ -1,20 +1,30 @@
 //! The functions that Rust gives to Ruby: a table of rows, each a name and a plain, safe Rust function.
 //! To add one is to add a row; the Ruby files under `ruby/` dress them as the library that people know.
 
+mod cipher;
+mod digest;
 mod encoding;
+mod erb;
 mod float;
 mod input;
+mod inspect;
 mod json;
 mod log;
+mod pack;
 mod path;
 mod random;
 mod store;
+mod temporary;
 mod text;
 mod time;
+mod zlib;
 
 use std::ffi::CStr;
+use std::time::Instant;
 
 use crate::exchange::Exchange;
+use crate::gauge::{Clock, Gauge};
+use crate::handles::Handles;
 use crate::shared::Shared;
 use crate::tree::Tree;
 
@@ -38,6 +48,8 @@ pub enum Arg<'a> {
     Sym(&'a [u8]),
     /// Array, Hash and, where a row says so, any object: see `tree.rs`.
     Tree(&'a [u8]),
+    /// The number of what is held for an object: see `handles.rs`.
+    Handle(u64),
 }
 
 /// A result for Ruby.
@@ -45,12 +57,18 @@ pub enum Arg<'a> {
 pub enum Value {
     /// nil
     Nil,
+    /// true and false
+    Bool(bool),
     /// Integer
     Int(i64),
     /// Float
     Float(f64),
     /// String
     Str(Vec<u8>),
+    /// A String of bytes, whatever they look like.
+    Bytes(Vec<u8>),
+    /// An object for a held thing, by its number, and how many bytes of memory it takes.
+    Handle(u64, usize),
     /// The bytes of a tree.
     Tree(Vec<u8>),
 }
@@ -78,6 +96,25 @@ pub struct Context<'a> {
     pub shared: &'a Shared,
     /// The request under way; none while the application is loaded.
     pub exchange: Option<&'a mut Exchange>,
+    /// What is held for objects of the interpreter.
+    pub handles: &'a mut Handles,
+    /// Until when it may run.
+    pub gauge: &'a Gauge,
+    /// The clock of the gauge.
+    pub clock: Clock,
+}
+
+impl Context<'_> {
+    /// To be called every few milliseconds by what can take long, and before what can block: whether it may go on.
+    pub fn tick(&mut self) -> Result<(), Raise> {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.leave();
+        }
+        if self.gauge.is_late(self.clock.at(Instant::now())) {
+            return Err(raise("FoolsGold::RequestTimeout", "the request took longer than it may"));
+        }
+        Ok(())
+    }
 }
 
 /// One native function.
@@ -120,17 +157,35 @@ const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outc
 pub static TABLE: &[Native] = &[
     method(c"Float", c"to_s", float::to_s),
     method(c"Float", c"inspect", float::to_s),
+    method(c"String", c"inspect", inspect::inspect),
     method(c"String", c"upcase", encoding::upcase),
     method(c"String", c"downcase", encoding::downcase),
     method(c"String", c"swapcase", encoding::swapcase),
     method(c"String", c"capitalize", encoding::capitalize),
+    method(c"Array", c"pack", pack::pack),
+    method(c"String", c"unpack", pack::unpack),
+    method(c"String", c"unpack1", pack::unpack1),
     json(c"json_generate", json::generate),
     json(c"json_pretty", json::pretty),
     function(c"json_parse", json::parse),
     function(c"random_bytes", random::bytes),
     function(c"random_number", random::number),
     function(c"uuid", random::uuid),
-    function(c"strftime", time::strftime),
+    function(c"strftime", time::format::strftime),
+    function(c"time_now", time::zone::time_now),
+    function(c"time_real", time::real),
+    function(c"time_local", time::zone::local),
+    function(c"time_from_local", time::zone::from_local),
+    function(c"time_fields", time::calendar::fields),
+    function(c"time_civil", time::calendar::seconds_of),
+    function(c"date_fields", time::calendar::date_fields),
+    function(c"date_week", time::calendar::date_week),
+    function(c"date_civil", time::calendar::date_civil),
+    function(c"date_ordinal", time::calendar::date_ordinal),
+    function(c"date_commercial", time::calendar::date_commercial),
+    function(c"date_week_num", time::calendar::date_week_num),
+    function(c"date_guess", time::guess::guess),
+    function(c"date_strptime", time::strptime::strptime),
     function(c"httpdate", time::httpdate),
     function(c"parse_httpdate", time::parse_httpdate),
     function(c"monotonic", time::monotonic),
@@ -166,6 +221,37 @@ pub static TABLE: &[Native] = &[
     function(c"file_stat", path::stat),
     function(c"file_expand", path::expand),
     function(c"dir_entries", path::entries),
+    function(c"handle_close", zlib::close),
+    function(c"deflate_new", zlib::deflate_new),
+    function(c"deflate", zlib::deflate),
+    function(c"inflate_new", zlib::inflate_new),
+    function(c"inflate", zlib::inflate),
+    function(c"zlib_dictionary", zlib::dictionary),
+    function(c"zlib_level", zlib::level),
+    function(c"crc32", zlib::crc32),
+    function(c"adler32", zlib::adler32),
+    function(c"temporary_new", temporary::new),
+    function(c"temporary_path", temporary::path_of),
+    function(c"temporary_read", temporary::read),
+    function(c"temporary_write", temporary::write),
+    function(c"temporary_size", temporary::size),
+    function(c"temporary_truncate", temporary::truncate),
+    function(c"temporary_folder", temporary::folder),
+    function(c"erb_compile", erb::compile),
+    function(c"process_id", log::process_id),
+    function(c"digest_update", digest::update),
+    function(c"digest", digest::digest),
+    function(c"digest_hex", digest::hex),
+    function(c"digest_file", digest::file),
+    function(c"hmac", digest::hmac),
+    function(c"hmac_hex", digest::hmac_hex),
+    function(c"pbkdf2", digest::pbkdf2),
+    function(c"secure_equal", digest::secure_equal),
+    function(c"cipher_ctr", cipher::ctr),
+    function(c"cipher_gcm", cipher::gcm),
+    function(c"cipher_seal", cipher::seal),
+    function(c"cipher_open", cipher::open),
+    function(c"cipher_cbc", cipher::cbc),
 ];
 
 impl<'a> Arg<'a> {
@@ -191,6 +277,14 @@ impl<'a> Arg<'a> {
         }
     }
 
+    /// The number of a held thing.
+    pub fn handle(self) -> Result<u64, Raise> {
+        match self {
+            Arg::Handle(number) => Ok(number),
+            other => Err(raise("TypeError", format!("expected a handle, got {}", other.kind()))),
+        }
+    }
+
     /// A number.
     pub fn number(self) -> Result<f64, Raise> {
         match self {
@@ -211,6 +305,7 @@ impl<'a> Arg<'a> {
             Arg::Str(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
             Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
             Arg::Tree(bytes) => out.extend_from_slice(bytes),
+            Arg::Handle(_) => Tree::Nil.encode(&mut out),
         }
         out
     }
@@ -230,6 +325,7 @@ impl<'a> Arg<'a> {
             Arg::Str(_) => "a String",
             Arg::Sym(_) => "a Symbol",
             Arg::Tree(_) => "an Array or a Hash",
+            Arg::Handle(_) => "a handle",
         }
     }
 }

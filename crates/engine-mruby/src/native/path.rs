@@ -11,7 +11,8 @@ use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::tree::Tree;
 use engine::regular;
 
-fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
+/// The path that an argument names.
+pub fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
     let bytes = value.bytes()?;
     if bytes.contains(&0) {
         return Err(raise("ArgumentError", "string contains null byte"));
@@ -19,7 +20,8 @@ fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
     Ok(Path::new(OsStr::from_bytes(bytes)))
 }
 
-fn failed(error: &io::Error, path: &Path) -> Raise {
+/// The exception for an error of the system.
+pub fn failed(error: &io::Error, path: &Path) -> Raise {
     // The classes of Errno put their own words before what they are given.
     let shown = path.display();
     match error.kind() {
