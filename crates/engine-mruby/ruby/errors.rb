@@ -67,7 +67,7 @@ module FoolsGold
   ABSENT = %i[
     Ractor Signal
     Socket TCPSocket TCPServer UNIXSocket Net Open3 YAML Psych CSV
-    FileUtils Etc WeakRef Observable OptionParser
+    Etc WeakRef Observable OptionParser
     BigDecimal Rational Complex Find IO Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
