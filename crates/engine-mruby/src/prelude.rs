@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 31] = [
+const SOURCES: [(&CStr, &str); 30] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
@@ -28,7 +28,6 @@ const SOURCES: [(&CStr, &str); 31] = [
     (c"foolsgold/stringio.rb", include_str!("../ruby/stringio.rb")),
     (c"foolsgold/json.rb", include_str!("../ruby/json.rb")),
     (c"foolsgold/securerandom.rb", include_str!("../ruby/securerandom.rb")),
-    (c"foolsgold/uri.rb", include_str!("../ruby/uri.rb")),
     (c"foolsgold/context.rb", include_str!("../ruby/context.rb")),
     (c"foolsgold/store.rb", include_str!("../ruby/store.rb")),
     (c"foolsgold/stream.rb", include_str!("../ruby/stream.rb")),
@@ -50,7 +49,11 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
     (c"foolsgold/rubygems", include_str!("../ruby/library/rubygems.rb")),
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
-    (c"foolsgold/uri", include_str!("../ruby/library/uri.rb")),
+    (c"uri", include_str!("../ruby/library/uri.rb")),
+    (c"foolsgold/uri_parser", include_str!("../ruby/library/uri_parser.rb")),
+    (c"foolsgold/uri_generic", include_str!("../ruby/library/uri_generic.rb")),
+    (c"foolsgold/uri_merge", include_str!("../ruby/library/uri_merge.rb")),
+    (c"foolsgold/uri_kinds", include_str!("../ruby/library/uri_kinds.rb")),
     (c"base64", include_str!("../ruby/library/base64.rb")),
     (c"foolsgold/time", include_str!("../ruby/library/time.rb")),
     (c"foolsgold/time_text", include_str!("../ruby/library/time_text.rb")),
