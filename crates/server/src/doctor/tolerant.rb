@@ -119,7 +119,7 @@ end
 
 begin
   FoolsGold.root = File.dirname(CONFIG)
-  Rack::Builder.load_file(CONFIG)
+  FoolsGold::Builder.load_file(CONFIG)
 rescue StandardError, ScriptError, SystemExit => error
   FoolsGoldDoctor.wrong(error)
 end
