@@ -36,6 +36,15 @@ static void to_plain(mrb_state *mrb, mrb_value value, bool json, fg_value *out)
     out->length = (size_t)length;
     return;
   }
+  case MRB_TT_CDATA: {
+    int64_t number = fg_handle_number(value);
+    if (number != 0) {
+      out->tag = FG_HANDLE;
+      out->integer = number;
+      return;
+    }
+  }
+  /* fall through */
   default: {
     mrb_value tree = mrb_str_new_capa(mrb, 256);
     fg_tree_encode(mrb, tree, value, json, 0);
@@ -83,6 +92,7 @@ static mrb_value from_plain(mrb_state *mrb, const fg_value *value)
   case FG_STR: return mrb_str_new(mrb, value->bytes, value->length);
   case FG_SYM: return mrb_symbol_value(mrb_intern(mrb, value->bytes, value->length));
   case FG_TREE: return fg_tree_decode(mrb, value->bytes, value->length);
+  case FG_HANDLE: return fg_handle_new(mrb, value->integer);
   case FG_ERROR: {
     mrb_value message = mrb_str_new(mrb, value->bytes, value->length);
     mrb_exc_raise(mrb, mrb_exc_new_str(mrb, class_named(mrb, value->klass, value->klass_length), message));

@@ -14,10 +14,12 @@ use engine::body::SendError;
 
 use crate::exchange::{Exchange, app_fault};
 use crate::gauge::{Clock, Gauge};
+use crate::held::Held;
 use crate::native::{self, Arg, Context, Value};
 use crate::prelude;
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
+use crate::timers::Timers;
 
 /// Follows a frame of a backtrace that stands for several.
 const REPEATED: &str = " (";
@@ -34,13 +36,18 @@ pub struct Host {
     pub exchange: Option<Exchange>,
     /// The last exception that reached us.
     pub error: Option<AppError>,
+    /// How long blocks may take.
+    pub timers: Timers,
+    /// What Ruby holds by handles.
+    pub held: Held,
     out: Vec<u8>,
 }
 
 impl Host {
     /// Of an interpreter that has not been opened yet.
     pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
-        Host { shared, gauge, clock, exchange: None, error: None, out: Vec::new() }
+        let (timers, held) = (Timers::default(), Held::new(shared.memory_bytes));
+        Host { shared, gauge, clock, exchange: None, error: None, timers, held, out: Vec::new() }
     }
 
     /// What fg_vm_compile has made.
@@ -52,7 +59,7 @@ impl Host {
     pub fn tick(&mut self) -> c_int {
         if !self.gauge.is_late(self.clock.at(Instant::now())) {
             if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
-                return sys::GO_ON;
+                return self.expired();
             }
             self.gauge.set_ticked();
             if let Some(exchange) = &mut self.exchange {
@@ -61,11 +68,27 @@ impl Host {
                 let _ = exchange.hurry();
             }
         }
-        if self.gauge.is_late(self.clock.at(Instant::now())) { sys::STOP } else { sys::GO_ON }
+        if self.gauge.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
+    }
+
+    fn expired(&mut self) -> c_int {
+        let now = self.clock.at(Instant::now());
+        if !self.timers.expire(now) {
+            return sys::GO_ON;
+        }
+        self.gauge.set_soon(self.timers.next());
+        sys::EXPIRED
     }
 
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
-        let mut context = Context { shared: &self.shared, exchange: self.exchange.as_mut() };
+        let mut context = Context {
+            shared: &self.shared,
+            exchange: self.exchange.as_mut(),
+            held: &mut self.held,
+            timers: &mut self.timers,
+            gauge: &self.gauge,
+            clock: self.clock,
+        };
         let outcome = match native::TABLE.get(index) {
             Some(row) => (row.run)(&mut context, args),
             None => Err(native::raise("NotImplementedError", "this native function does not exist")),
@@ -88,6 +111,10 @@ impl Host {
             Value::Int(number) => {
                 result.integer = number;
                 tag::INT
+            }
+            Value::Handle(number) => {
+                result.integer = number;
+                tag::HANDLE
             }
             Value::Float(number) => {
                 result.number = number;
@@ -219,7 +246,8 @@ extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
 extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
     with(host, false, |host| {
         let path = Path::new(OsStr::from_bytes(bytes(path, length)));
-        host.exchange.as_mut().is_some_and(|exchange| exchange.file(path))
+        let found = host.held.folders.readable(path).map_err(|raise| raise.message);
+        host.exchange.as_mut().is_some_and(|exchange| exchange.file(path, found))
     })
 }
 
@@ -303,8 +331,15 @@ fn argument(value: &FgValue) -> Arg<'_> {
         tag::STR => Arg::Str(text()),
         tag::SYM => Arg::Sym(text()),
         tag::TREE => Arg::Tree(text()),
+        tag::HANDLE => Arg::Handle(value.integer),
         _ => Arg::Nil,
     }
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_release(host: *mut c_void, handle: u64) {
+    with(host, (), |host| host.held.release(handle.cast_signed()));
 }
 
 // SAFETY: as above.

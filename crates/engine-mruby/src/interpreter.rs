@@ -95,6 +95,7 @@ impl Interpreter {
             let clock = self.host().clock;
             (clock.at(now), clock.at(job.request.deadline))
         };
+        self.host().timers.clear();
         self.host().gauge.start(started, deadline);
         let me = Carried(NonNull::from(&mut *self));
         let over = self.stack.begin(move |leave| {
@@ -166,6 +167,7 @@ impl Interpreter {
     /// Throws the interpreter away and loads the application into a new one.
     pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
+        self.host().held.clear();
         self.served = 0;
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
         self.epoch = epoch;

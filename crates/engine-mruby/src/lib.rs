@@ -9,7 +9,10 @@
 
 mod environment;
 mod exchange;
+mod folders;
 mod gauge;
+mod glob;
+mod held;
 mod host;
 mod interpreter;
 mod job;
@@ -25,6 +28,7 @@ mod shared;
 mod stack;
 mod store;
 mod sys;
+mod timers;
 pub mod tree;
 mod vm;
 mod watchdog;

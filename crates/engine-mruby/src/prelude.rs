@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 33] = [
+const SOURCES: [(&CStr, &str); 34] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
@@ -21,6 +21,7 @@ const SOURCES: [(&CStr, &str); 33] = [
     (c"foolsgold/mutex.rb", include_str!("../ruby/mutex.rb")),
     (c"foolsgold/require.rb", include_str!("../ruby/require.rb")),
     (c"foolsgold/loading.rb", include_str!("../ruby/loading.rb")),
+    (c"foolsgold/folders.rb", include_str!("../ruby/folders.rb")),
     (c"foolsgold/file.rb", include_str!("../ruby/file.rb")),
     (c"foolsgold/positioned.rb", include_str!("../ruby/positioned.rb")),
     (c"foolsgold/reading.rb", include_str!("../ruby/reading.rb")),
@@ -42,14 +43,17 @@ const SOURCES: [(&CStr, &str); 33] = [
 ];
 
 /// What is loaded when it is first required, or when a constant of it is first named.
-const LIBRARIES: [(&CStr, &str); 18] = [
+const LIBRARIES: [(&CStr, &str); 21] = [
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
     (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
+    (c"foolsgold/dir", include_str!("../ruby/library/dir.rb")),
+    (c"foolsgold/files", include_str!("../ruby/library/files.rb")),
     (c"foolsgold/gems", include_str!("../ruby/library/gems.rb")),
     (c"foolsgold/objectspace", include_str!("../ruby/library/objectspace.rb")),
     (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
     (c"foolsgold/rubygems", include_str!("../ruby/library/rubygems.rb")),
+    (c"foolsgold/stat", include_str!("../ruby/library/stat.rb")),
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
     (c"foolsgold/uri", include_str!("../ruby/library/uri.rb")),
     (c"base64", include_str!("../ruby/library/base64.rb")),

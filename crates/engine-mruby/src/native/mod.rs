@@ -2,6 +2,7 @@
 //! To add one is to add a row; the Ruby files under `ruby/` dress them as the library that people know.
 
 mod encoding;
+mod file;
 mod float;
 mod input;
 mod json;
@@ -13,9 +14,13 @@ mod text;
 mod time;
 
 use std::ffi::CStr;
+use std::time::Instant;
 
 use crate::exchange::Exchange;
+use crate::gauge::{Clock, Gauge};
+use crate::held::Held;
 use crate::shared::Shared;
+use crate::timers::Timers;
 use crate::tree::Tree;
 
 /// The most arguments of a native function, its receiver included.
@@ -36,6 +41,8 @@ pub enum Arg<'a> {
     Str(&'a [u8]),
     /// Symbol
     Sym(&'a [u8]),
+    /// What Rust holds for Ruby.
+    Handle(i64),
     /// Array, Hash and, where a row says so, any object: see `tree.rs`.
     Tree(&'a [u8]),
 }
@@ -51,6 +58,8 @@ pub enum Value {
     Float(f64),
     /// String
     Str(Vec<u8>),
+    /// What Rust holds for Ruby.
+    Handle(i64),
     /// The bytes of a tree.
     Tree(Vec<u8>),
 }
@@ -78,6 +87,42 @@ pub struct Context<'a> {
     pub shared: &'a Shared,
     /// The request under way; none while the application is loaded.
     pub exchange: Option<&'a mut Exchange>,
+    /// What Ruby holds by handles.
+    pub held: &'a mut Held,
+    /// How long blocks may take.
+    pub timers: &'a mut Timers,
+    /// Until when all of it may run.
+    pub gauge: &'a Gauge,
+    /// The gauge's clock.
+    pub clock: Clock,
+}
+
+impl Context<'_> {
+    /// To be called before anything that may wait, and before anything is borrowed or locked: the request goes on in a
+    /// thread where it holds up no other.
+    pub fn leave(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.leave();
+        }
+    }
+
+    /// When whatever waits must be over.
+    pub fn until(&self) -> Instant {
+        self.clock.instant(self.gauge.deadline().min(self.timers.next()))
+    }
+
+    /// What is to be raised when that time has come, if it has.
+    pub fn overdue(&mut self) -> Option<Raise> {
+        let now = self.clock.at(Instant::now());
+        if self.gauge.is_late(now) {
+            return Some(raise("FoolsGold::RequestTimeout", "the request took longer than it may"));
+        }
+        if !self.timers.expire(now) {
+            return None;
+        }
+        self.gauge.set_soon(self.timers.next());
+        Some(raise("Timeout::ExitException", "execution expired"))
+    }
 }
 
 /// One native function.
@@ -163,9 +208,21 @@ pub static TABLE: &[Native] = &[
     function(c"file_read", path::read),
     function(c"source_read", path::read_source),
     function(c"source_known", path::knows_source),
-    function(c"file_stat", path::stat),
     function(c"file_expand", path::expand),
-    function(c"dir_entries", path::entries),
+    function(c"file_real", path::real),
+    function(c"allow", path::allow),
+    function(c"seal", path::seal),
+    function(c"file_stat", file::stat),
+    function(c"file_stat_all", file::stat_all),
+    function(c"file_open", file::open),
+    function(c"file_read_at", file::read),
+    function(c"file_size", file::size),
+    function(c"close", file::close),
+    function(c"file_fnmatch", file::fnmatch),
+    function(c"dir_entries", file::entries),
+    function(c"dir_glob", file::glob),
+    function(c"timer_start", time::timer_start),
+    function(c"timer_stop", time::timer_stop),
 ];
 
 impl<'a> Arg<'a> {
@@ -180,6 +237,11 @@ impl<'a> Arg<'a> {
     /// As `bytes`, as UTF-8; what is not becomes U+FFFD.
     pub fn text(self) -> Result<std::borrow::Cow<'a, str>, Raise> {
         self.bytes().map(String::from_utf8_lossy)
+    }
+
+    /// What Rust holds for it; 0 for anything else, which is nothing.
+    pub fn handle(self) -> i64 {
+        if let Arg::Handle(number) = self { number } else { 0 }
     }
 
     /// An Integer; a Float is cut off.
@@ -210,6 +272,7 @@ impl<'a> Arg<'a> {
             Arg::Float(number) => Tree::Float(number).encode(&mut out),
             Arg::Str(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
             Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
+            Arg::Handle(_) => Tree::Nil.encode(&mut out),
             Arg::Tree(bytes) => out.extend_from_slice(bytes),
         }
         out
@@ -229,6 +292,7 @@ impl<'a> Arg<'a> {
             Arg::Float(_) => "a Float",
             Arg::Str(_) => "a String",
             Arg::Sym(_) => "a Symbol",
+            Arg::Handle(_) => "a handle",
             Arg::Tree(_) => "an Array or a Hash",
         }
     }
