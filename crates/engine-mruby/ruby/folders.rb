@@ -24,6 +24,16 @@ module FoolsGold
     end
   end
 
+  # Files, databases and connections that nobody closed stay until the garbage collector finds them: where there is no
+  # room for more, it looks at once.
+  def self.with_room
+    yield
+  rescue StandardError => error
+    raise unless error.is_a?(Errno::EMFILE) || error.class.name == "SQLite3::MemoryException"
+    GC.start
+    yield
+  end
+
   # Loaded when a method of it is first called: most applications need a few methods only.
   module RestOfFiles
     def method_missing(name, *args, **options, &block)

@@ -2,9 +2,11 @@
 //! answers requests it reads only below the folders known by then, so that a path that a client made up leads nowhere
 //! else. Symbolic links are followed first: what counts is where they lead.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::native::{Raise, raise};
 
@@ -14,9 +16,13 @@ const READ_HINT: &str = "it is outside of the folders that may be read while req
 const WRITE_HINT: &str = "it is in no folder that databases may be written to: say FoolsGold.allow_write(\"folder\") \
                           in config.ru (docs/data.md)";
 
-/// The folders of one interpreter, each without symbolic links.
+/// The folders of one interpreter. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Folders(Rc<RefCell<Known>>);
+
+/// Each without symbolic links.
 #[derive(Default)]
-pub struct Folders {
+struct Known {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
     is_sealed: bool,
@@ -32,38 +38,39 @@ pub enum Refusal {
 
 impl Folders {
     /// One more folder to read, where it is there.
-    pub fn allow_read(&mut self, folder: &Path) -> io::Result<()> {
+    pub fn allow_read(&self, folder: &Path) -> io::Result<()> {
         let folder = fs::canonicalize(folder)?;
-        if !self.read.contains(&folder) {
-            self.read.push(folder);
+        let mut known = self.0.borrow_mut();
+        if !known.read.contains(&folder) {
+            known.read.push(folder);
         }
         Ok(())
     }
 
     /// One more folder for databases.
-    pub fn allow_write(&mut self, folder: &Path) -> io::Result<()> {
+    pub fn allow_write(&self, folder: &Path) -> io::Result<()> {
         self.allow_read(folder)?;
-        self.write.push(fs::canonicalize(folder)?);
+        self.0.borrow_mut().write.push(fs::canonicalize(folder)?);
         Ok(())
     }
 
     /// The application is loaded.
-    pub fn seal(&mut self) {
-        self.is_sealed = true;
+    pub fn seal(&self) {
+        self.0.borrow_mut().is_sealed = true;
     }
 
     /// Whether it is.
     pub fn is_sealed(&self) -> bool {
-        self.is_sealed
+        self.0.borrow().is_sealed
     }
 
     /// Where a path leads, if it may be read.
     pub fn find(&self, path: &Path) -> Result<PathBuf, Refusal> {
-        if !self.is_sealed {
+        if !self.is_sealed() {
             return Ok(path.to_owned());
         }
         let found = fs::canonicalize(path).map_err(Refusal::Failed)?;
-        if is_below(&self.read, &found) { Ok(found) } else { Err(Refusal::Outside) }
+        if is_below(&self.0.borrow().read, &found) { Ok(found) } else { Err(Refusal::Outside) }
     }
 
     /// The same with an exception in place of a refusal.
@@ -71,24 +78,29 @@ impl Folders {
         self.find(path).map_err(|refusal| refusal.raise(path))
     }
 
-    /// Where a database is to be, if it may be written there; the file itself need not exist.
-    pub fn writable(&self, path: &Path) -> Result<PathBuf, Raise> {
-        let outside = || raise("Errno::EACCES", format!("{}: {WRITE_HINT}", path.display()));
-        let found = match fs::canonicalize(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let name = path.file_name().ok_or_else(|| Refusal::Failed(error).raise(path))?;
-                // A link that leads nowhere yet would be followed when the file is made.
-                if fs::symlink_metadata(path).is_ok() {
-                    return Err(outside());
-                }
-                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")));
-                folder.map_err(|error| Refusal::Failed(error).raise(path))?.join(name)
-            }
-            Err(error) => return Err(Refusal::Failed(error).raise(path)),
+    /// Where a database is, if it may be opened.
+    pub fn database(&self, path: &Path, to_write: bool) -> Result<PathBuf, Raise> {
+        let found = if to_write { self.place(path)? } else { self.readable(path)? };
+        if !to_write || !self.is_sealed() || is_below(&self.0.borrow().write, &found) {
+            return Ok(found);
+        }
+        Err(raise("Errno::EACCES", format!("{}: {WRITE_HINT}", path.display())))
+    }
+
+    /// Where a file is that need not exist yet, without symbolic links.
+    fn place(&self, path: &Path) -> Result<PathBuf, Raise> {
+        let error = match fs::canonicalize(path) {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
         };
-        if is_below(&self.write, &found) { Ok(found) } else { Err(outside()) }
+        let name = path.file_name().filter(|_| error.kind() == io::ErrorKind::NotFound);
+        // A link that leads nowhere yet would be followed when the file is made.
+        if name.is_none() || fs::symlink_metadata(path).is_ok() {
+            return Err(failed(&error, path));
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = fs::canonicalize(parent.unwrap_or(Path::new("."))).map_err(|error| failed(&error, path))?;
+        Ok(folder.join(name.unwrap_or_default()))
     }
 }
 
@@ -134,7 +146,7 @@ mod tests {
         symlink(&secret, path("link")).unwrap();
         symlink("page", path("alias")).unwrap();
         symlink(outside.path().join("later"), path("dangling")).unwrap();
-        let mut folders = Folders::default();
+        let folders = Folders::default();
         assert!(folders.readable(&secret).is_ok());
         folders.allow_read(inside.path()).unwrap();
         folders.seal();
@@ -145,11 +157,12 @@ mod tests {
             assert!(folders.readable(&refused).is_err(), "{}", refused.display());
         }
         assert_eq!(folders.readable(&path("nothing")).unwrap_err().class, "Errno::ENOENT");
-        assert!(folders.writable(&path("new.db")).unwrap_err().message.contains("allow_write"));
+        assert!(folders.database(&path("page"), false).is_ok());
+        assert!(folders.database(&path("new.db"), true).unwrap_err().message.contains("allow_write"));
         folders.allow_write(inside.path()).unwrap();
-        assert!(folders.writable(&path("new.db")).is_ok());
+        assert!(folders.database(&path("new.db"), true).is_ok());
         for refused in [secret, path("link"), path("dangling"), path("../new.db"), path("..")] {
-            assert!(folders.writable(&refused).is_err(), "{}", refused.display());
+            assert!(folders.database(&refused, true).is_err(), "{}", refused.display());
         }
     }
 }

@@ -131,6 +131,10 @@ impl Interpreter {
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }
+        let left = self.host().held.settle();
+        if left > 0 {
+            tracing::warn!(target: "app", "{left} transactions were left open when their request ended: rolled back");
+        }
         self.served += 1;
         self.host().gauge.count();
     }

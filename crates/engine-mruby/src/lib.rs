@@ -25,6 +25,7 @@ mod prelude;
 mod reason;
 pub mod regex;
 mod shared;
+mod sqlite;
 mod stack;
 mod store;
 mod sys;

@@ -43,7 +43,7 @@ const SOURCES: [(&CStr, &str); 34] = [
 ];
 
 /// What is loaded when it is first required, or when a constant of it is first named.
-const LIBRARIES: [(&CStr, &str); 21] = [
+const LIBRARIES: [(&CStr, &str); 26] = [
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
     (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
@@ -53,6 +53,10 @@ const LIBRARIES: [(&CStr, &str); 21] = [
     (c"foolsgold/objectspace", include_str!("../ruby/library/objectspace.rb")),
     (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
     (c"foolsgold/rubygems", include_str!("../ruby/library/rubygems.rb")),
+    (c"foolsgold/sqlite3_parts", include_str!("../ruby/library/sqlite3_parts.rb")),
+    (c"foolsgold/sqlite3_rows", include_str!("../ruby/library/sqlite3_rows.rb")),
+    (c"foolsgold/sqlite3_state", include_str!("../ruby/library/sqlite3_state.rb")),
+    (c"foolsgold/sqlite3_statement", include_str!("../ruby/library/sqlite3_statement.rb")),
     (c"foolsgold/stat", include_str!("../ruby/library/stat.rb")),
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
     (c"foolsgold/uri", include_str!("../ruby/library/uri.rb")),
@@ -62,6 +66,7 @@ const LIBRARIES: [(&CStr, &str); 21] = [
     (c"ostruct", include_str!("../ruby/library/ostruct.rb")),
     (c"rbconfig", include_str!("../ruby/library/rbconfig.rb")),
     (c"singleton", include_str!("../ruby/library/singleton.rb")),
+    (c"sqlite3", include_str!("../ruby/library/sqlite3.rb")),
     (c"timeout", include_str!("../ruby/library/timeout.rb")),
     (c"weakref", include_str!("../ruby/library/weakref.rb")),
     (c"English", "# What it names is not there.\n"),

@@ -1,11 +1,14 @@
 //! File, Dir and IO: reading below the application's folder, and nothing else.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 mod support;
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use engine_mruby::{MrubyEngine, Settings};
+use support::table::{ANSWER, agrees, value};
 use support::{App, get, settings};
 
 /// An application whose folder has these files; each request's query is a Ruby expression, whose value is answered.
@@ -17,15 +20,7 @@ fn app(config: &str, files: &[(&str, &str)]) -> App {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let answer = "run ->(env) { Dir_HERE = nil unless defined?(Dir_HERE)
-      code = CGI.unescape(env['QUERY_STRING'])
-      value = begin
-        FoolsGold.run_source(code, '(test)', FoolsGold::TOP).inspect
-      rescue Exception => error
-        \"#{error.class}: #{error.message}\"
-      end
-      [200, {}, [value]] }";
-    fs::write(&rackup, format!("HERE = __dir__\n{config}\n{answer}")).unwrap();
+    fs::write(&rackup, format!("HERE = __dir__\n{config}\n{ANSWER}")).unwrap();
     symlink("/etc/hostname", folder.path().join("leak")).unwrap();
     symlink("notes.txt", folder.path().join("alias")).unwrap();
     symlink(".", folder.path().join("circle")).unwrap();
@@ -47,26 +42,9 @@ fn small() -> App {
     )
 }
 
-fn value(app: &App, code: &str) -> String {
-    let escaped: String = code.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    app.body(&format!("/?{escaped}"))
-}
-
 #[test]
 fn files_answer_as_on_cruby() {
-    let app = small();
-    let text = fs::read_to_string(format!("{}/tests/tables/files.txt", env!("CARGO_MANIFEST_DIR"))).unwrap();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("# ")).collect();
-    let mut others = Vec::new();
-    for case in lines.chunks(2) {
-        let (code, expected) = (case[0], case[1].strip_prefix("#=> ").unwrap());
-        let got = value(&app, code);
-        let same = expected.strip_prefix("! ").map_or(got == expected, |class| got.starts_with(&format!("{class}: ")));
-        if !same {
-            others.push(format!("{code}\n  CRuby: {expected}\n  here:  {got}"));
-        }
-    }
-    assert!(lines.len() > 200 && others.is_empty(), "{} differ:\n{}", others.len(), others.join("\n"));
+    agrees(&small(), "files.txt");
 }
 
 #[test]

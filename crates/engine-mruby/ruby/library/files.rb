@@ -68,13 +68,7 @@ class File
     @path = File.path(path)
     @position = 0
     @lineno = 0
-    @handle = FoolsGold::Native.file_open(@path)
-  rescue Errno::EMFILE
-    # Files that nobody closed: those that nobody holds either go now.
-    raise if @again
-    @again = true
-    GC.start
-    retry
+    @handle = FoolsGold.with_room { FoolsGold::Native.file_open(@path) }
   end
 
   def gets(...)

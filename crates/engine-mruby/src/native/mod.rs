@@ -9,11 +9,13 @@ mod json;
 mod log;
 mod path;
 mod random;
+mod sqlite;
 mod store;
 mod text;
 mod time;
 
 use std::ffi::CStr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::exchange::Exchange;
@@ -92,7 +94,7 @@ pub struct Context<'a> {
     /// How long blocks may take.
     pub timers: &'a mut Timers,
     /// Until when all of it may run.
-    pub gauge: &'a Gauge,
+    pub gauge: &'a Arc<Gauge>,
     /// The gauge's clock.
     pub clock: Clock,
 }
@@ -221,6 +223,17 @@ pub static TABLE: &[Native] = &[
     function(c"file_fnmatch", file::fnmatch),
     function(c"dir_entries", file::entries),
     function(c"dir_glob", file::glob),
+    function(c"sqlite_open", sqlite::open),
+    function(c"sqlite_execute", sqlite::execute),
+    function(c"sqlite_prepare", sqlite::prepare),
+    function(c"sqlite_used", sqlite::used),
+    function(c"sqlite_bind", sqlite::bind),
+    function(c"sqlite_fetch", sqlite::fetch),
+    function(c"sqlite_reset", sqlite::reset),
+    function(c"sqlite_about", sqlite::about),
+    function(c"sqlite_tell", sqlite::tell),
+    function(c"sqlite_busy", sqlite::busy),
+    function(c"sqlite_version", sqlite::version),
     function(c"timer_start", time::timer_start),
     function(c"timer_stop", time::timer_stop),
 ];

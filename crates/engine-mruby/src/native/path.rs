@@ -140,7 +140,7 @@ pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// allow(folder, to write): one more folder that files may be in
 pub fn allow(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let folders = &mut context.held.folders;
+    let folders = &context.held.folders;
     if folders.is_sealed() {
         return Err(raise("FrozenError", "folders are allowed while the application is loaded: say it in config.ru"));
     }

@@ -6,8 +6,8 @@ require "stringio"
 
 HERE = Dir.mktmpdir
 at_exit { FileUtils.rm_rf(HERE) }
-{ "config.ru" => "", "notes.txt" => "one\ntwo\nthree", "views/a.erb" => "a", "views/b.erb" => "bb", "views/sub/c.erb" => "c",
-  "views/.hid/d.erb" => "" }.each do |name, text|
+{ "config.ru" => "", "notes.txt" => "one\ntwo\nthree", "views/a.erb" => "a", "views/b.erb" => "bb",
+  "views/sub/c.erb" => "c", "views/.hid/d.erb" => "" }.each do |name, text|
   path = File.join(HERE, name)
   FileUtils.mkdir_p(File.dirname(path))
   File.write(path, text)
