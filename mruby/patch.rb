@@ -23,14 +23,14 @@ CHANGES = {
     ["#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if",
      "extern void (*fg_on_except)(mrb_state*, const mrb_code*, int, mrb_value);\n" \
      "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
-    *VISIBILITY_VM,
+    *MISSING_BLOCK, *VISIBILITY_VM,
     *KEYWORDS_VM,
     *OWN_INDEX,
   ],
   "include/mruby.h" => CALLINFO,
   "include/mruby/proc.h" => PROC_FLAGS,
   "include/mruby/hash.h" => HASH_FLAGS,
-  "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS,
+  "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS + CLASS_NEW,
   "src/kernel.c" => VISIBILITY_KERNEL,
   # An exception is raised for the first time: its cause is the one being handled at that moment.
   "src/error.c" => [

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 18] = [
     "c/vm.c",
     "c/env.c",
     "c/load.c",
@@ -18,7 +18,6 @@ const SOURCES: [&str; 19] = [
     "c/keywords.c",
     "c/tree.c",
     "c/native.c",
-    "c/handle.c",
     "c/call.c",
     "c/regexp.c",
     "c/finder.c",

@@ -22,7 +22,17 @@ struct call {
 
 static bool responds(mrb_state *mrb, mrb_value object, mrb_sym name)
 {
-  return mrb_respond_to(mrb, object, name);
+  if (mrb_immediate_p(object) || mrb_string_p(object) || mrb_array_p(object) || mrb_hash_p(object)) {
+    return mrb_respond_to(mrb, object, name);
+  }
+  /* One that hands on what it is asked, such as Rack::BodyProxy, says so itself. */
+  struct RClass *owner = mrb_class(mrb, object);
+  if (MRB_METHOD_UNDEF_P(mrb_method_search_vm(mrb, &owner, SYM(mrb, respond_to)))) return false;
+  bool usual = owner->tt == MRB_TT_ICLASS && owner->c == mrb->kernel_module;
+  if (usual && mrb_respond_to(mrb, object, name)) return true;
+  if (usual && !mrb_respond_to(mrb, object, SYM(mrb, respond_to_missing))) return false;
+  mrb_value asked = mrb_symbol_value(name);
+  return mrb_test(mrb_funcall_argv(mrb, object, SYM(mrb, respond_to), 1, &asked));
 }
 
 static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_value culprit)
@@ -306,6 +316,8 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm)
   vm->symbols.to_path = mrb_intern_lit(mrb, "to_path");
   vm->symbols.to_ary = mrb_intern_lit(mrb, "to_ary");
   vm->symbols.to_a = mrb_intern_lit(mrb, "to_a");
+  vm->symbols.respond_to = mrb_intern_lit(mrb, "respond_to?");
+  vm->symbols.respond_to_missing = mrb_intern_lit(mrb, "respond_to_missing?");
   vm->symbols.call = mrb_intern_lit(mrb, "call");
   vm->symbols.close = mrb_intern_lit(mrb, "close");
   struct RClass *module = mrb_module_get(mrb, "FoolsGold");

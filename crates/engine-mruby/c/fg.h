@@ -13,7 +13,9 @@
 
 /* A value on its way over the border. Bytes belong to the side that made them and live until its next call. */
 typedef enum {
-  FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR, FG_HANDLE
+  FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR,
+  FG_BYTES, /* a String that is not read as UTF-8 */
+  FG_HANDLE /* what Rust holds for an object, by its number; `length` bytes of memory */
 } fg_tag;
 
 typedef struct {
@@ -82,8 +84,11 @@ int fg_host_tick(void *host);
 void fg_host_release(void *host, uint64_t handle);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
 void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
-/* The bytecode of a library, which is never freed; 0 where there is none of that name. */
-size_t fg_host_library(const char *name, size_t length, const char **code);
+/* The bytecode of a library, or its source where nobody has compiled it yet; never freed. 0 where there is none of
+ * that name. */
+size_t fg_host_library(const char *name, size_t length, const char **code, bool *is_code);
+void fg_host_library_compiled(const char *name, size_t length, const char *code, size_t size);
+void fg_host_release(void *host, uint64_t number);
 void fg_host_compiled(void *host, const char *code, size_t length);
 void fg_host_frame(void *host, const char *line, size_t length);
 
@@ -125,7 +130,7 @@ typedef struct fg_vm {
   bool out_of_memory;     /* the limit was met since the last call */
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions seen since the script was told to stop */
-  struct { mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close; } symbols;
+  struct { mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing; } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
   mrb_value stream_class, gone_class, timeout_class;
   bool streaming; /* a body is being read: its stream or block takes bytes */
@@ -179,9 +184,6 @@ void fg_autoload_init(mrb_state *mrb);
 void fg_defined_init(mrb_state *mrb);
 void fg_keywords_init(mrb_state *mrb);
 void fg_call_init(mrb_state *mrb, fg_vm *vm);
-void fg_handle_init(mrb_state *mrb);
-mrb_value fg_handle_new(mrb_state *mrb, int64_t number);
-int64_t fg_handle_number(mrb_value value);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
 void fg_look_at_clock(mrb_state *mrb);
 mrb_noreturn void fg_out_of_time(mrb_state *mrb, int why);

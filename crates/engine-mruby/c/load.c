@@ -66,15 +66,21 @@ mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const
 
 struct text { const char *bytes; size_t length; const char *name; };
 
+static uint8_t *dump(mrb_state *mrb, struct RProc *proc, const char *name, size_t *length)
+{
+  uint8_t *code = NULL;
+  if (mrb_dump_irep(mrb, proc->body.irep, MRB_DUMP_DEBUG_INFO, &code, length) != MRB_DUMP_OK) {
+    mrb_raisef(mrb, E_RUNTIME_ERROR, "%s cannot be written as bytecode", name);
+  }
+  return code;
+}
+
 static mrb_value compile_body(mrb_state *mrb, void *data)
 {
   struct text *text = data;
   struct RProc *proc = fg_compile(mrb, text->bytes, text->length, text->name, 1);
-  uint8_t *code = NULL;
-  size_t length = 0;
-  if (mrb_dump_irep(mrb, proc->body.irep, MRB_DUMP_DEBUG_INFO, &code, &length) != MRB_DUMP_OK) {
-    mrb_raisef(mrb, E_RUNTIME_ERROR, "%s cannot be written as bytecode", text->name);
-  }
+  size_t length;
+  uint8_t *code = dump(mrb, proc, text->name, &length);
   fg_host_compiled(fg_of(mrb)->host, (const char *)code, length);
   mrb_free(mrb, code);
   return mrb_nil_value();
@@ -131,13 +137,24 @@ static mrb_value run_source(mrb_state *mrb, mrb_value module)
 /* FoolsGold.run_library(name): a library of ours; false where there is no file for it. */
 static mrb_value run_library(mrb_state *mrb, mrb_value module)
 {
-  const char *name, *code;
-  mrb_int length;
+  const char *name, *text;
+  size_t length, size;
+  bool is_code;
   (void)module;
-  mrb_get_args(mrb, "s", &name, &length);
-  size_t size = fg_host_library(name, (size_t)length, &code);
+  mrb_get_args(mrb, "z", &name);
+  length = strlen(name);
+  size = fg_host_library(name, length, &text, &is_code);
   if (size == 0) return mrb_false_value();
-  run_code(mrb, code, size);
+  if (is_code) {
+    run_code(mrb, text, size);
+    return mrb_true_value();
+  }
+  struct RProc *proc = fg_compile(mrb, text, size, name, 1);
+  size_t code_length;
+  uint8_t *code = dump(mrb, proc, name, &code_length);
+  fg_host_library_compiled(name, length, (const char *)code, code_length);
+  mrb_free(mrb, code);
+  run(mrb, proc, mrb_top_self(mrb));
   return mrb_true_value();
 }
 

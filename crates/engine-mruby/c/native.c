@@ -6,12 +6,39 @@
 
 #include <mruby/array.h>
 #include <mruby/class.h>
+#include <mruby/data.h>
 #include <mruby/error.h>
 #include <mruby/proc.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
 #define ARGUMENTS_MAX 12
+
+/* FoolsGold::Handle: what Rust holds for an object of Ruby's. */
+struct handle { uint64_t number; size_t bytes; };
+
+static void handle_free(mrb_state *mrb, void *data)
+{
+  struct handle *handle = data;
+  if (handle == NULL) return;
+  fg_release(mrb, handle->bytes);
+  fg_host_release(fg_of(mrb)->host, handle->number);
+  mrb_free(mrb, handle);
+}
+
+static const mrb_data_type handle_type = {"FoolsGold::Handle", handle_free};
+
+static mrb_value handle_new(mrb_state *mrb, uint64_t number, size_t bytes)
+{
+  struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Handle");
+  struct RData *data = mrb_data_object_alloc(mrb, klass, NULL, &handle_type);
+  struct handle *handle = mrb_malloc(mrb, sizeof *handle);
+  *handle = (struct handle){number, 0};
+  data->data = handle;
+  if (!fg_reserve(mrb, bytes)) mrb_exc_raise(mrb, mrb_obj_value(mrb->nomem_err));
+  handle->bytes = bytes;
+  return mrb_obj_value(data);
+}
 
 static void to_plain(mrb_state *mrb, mrb_value value, bool json, fg_value *out)
 {
@@ -36,15 +63,13 @@ static void to_plain(mrb_state *mrb, mrb_value value, bool json, fg_value *out)
     out->length = (size_t)length;
     return;
   }
-  case MRB_TT_CDATA: {
-    int64_t number = fg_handle_number(value);
-    if (number != 0) {
+  case MRB_TT_CDATA:
+    if (DATA_TYPE(value) == &handle_type && DATA_PTR(value) != NULL) {
       out->tag = FG_HANDLE;
-      out->integer = number;
+      out->integer = (int64_t)((struct handle *)DATA_PTR(value))->number;
       return;
     }
-  }
-  /* fall through */
+    /* fall through */
   default: {
     mrb_value tree = mrb_str_new_capa(mrb, 256);
     fg_tree_encode(mrb, tree, value, json, 0);
@@ -91,8 +116,9 @@ static mrb_value from_plain(mrb_state *mrb, const fg_value *value)
   case FG_FLOAT: return mrb_float_value(mrb, value->number);
   case FG_STR: return mrb_str_new(mrb, value->bytes, value->length);
   case FG_SYM: return mrb_symbol_value(mrb_intern(mrb, value->bytes, value->length));
+  case FG_BYTES: return mrb_str_new(mrb, value->bytes, value->length);
+  case FG_HANDLE: return handle_new(mrb, (uint64_t)value->integer, value->length);
   case FG_TREE: return fg_tree_decode(mrb, value->bytes, value->length);
-  case FG_HANDLE: return fg_handle_new(mrb, value->integer);
   case FG_ERROR: {
     mrb_value message = mrb_str_new(mrb, value->bytes, value->length);
     mrb_exc_raise(mrb, mrb_exc_new_str(mrb, class_named(mrb, value->klass, value->klass_length), message));
@@ -127,6 +153,9 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
 
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count)
 {
+  struct RClass *handle = mrb_define_class_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Handle", mrb->object_class);
+  MRB_SET_INSTANCE_TT(handle, MRB_TT_CDATA);
+  mrb_undef_class_method(mrb, handle, "new");
   for (size_t i = 0; i < count; i++) {
     const fg_native *row = &natives[i];
     int arena = mrb_gc_arena_save(mrb);

@@ -1,4 +1,4 @@
-# Rack::Builder, in which config.ru runs.
+# The builder in which config.ru runs: Rack::Builder, unless the application has Rack's own.
 
 module Rack
   RELEASE = "3.2".freeze
@@ -7,6 +7,11 @@ module Rack
     RELEASE
   end
 
+  FoolsGold.wait_for(self, :Builder, "rack/builder")
+  FoolsGold.wait_for(self, :URLMap, "rack/urlmap")
+end
+
+module FoolsGold
   class Builder
     # The application of a rackup file.
     def self.parse_file(path)
@@ -14,8 +19,12 @@ module Rack
     end
 
     def self.load_file(path)
+      new_from_string(FoolsGold::Native.source_read(path), path)
+    end
+
+    def self.new_from_string(code, path = "(rackup)", **)
       builder = new
-      FoolsGold.run_source(FoolsGold::Native.source_read(path), path, builder)
+      FoolsGold.run_source(code, path, builder)
       builder.to_app
     end
 

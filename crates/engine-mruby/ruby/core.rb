@@ -9,6 +9,12 @@ class Symbol
   alias id2name to_s
   def swapcase = to_s.swapcase.to_sym
   alias slice []
+
+  # The symbol is held in a variable: a method that is defined with the block has another self.
+  def to_proc
+    name = self
+    ->(object, *args, **options, &block) { object.__send__(name, *args, **options, &block) }
+  end
 end
 
 class Array

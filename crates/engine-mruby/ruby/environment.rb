@@ -4,7 +4,7 @@ module FoolsGold
   # What every environment begins as: a copy of this (Rack SPEC, "The Environment").
   ENVIRONMENT = {
     "rack.errors" => $stderr,
-    "rack.input" => StringIO.new("".freeze),
+    "rack.input" => StringIO.new("".freeze).binmode,
     "rack.multithread" => false,
     "rack.multiprocess" => true,
     "rack.run_once" => false,

@@ -66,8 +66,8 @@ module FoolsGold
   # What CRuby has without `require`, or with a usual one, and this interpreter has not.
   ABSENT = %i[
     Ractor Marshal Signal
-    Date DateTime Digest OpenSSL Zlib Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV Tempfile
-    FileUtils Pathname Etc WeakRef Observable OptionParser
+    Date DateTime Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV
+    Pathname Etc WeakRef Observable OptionParser
     BigDecimal Rational Complex Benchmark PP Shellwords Find Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze

@@ -8,6 +8,7 @@ module FoolsGold
     def initialize
       @position = 0
       @size = nil
+      @binary = true
     end
 
     def size

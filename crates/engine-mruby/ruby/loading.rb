@@ -43,6 +43,7 @@ module FoolsGold
     "foolsgold/objectspace" => %i[ObjectSpace],
     "foolsgold/encoding" => %i[Encoding EncodingError],
     "rbconfig" => %i[RbConfig],
+    "fileutils" => %i[FileUtils],
     "foolsgold/rubygems" => %i[Gem]
   }.each { |library, names| names.each { |name| FoolsGold.wait_for(Object, name, library) } }
 end

@@ -39,14 +39,20 @@ module FoolsGold
     end
 
     def binmode
+      @binary = true
       self
     end
 
-    def set_encoding(*)
+    def set_encoding(encoding, *)
+      @binary = encoding == Encoding::BINARY
       self
     end
 
     def external_encoding
+      @binary ? Encoding::BINARY : Encoding::UTF_8
+    end
+
+    def internal_encoding
       nil
     end
 

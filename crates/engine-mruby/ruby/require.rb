@@ -8,14 +8,21 @@ module FoolsGold
     json securerandom time stringio strscan cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
     rack rack/builder rack/urlmap rack/lint rbconfig
     delegate forwardable singleton ostruct English weakref base64
+    digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir
   ].freeze
+
+  # Names that mean the file of another.
+  SAME = {
+    "digest/md5" => "digest", "digest/sha1" => "digest", "digest/sha2" => "digest", "openssl/digest" => "openssl",
+    "openssl/hmac" => "openssl", "openssl/cipher" => "openssl", "tmpdir" => "tempfile"
+  }.freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
   # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
-  STAND_INS = %w[monitor timeout bundler bundler/setup rubygems sqlite3].freeze
+  STAND_INS = %w[monitor timeout bundler bundler/setup rubygems fileutils sqlite3].freeze
 
   # Of those, what a gem beside the application may replace.
-  REPLACEABLE = %w[rack rack/lint].freeze
+  REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze
 
   module Loader
     LOADED = []
@@ -53,6 +60,7 @@ module FoolsGold
 
       # A library of ours; whether it was loaded now.
       def library(name)
+        name = SAME.fetch(name, name)
         return false if LIBRARIES[name]
         LIBRARIES[name] = true
         FoolsGold.run_library(name)

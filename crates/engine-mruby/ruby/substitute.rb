@@ -4,7 +4,6 @@ class String
   NOT_GIVEN = Object.new.freeze
   private_constant :NOT_GIVEN if respond_to?(:private_constant)
 
-  alias __slice! slice!
   alias __split split
 
   def sub(pattern, replacement = NOT_GIVEN, &block)
@@ -90,8 +89,12 @@ class String
   end
 
   def slice!(pattern, *rest)
-    return __slice!(pattern, *rest) unless pattern.is_a?(Regexp)
     raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
+    unless pattern.is_a?(Regexp)
+      part = self[pattern, *rest]
+      self[pattern, *rest] = "" unless part.nil? || part.empty?
+      return part
+    end
     match = __find(pattern, 0)
     FoolsGold.last_match = match
     group = rest[0] || 0

@@ -7,7 +7,7 @@ module URI
     end
 
     def decode_www_form_component(text, *)
-      FoolsGold::Native.www_form_unescape(text.to_s)
+      FoolsGold::Native.www_form_unescape(text.to_str)
     end
 
     def encode_uri_component(text, *)

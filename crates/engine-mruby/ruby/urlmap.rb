@@ -1,6 +1,6 @@
-# Rack::URLMap: several applications, told apart by the beginning of the path or by the host.
+# Rack::URLMap, unless the application has Rack's own: several applications, told apart by the beginning of the path or by the host.
 
-module Rack
+module FoolsGold
   # Sends a request to the application with the longest matching prefix, which sees the rest as its PATH_INFO.
   class URLMap
     NOT_FOUND = [404, { "content-type" => "text/plain", "x-cascade" => "pass" }].freeze
@@ -20,16 +20,27 @@ module Rack
       host = env["HTTP_HOST"] || env["SERVER_NAME"]
       name = env["SERVER_NAME"]
       @mapping.each do |wanted, prefix, app|
-        next if wanted && wanted != host && wanted != name
-        next unless prefix.empty? || path.start_with?(prefix)
-        rest = path[prefix.size..-1]
-        next unless rest.empty? || rest.start_with?("/")
+        next if wanted && !wanted.casecmp?(host.to_s) && !wanted.casecmp?(name.to_s)
+        rest = below(prefix, path)
+        next unless rest
         return dispatch(app, env, script, path, prefix, rest)
       end
       [NOT_FOUND[0], NOT_FOUND[1].dup, ["Not Found: #{path}"]]
     end
 
     private
+
+    # What is left of a path below a prefix; nil where it is elsewhere. Slashes count as one.
+    def below(prefix, path)
+      return path if prefix.empty?
+      unless path.start_with?(prefix)
+        return nil unless path.include?("//")
+        path = path.squeeze("/")
+        return nil unless path.start_with?(prefix)
+      end
+      rest = path[prefix.size..-1]
+      rest.empty? || rest.start_with?("/") ? rest : nil
+    end
 
     def dispatch(app, env, script, path, prefix, rest)
       env["SCRIPT_NAME"] = script + prefix

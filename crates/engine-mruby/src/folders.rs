@@ -25,6 +25,8 @@ pub struct Folders(Rc<RefCell<Known>>);
 struct Known {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
+    /// Temporary files of the application's own.
+    files: Vec<PathBuf>,
     is_sealed: bool,
 }
 
@@ -54,6 +56,19 @@ impl Folders {
         Ok(())
     }
 
+    /// A temporary file was made, which may be read.
+    pub fn allow_file(&self, path: &Path) {
+        if let Ok(path) = fs::canonicalize(path) {
+            self.0.borrow_mut().files.push(path);
+        }
+    }
+
+    /// It is gone, or about to be.
+    pub fn forget(&self, path: &Path) {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        self.0.borrow_mut().files.retain(|file| *file != path);
+    }
+
     /// The application is loaded.
     pub fn seal(&self) {
         self.0.borrow_mut().is_sealed = true;
@@ -70,7 +85,8 @@ impl Folders {
             return Ok(path.to_owned());
         }
         let found = fs::canonicalize(path).map_err(Refusal::Failed)?;
-        if is_below(&self.0.borrow().read, &found) { Ok(found) } else { Err(Refusal::Outside) }
+        let known = self.0.borrow();
+        if is_below(&known.read, &found) || known.files.contains(&found) { Ok(found) } else { Err(Refusal::Outside) }
     }
 
     /// The same with an exception in place of a refusal.

@@ -14,9 +14,10 @@ use engine::body::SendError;
 
 use crate::exchange::{Exchange, app_fault};
 use crate::gauge::{Clock, Gauge};
-use crate::held::Held;
+use crate::handles::Handles;
 use crate::native::{self, Arg, Context, Value};
-use crate::prelude;
+use crate::prelude::{self, Library};
+use crate::resources::Resources;
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 use crate::timers::Timers;
@@ -38,16 +39,19 @@ pub struct Host {
     pub error: Option<AppError>,
     /// How long blocks may take.
     pub timers: Timers,
-    /// What Ruby holds by handles.
-    pub held: Held,
+    /// What is held for objects of the interpreter.
+    pub handles: Handles,
+    /// Its folders, and the memory of its databases.
+    pub resources: Resources,
     out: Vec<u8>,
 }
 
 impl Host {
     /// Of an interpreter that has not been opened yet.
     pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
-        let (timers, held) = (Timers::default(), Held::new(shared.memory_bytes));
-        Host { shared, gauge, clock, exchange: None, error: None, timers, held, out: Vec::new() }
+        let (timers, resources) = (Timers::default(), Resources::new(shared.memory_bytes));
+        let handles = Handles::default();
+        Host { shared, gauge, clock, exchange: None, error: None, timers, handles, resources, out: Vec::new() }
     }
 
     /// What fg_vm_compile has made.
@@ -84,7 +88,8 @@ impl Host {
         let mut context = Context {
             shared: &self.shared,
             exchange: self.exchange.as_mut(),
-            held: &mut self.held,
+            handles: &mut self.handles,
+            resources: &mut self.resources,
             timers: &mut self.timers,
             gauge: &self.gauge,
             clock: self.clock,
@@ -108,13 +113,11 @@ impl Host {
     fn give(&mut self, value: Value, result: &mut FgValue) {
         result.tag = match value {
             Value::Nil => tag::NIL,
+            Value::Bool(false) => tag::FALSE,
+            Value::Bool(true) => tag::TRUE,
             Value::Int(number) => {
                 result.integer = number;
                 tag::INT
-            }
-            Value::Handle(number) => {
-                result.integer = number;
-                tag::HANDLE
             }
             Value::Float(number) => {
                 result.number = number;
@@ -123,6 +126,16 @@ impl Host {
             Value::Str(bytes) => {
                 self.out = bytes;
                 tag::STR
+            }
+            Value::Bytes(bytes) => {
+                self.out = bytes;
+                tag::BYTES
+            }
+            Value::Handle(number, bytes) => {
+                result.integer = number as i64;
+                result.length = bytes;
+                result.tag = tag::HANDLE;
+                return;
             }
             Value::Tree(bytes) => {
                 self.out = bytes;
@@ -246,7 +259,7 @@ extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
 extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
     with(host, false, |host| {
         let path = Path::new(OsStr::from_bytes(bytes(path, length)));
-        let found = host.held.folders.readable(path).map_err(|raise| raise.message);
+        let found = host.resources.folders.readable(path).map_err(|raise| raise.message);
         host.exchange.as_mut().is_some_and(|exchange| exchange.file(path, found))
     })
 }
@@ -331,25 +344,41 @@ fn argument(value: &FgValue) -> Arg<'_> {
         tag::STR => Arg::Str(text()),
         tag::SYM => Arg::Sym(text()),
         tag::TREE => Arg::Tree(text()),
-        tag::HANDLE => Arg::Handle(value.integer),
+        tag::HANDLE => Arg::Handle(value.integer as u64),
         _ => Arg::Nil,
     }
 }
 
 // SAFETY: as above.
 #[unsafe(no_mangle)]
-extern "C" fn fg_host_release(host: *mut c_void, handle: u64) {
-    with(host, (), |host| host.held.release(handle.cast_signed()));
+extern "C" fn fg_host_library(
+    name: *const c_char,
+    length: usize,
+    code: *mut *const c_char,
+    is_code: *mut bool,
+) -> usize {
+    let library = catch_unwind(|| prelude::library(bytes(name, length))).unwrap_or(None);
+    let Some(library) = library else { return 0 };
+    let (text, compiled) = match library {
+        Library::Compiled(code) => (code, true),
+        Library::Source(source) => (source.as_bytes(), false),
+    };
+    // SAFETY: C passes places on its stack; the text is never freed.
+    unsafe { (*code, *is_code) = (text.as_ptr().cast(), compiled) };
+    text.len()
 }
 
 // SAFETY: as above.
 #[unsafe(no_mangle)]
-extern "C" fn fg_host_library(name: *const c_char, length: usize, code: *mut *const c_char) -> usize {
-    let library = catch_unwind(|| prelude::library(bytes(name, length))).unwrap_or(None);
-    let Some(library) = library else { return 0 };
-    // SAFETY: C passes a place on its stack; the code is never freed.
-    unsafe { *code = library.code.as_ptr().cast() };
-    library.code.len()
+extern "C" fn fg_host_library_compiled(name: *const c_char, length: usize, code: *const c_char, size: usize) {
+    // What was not kept is compiled again by the next who wants it.
+    let _ = catch_unwind(|| prelude::keep_library(bytes(name, length), bytes(code, size)));
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_release(host: *mut c_void, number: u64) {
+    with(host, (), |host| host.handles.release(number));
 }
 
 // SAFETY: as above.

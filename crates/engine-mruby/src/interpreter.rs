@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use crate::host::Host;
 use crate::job::Job;
 use crate::reason::Reason;
 use crate::shared::Shared;
+use crate::sqlite::Connection;
 use crate::stack::{Leave, Stack};
 use crate::vm::{Ended, Vm};
 
@@ -120,6 +122,7 @@ impl Interpreter {
         }
         self.host().gauge.stop();
         self.host().exchange = None;
+        self.host().handles.end_request();
         Step::Over
     }
 
@@ -131,7 +134,8 @@ impl Interpreter {
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }
-        let left = self.host().held.settle();
+        let databases = self.host().handles.things::<Rc<Connection>>();
+        let left = databases.filter(|connection| connection.settle()).count();
         if left > 0 {
             tracing::warn!(target: "app", "{left} transactions were left open when their request ended: rolled back");
         }
@@ -171,7 +175,8 @@ impl Interpreter {
     /// Throws the interpreter away and loads the application into a new one.
     pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
-        self.host().held.clear();
+        self.host().handles.clear();
+        self.host().resources.clear();
         self.served = 0;
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
         self.epoch = epoch;

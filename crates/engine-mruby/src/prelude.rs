@@ -1,5 +1,5 @@
 //! The Ruby side of the interpreter. Compiled by the first interpreter that opens; all others load what it compiled,
-//! which is many times quicker and what makes `--fresh` bearable.
+//! which is many times quicker and what makes `--fresh` bearable. A library is compiled when it is first required.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -43,8 +43,9 @@ const SOURCES: [(&CStr, &str); 34] = [
 ];
 
 /// What is loaded when it is first required, or when a constant of it is first named.
-const LIBRARIES: [(&CStr, &str); 26] = [
+const LIBRARIES: &[(&CStr, &str)] = &[
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
+    (c"fileutils", include_str!("../ruby/library/fileutils.rb")),
     (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
     (c"foolsgold/dir", include_str!("../ruby/library/dir.rb")),
@@ -61,6 +62,14 @@ const LIBRARIES: [(&CStr, &str); 26] = [
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
     (c"foolsgold/uri", include_str!("../ruby/library/uri.rb")),
     (c"base64", include_str!("../ruby/library/base64.rb")),
+    (c"digest", include_str!("../ruby/library/digest.rb")),
+    (c"openssl", include_str!("../ruby/library/openssl.rb")),
+    (c"foolsgold/cipher", include_str!("../ruby/library/cipher.rb")),
+    (c"zlib", include_str!("../ruby/library/zlib.rb")),
+    (c"foolsgold/inflate", include_str!("../ruby/library/inflate.rb")),
+    (c"foolsgold/gzip", include_str!("../ruby/library/gzip.rb")),
+    (c"foolsgold/gunzip", include_str!("../ruby/library/gunzip.rb")),
+    (c"tempfile", include_str!("../ruby/library/tempfile.rb")),
     (c"forwardable", include_str!("../ruby/library/forwardable.rb")),
     (c"monitor", include_str!("../ruby/library/monitor.rb")),
     (c"ostruct", include_str!("../ruby/library/ostruct.rb")),
@@ -69,6 +78,8 @@ const LIBRARIES: [(&CStr, &str); 26] = [
     (c"sqlite3", include_str!("../ruby/library/sqlite3.rb")),
     (c"timeout", include_str!("../ruby/library/timeout.rb")),
     (c"weakref", include_str!("../ruby/library/weakref.rb")),
+    (c"rack/builder", "Rack::Builder = FoolsGold::Builder\n"),
+    (c"rack/urlmap", "Rack::URLMap = FoolsGold::URLMap\n"),
     (c"English", "# What it names is not there.\n"),
 ];
 
@@ -81,27 +92,44 @@ pub struct Compiled {
     pub code: Vec<u8>,
 }
 
-struct All {
-    files: Vec<Compiled>,
-    libraries: Vec<Compiled>,
-}
+static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
 
-static COMPILED: OnceLock<All> = OnceLock::new();
+static LIBRARIES_COMPILED: [OnceLock<Vec<u8>>; LIBRARIES.len()] = [const { OnceLock::new() }; LIBRARIES.len()];
 
 /// All files that every interpreter loads, compiled by `compile` if nobody has done so before.
 pub fn compiled<E>(compile: impl Fn(&CStr, &str) -> Result<Vec<u8>, E>) -> Result<&'static [Compiled], E> {
     if let Some(compiled) = COMPILED.get() {
-        return Ok(&compiled.files);
+        return Ok(compiled);
     }
     let one = |(name, source): &(&'static CStr, &str)| compile(name, source).map(|code| Compiled { code });
     let files: Vec<Compiled> = SOURCES.iter().map(one).collect::<Result<_, E>>()?;
-    let libraries: Vec<Compiled> = LIBRARIES.iter().map(one).collect::<Result<_, E>>()?;
     // Two interpreters may have compiled at the same time; one of the two results is as good as the other.
-    Ok(&COMPILED.get_or_init(|| All { files, libraries }).files)
+    Ok(COMPILED.get_or_init(|| files))
 }
 
-/// The library of a name; none where there is no file of ours for it, or nothing has been compiled yet.
-pub fn library(name: &[u8]) -> Option<&'static Compiled> {
-    let at = LIBRARIES.iter().position(|(known, _)| known.to_bytes() == name)?;
-    COMPILED.get()?.libraries.get(at)
+/// A library as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub enum Library {
+    /// Nobody has needed it yet.
+    Source(&'static str),
+    /// Its bytecode.
+    Compiled(&'static [u8]),
+}
+
+fn place(name: &[u8]) -> Option<usize> {
+    LIBRARIES.iter().position(|(known, _)| known.to_bytes() == name)
+}
+
+/// The library of a name; none where there is no file of ours for it.
+pub fn library(name: &[u8]) -> Option<Library> {
+    let at = place(name)?;
+    let compiled = LIBRARIES_COMPILED.get(at).and_then(OnceLock::get);
+    Some(compiled.map_or(Library::Source(LIBRARIES[at].1), |code| Library::Compiled(code)))
+}
+
+/// Keeps what a library was compiled to, for all interpreters to come.
+pub fn keep_library(name: &[u8], code: &[u8]) {
+    if let Some(kept) = place(name).and_then(|at| LIBRARIES_COMPILED.get(at)) {
+        kept.get_or_init(|| code.to_vec());
+    }
 }

@@ -19,7 +19,8 @@ pub mod tag {
     pub const SYM: u8 = 6;
     pub const TREE: u8 = 7;
     pub const ERROR: u8 = 8;
-    pub const HANDLE: u8 = 9;
+    pub const BYTES: u8 = 9;
+    pub const HANDLE: u8 = 10;
 }
 
 /// A value on its way over the border.

@@ -19,7 +19,7 @@ class Encoding
 
   def inspect = "#<Encoding:#{self == BINARY ? 'BINARY (ASCII-8BIT)' : name}>"
   def ascii_compatible? = !name.start_with?("UTF-16", "UTF-32")
-  def dummy? = false
+  def dummy? = name == "ISO-2022-JP"
 
   UTF_8 = new("UTF-8", "CP65001")
   BINARY = ASCII_8BIT = new("ASCII-8BIT", "BINARY")
@@ -28,7 +28,8 @@ class Encoding
   WINDOWS_1252 = new("Windows-1252", "CP1252")
   UTF_16LE = new("UTF-16LE")
   UTF_16BE = new("UTF-16BE")
-  LIST = [BINARY, UTF_8, US_ASCII, ISO_8859_1, WINDOWS_1252, UTF_16LE, UTF_16BE].freeze
+  ISO_2022_JP = new("ISO-2022-JP", "ISO2022-JP")
+  LIST = [BINARY, UTF_8, US_ASCII, ISO_8859_1, WINDOWS_1252, UTF_16LE, UTF_16BE, ISO_2022_JP].freeze
 
   class << self
     attr_accessor :default_internal

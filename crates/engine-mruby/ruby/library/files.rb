@@ -83,7 +83,7 @@ class File
   end
 
   def close
-    FoolsGold::Native.close(@handle) if @handle
+    FoolsGold::Native.handle_close(@handle) if @handle
     @handle = nil
     super
   end

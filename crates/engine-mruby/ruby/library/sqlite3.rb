@@ -104,7 +104,7 @@ module SQLite3
     def interrupt = nil
 
     def close
-      FoolsGold::Native.close(@handle) if @handle
+      FoolsGold::Native.handle_close(@handle) if @handle
       @handle = nil
       self
     end

@@ -87,7 +87,7 @@ module SQLite3
 
     def close
       raise Exception, "cannot use a closed statement" if @closed
-      FoolsGold::Native.close(@handle) if @handle
+      FoolsGold::Native.handle_close(@handle) if @handle
       @handle = nil
       @closed = true
       self

@@ -132,6 +132,14 @@ module URI
 
     def unescape(text) = FoolsGold::Native.url_unescape(text)
 
+    # A URI with a scheme, of those that are named or any: RFC 2396, appendix A.
+    def make_regexp(schemes = nil)
+      scheme = schemes ? "(?i:#{Regexp.union(*schemes).source})" : "[a-zA-Z][-+.a-zA-Z\\d]*"
+      char = "(?:[-_.!~*'()a-zA-Z\\d;?:@&=+$,]|%[a-fA-F\\d]{2})"
+      Regexp.new("#{scheme}:(?://#{char}*(?:\\[[a-fA-F\\d:.]+\\](?::\\d*)?)?(?:/#{char}*)*|/?#{char}(?:/|#{char})*)" \
+        "(?:\\?(?:[/\\[\\]]|#{char})*)?(?:\\#(?:[/\\[\\]]|#{char})*)?")
+    end
+
     private
 
     def safe?(char)

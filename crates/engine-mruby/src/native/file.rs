@@ -1,23 +1,31 @@
 //! Open files, what the system knows of files, and folders.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use engine::regular;
 
 use super::path::{path, read_at};
-use super::{Arg, Context, Outcome, Value, arg, raise};
+use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::folders::failed;
 use crate::glob;
-use crate::held::Thing;
 use crate::tree::Tree;
 
 /// One read hands over at most this much; Ruby asks again.
 const READ_BYTES_MAX: u64 = 1 << 20;
+
+/// So many files at once.
+const FILES_MAX: usize = 512;
+/// What an object for one takes.
+const FILE_BYTES: usize = 256;
+
+fn file(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<File>, Raise> {
+    context.handles.get::<Rc<File>>(handle.handle()?).cloned()
+}
 
 fn tree(tree: &Tree) -> Value {
     let mut out = Vec::new();
@@ -28,37 +36,32 @@ fn tree(tree: &Tree) -> Value {
 /// open(path) → handle
 pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let found = context.held.folders.readable(path)?;
+    let found = context.resources.folders.readable(path)?;
     let (file, _) = regular::open(&found).map_err(|error| failed(&error, path))?;
-    context.held.keep(Thing::File(Arc::new(file))).map(Value::Handle)
+    let number = context.handles.hold_one_of(FILES_MAX, Rc::new(file))?;
+    Ok(Value::Handle(number, FILE_BYTES))
 }
 
 /// read(handle, position, length) → String, empty at the end
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let position = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
     let length = u64::try_from(arg(args, 2).int()?).unwrap_or(0).min(READ_BYTES_MAX);
-    // A second descriptor: to read may leave this thread, and then nothing may be borrowed.
-    let file = context.held.file(arg(args, 0).handle())?.clone();
+    // To read may leave this thread, and then nothing may be borrowed.
+    let file = file(context, arg(args, 0))?;
     let bytes = read_at(context, &file, position, length);
     bytes.map(Value::Str).map_err(|error| raise("IOError", error.to_string()))
 }
 
 /// size(handle)
 pub fn size(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let meta = context.held.file(arg(args, 0).handle())?.metadata();
+    let meta = file(context, arg(args, 0))?.metadata();
     meta.map(|meta| Value::Int(meta.len() as i64)).map_err(|error| raise("IOError", error.to_string()))
-}
-
-/// close(handle), of whatever kind
-pub fn close(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    context.held.release(arg(args, 0).handle());
-    Ok(Value::Nil)
 }
 
 /// stat(path) → [kind, size, modified, readable], or nil where there is nothing to be seen
 pub fn stat(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let Ok(found) = context.held.folders.find(path) else { return Ok(Value::Nil) };
+    let Ok(found) = context.resources.folders.find(path) else { return Ok(Value::Nil) };
     let Ok(meta) = fs::metadata(&found) else { return Ok(Value::Nil) };
     Ok(tree(&Tree::Array(vec![
         Tree::Str(kind(&meta).into()),
@@ -89,10 +92,10 @@ fn seconds(seconds: i64, nanoseconds: i64) -> f64 {
 /// stat_all(path or handle, follow a link) → all of it, in the order of File::Stat
 pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (meta, readable) = match arg(args, 0) {
-        Arg::Handle(handle) => (context.held.file(handle)?.metadata(), true),
+        handle @ Arg::Handle(_) => (file(context, handle)?.metadata(), true),
         given => {
             let path = path(given)?;
-            let found = context.held.folders.readable(path)?;
+            let found = context.resources.folders.readable(path)?;
             let readable = regular::is_readable(&found);
             // What a link says of itself is beside its target, which may be read.
             let at = if arg(args, 1).truthy() { found.as_path() } else { path };
@@ -125,7 +128,7 @@ pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// entries(path): the names in a folder, sorted
 pub fn entries(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let found = context.held.folders.readable(path)?;
+    let found = context.resources.folders.readable(path)?;
     context.leave();
     let listed = fs::read_dir(&found).map_err(|error| failed(&error, path))?;
     let mut names: Vec<Vec<u8>> = listed.flatten().map(|entry| entry.file_name().as_bytes().to_vec()).collect();
@@ -143,7 +146,7 @@ pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     };
     context.leave();
     let until = context.until();
-    let folders = &context.held.folders;
+    let folders = &context.resources.folders;
     let may_see = |path: &Path| folders.find(path).ok();
     let limits = glob::Limits { until, bytes_max: context.shared.memory_bytes / 4, may_see: &may_see };
     match glob::walk(pattern, arg(args, 1).int()?, base, &limits) {

@@ -1,18 +1,23 @@
 //! The functions that Rust gives to Ruby: a table of rows, each a name and a plain, safe Rust function.
 //! To add one is to add a row; the Ruby files under `ruby/` dress them as the library that people know.
 
+mod cipher;
+mod digest;
 mod encoding;
 mod file;
 mod float;
 mod input;
+mod inspect;
 mod json;
 mod log;
 mod path;
 mod random;
 mod sqlite;
 mod store;
+mod temporary;
 mod text;
 mod time;
+mod zlib;
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -20,7 +25,8 @@ use std::time::Instant;
 
 use crate::exchange::Exchange;
 use crate::gauge::{Clock, Gauge};
-use crate::held::Held;
+use crate::handles::Handles;
+use crate::resources::Resources;
 use crate::shared::Shared;
 use crate::timers::Timers;
 use crate::tree::Tree;
@@ -43,10 +49,10 @@ pub enum Arg<'a> {
     Str(&'a [u8]),
     /// Symbol
     Sym(&'a [u8]),
-    /// What Rust holds for Ruby.
-    Handle(i64),
     /// Array, Hash and, where a row says so, any object: see `tree.rs`.
     Tree(&'a [u8]),
+    /// The number of what is held for an object: see `handles.rs`.
+    Handle(u64),
 }
 
 /// A result for Ruby.
@@ -54,14 +60,18 @@ pub enum Arg<'a> {
 pub enum Value {
     /// nil
     Nil,
+    /// true and false
+    Bool(bool),
     /// Integer
     Int(i64),
     /// Float
     Float(f64),
     /// String
     Str(Vec<u8>),
-    /// What Rust holds for Ruby.
-    Handle(i64),
+    /// A String of bytes, whatever they look like.
+    Bytes(Vec<u8>),
+    /// An object for a held thing, by its number, and how many bytes of memory it takes.
+    Handle(u64, usize),
     /// The bytes of a tree.
     Tree(Vec<u8>),
 }
@@ -89,13 +99,15 @@ pub struct Context<'a> {
     pub shared: &'a Shared,
     /// The request under way; none while the application is loaded.
     pub exchange: Option<&'a mut Exchange>,
-    /// What Ruby holds by handles.
-    pub held: &'a mut Held,
+    /// What is held for objects of the interpreter.
+    pub handles: &'a mut Handles,
+    /// Its folders, and the memory of its databases.
+    pub resources: &'a mut Resources,
     /// How long blocks may take.
     pub timers: &'a mut Timers,
     /// Until when all of it may run.
     pub gauge: &'a Arc<Gauge>,
-    /// The gauge's clock.
+    /// The clock of the gauge.
     pub clock: Clock,
 }
 
@@ -124,6 +136,12 @@ impl Context<'_> {
         }
         self.gauge.set_soon(self.timers.next());
         Some(raise("Timeout::ExitException", "execution expired"))
+    }
+
+    /// To be called every few milliseconds by what can take long, and before what can block: whether it may go on.
+    pub fn tick(&mut self) -> Result<(), Raise> {
+        self.leave();
+        self.overdue().map_or(Ok(()), Err)
     }
 }
 
@@ -167,6 +185,7 @@ const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outc
 pub static TABLE: &[Native] = &[
     method(c"Float", c"to_s", float::to_s),
     method(c"Float", c"inspect", float::to_s),
+    method(c"String", c"inspect", inspect::inspect),
     method(c"String", c"upcase", encoding::upcase),
     method(c"String", c"downcase", encoding::downcase),
     method(c"String", c"swapcase", encoding::swapcase),
@@ -219,7 +238,6 @@ pub static TABLE: &[Native] = &[
     function(c"file_open", file::open),
     function(c"file_read_at", file::read),
     function(c"file_size", file::size),
-    function(c"close", file::close),
     function(c"file_fnmatch", file::fnmatch),
     function(c"dir_entries", file::entries),
     function(c"dir_glob", file::glob),
@@ -236,6 +254,35 @@ pub static TABLE: &[Native] = &[
     function(c"sqlite_version", sqlite::version),
     function(c"timer_start", time::timer_start),
     function(c"timer_stop", time::timer_stop),
+    function(c"handle_close", zlib::close),
+    function(c"deflate_new", zlib::deflate_new),
+    function(c"deflate", zlib::deflate),
+    function(c"inflate_new", zlib::inflate_new),
+    function(c"inflate", zlib::inflate),
+    function(c"zlib_dictionary", zlib::dictionary),
+    function(c"zlib_level", zlib::level),
+    function(c"crc32", zlib::crc32),
+    function(c"adler32", zlib::adler32),
+    function(c"temporary_new", temporary::new),
+    function(c"temporary_path", temporary::path_of),
+    function(c"temporary_read", temporary::read),
+    function(c"temporary_write", temporary::write),
+    function(c"temporary_size", temporary::size),
+    function(c"temporary_truncate", temporary::truncate),
+    function(c"temporary_folder", temporary::folder),
+    function(c"digest_update", digest::update),
+    function(c"digest", digest::digest),
+    function(c"digest_hex", digest::hex),
+    function(c"digest_file", digest::file),
+    function(c"hmac", digest::hmac),
+    function(c"hmac_hex", digest::hmac_hex),
+    function(c"pbkdf2", digest::pbkdf2),
+    function(c"secure_equal", digest::secure_equal),
+    function(c"cipher_ctr", cipher::ctr),
+    function(c"cipher_gcm", cipher::gcm),
+    function(c"cipher_seal", cipher::seal),
+    function(c"cipher_open", cipher::open),
+    function(c"cipher_cbc", cipher::cbc),
 ];
 
 impl<'a> Arg<'a> {
@@ -252,17 +299,21 @@ impl<'a> Arg<'a> {
         self.bytes().map(String::from_utf8_lossy)
     }
 
-    /// What Rust holds for it; 0 for anything else, which is nothing.
-    pub fn handle(self) -> i64 {
-        if let Arg::Handle(number) = self { number } else { 0 }
-    }
-
     /// An Integer; a Float is cut off.
     pub fn int(self) -> Result<i64, Raise> {
         match self {
             Arg::Int(number) => Ok(number),
             Arg::Float(number) => Ok(number as i64),
             other => Err(raise("TypeError", format!("expected an Integer, got {}", other.kind()))),
+        }
+    }
+
+    /// The number of a held thing.
+    pub fn handle(self) -> Result<u64, Raise> {
+        match self {
+            Arg::Handle(number) => Ok(number),
+            Arg::Nil => Err(raise("IOError", "closed stream")),
+            other => Err(raise("TypeError", format!("expected a handle, got {}", other.kind()))),
         }
     }
 

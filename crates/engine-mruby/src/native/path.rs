@@ -15,7 +15,7 @@ use engine::regular;
 /// A read of more than this goes elsewhere at once: copying it alone takes a while.
 const QUICK_BYTES: u64 = 256 << 10;
 
-/// A path, without a NUL.
+/// The path that an argument names, without a NUL.
 pub fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
     let bytes = value.bytes()?;
     if bytes.contains(&0) {
@@ -49,7 +49,7 @@ pub fn knows_source(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 }
 
 fn whole(context: &mut Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
-    let found = context.held.folders.readable(path)?;
+    let found = context.resources.folders.readable(path)?;
     let (file, length) = regular::open(&found).map_err(|error| failed(&error, path))?;
     let most = context.shared.memory_bytes as u64;
     let too_large = || raise("NoMemoryError", format!("{} is larger than the interpreter's memory", path.display()));
@@ -132,7 +132,7 @@ pub fn expand(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// real(path): absolute, without symbolic links
 pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let found = context.held.folders.readable(path)?;
+    let found = context.resources.folders.readable(path)?;
     let real = fs::canonicalize(found).map_err(|error| failed(&error, path))?;
     Ok(Value::Str(real.as_os_str().as_bytes().to_vec()))
 }
@@ -140,7 +140,7 @@ pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// allow(folder, to write): one more folder that files may be in
 pub fn allow(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let folders = &context.held.folders;
+    let folders = &context.resources.folders;
     if folders.is_sealed() {
         return Err(raise("FrozenError", "folders are allowed while the application is loaded: say it in config.ru"));
     }
@@ -157,10 +157,10 @@ pub fn seal(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         for item in items {
             if let Tree::Str(folder) = item {
                 // One that is not there has nothing to read.
-                let _ = context.held.folders.allow_read(Path::new(OsStr::from_bytes(&folder)));
+                let _ = context.resources.folders.allow_read(Path::new(OsStr::from_bytes(&folder)));
             }
         }
     }
-    context.held.folders.seal();
+    context.resources.folders.seal();
     Ok(Value::Nil)
 }

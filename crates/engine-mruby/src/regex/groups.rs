@@ -133,8 +133,9 @@ impl Parser {
 
 fn check_name(name: &str) -> Wrong<()> {
     let Some(first) = name.chars().next() else { return Err("group name is empty".into()) };
-    let is_word = |c: char| c == '_' || c.is_alphanumeric();
-    if first.is_ascii_digit() || !name.chars().all(is_word) {
+    // As Ruby's own engine has it, all but the first may be anything: `(?<IP-literal>…)` is in the library of URIs.
+    let is_word = first == '_' || first.is_alphanumeric();
+    if first.is_ascii_digit() || !is_word || name.contains(')') {
         return Err(format!("invalid group name <{name}>"));
     }
     Ok(())

@@ -1,0 +1,150 @@
+# Zlib::GzipReader: reads what GzipWriter wrote, from anything that has `read`.
+
+module Zlib
+  class GzipReader < GzipFile
+    include FoolsGold::Reading
+    include Enumerable
+
+    CHUNK = 16 << 10
+
+    # All members of a file, one behind the other.
+    def self.zcat(io, **)
+      out = ""
+      loop do
+        reader = new(io)
+        out << reader.read
+        rest = reader.unused
+        reader.finish
+        break if rest.nil?
+        io = StringIO.new(rest + io.read.to_s)
+      end
+      out
+    end
+
+    attr_accessor :lineno
+
+    def initialize(io, **)
+      @io = io
+      @raw = ""
+      start
+    end
+
+    def read(length = nil, buffer = nil)
+      opened!
+      raise ArgumentError, "negative length #{length} given" if length && length < 0
+      super
+    end
+
+    def gets(*args, **options)
+      line = super
+      @lineno += 1 if line
+      line
+    end
+
+    def eof?
+      slice_at(@position, 1).empty?
+    end
+    alias eof eof?
+
+    def rewind
+      raise Error, "the stream below cannot be rewound" unless @io.respond_to?(:rewind)
+      @io.rewind
+      @raw = ""
+      start
+      0
+    end
+
+    # What comes behind this member; nil where nothing does.
+    def unused
+      return nil unless @done
+      @raw.empty? ? nil : @raw
+    end
+
+    def finish
+      opened!
+      @stream.close unless @stream.closed?
+      @closed = true
+      @io
+    end
+    alias close_stream finish
+
+    def close = GzipFile.instance_method(:close).bind(self).call
+    def closed? = @closed ? true : false
+    def size = raise(NoMethodError, "undefined method 'size' for an instance of Zlib::GzipReader")
+    def external_encoding = Encoding::UTF_8
+
+    # The whole of one member, for Zlib.gunzip.
+    def read_member
+      text = read
+      finish
+      text
+    end
+
+    private
+
+    def start
+      @position = @lineno = @crc = 0
+      @text = ""
+      @done = false
+      header
+      @stream = Inflate.new(-MAX_WBITS)
+    end
+
+    def need(count)
+      while @raw.bytesize < count
+        more = @io.read(CHUNK)
+        raise Error, "not in gzip format" if more.nil? || more.empty?
+        @raw << more
+      end
+      taken = @raw.byteslice(0, count)
+      @raw = @raw.byteslice(count, @raw.bytesize)
+      taken
+    end
+
+    def text_field
+      text = ""
+      until (byte = need(1)) == "\0"
+        text << byte
+      end
+      text
+    end
+
+    def header
+      magic, method, flags, @mtime, extra, @os_code = need(10).unpack("vCCVCC")
+      raise Error, "not in gzip format" unless magic == 0x8b1f
+      raise Error, "unsupported compression method" unless method == 8
+      @level = { 2 => BEST_COMPRESSION, 4 => BEST_SPEED }.fetch(extra, DEFAULT_COMPRESSION)
+      need(need(2).unpack1("v")) if flags & 4 != 0
+      @orig_name = flags & 8 != 0 ? text_field : ""
+      @comment = flags & 16 != 0 ? text_field : ""
+      need(2) if flags & 2 != 0
+    end
+
+    def slice_at(position, length)
+      inflate_more until @done || @text.bytesize >= position + length
+      position >= @text.bytesize ? "" : @text.byteslice(position, length)
+    end
+
+    def inflate_more
+      raw = @raw
+      @raw = ""
+      raw = @io.read(CHUNK) || raise(Error, "unexpected end of file") if raw.empty?
+      part = @stream.inflate(raw)
+      @crc = Zlib.crc32(part, @crc)
+      @text << part
+      check if @stream.finished?
+    end
+
+    def check
+      @raw = @stream.flush_next_in
+      @done = true
+      begin
+        crc, length = need(8).unpack("VV")
+      rescue Error
+        raise NoFooter, "footer is not found"
+      end
+      raise CRCError, "invalid compressed data -- crc error" unless crc == @crc
+      raise LengthError, "invalid compressed data -- length error" unless length == @text.bytesize & 0xffffffff
+    end
+  end
+end

@@ -1,0 +1,89 @@
+# Zlib::Inflate: a stream that decompresses.
+
+module Zlib
+  class Inflate < ZStream
+    def self.inflate(text)
+      stream = new
+      stream.inflate(text, whole: true)
+    ensure
+      stream&.close
+    end
+
+    def initialize(wbits = MAX_WBITS)
+      @wbits = wbits || MAX_WBITS
+      open_stream
+    end
+
+    # All that can be made of the text so far; with nil what is still to come. What is behind the end is kept.
+    def inflate(text, buffer: nil, whole: text.nil?, &block)
+      out = @waiting + run(text.to_s)
+      @waiting = ""
+      raise BufError, "buffer error" if whole && !@finished
+      buffer ? buffer.replace(give(out)) : give(out, &block)
+    end
+
+    def <<(text)
+      @waiting << run(text)
+      self
+    end
+
+    # What comes behind the end of the stream.
+    def add_dictionary(text)
+      (@dictionaries ||= {})[Zlib.adler32(text)] = text
+      nil
+    end
+
+    def finish(&block)
+      out = @waiting
+      @waiting = ""
+      raise BufError, "buffer error" unless @finished
+      give(out, &block)
+    end
+
+    def flush_next_in
+      rest = @behind
+      @behind = ""
+      rest
+    end
+
+    def avail_in = @behind.bytesize
+    def sync(_text) = false
+    def sync_point? = false
+
+    private
+
+    def open_stream
+      @waiting = ""
+      @behind = ""
+      @head = nil
+      @chosen = @wbits > 31 ? nil : @wbits
+      opened(FoolsGold::Native.inflate_new(@chosen || MAX_WBITS))
+    end
+
+    def run(text)
+      ready
+      text = choose(text) unless @chosen
+      return keep(text) if @finished || text.nil?
+      out, taken, @finished = FoolsGold::Native.inflate(@handle, text)
+      @total_in += taken
+      keep(text.byteslice(taken, text.bytesize)) if @finished
+      out
+    end
+
+    # Zlib or gzip, as the first two bytes say.
+    def choose(text)
+      text = "#{@head}#{text}"
+      @head = text
+      return nil if text.bytesize < 2
+      @chosen = text.getbyte(0) == 0x1f && text.getbyte(1) == 0x8b ? @wbits - 16 : @wbits - 32
+      FoolsGold::Native.handle_close(@handle)
+      @handle = FoolsGold::Native.inflate_new(@chosen)
+      text
+    end
+
+    def keep(text)
+      @behind << text if text
+      ""
+    end
+  end
+end

@@ -1,0 +1,138 @@
+# OpenSSL, as far as sessions and signatures need it: Digest, HMAC, Cipher (AES), Random, KDF and comparing in constant
+# time. What needs keys of two parts, certificates or connections is not there.
+
+require "digest"
+
+module OpenSSL
+  VERSION = "3.2.0".freeze
+  OPENSSL_VERSION = "none (RustCrypto)".freeze
+  OPENSSL_LIBRARY_VERSION = OPENSSL_VERSION
+
+  class OpenSSLError < StandardError; end
+  class HMACError < OpenSSLError; end
+
+  class << self
+    # The lengths are no secret, so those must be equal.
+    def fixed_length_secure_compare(left, right)
+      unless left.bytesize == right.bytesize
+        raise ArgumentError, "inputs must be of equal length"
+      end
+      FoolsGold::Native.secure_equal(left, right)
+    end
+
+    # Of any length.
+    def secure_compare(left, right)
+      fixed_length_secure_compare(Digest::SHA256.digest(left), Digest::SHA256.digest(right)) && left == right
+    end
+
+    def Digest(name) = Digest.const_get(name)
+  end
+
+  class Digest < ::Digest::Class
+    class DigestError < OpenSSLError; end
+
+    NAMES = %w[MD5 SHA1 SHA224 SHA256 SHA384 SHA512].freeze
+    attr_reader :algorithm
+    alias name algorithm
+
+    # A name in any of its spellings, or another digest.
+    def self.algorithm(name)
+      return name.algorithm if name.respond_to?(:algorithm)
+      plain = name.to_s.upcase.delete("-")
+      plain = plain.sub("SHA2", "SHA") if plain.size == 7 && plain.start_with?("SHA2")
+      return plain if NAMES.include?(plain)
+      raise RuntimeError, "Unsupported digest algorithm (#{name}).: unknown object name"
+    end
+
+    def self.digest(name, text) = FoolsGold::Native.digest(algorithm(name), nil, text)
+    def self.hexdigest(name, text) = FoolsGold::Native.digest_hex(algorithm(name), nil, text)
+    def self.base64digest(name, text) = [digest(name, text)].pack("m0")
+
+    def initialize(name, text = nil)
+      @algorithm = Digest.algorithm(name)
+      update(text) if text
+    end
+
+    NAMES.each do |name|
+      made = ::Class.new(self) { define_method(:initialize) { |text = nil| super(name, text) } }
+      %i[digest hexdigest base64digest].each do |kind|
+        made.define_singleton_method(kind) { |text| Digest.__send__(kind, name, text) }
+      end
+      const_set(name, made)
+    end
+  end
+
+  # A code of a text that only who has the key can make.
+  class HMAC
+    class << self
+      def digest(name, key, text) = FoolsGold::Native.hmac(Digest.algorithm(name), key, text)
+      def hexdigest(name, key, text) = FoolsGold::Native.hmac_hex(Digest.algorithm(name), key, text)
+      def base64digest(name, key, text) = [digest(name, key, text)].pack("m0")
+    end
+
+    def initialize(key, name)
+      @key = key
+      @algorithm = Digest.algorithm(name)
+      @text = ""
+    end
+
+    def update(text)
+      @text << text
+      self
+    end
+    alias << update
+
+    def reset
+      @text = ""
+      self
+    end
+
+    def digest = HMAC.digest(@algorithm, @key, @text)
+    def hexdigest = HMAC.hexdigest(@algorithm, @key, @text)
+    alias to_s hexdigest
+    alias inspect hexdigest
+    def base64digest = [digest].pack("m0")
+    def ==(other) = other.is_a?(HMAC) && OpenSSL.fixed_length_secure_compare(digest, other.digest)
+
+    def initialize_copy(other)
+      super
+      @text = @text.dup
+    end
+  end
+
+  module Random
+    def self.random_bytes(count) = SecureRandom.random_bytes(count)
+    def self.pseudo_bytes(count) = SecureRandom.random_bytes(count)
+    def self.status? = true
+  end
+
+  module KDF
+    class KDFError < OpenSSLError; end
+
+    def self.pbkdf2_hmac(password, salt:, iterations:, length:, hash:)
+      FoolsGold::Native.pbkdf2(Digest.algorithm(hash), password, salt, iterations, length)
+    end
+
+    # RFC 5869
+    def self.hkdf(secret, salt:, info:, length:, hash:)
+      key = HMAC.digest(hash, salt, secret)
+      raise KDFError, "EVP_PKEY_derive" if length > 255 * key.bytesize
+      made = block = ""
+      number = 0
+      made += block = HMAC.digest(hash, key, "#{block}#{info}#{(number += 1).chr}") while made.bytesize < length
+      made.byteslice(0, length)
+    end
+  end
+
+  module PKCS5
+    def self.pbkdf2_hmac(password, salt, iterations, length, digest)
+      KDF.pbkdf2_hmac(password, salt: salt, iterations: iterations, length: length, hash: digest)
+    end
+
+    def self.pbkdf2_hmac_sha1(password, salt, iterations, length)
+      pbkdf2_hmac(password, salt, iterations, length, "SHA1")
+    end
+  end
+
+  FoolsGold.wait_for(self, :Cipher, "foolsgold/cipher")
+end

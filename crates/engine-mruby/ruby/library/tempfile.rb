@@ -1,0 +1,132 @@
+# Tempfile: a file that is gone when nobody holds it, and at the end of the request that made it. Reads and writes by
+# position, through Rust.
+
+class Tempfile
+  include FoolsGold::Reading
+  include Enumerable
+
+  attr_accessor :lineno
+
+  class << self
+    def create(basename = "", tmpdir = nil, **options)
+      file = new(basename, tmpdir, **options)
+      return file unless block_given?
+      begin
+        yield file
+      ensure
+        file.close!
+      end
+    end
+
+    def open(*args, **options, &block)
+      file = new(*args, **options)
+      return file unless block
+      begin
+        block.call(file)
+      ensure
+        file.close
+      end
+    end
+  end
+
+  # A basename may be a pair: what the name begins and ends with.
+  def initialize(basename = "", tmpdir = nil, mode: 0, **)
+    prefix, suffix = basename.is_a?(Array) ? basename : [basename, ""]
+    prefix = prefix.to_str.delete("/\0")
+    @handle = FoolsGold::Native.temporary_new(prefix, suffix.to_s.delete("/\0"), tmpdir && tmpdir.to_s)
+    @path = FoolsGold::Native.temporary_path(@handle)
+    @position = @lineno = 0
+    @append = mode.is_a?(Integer) && mode & 1024 != 0
+  end
+
+  attr_reader :path
+  alias to_path path
+
+  def size = @handle ? FoolsGold::Native.temporary_size(@handle) : 0
+  alias length size
+
+  def write(*texts)
+    opened!
+    texts.sum do |text|
+      text = text.to_s
+      @position = size if @append
+      FoolsGold::Native.temporary_write(@handle, @position, text)
+      @position += text.bytesize
+      text.bytesize
+    end
+  end
+  alias syswrite write
+
+  def <<(text)
+    write(text)
+    self
+  end
+
+  def print(*texts)
+    write(*texts)
+    nil
+  end
+
+  def puts(*things)
+    write("\n") if things.empty?
+    things.flatten.each { |thing| write(thing.to_s.end_with?("\n") ? thing.to_s : "#{thing}\n") }
+    nil
+  end
+
+  def printf(form, *values)
+    write(format(form, *values))
+    nil
+  end
+
+  def truncate(length) = FoolsGold::Native.temporary_truncate(@handle, length)
+  def flush = self
+  def fsync = 0
+  alias fdatasync fsync
+  def chmod(_mode) = 0
+
+  # As `close` of any file; with true the file goes as well.
+  def close(unlink_now = false)
+    @closed = true
+    unlink if unlink_now
+    nil
+  end
+
+  # Opens it again, at its beginning.
+  def open
+    raise IOError, "closed stream" unless @handle
+    @closed = false
+    @position = 0
+    self
+  end
+
+  def close!
+    close(true)
+  end
+
+  def unlink
+    FoolsGold::Native.handle_close(@handle) if @handle
+    @handle = @path = nil
+    @closed = true
+    true
+  end
+  alias delete unlink
+
+  def inspect = "#<Tempfile:#{@path}#{closed? ? ' (closed)' : ''}>"
+  def to_io = self
+
+  private
+
+  def opened!
+    raise IOError, "closed stream" if @closed || @handle.nil?
+  end
+
+  def slice_at(position, length) = FoolsGold::Native.temporary_read(@handle, position, length)
+end
+
+class Dir
+  def self.tmpdir = FoolsGold::Native.temporary_folder
+
+  def self.mktmpdir(*)
+    raise NotImplementedError, "Dir.mktmpdir: a Tempfile is there. #{FoolsGold::HINT}"
+  end
+end

@@ -1,0 +1,146 @@
+# Zlib: streams that compress and decompress (by Rust), check sums, and constants. GzipWriter and GzipReader are in
+# gzip.rb.
+
+module Zlib
+  VERSION = "3.1.1".freeze
+  ZLIB_VERSION = "1.3.1".freeze
+  NO_COMPRESSION, BEST_SPEED, BEST_COMPRESSION, DEFAULT_COMPRESSION = 0, 1, 9, -1
+  DEFAULT_STRATEGY, FILTERED, HUFFMAN_ONLY, RLE, FIXED = 0, 1, 2, 3, 4
+  MAX_WBITS, DEF_MEM_LEVEL, MAX_MEM_LEVEL = 15, 8, 9
+  NO_FLUSH, PARTIAL_FLUSH, SYNC_FLUSH, FULL_FLUSH, FINISH = 0, 1, 2, 3, 4
+  BINARY, ASCII, TEXT, UNKNOWN = 0, 1, 1, 2
+  OS_MSDOS, OS_UNIX, OS_CODE, OS_UNKNOWN = 0, 3, 3, 255
+
+  class Error < StandardError; end
+  %i[StreamEnd NeedDict DataError StreamError MemError BufError VersionError InProgressError].each do |name|
+    const_set(name, Class.new(Error))
+  end
+
+  # What both kinds of streams answer.
+  class ZStream
+    attr_reader :total_in, :total_out
+
+    def finished? = @finished
+    alias stream_end? finished?
+    def closed? = @handle.nil?
+    alias ended? closed?
+    def avail_in = 0
+    def avail_out = 0
+    def data_type = BINARY
+
+    def close
+      raise Error, "stream is not ready" unless @handle
+      FoolsGold::Native.handle_close(@handle)
+      @handle = nil
+    end
+    alias end close
+
+    def reset
+      FoolsGold::Native.handle_close(@handle) if @handle
+      open_stream
+      nil
+    end
+
+    def set_dictionary(text)
+      FoolsGold::Native.zlib_dictionary(ready, text)
+      text
+    end
+
+    private
+
+    def ready = @handle || raise(Error, "stream is not ready")
+
+    def opened(handle)
+      @handle = handle
+      @held = ""
+      @total_in = @total_out = 0
+      @finished = false
+    end
+
+    def give(bytes)
+      @total_out += bytes.bytesize
+      return bytes unless block_given?
+      yield bytes unless bytes.empty?
+      nil
+    end
+  end
+
+  class Deflate < ZStream
+    def self.deflate(text, level = nil)
+      stream = new(level)
+      stream.deflate(text, FINISH)
+    ensure
+      stream&.close
+    end
+
+    def initialize(level = nil, wbits = nil, _memory = nil, _strategy = nil)
+      @level = level || DEFAULT_COMPRESSION
+      @wbits = wbits || MAX_WBITS
+      open_stream
+    end
+
+    # A stream without a header remembers nothing of this in its result.
+    def params(level, _strategy)
+      @held << run("", SYNC_FLUSH)
+      FoolsGold::Native.zlib_level(ready, level)
+      @level = level
+      nil
+    end
+
+    def deflate(text, flush = NO_FLUSH, &block)
+      give(take_held + run(text.to_s, flush), &block)
+    end
+
+    def <<(text)
+      @held << run(text, NO_FLUSH)
+      self
+    end
+
+    def flush(flush = SYNC_FLUSH, &block) = give(take_held + (flush == NO_FLUSH ? "" : run("", flush)), &block)
+    def finish(&block) = give(take_held + (@finished ? "" : run("", FINISH)), &block)
+
+    def initialize_copy(_other)
+      raise NotImplementedError, "a Zlib::Deflate cannot be copied. #{FoolsGold::HINT}"
+    end
+
+    private
+
+    def open_stream = opened(FoolsGold::Native.deflate_new(@level, @wbits))
+
+    def take_held
+      held = @held
+      @held = ""
+      held
+    end
+
+    def run(text, flush)
+      out = FoolsGold::Native.deflate(ready, text, flush)
+      @total_in += text.bytesize
+      @finished = true if flush == FINISH
+      out
+    end
+  end
+
+  class << self
+    def deflate(text, level = nil) = Deflate.deflate(text, level)
+    def inflate(text) = Inflate.inflate(text)
+    def crc32(text = nil, sum = 0) = text ? FoolsGold::Native.crc32(text, sum) : 0
+    def adler32(text = nil, sum = 1) = text ? FoolsGold::Native.adler32(text, sum) : 1
+    def zlib_version = ZLIB_VERSION
+
+    def gzip(text, level: nil, strategy: nil)
+      out = StringIO.new("")
+      writer = GzipWriter.new(out, level, strategy)
+      writer.write(text)
+      writer.close
+      out.string
+    end
+
+    def gunzip(text)
+      GzipReader.new(StringIO.new(text)).read_member
+    end
+  end
+
+  FoolsGold.wait_for(self, :Inflate, "foolsgold/inflate")
+  %i[GzipFile GzipWriter GzipReader].each { |name| FoolsGold.wait_for(self, name, "foolsgold/gzip") }
+end
