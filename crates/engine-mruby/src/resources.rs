@@ -1,14 +1,18 @@
-//! What natives of one interpreter share between calls: where its files may be, and the memory of its databases.
+//! What natives of one interpreter share between calls: where its files may be, the memory of its
+//! databases, and HTTP clients with their connections.
 
 use std::sync::Arc;
 
 use crate::folders::Folders;
+use crate::native::Agents;
 use crate::sqlite::memory::Account;
 
 /// Of one interpreter.
 pub struct Resources {
     /// Where files may be.
     pub folders: Folders,
+    /// HTTP clients, each with connections that are kept.
+    pub agents: Agents,
     account: Option<Arc<Account>>,
     memory_bytes: usize,
 }
@@ -16,7 +20,7 @@ pub struct Resources {
 impl Resources {
     /// Of an interpreter with so much memory.
     pub fn new(memory_bytes: usize) -> Resources {
-        Resources { folders: Folders::default(), account: None, memory_bytes }
+        Resources { folders: Folders::default(), agents: Agents::new(), account: None, memory_bytes }
     }
 
     /// Another interpreter takes the place.

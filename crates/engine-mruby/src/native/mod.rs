@@ -6,6 +6,7 @@ mod digest;
 mod encoding;
 mod file;
 mod float;
+mod http;
 mod input;
 mod inspect;
 mod json;
@@ -18,6 +19,8 @@ mod temporary;
 mod text;
 mod time;
 mod zlib;
+
+pub use http::Agents;
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -252,6 +255,9 @@ pub static TABLE: &[Native] = &[
     function(c"sqlite_tell", sqlite::tell),
     function(c"sqlite_busy", sqlite::busy),
     function(c"sqlite_version", sqlite::version),
+    function(c"http_send", http::send),
+    function(c"http_head", http::head),
+    function(c"http_read", http::read),
     function(c"timer_start", time::timer_start),
     function(c"timer_stop", time::timer_stop),
     function(c"handle_close", zlib::close),
