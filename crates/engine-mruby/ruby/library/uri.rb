@@ -12,7 +12,7 @@ module URI
     attr_reader :scheme, :userinfo, :host, :opaque
     attr_accessor :port, :path, :query, :fragment
     attr_writer :host, :scheme, :userinfo
-    alias hostname host
+    def hostname = host&.start_with?("[") ? host[1...-1] : host
 
     def self.parse(text)
       text = text.to_str
