@@ -46,7 +46,12 @@ module Kernel
     nil
   end
 
-  %i[fork system exec spawn open trap select syscall test `].each do |name|
+  def open(path, *args, **options, &block)
+    raise NotImplementedError, "open(\"|\"): #{FoolsGold::HINT}" if path.is_a?(String) && path.start_with?("|")
+    File.open(path, *args, **options, &block)
+  end
+
+  %i[fork system exec spawn trap select syscall test `].each do |name|
     define_method(name) do |*|
       raise NotImplementedError, "#{name}: #{FoolsGold::HINT}"
     end

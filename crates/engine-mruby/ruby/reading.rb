@@ -27,7 +27,7 @@ module FoolsGold
     end
 
     def each(*args, **options)
-      return to_enum(:each, *args) unless block_given?
+      return Enumerator.new { |lines| each(*args, **options) { |line| lines << line } } unless block_given?
       while (line = gets(*args, **options))
         yield line
       end
@@ -35,12 +35,12 @@ module FoolsGold
     end
     alias each_line each
 
-    def readlines(*args)
-      each(*args).to_a
+    def readlines(*args, **options)
+      each(*args, **options).to_a
     end
 
-    def readline(*args)
-      gets(*args) || raise(EOFError, "end of file reached")
+    def readline(*args, **options)
+      gets(*args, **options) || raise(EOFError, "end of file reached")
     end
 
     def readpartial(length, buffer = nil)
@@ -59,6 +59,7 @@ module FoolsGold
     end
 
     def each_byte
+      return to_enum(:each_byte) unless block_given?
       while (byte = getbyte)
         yield byte
       end

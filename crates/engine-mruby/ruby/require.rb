@@ -18,12 +18,12 @@ module FoolsGold
     "digest/md5" => "digest", "digest/sha1" => "digest", "digest/sha2" => "digest", "openssl/digest" => "openssl",
     "openssl/hmac" => "openssl", "openssl/cipher" => "openssl", "tmpdir" => "tempfile",
     "cgi/util" => "cgi", "cgi/escape" => "cgi", "cgi/cookie" => "cgi", "erb/util" => "erb",
-    "erb/escape" => "erb", "bundler/setup" => "bundler"
+    "erb/escape" => "erb", "bundler/setup" => "bundler", "net/https" => "net/http"
   }.freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
   # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
-  STAND_INS = %w[monitor timeout bundler bundler/setup rubygems fileutils].freeze
+  STAND_INS = %w[monitor timeout bundler bundler/setup rubygems fileutils sqlite3 net/http net/https].freeze
 
   # Of those, what a gem beside the application may replace.
   REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze
@@ -43,7 +43,7 @@ module FoolsGold
         return library(plain) if built_in && !REPLACEABLE.include?(plain)
         path = gems.find(plain)
         return load_once(path) if path
-        return false if built_in
+        return library(plain) if built_in
         raise missing(name)
       end
 

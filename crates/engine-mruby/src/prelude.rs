@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 30] = [
+const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
@@ -21,6 +21,7 @@ const SOURCES: [(&CStr, &str); 30] = [
     (c"foolsgold/mutex.rb", include_str!("../ruby/mutex.rb")),
     (c"foolsgold/require.rb", include_str!("../ruby/require.rb")),
     (c"foolsgold/loading.rb", include_str!("../ruby/loading.rb")),
+    (c"foolsgold/folders.rb", include_str!("../ruby/folders.rb")),
     (c"foolsgold/file.rb", include_str!("../ruby/file.rb")),
     (c"foolsgold/positioned.rb", include_str!("../ruby/positioned.rb")),
     (c"foolsgold/reading.rb", include_str!("../ruby/reading.rb")),
@@ -44,10 +45,17 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"fileutils", include_str!("../ruby/library/fileutils.rb")),
     (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
+    (c"foolsgold/dir", include_str!("../ruby/library/dir.rb")),
+    (c"foolsgold/files", include_str!("../ruby/library/files.rb")),
     (c"foolsgold/gems", include_str!("../ruby/library/gems.rb")),
     (c"foolsgold/objectspace", include_str!("../ruby/library/objectspace.rb")),
     (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
     (c"foolsgold/rubygems", include_str!("../ruby/library/rubygems.rb")),
+    (c"foolsgold/sqlite3_parts", include_str!("../ruby/library/sqlite3_parts.rb")),
+    (c"foolsgold/sqlite3_rows", include_str!("../ruby/library/sqlite3_rows.rb")),
+    (c"foolsgold/sqlite3_state", include_str!("../ruby/library/sqlite3_state.rb")),
+    (c"foolsgold/sqlite3_statement", include_str!("../ruby/library/sqlite3_statement.rb")),
+    (c"foolsgold/stat", include_str!("../ruby/library/stat.rb")),
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
     (c"uri", include_str!("../ruby/library/uri.rb")),
     (c"foolsgold/uri_parser", include_str!("../ruby/library/uri_parser.rb")),
@@ -88,6 +96,12 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"ostruct", include_str!("../ruby/library/ostruct.rb")),
     (c"rbconfig", include_str!("../ruby/library/rbconfig.rb")),
     (c"singleton", include_str!("../ruby/library/singleton.rb")),
+    (c"net/http", include_str!("../ruby/library/net_http.rb")),
+    (c"foolsgold/net_errors", include_str!("../ruby/library/net_errors.rb")),
+    (c"foolsgold/net_header", include_str!("../ruby/library/net_header.rb")),
+    (c"foolsgold/net_request", include_str!("../ruby/library/net_request.rb")),
+    (c"foolsgold/net_response", include_str!("../ruby/library/net_response.rb")),
+    (c"sqlite3", include_str!("../ruby/library/sqlite3.rb")),
     (c"timeout", include_str!("../ruby/library/timeout.rb")),
     (c"weakref", include_str!("../ruby/library/weakref.rb")),
     (c"rack/builder", "Rack::Builder = FoolsGold::Builder\n"),

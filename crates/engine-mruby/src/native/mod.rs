@@ -5,7 +5,9 @@ mod cipher;
 mod digest;
 mod encoding;
 mod erb;
+mod file;
 mod float;
+mod http;
 mod input;
 mod inspect;
 mod json;
@@ -13,19 +15,25 @@ mod log;
 mod pack;
 mod path;
 mod random;
+mod sqlite;
 mod store;
 mod temporary;
 mod text;
 mod time;
 mod zlib;
 
+pub use http::Agents;
+
 use std::ffi::CStr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::exchange::Exchange;
 use crate::gauge::{Clock, Gauge};
 use crate::handles::Handles;
+use crate::resources::Resources;
 use crate::shared::Shared;
+use crate::timers::Timers;
 use crate::tree::Tree;
 
 /// The most arguments of a native function, its receiver included.
@@ -100,22 +108,47 @@ pub struct Context<'a> {
     pub exchange: Option<&'a mut Exchange>,
     /// What is held for objects of the interpreter.
     pub handles: &'a mut Handles,
-    /// Until when it may run.
-    pub gauge: &'a Gauge,
+    /// Its folders, and the memory of its databases.
+    pub resources: &'a mut Resources,
+    /// How long blocks may take.
+    pub timers: &'a mut Timers,
+    /// Until when all of it may run.
+    pub gauge: &'a Arc<Gauge>,
     /// The clock of the gauge.
     pub clock: Clock,
 }
 
 impl Context<'_> {
-    /// To be called every few milliseconds by what can take long, and before what can block: whether it may go on.
-    pub fn tick(&mut self) -> Result<(), Raise> {
+    /// To be called before anything that may wait, and before anything is borrowed or locked: the request goes on in a
+    /// thread where it holds up no other.
+    pub fn leave(&mut self) {
         if let Some(exchange) = &mut self.exchange {
             exchange.leave();
         }
-        if self.gauge.is_late(self.clock.at(Instant::now())) {
-            return Err(raise("FoolsGold::RequestTimeout", "the request took longer than it may"));
+    }
+
+    /// When whatever waits must be over.
+    pub fn until(&self) -> Instant {
+        self.clock.instant(self.gauge.deadline().min(self.timers.next()))
+    }
+
+    /// What is to be raised when that time has come, if it has.
+    pub fn overdue(&mut self) -> Option<Raise> {
+        let now = self.clock.at(Instant::now());
+        if self.gauge.is_late(now) {
+            return Some(raise("FoolsGold::RequestTimeout", "the request took longer than it may"));
         }
-        Ok(())
+        if !self.timers.expire(now) {
+            return None;
+        }
+        self.gauge.set_soon(self.timers.next());
+        Some(raise("Timeout::ExitException", "execution expired"))
+    }
+
+    /// To be called every few milliseconds by what can take long, and before what can block: whether it may go on.
+    pub fn tick(&mut self) -> Result<(), Raise> {
+        self.leave();
+        self.overdue().map_or(Ok(()), Err)
     }
 }
 
@@ -221,9 +254,34 @@ pub static TABLE: &[Native] = &[
     function(c"file_read", path::read),
     function(c"source_read", path::read_source),
     function(c"source_known", path::knows_source),
-    function(c"file_stat", path::stat),
     function(c"file_expand", path::expand),
-    function(c"dir_entries", path::entries),
+    function(c"file_real", path::real),
+    function(c"allow", path::allow),
+    function(c"seal", path::seal),
+    function(c"file_stat", file::stat),
+    function(c"file_stat_all", file::stat_all),
+    function(c"file_open", file::open),
+    function(c"file_read_at", file::read),
+    function(c"file_size", file::size),
+    function(c"file_fnmatch", file::fnmatch),
+    function(c"dir_entries", file::entries),
+    function(c"dir_glob", file::glob),
+    function(c"sqlite_open", sqlite::open),
+    function(c"sqlite_execute", sqlite::execute),
+    function(c"sqlite_prepare", sqlite::prepare),
+    function(c"sqlite_used", sqlite::used),
+    function(c"sqlite_bind", sqlite::bind),
+    function(c"sqlite_fetch", sqlite::fetch),
+    function(c"sqlite_reset", sqlite::reset),
+    function(c"sqlite_about", sqlite::about),
+    function(c"sqlite_tell", sqlite::tell),
+    function(c"sqlite_busy", sqlite::busy),
+    function(c"sqlite_version", sqlite::version),
+    function(c"http_send", http::send),
+    function(c"http_head", http::head),
+    function(c"http_read", http::read),
+    function(c"timer_start", time::timer_start),
+    function(c"timer_stop", time::timer_stop),
     function(c"handle_close", zlib::close),
     function(c"deflate_new", zlib::deflate_new),
     function(c"deflate", zlib::deflate),
@@ -284,6 +342,7 @@ impl<'a> Arg<'a> {
     pub fn handle(self) -> Result<u64, Raise> {
         match self {
             Arg::Handle(number) => Ok(number),
+            Arg::Nil => Err(raise("IOError", "closed stream")),
             other => Err(raise("TypeError", format!("expected a handle, got {}", other.kind()))),
         }
     }
@@ -307,8 +366,8 @@ impl<'a> Arg<'a> {
             Arg::Float(number) => Tree::Float(number).encode(&mut out),
             Arg::Str(bytes) | Arg::Bytes(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
             Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
-            Arg::Tree(bytes) => out.extend_from_slice(bytes),
             Arg::Handle(_) => Tree::Nil.encode(&mut out),
+            Arg::Tree(bytes) => out.extend_from_slice(bytes),
         }
         out
     }
@@ -327,8 +386,8 @@ impl<'a> Arg<'a> {
             Arg::Float(_) => "a Float",
             Arg::Str(_) | Arg::Bytes(_) => "a String",
             Arg::Sym(_) => "a Symbol",
-            Arg::Tree(_) => "an Array or a Hash",
             Arg::Handle(_) => "a handle",
+            Arg::Tree(_) => "an Array or a Hash",
         }
     }
 }
