@@ -44,6 +44,13 @@ VOID = [
 
 # A method without parentheses and `end` (def name = value) got no place for its block, which `super` and `yield` then
 # took from the first value they found.
+# Nothing is escaped in <<'TEXT'.
+RAW_HEREDOC = [
+  ["    else if (c == '\\\\') {\n      c = nextc(p);\n      if (type & STR_FUNC_EXPAND) {\n",
+   "    else if (c == '\\\\' && hinfo && !(type & STR_FUNC_EXPAND)) {\n      tokadd(p, c);\n      continue;\n    }\n" \
+   "    else if (c == '\\\\') {\n      c = nextc(p);\n      if (type & STR_FUNC_EXPAND) {\n"],
+].freeze
+
 ENDLESS = [
   ["static void\ndefn_setup(parser_state *p, node *d, node *a, node *b)\n{\n  node *n = d->cdr->cdr;\n\n",
    "static node* new_args(parser_state*, node*, node*, mrb_sym, node*, node*);\n" \
