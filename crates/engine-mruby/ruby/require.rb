@@ -10,7 +10,7 @@ module FoolsGold
     rack rack/builder rack/urlmap rack/lint rbconfig
     delegate forwardable singleton ostruct English weakref base64
     digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir
-    date logger benchmark shellwords tsort pathname prime
+    date logger benchmark shellwords tsort pathname prime ipaddr
   ].freeze
 
   # Names that mean the file of another.
