@@ -18,6 +18,17 @@ class Symbol
 end
 
 class Array
+  alias __shuffle shuffle
+  alias __sample sample
+
+  def shuffle(random: nil) = random ? sort_by { random.rand } : __shuffle
+  def shuffle!(random: nil) = replace(shuffle(random: random))
+
+  def sample(count = nil, random: nil)
+    return count ? __sample(count) : __sample unless random
+    count ? shuffle(random: random).first(count) : self[random.rand(size)]
+  end
+
   def to_ary = self
 
   def sort_by!(&block)
@@ -40,6 +51,17 @@ class Hash
 end
 
 module Enumerable
+  # An element of several values is an Array to the block.
+  def to_h(&block)
+    made = {}
+    each do |*element|
+      element = element.__svalue
+      key, value = block ? block.call(element) : element
+      made[key] = value
+    end
+    made
+  end
+
   def each_entry(&block)
     return to_enum(:each_entry) unless block
     each(&block)

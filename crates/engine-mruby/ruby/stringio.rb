@@ -2,6 +2,7 @@
 
 class StringIO
   include FoolsGold::Reading
+  include FoolsGold::Writing
   include Enumerable
 
   attr_reader :string
@@ -31,31 +32,6 @@ class StringIO
   def write(*texts)
     raise IOError, "not opened for writing" if @closed || @string.frozen?
     texts.sum { |text| put(text.to_s) }
-  end
-
-  def <<(text)
-    write(text)
-    self
-  end
-
-  def print(*texts)
-    write(*texts)
-    nil
-  end
-
-  def puts(*things)
-    write("\n") if things.empty?
-    things.each do |thing|
-      next puts(*thing) if thing.is_a?(Array)
-      line = thing.to_s
-      write(line.end_with?("\n") ? line : "#{line}\n")
-    end
-    nil
-  end
-
-  def printf(form, *values)
-    write(format(form, *values))
-    nil
   end
 
   def truncate(length)

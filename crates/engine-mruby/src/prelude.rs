@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// The Ruby side, in the order in which it is loaded.
-const SOURCES: [(&CStr, &str); 30] = [
+const SOURCES: [(&CStr, &str); 29] = [
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
@@ -26,7 +26,6 @@ const SOURCES: [(&CStr, &str); 30] = [
     (c"foolsgold/reading.rb", include_str!("../ruby/reading.rb")),
     (c"foolsgold/input.rb", include_str!("../ruby/input.rb")),
     (c"foolsgold/stringio.rb", include_str!("../ruby/stringio.rb")),
-    (c"foolsgold/json.rb", include_str!("../ruby/json.rb")),
     (c"foolsgold/securerandom.rb", include_str!("../ruby/securerandom.rb")),
     (c"foolsgold/context.rb", include_str!("../ruby/context.rb")),
     (c"foolsgold/store.rb", include_str!("../ruby/store.rb")),
@@ -49,6 +48,8 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
     (c"foolsgold/rubygems", include_str!("../ruby/library/rubygems.rb")),
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
+    (c"foolsgold/struct", include_str!("../ruby/library/struct.rb")),
+    (c"json", include_str!("../ruby/library/json.rb")),
     (c"uri", include_str!("../ruby/library/uri.rb")),
     (c"foolsgold/uri_parser", include_str!("../ruby/library/uri_parser.rb")),
     (c"foolsgold/uri_generic", include_str!("../ruby/library/uri_generic.rb")),

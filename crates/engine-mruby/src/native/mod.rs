@@ -169,7 +169,6 @@ pub static TABLE: &[Native] = &[
     method(c"String", c"unpack", pack::unpack),
     method(c"String", c"unpack1", pack::unpack1),
     json(c"json_generate", json::generate),
-    json(c"json_pretty", json::pretty),
     function(c"json_parse", json::parse),
     function(c"random_bytes", random::bytes),
     function(c"random_number", random::number),
