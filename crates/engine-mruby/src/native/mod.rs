@@ -1,11 +1,13 @@
 //! The functions that Rust gives to Ruby: a table of rows, each a name and a plain, safe Rust function.
 //! To add one is to add a row; the Ruby files under `ruby/` dress them as the library that people know.
 
+mod chars;
 mod cipher;
 mod digest;
 mod encoding;
 mod erb;
 mod float;
+mod format;
 mod input;
 mod inspect;
 mod json;
@@ -165,6 +167,13 @@ pub static TABLE: &[Native] = &[
     method(c"String", c"downcase", encoding::downcase),
     method(c"String", c"swapcase", encoding::swapcase),
     method(c"String", c"capitalize", encoding::capitalize),
+    function(c"format", format::format),
+    method(c"String", c"tr", chars::tr_plain),
+    method(c"String", c"tr_s", chars::tr_squeezed),
+    method(c"String", c"delete", chars::delete),
+    method(c"String", c"squeeze", chars::squeeze),
+    method(c"String", c"count", chars::count),
+    method(c"String", c"casecmp?", chars::equal_folded),
     method(c"Array", c"pack", pack::pack),
     method(c"String", c"unpack", pack::unpack),
     method(c"String", c"unpack1", pack::unpack1),

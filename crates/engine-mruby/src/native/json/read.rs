@@ -247,11 +247,10 @@ impl Parser<'_> {
         };
         self.at += 4;
         let mut code = unit;
-        if (0xd800..0xdc00).contains(&unit) && self.bytes[self.at..].starts_with(b"\\u") {
-            if let Some(low @ 0xdc00..=0xdfff) = self.unit(self.at + 2) {
-                self.at += 6;
-                code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-            }
+        let second = self.bytes[self.at..].starts_with(b"\\u").then(|| self.unit(self.at + 2)).flatten();
+        if let (0xd800..0xdc00, Some(low @ 0xdc00..=0xdfff)) = (unit, second) {
+            self.at += 6;
+            code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
         }
         match char::from_u32(code) {
             Some(char) => self.out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
