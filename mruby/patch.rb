@@ -6,10 +6,10 @@
 # and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
-%w[parser language hash autoload defined regexp binary].each { |name| require_relative "patch_#{name}" }
+%w[parser language hash autoload defined regexp blocks binary].each { |name| require_relative "patch_#{name}" }
 
 # What both forms of the parser get.
-PARSER = (INTERPOLATION + COMMAND + VOID + ENDLESS + DEFINED + LITERALS).freeze
+PARSER = (INTERPOLATION + COMMAND + VOID + BARE_INTERPOLATION + RAW_HEREDOC + ENDLESS + BLOCK_VARIABLE + COMMA + DEFINED + LITERALS).freeze
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -25,6 +25,7 @@ CHANGES = {
   ],
   "include/mruby.h" => CALLINFO,
   "include/mruby/proc.h" => PROC_FLAGS,
+  "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
   "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS + CLASS_NEW,
   "src/kernel.c" => VISIBILITY_KERNEL,
@@ -129,8 +130,8 @@ CHANGES = {
     ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
   ],
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
-  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + MATCH_GRAMMAR,
-  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + MATCH_GENERATED,
+  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
 }.merge(LAST_MATCH, BINARY) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }

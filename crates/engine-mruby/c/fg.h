@@ -65,8 +65,8 @@ typedef struct {
 
 /* Answers of the host to a chunk of a body. */
 enum { FG_SENT = 0, FG_GONE = 1, FG_LATE = 2 };
-/* Answers of the host to a tick. */
-enum { FG_GO_ON = 0, FG_STOP = 1 };
+/* Answers of the host to a tick: go on, end for good, or end the block of a Timeout. */
+enum { FG_GO_ON = 0, FG_STOP = 1, FG_EXPIRED = 2 };
 /* How a call or a load ended. */
 enum { FG_DONE = 0, FG_RAISED = 1, FG_NO_MEMORY = 2, FG_STOPPED = 3 };
 
@@ -80,6 +80,8 @@ bool fg_host_file(void *host, const char *path, size_t length);
 void fg_host_whole(void *host, size_t length);
 void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
+/* Nothing in Ruby holds that handle any more. */
+void fg_host_release(void *host, uint64_t handle);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
 void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
 /* The bytecode of a library, or its source where nobody has compiled it yet; never freed. 0 where there is none of
@@ -95,7 +97,7 @@ typedef struct fg_pattern fg_pattern;
 /* Of a text: unknown, UTF-8, or bytes that are not. */
 enum { FG_TEXT_UNKNOWN = 0, FG_TEXT_UTF8 = 1, FG_TEXT_BYTES = 2 };
 /* How a search ended. */
-enum { FG_NOT_FOUND = 0, FG_FOUND = 1, FG_TIMEOUT = 2, FG_OVERTIME = 3, FG_STACK = 4 };
+enum { FG_NOT_FOUND = 0, FG_FOUND = 1, FG_TIMEOUT = 2, FG_OVERTIME = 3, FG_STACK = 4, FG_SEARCH_EXPIRED = 5 };
 #define FG_UNSET SIZE_MAX
 typedef struct {
   const char *text;
@@ -184,7 +186,7 @@ void fg_keywords_init(mrb_state *mrb);
 void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
 void fg_look_at_clock(mrb_state *mrb);
-mrb_noreturn void fg_out_of_time(mrb_state *mrb);
+mrb_noreturn void fg_out_of_time(mrb_state *mrb, int why);
 bool fg_reserve(mrb_state *mrb, size_t bytes);
 void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);

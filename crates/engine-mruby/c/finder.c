@@ -96,7 +96,8 @@ bool fg_find(mrb_state *mrb, fg_finder *finder, size_t start, bool anchored)
       if (finder->slots[i] != FG_UNSET) finder->slots[i] += finder->base;
     }
     return true;
-  case FG_OVERTIME: fg_out_of_time(mrb);
+  case FG_OVERTIME: fg_out_of_time(mrb, FG_STOP);
+  case FG_SEARCH_EXPIRED: fg_out_of_time(mrb, FG_EXPIRED);
   case FG_TIMEOUT:
     mrb_raise(mrb, mrb_class_get_under(mrb, fg_of(mrb)->regexp_class, "TimeoutError"), "regexp match timeout");
   default: mrb_raise(mrb, mrb_class_get(mrb, "RegexpError"), "match-stack limit over");

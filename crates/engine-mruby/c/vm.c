@@ -60,6 +60,13 @@ void fg_release(mrb_state *mrb, size_t bytes)
   fg_of(mrb)->used -= bytes;
 }
 
+/* Ends the block of a Timeout; Timeout.timeout itself makes an error of it that a rescue sees. */
+static mrb_noreturn void expire(mrb_state *mrb)
+{
+  struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "Timeout"), "ExitException");
+  mrb_raise(mrb, klass, "execution expired");
+}
+
 /* --- stopping --------------------------------------------------------------------------------------------------- */
 
 #ifdef MRB_USE_DEBUG_HOOK
@@ -71,7 +78,12 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
   if (vm->stops == 0) {
     /* Cleared first: an alarm that arrives while the host decides must not be lost. */
     mrb->code_fetch_hook = NULL;
-    if (fg_host_tick(vm->host) == FG_GO_ON) return;
+    int answer = fg_host_tick(vm->host);
+    if (answer == FG_GO_ON) return;
+    if (answer == FG_EXPIRED) {
+      mrb->c->ci->pc = pc + 1;
+      expire(mrb);
+    }
     mrb->code_fetch_hook = on_instruction;
   }
   else if (vm->stops < STOP_GRACE) {
@@ -90,13 +102,15 @@ void fg_look_at_clock(mrb_state *mrb)
 {
   if (__atomic_load_n(&mrb->code_fetch_hook, __ATOMIC_RELAXED) == NULL) return;
   mrb->code_fetch_hook = NULL;
-  if (fg_host_tick(fg_of(mrb)->host) != FG_GO_ON) fg_out_of_time(mrb);
+  int answer = fg_host_tick(fg_of(mrb)->host);
+  if (answer != FG_GO_ON) fg_out_of_time(mrb, answer);
 }
 
-/* Raises what a request is ended with, and goes on doing so. */
-void fg_out_of_time(mrb_state *mrb)
+/* Raises what ends a block, once, or what ends a request, and goes on doing so. */
+void fg_out_of_time(mrb_state *mrb, int why)
 {
   fg_vm *vm = fg_of(mrb);
+  if (why == FG_EXPIRED) expire(mrb);
   vm->stops++;
   mrb->code_fetch_hook = on_instruction;
   struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
@@ -118,9 +132,10 @@ int fg_can_stop(void) { return 1; }
 #else
 void *fg_vm_alarm(fg_vm *vm) { (void)vm; return NULL; }
 void fg_look_at_clock(mrb_state *mrb) { (void)mrb; }
-void fg_out_of_time(mrb_state *mrb)
+void fg_out_of_time(mrb_state *mrb, int why)
 {
   fg_vm *vm = fg_of(mrb);
+  if (why == FG_EXPIRED) expire(mrb);
   vm->stops++;
   mrb_raise(mrb, mrb_class_ptr(vm->timeout_class), "the request took longer than it may");
 }

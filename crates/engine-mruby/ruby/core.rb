@@ -50,6 +50,18 @@ class Hash
   end
 end
 
+module Comparable
+  alias __clamp clamp
+
+  # A Range may be open.
+  def clamp(low, high = nil)
+    return __clamp(low, high) if high || !low.is_a?(Range)
+    raise ArgumentError, "cannot clamp with an exclusive range" if low.end && low.exclude_end?
+    return low.begin if low.begin && (self <=> low.begin) < 0
+    low.end && (self <=> low.end) > 0 ? low.end : self
+  end
+end
+
 module Enumerable
   # An element of several values is an Array to the block.
   def to_h(&block)

@@ -11,7 +11,7 @@ class Interrupt < Exception; end unless Object.const_defined?(:Interrupt)
 Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
 
 # These are made when they are first named; what Rust raises must be there before.
-[Errno::ENOENT, Errno::EACCES, Errno::EISDIR, Errno::EINVAL]
+[Errno::ENOENT, Errno::EACCES, Errno::EISDIR, Errno::ENOTDIR, Errno::EINVAL, Errno::EMFILE]
 
 class SystemExit < Exception
   attr_reader :status
@@ -73,7 +73,7 @@ module FoolsGold
     Ractor Signal
     Socket TCPSocket TCPServer UNIXSocket Net Open3 YAML Psych CSV
     Etc WeakRef Observable OptionParser
-    BigDecimal Rational Complex Find IO Resolv Ripper Coverage
+    BigDecimal Rational Complex Find Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
 end

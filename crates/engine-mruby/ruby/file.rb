@@ -1,49 +1,56 @@
-# File and Dir, for reading: whole files, what they are, and the arithmetic of paths. Writing raises and says so.
+# File and Dir, for reading: whole files, what they are, and the arithmetic of paths. Open files, File::Stat and
+# patterns are in library/files.rb, loaded when first used. Writing raises and says what to do.
 
-class File
+class IO
+  SEEK_SET = 0
+  SEEK_CUR = 1
+  SEEK_END = 2
+end
+
+class File < IO
   SEPARATOR = Separator = "/"
   ALT_SEPARATOR = nil
+  PATH_SEPARATOR = ":"
 
   class << self
-    # The whole file; the errors of the system (Errno::ENOENT, EACCES, EISDIR) as in CRuby.
-    def read(path, *)
-      FoolsGold::Native.file_read(path_of(path))
+    # The whole file, or a part; the errors of the system (Errno::ENOENT, EACCES, EISDIR) as in CRuby.
+    def read(path, length = nil, offset = nil, **)
+      return FoolsGold::Native.file_read(path_of(path)) unless length || offset
+      open(path) { |file| file.seek(offset || 0) && file.read(length) }
     end
     alias binread read
 
-    def readlines(path, chomp: false)
-      read(path).each_line.map { |line| chomp ? line.chomp : line }
+    def readlines(path, separator = "\n", chomp: false, **)
+      lines = read(path).each_line(separator)
+      chomp ? lines.map { |line| line.chomp(separator) } : lines.to_a
     end
 
-    def exist?(path)
-      !stat_of(path).nil?
+    def exist?(path) = !stat_of(path).nil?
+    def file?(path) = stat_of(path)&.first == "file"
+    def directory?(path) = stat_of(path)&.first == "directory"
+    def readable?(path) = stat_of(path)&.last == true
+    def size(path) = existing(path)[1]
+    def mtime(path) = Time.at(existing(path)[2])
+
+    def size?(path)
+      size = stat_of(path)&.[](1)
+      size == 0 ? nil : size
     end
 
-    def file?(path)
-      stat_of(path)&.first == "file"
-    end
+    def zero?(path) = stat_of(path)&.[](1) == 0
+    alias empty? zero?
 
-    def directory?(path)
-      stat_of(path)&.first == "directory"
-    end
-
-    def readable?(path)
-      stat_of(path)&.last == true
-    end
-
-    def size(path)
-      existing(path)[1]
-    end
-
-    def mtime(path)
-      Time.at(existing(path)[2])
-    end
+    def path(path) = path_of(path).dup
 
     def expand_path(path, base = nil)
       FoolsGold::Native.file_expand(path_of(path), base && path_of(base))
     end
     alias absolute_path expand_path
-    alias realpath expand_path
+
+    # Without symbolic links.
+    def realpath(path, base = nil)
+      FoolsGold::Native.file_real(expand_path(path, base))
+    end
 
     def join(*parts)
       parts.flatten.map { |part| path_of(part) }.inject do |left, right|
@@ -61,40 +68,42 @@ class File
       suffix && name != suffix && name.end_with?(suffix) ? name[0...-suffix.size] : name
     end
 
-    def dirname(path)
+    def dirname(path, level = 1)
       path = path_of(path)
       path = path[0...-1] while path.size > 1 && path.end_with?("/")
       slash = path.rindex("/")
       return "." unless slash
-      slash == 0 ? "/" : path[0...slash]
+      slash -= 1 while slash > 0 && path[slash - 1] == "/"
+      above = slash == 0 ? "/" : path[0...slash]
+      level > 1 ? dirname(above, level - 1) : above
     end
 
     def extname(path)
       name = basename(path)
       dot = name.rindex(".")
-      dot.nil? || dot == 0 || dot == name.size - 1 ? "" : name[dot..-1]
+      dot.nil? || name[0...dot].delete(".").empty? ? "" : name[dot..-1]
     end
 
-    def split(path)
-      [dirname(path), basename(path)]
-    end
+    def split(path) = [dirname(path), basename(path)]
 
-    # For reading only: the file's text as a StringIO.
-    def open(path, *)
-      io = StringIO.new(read(path))
-      block_given? ? yield(io) : io
-    end
-
-    def write(*)
-      raise NotImplementedError, "File.write: #{FoolsGold::HINT}"
+    # For reading: with a block, the file is closed after it.
+    def open(*args, **options)
+      file = new(*args, **options)
+      return file unless block_given?
+      begin
+        yield file
+      ensure
+        file.close
+      end
     end
 
     private
 
     def path_of(path)
       path = path.to_path if path.respond_to?(:to_path)
-      raise TypeError, "no implicit conversion of #{path.class} into String" unless path.is_a?(String)
-      path
+      path = path.to_str if !path.is_a?(String) && path.respond_to?(:to_str)
+      return path if path.is_a?(String)
+      raise TypeError, "no implicit conversion of #{path.nil? ? 'nil' : path.class} into String"
     end
 
     def stat_of(path)
@@ -105,30 +114,30 @@ class File
       stat_of(path) || raise(Errno::ENOENT, path_of(path))
     end
   end
+
+  # Loads what is made of open files, and begins again.
+  def initialize(*args, **options)
+    FoolsGold::Loader.library("foolsgold/files")
+    initialize(*args, **options)
+  end
 end
 
 class Dir
+  def initialize(*args)
+    FoolsGold::Loader.library("foolsgold/files")
+    initialize(*args)
+  end
+
+  def self.pwd = FoolsGold::Native.file_expand(".", nil)
+  def self.exist?(path) = File.directory?(path)
+  def self.children(path, **) = FoolsGold::Native.dir_entries(File.path(path))
+  def self.entries(path, **) = [".", ".."] + children(path)
+
   class << self
-    def pwd
-      FoolsGold::Native.file_expand(".", nil)
-    end
     alias getwd pwd
-
-    def exist?(path)
-      File.directory?(path)
-    end
-
-    def children(path)
-      FoolsGold::Native.dir_entries(path)
-    end
-
-    def entries(path)
-      [".", ".."] + children(path)
-    end
-
-    def glob(*)
-      raise NotImplementedError, "Dir.glob: #{FoolsGold::HINT}"
-    end
-    alias [] glob
   end
 end
+
+[IO, Dir].each { |owner| owner.extend(FoolsGold::RestOfFiles) }
+FoolsGold.wait_for(File, :Stat, "foolsgold/files")
+FoolsGold.wait_for(IO, :Constants, "foolsgold/files")

@@ -49,7 +49,12 @@ module Kernel
     nil
   end
 
-  %i[fork system exec spawn open trap select syscall test `].each do |name|
+  def open(path, *args, **options, &block)
+    raise NotImplementedError, "open(\"|\"): #{FoolsGold::HINT}" if path.is_a?(String) && path.start_with?("|")
+    File.open(path, *args, **options, &block)
+  end
+
+  %i[fork system exec spawn trap select syscall test `].each do |name|
     define_method(name) do |*|
       raise NotImplementedError, "#{name}: #{FoolsGold::HINT}"
     end
@@ -58,8 +63,8 @@ end
 
 module FoolsGold
   class << self
-    # Kernel#format. Rust knows plain values; of others it is given what `to_s` says, and where it may ask what `inspect`
-    # says of each.
+    # Kernel#format. Rust knows plain values; of others it is given what `to_s` says, and where it may ask what
+    # `inspect` says of each.
     def format(form, values)
       form = form.to_str
       named = values[0] if values.size == 1 && values[0].is_a?(Hash) && (form.include?("<") || form.include?("{"))

@@ -1,5 +1,5 @@
-# Where a reader stands, what an IO is asked beside, and what a writer makes of `write`: StringIO, the request's body and
-# temporary files answer alike.
+# Where a reader stands, what an IO is asked beside, and what a writer makes of `write`: StringIO, the request's body
+# and temporary files answer alike.
 
 module FoolsGold
   # What all that has `write` answers.
@@ -38,8 +38,7 @@ module FoolsGold
   # Needs `@position` and `size`.
   module Positioned
     def rewind
-      @position = 0
-      0
+      @position = @lineno = 0
     end
 
     def pos

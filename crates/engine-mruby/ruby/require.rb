@@ -5,24 +5,23 @@ module FoolsGold
   # Libraries whose classes are here. Read from Rust as well (libraries.rs), so these stay plain words. Some have a file
   # of ours that is loaded when they are first required (prelude.rs).
   BUILT_IN = %w[
-    json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util
+    json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape
     uri set enumerator fiber rational pp thread
     rack rack/builder rack/urlmap rack/lint rbconfig
     delegate forwardable singleton ostruct English weakref base64
     digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir
-    date logger benchmark shellwords tsort pathname
+    date logger benchmark shellwords tsort pathname prime ipaddr
   ].freeze
 
-  # Names that mean the file of another.
-  SAME = {
-    "digest/md5" => "digest", "digest/sha1" => "digest", "digest/sha2" => "digest", "openssl/digest" => "openssl",
-    "openssl/hmac" => "openssl", "openssl/cipher" => "openssl", "tmpdir" => "tempfile",
-    "cgi/util" => "cgi", "cgi/escape" => "cgi", "cgi/cookie" => "cgi", "erb/util" => "erb"
-  }.freeze
+  # Names that mean the file of another, and libraries whose parts are in their one file.
+  SAME = { "tmpdir" => "tempfile", "net/https" => "net/http" }.freeze
+  WHOLE = %w[digest openssl cgi erb bundler].freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
   # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
-  STAND_INS = %w[monitor timeout bundler bundler/setup rubygems fileutils].freeze
+  STAND_INS = %w[
+    monitor timeout bundler bundler/setup rubygems rubygems/version fileutils sqlite3 net/http net/https
+  ].freeze
 
   # Of those, what a gem beside the application may replace.
   REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze
@@ -61,13 +60,12 @@ module FoolsGold
         true
       end
 
-      # A library of ours; whether it was loaded now.
+      # A library of ours; whether it was loaded now, and not there from the beginning.
       def library(name)
-        name = SAME.fetch(name, name)
+        name = SAME.fetch(name) { WHOLE.include?(name.split("/").first) ? name.split("/").first : name }
         return false if LIBRARIES[name]
         LIBRARIES[name] = true
         FoolsGold.run_library(name)
-        true
       end
 
       def gems

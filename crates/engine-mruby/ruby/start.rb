@@ -7,6 +7,7 @@ module FoolsGold
       ENV["RACK_ENV"] = environment
       ENV["APP_ENV"] = environment if ENV.key?("APP_ENV")
       app = Builder.load_file(rackup)
+      seal_folders
       unless app.respond_to?(:call)
         raise TypeError, "the application in #{rackup} is a #{app.class}, which does not answer call(env)"
       end

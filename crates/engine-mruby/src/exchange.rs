@@ -4,7 +4,7 @@
 //! stream: head and first bytes leave at once, and each further chunk when it is made.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -110,13 +110,14 @@ impl Exchange {
     }
 
     /// Takes a file as the body.
-    pub fn file(&mut self, path: &Path) -> bool {
-        match regular::open(path) {
+    pub fn file(&mut self, path: &Path, found: Result<PathBuf, String>) -> bool {
+        let opened = found.and_then(|found| regular::open(&found).map_err(|error| error.to_string()));
+        match opened {
             Ok(file) => {
                 self.file = Some(file);
                 true
             }
-            Err(error) => self.note(Err(format!("to_path names {}, but: {error}", path.display()))),
+            Err(why) => self.note(Err(format!("to_path names {}, but: {why}", path.display()))),
         }
     }
 
@@ -229,11 +230,6 @@ impl Exchange {
             let RunView { id, method, path, .. } = self.about();
             Past { id, method, path, worker: u32::try_from(self.number).ok(), ..Past::default() }
         });
-    }
-
-    /// When it must be answered.
-    pub fn deadline(&self) -> Instant {
-        self.request.deadline
     }
 }
 

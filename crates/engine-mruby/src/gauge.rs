@@ -13,6 +13,8 @@ use crate::sys;
 /// After this long a request is long: it leaves the I/O thread, and what its body has given is sent.
 pub const TICK: Duration = Duration::from_millis(1);
 
+const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+
 /// One clock for all gauges: nanoseconds since the engine began, never 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock(Instant);
@@ -27,6 +29,11 @@ impl Clock {
     pub fn at(self, instant: Instant) -> u64 {
         let elapsed = instant.saturating_duration_since(self.0).as_nanos();
         u64::try_from(elapsed).unwrap_or(u64::MAX - 1) + 1
+    }
+
+    /// The way back; a time that no clock reaches is a century away.
+    pub fn instant(self, at: u64) -> Instant {
+        self.0 + Duration::from_nanos(at.saturating_sub(1)).min(CENTURY)
     }
 }
 
@@ -46,6 +53,8 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Gauge {
     started: AtomicU64,
     deadline: AtomicU64,
+    /// When a block in it must be over.
+    soon: AtomicU64,
     ticked: AtomicBool,
     alarm: Mutex<Option<Alarm>>,
     /// Since when it has been what it is.
@@ -64,6 +73,7 @@ impl Gauge {
         Gauge {
             started: AtomicU64::new(0),
             deadline: AtomicU64::new(u64::MAX),
+            soon: AtomicU64::new(u64::MAX),
             ticked: AtomicBool::new(false),
             alarm: Mutex::new(None),
             opened: Mutex::new(Instant::now()),
@@ -77,6 +87,7 @@ impl Gauge {
     /// From now on it runs, at most until `deadline`.
     pub fn start(&self, now: u64, deadline: u64) {
         self.deadline.store(deadline, Ordering::Relaxed);
+        self.soon.store(u64::MAX, Ordering::Relaxed);
         self.ticked.store(false, Ordering::Relaxed);
         // Sequentially consistent, as is the watchdog's look at it before it sleeps: one of the two sees the other.
         self.started.store(now, Ordering::SeqCst);
@@ -153,6 +164,16 @@ impl Gauge {
         now >= self.deadline.load(Ordering::Relaxed)
     }
 
+    /// Until when it may run.
+    pub fn deadline(&self) -> u64 {
+        self.deadline.load(Ordering::Relaxed)
+    }
+
+    /// When the next block in it must be over.
+    pub fn set_soon(&self, at: u64) {
+        self.soon.store(at, Ordering::Relaxed);
+    }
+
     /// The script has been told that it is a long one.
     pub fn set_ticked(&self) {
         self.ticked.store(true, Ordering::Relaxed);
@@ -171,7 +192,9 @@ impl Gauge {
             return;
         }
         let long = now.saturating_sub(started) >= TICK.as_nanos() as u64;
-        let due = (long && !self.ticked.load(Ordering::Relaxed)) || self.is_late(now);
+        let due = (long && !self.ticked.load(Ordering::Relaxed))
+            || self.is_late(now)
+            || now >= self.soon.load(Ordering::Relaxed);
         if !due {
             return;
         }

@@ -16,7 +16,8 @@ pub enum Life {
 }
 
 struct Held {
-    thing: Box<dyn Any + Send>,
+    /// All of an interpreter's things change their thread with it, so they need not be Send each by itself.
+    thing: Box<dyn Any>,
     life: Life,
 }
 
@@ -29,10 +30,23 @@ pub struct Handles {
 
 impl Handles {
     /// Takes a thing; its number, which no other gets.
-    pub fn hold<T: Any + Send>(&mut self, thing: T, life: Life) -> u64 {
+    pub fn hold<T: Any>(&mut self, thing: T, life: Life) -> u64 {
         self.last += 1;
         self.held.insert(self.last, Held { thing: Box::new(thing), life });
         self.last
+    }
+
+    /// The same, where there may be only so many of a kind: each may hold a file descriptor.
+    pub fn hold_one_of<T: Any>(&mut self, most: usize, thing: T) -> Result<u64, Raise> {
+        if self.things::<T>().count() >= most {
+            return Err(raise("Errno::EMFILE", format!("an interpreter has at most {most} of these")));
+        }
+        Ok(self.hold(thing, Life::Object))
+    }
+
+    /// All things of a kind.
+    pub fn things<T: Any>(&self) -> impl Iterator<Item = &T> {
+        self.held.values().filter_map(|held| held.thing.downcast_ref())
     }
 
     /// The thing of a number; an IOError where it is closed.
@@ -43,13 +57,17 @@ impl Handles {
 
     /// How many things of a kind there are, and what `size` makes of them together.
     pub fn sum<T: Any>(&self, size: impl Fn(&T) -> u64) -> (usize, u64) {
-        let things = self.held.values().filter_map(|held| held.thing.downcast_ref::<T>());
-        things.fold((0, 0), |(count, sum), thing| (count + 1, sum + size(thing)))
+        self.things::<T>().fold((0, 0), |(count, sum), thing| (count + 1, sum + size(thing)))
     }
 
     /// Lets go of one, if it is still there.
     pub fn release(&mut self, number: u64) {
         self.held.remove(&number);
+    }
+
+    /// Another interpreter takes the place.
+    pub fn clear(&mut self) {
+        self.held.clear();
     }
 
     /// The request is over.

@@ -17,8 +17,10 @@ use crate::gauge::{Clock, Gauge};
 use crate::handles::Handles;
 use crate::native::{self, Arg, Context, Value};
 use crate::prelude::{self, Library};
+use crate::resources::Resources;
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
+use crate::timers::Timers;
 
 /// Follows a frame of a backtrace that stands for several.
 const REPEATED: &str = " (";
@@ -35,15 +37,21 @@ pub struct Host {
     pub exchange: Option<Exchange>,
     /// The last exception that reached us.
     pub error: Option<AppError>,
+    /// How long blocks may take.
+    pub timers: Timers,
     /// What is held for objects of the interpreter.
     pub handles: Handles,
+    /// Its folders, and the memory of its databases.
+    pub resources: Resources,
     out: Vec<u8>,
 }
 
 impl Host {
     /// Of an interpreter that has not been opened yet.
     pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
-        Host { shared, gauge, clock, exchange: None, error: None, handles: Handles::default(), out: Vec::new() }
+        let (timers, resources) = (Timers::default(), Resources::new(shared.memory_bytes));
+        let handles = Handles::default();
+        Host { shared, gauge, clock, exchange: None, error: None, timers, handles, resources, out: Vec::new() }
     }
 
     /// What fg_vm_compile has made.
@@ -55,7 +63,7 @@ impl Host {
     pub fn tick(&mut self) -> c_int {
         if !self.gauge.is_late(self.clock.at(Instant::now())) {
             if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
-                return sys::GO_ON;
+                return self.expired();
             }
             self.gauge.set_ticked();
             if let Some(exchange) = &mut self.exchange {
@@ -64,7 +72,16 @@ impl Host {
                 let _ = exchange.hurry();
             }
         }
-        if self.gauge.is_late(self.clock.at(Instant::now())) { sys::STOP } else { sys::GO_ON }
+        if self.gauge.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
+    }
+
+    fn expired(&mut self) -> c_int {
+        let now = self.clock.at(Instant::now());
+        if !self.timers.expire(now) {
+            return sys::GO_ON;
+        }
+        self.gauge.set_soon(self.timers.next());
+        sys::EXPIRED
     }
 
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
@@ -72,6 +89,8 @@ impl Host {
             shared: &self.shared,
             exchange: self.exchange.as_mut(),
             handles: &mut self.handles,
+            resources: &mut self.resources,
+            timers: &mut self.timers,
             gauge: &self.gauge,
             clock: self.clock,
         };
@@ -240,7 +259,8 @@ extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
 extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
     with(host, false, |host| {
         let path = Path::new(OsStr::from_bytes(bytes(path, length)));
-        host.exchange.as_mut().is_some_and(|exchange| exchange.file(path))
+        let found = host.resources.folders.readable(path).map_err(|raise| raise.message);
+        host.exchange.as_mut().is_some_and(|exchange| exchange.file(path, found))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use crate::host::Host;
 use crate::job::Job;
 use crate::reason::Reason;
 use crate::shared::Shared;
+use crate::sqlite::Connection;
 use crate::stack::{Leave, Stack};
 use crate::vm::{Ended, Vm};
 
@@ -95,6 +97,7 @@ impl Interpreter {
             let clock = self.host().clock;
             (clock.at(now), clock.at(job.request.deadline))
         };
+        self.host().timers.clear();
         self.host().gauge.start(started, deadline);
         let me = Carried(NonNull::from(&mut *self));
         let over = self.stack.begin(move |leave| {
@@ -130,6 +133,11 @@ impl Interpreter {
         let request = &raw const exchange.request;
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
+        }
+        let databases = self.host().handles.things::<Rc<Connection>>();
+        let left = databases.filter(|connection| connection.settle()).count();
+        if left > 0 {
+            tracing::warn!(target: "app", "{left} transactions were left open when their request ended: rolled back");
         }
         self.served += 1;
         self.host().gauge.count();
@@ -167,6 +175,8 @@ impl Interpreter {
     /// Throws the interpreter away and loads the application into a new one.
     pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
+        self.host().handles.clear();
+        self.host().resources.clear();
         self.served = 0;
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
         self.epoch = epoch;

@@ -9,7 +9,9 @@
 
 mod environment;
 mod exchange;
+mod folders;
 mod gauge;
+mod glob;
 mod handles;
 mod host;
 mod interpreter;
@@ -22,10 +24,13 @@ mod pool;
 mod prelude;
 mod reason;
 pub mod regex;
+mod resources;
 mod shared;
+mod sqlite;
 mod stack;
 mod store;
 mod sys;
+mod timers;
 pub mod tree;
 mod vm;
 mod watchdog;

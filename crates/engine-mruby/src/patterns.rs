@@ -106,18 +106,24 @@ extern "C" fn fg_pattern_search(
     let text = bytes(search.text, search.length);
     with(host, sys::STACK, |host| {
         let until = (search.timeout > 0).then(|| Instant::now() + Duration::from_nanos(search.timeout));
+        let mut late = sys::OVERTIME;
         let mut tick = || {
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Err(Stop::Timeout);
             }
-            if host.tick() == sys::GO_ON { Ok(()) } else { Err(Stop::Late) }
+            match host.tick() {
+                sys::GO_ON => return Ok(()),
+                sys::EXPIRED => late = sys::SEARCH_EXPIRED,
+                _ => late = sys::OVERTIME,
+            }
+            Err(Stop::Late)
         };
         let how = How { anchored: search.anchored, bytes: kind(search.kind, text) == sys::TEXT_BYTES };
         match at(pattern).search(text, search.start, how, slots, &mut tick) {
             Ok(true) => sys::FOUND,
             Ok(false) => sys::NOT_FOUND,
             Err(Stop::Timeout) => sys::TIMEOUT,
-            Err(Stop::Late) => sys::OVERTIME,
+            Err(Stop::Late) => late,
             Err(Stop::Stack) => sys::STACK,
         }
     })

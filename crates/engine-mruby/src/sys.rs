@@ -94,6 +94,7 @@ pub const FOUND: c_int = 1;
 pub const TIMEOUT: c_int = 2;
 pub const OVERTIME: c_int = 3;
 pub const STACK: c_int = 4;
+pub const SEARCH_EXPIRED: c_int = 5;
 
 /// Answers to a chunk.
 pub const SENT: c_int = 0;
@@ -102,6 +103,7 @@ pub const LATE: c_int = 2;
 /// Answers to a tick.
 pub const GO_ON: c_int = 0;
 pub const STOP: c_int = 1;
+pub const EXPIRED: c_int = 2;
 /// How a call or a load ended.
 pub const DONE: c_int = 0;
 pub const RAISED: c_int = 1;

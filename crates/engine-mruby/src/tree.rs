@@ -93,13 +93,15 @@ impl Tree {
     }
 }
 
-fn count(out: &mut Vec<u8>, tag: u8, number: usize) {
+/// The beginning of what has so many parts.
+pub fn count(out: &mut Vec<u8>, tag: u8, number: usize) {
     out.push(tag);
     // What comes from Ruby or JSON is bounded by the interpreter's memory, far below 4 GiB.
     out.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-fn counted(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+/// A text.
+pub fn counted(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     count(out, tag, bytes.len());
     out.extend_from_slice(bytes);
 }

@@ -37,8 +37,13 @@ class Date
     keys ? all.slice(*keys) : all
   end
 
-  def marshal_dump = [0, @jd, 0, 0, 0, 2_299_161.0]
-  def marshal_load(parts) = __set(parts[1])
+  def marshal_dump
+    [0, @jd, 0, 0, 0, 2_299_161.0]
+  end
+
+  def marshal_load(parts)
+    __set(parts[1])
+  end
 
   class << self
     # Time has no `%Q` and no `%+`.
@@ -93,7 +98,8 @@ class Date
         day = parts[:cwday] || (parts[:wday] ? (parts[:wday] - 1) % 7 + 1 : 1)
         FoolsGold::Native.date_commercial(parts[:cwyear] || today.cwyear, parts[:cweek] || today.cweek, day)
       elsif parts[:wnum0]
-        FoolsGold::Native.date_week_num(year || today.year, parts[:wnum0], (parts[:wday] || parts[:cwday] || 0) % 7, false)
+        day = (parts[:wday] || parts[:cwday] || 0) % 7
+        FoolsGold::Native.date_week_num(year || today.year, parts[:wnum0], day, false)
       elsif parts[:wnum1]
         day = parts[:wday] || parts[:cwday] || 1
         FoolsGold::Native.date_week_num(year || today.year, parts[:wnum1], (day - 1) % 7, true)

@@ -21,8 +21,6 @@ module Zlib
       out
     end
 
-    attr_accessor :lineno
-
     def initialize(io, **)
       @io = io
       @raw = ""
@@ -33,12 +31,6 @@ module Zlib
       opened!
       raise ArgumentError, "negative length #{length} given" if length && length < 0
       super
-    end
-
-    def gets(*args, **options)
-      line = super
-      @lineno += 1 if line
-      line
     end
 
     def eof?

@@ -58,7 +58,9 @@ module JSON
     def parse(text, options = nil, **named)
       options = options ? options.to_h.merge(named) : named
       text = text.to_str if !text.is_a?(String) && text.respond_to?(:to_str)
-      raise TypeError, "no implicit conversion of #{text.nil? ? 'nil' : text.class} into String" unless text.is_a?(String)
+      unless text.is_a?(String)
+        raise TypeError, "no implicit conversion of #{text.nil? ? 'nil' : text.class} into String"
+      end
       return FoolsGold::Native.json_parse(text, nil) if options.empty?
       found = FoolsGold::Native.json_parse(text, options.slice(:symbolize_names, :allow_nan, :max_nesting))
       made = options[:object_class] || options[:array_class] || options[:freeze]
@@ -94,7 +96,9 @@ module JSON
       raise ArgumentError, "exceed depth limit"
     end
 
-    def [](object, **options) = object.respond_to?(:to_str) ? parse(object.to_str, **options) : generate(object, options)
+    def [](object, **options)
+      object.respond_to?(:to_str) ? parse(object.to_str, **options) : generate(object, options)
+    end
 
     private
 

@@ -5,7 +5,9 @@ class Struct
     def new(*names, keyword_init: nil, &block)
       name = names.shift if names.first.is_a?(String)
       raise ArgumentError, "wrong number of arguments (given 0, expected 1+)" if names.empty? && !name && !block
-      names = names.map { |one| one.is_a?(Symbol) ? one : one.to_sym }
+      wrong = names.find { |one| !one.respond_to?(:to_sym) }
+      raise TypeError, "#{wrong.inspect} is not a symbol nor a string" if wrong
+      names = names.map(&:to_sym)
       twice = names.find { |one| names.count(one) > 1 }
       raise ArgumentError, "duplicate member: #{twice}" if twice
       made = name ? __define(name, *names) : __define(*names)
@@ -13,6 +15,7 @@ class Struct
       made.define_singleton_method(:new, Class.instance_method(:new).bind(made))
       made.define_singleton_method(:[]) { |*values, **named| new(*values, **named) }
       made.define_singleton_method(:keyword_init?) { keyword_init }
+      made.define_singleton_method(:inspect) { "#{super()}(keyword_init: true)" } if keyword_init
       made.class_eval(&block) if block
       made
     end

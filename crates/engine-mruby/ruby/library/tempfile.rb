@@ -6,8 +6,6 @@ class Tempfile
   include FoolsGold::Writing
   include Enumerable
 
-  attr_accessor :lineno
-
   class << self
     def create(basename = "", tmpdir = nil, **options)
       file = new(basename, tmpdir, **options)

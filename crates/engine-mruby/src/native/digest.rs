@@ -8,6 +8,7 @@ use digest::{Digest, KeyInit, Mac};
 use hmac::Hmac;
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, path, raise};
+use crate::folders::failed;
 
 /// So much at a time; then it is asked whether there is still time.
 const CHUNK_BYTES: usize = 4 << 20;
@@ -105,12 +106,13 @@ fn as_hex(value: Value) -> Value {
 pub fn file(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path::path(arg(args, 2))?;
     context.tick()?;
-    let (mut file, _) = engine::regular::open(path).map_err(|error| path::failed(&error, path))?;
+    let found = context.resources.folders.readable(path)?;
+    let (mut file, _) = engine::regular::open(&found).map_err(|error| failed(&error, path))?;
     let mut buffer = vec![0; 1 << 20];
     with_hash!(arg(args, 0).bytes()?, H => {
         let mut hash: H = state_of(arg(args, 1))?;
         loop {
-            let count = file.read(&mut buffer).map_err(|error| path::failed(&error, path))?;
+            let count = file.read(&mut buffer).map_err(|error| failed(&error, path))?;
             if count == 0 {
                 break Ok(Value::Bytes(hash.serialize().to_vec()));
             }

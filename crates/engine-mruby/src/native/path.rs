@@ -1,35 +1,27 @@
-//! Files, for reading: enough for `require`, templates and assets.
+//! Whole files, for reading, and paths; which of them may be read is in `folders.rs`.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use crate::folders::failed;
 use crate::tree::Tree;
 use engine::regular;
 
-/// The path that an argument names.
+/// A read of more than this goes elsewhere at once: copying it alone takes a while.
+const QUICK_BYTES: u64 = 256 << 10;
+
+/// The path that an argument names, without a NUL.
 pub fn path<'a>(value: Arg<'a>) -> Result<&'a Path, Raise> {
     let bytes = value.bytes()?;
     if bytes.contains(&0) {
-        return Err(raise("ArgumentError", "string contains null byte"));
+        return Err(raise("ArgumentError", "path name contains null byte"));
     }
     Ok(Path::new(OsStr::from_bytes(bytes)))
-}
-
-/// The exception for an error of the system.
-pub fn failed(error: &io::Error, path: &Path) -> Raise {
-    // The classes of Errno put their own words before what they are given.
-    let shown = path.display();
-    match error.kind() {
-        io::ErrorKind::NotFound => raise("Errno::ENOENT", shown.to_string()),
-        io::ErrorKind::PermissionDenied => raise("Errno::EACCES", shown.to_string()),
-        io::ErrorKind::IsADirectory => raise("Errno::EISDIR", shown.to_string()),
-        _ => raise("IOError", format!("{error}: {shown}")),
-    }
 }
 
 /// File.read(path)
@@ -56,39 +48,64 @@ pub fn knows_source(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(if is_known { Value::Int(1) } else { Value::Nil })
 }
 
-fn whole(context: &Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
-    let (file, length) = regular::open(path).map_err(|error| failed(&error, path))?;
+fn whole(context: &mut Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
+    let found = context.resources.folders.readable(path)?;
+    let (file, length) = regular::open(&found).map_err(|error| failed(&error, path))?;
     let most = context.shared.memory_bytes as u64;
     let too_large = || raise("NoMemoryError", format!("{} is larger than the interpreter's memory", path.display()));
     // The bytes exist twice for a moment; beyond this the interpreter could not hold them anyway.
     if length > most {
         return Err(too_large());
     }
-    let mut out = Vec::with_capacity(length as usize);
-    // Some files say they are empty and are not, those of /proc for one.
-    file.take(most + 1).read_to_end(&mut out).map_err(|error| failed(&error, path))?;
-    if out.len() as u64 > most { Err(too_large()) } else { Ok(out) }
+    let mut out = Vec::new();
+    loop {
+        // Some files say they are empty and are not, those of /proc for one; so the end is what reads as empty.
+        let wanted = length.saturating_sub(out.len() as u64).max(512).min(most + 1 - out.len() as u64);
+        let part = read_at(context, &file, out.len() as u64, wanted).map_err(|error| failed(&error, path))?;
+        if part.is_empty() {
+            return Ok(out);
+        }
+        if out.is_empty() {
+            out = part;
+        } else {
+            out.extend_from_slice(&part);
+        }
+        if out.len() as u64 > most {
+            return Err(too_large());
+        }
+        if length > 0 && out.len() as u64 >= length {
+            return Ok(out);
+        }
+    }
 }
 
-/// stat(path) → [kind, size, modified, readable], or nil where there is nothing
-pub fn stat(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let path = path(arg(args, 0))?;
-    let Ok(meta) = fs::metadata(path) else { return Ok(Value::Nil) };
-    let kind = match () {
-        () if meta.is_file() => "file",
-        () if meta.is_dir() => "directory",
-        () => "other",
+/// Up to so many bytes; empty at the end. What is in memory is read where the request runs; a read that would have to
+/// wait for the disk, or is large, happens elsewhere.
+pub fn read_at(context: &mut Context<'_>, file: &File, position: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut out = vec![0; usize::try_from(length).unwrap_or(0)];
+    let here = if length <= QUICK_BYTES { read_now(file, &mut out, position) } else { None };
+    let count = match here {
+        Some(count) => count,
+        None => {
+            context.leave();
+            file.read_at(&mut out, position)?
+        }
     };
-    let since = meta.modified().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let mut out = Vec::new();
-    Tree::Array(vec![
-        Tree::Str(kind.into()),
-        Tree::Int(meta.len() as i64),
-        Tree::Float(since.map_or(0.0, |since| since.as_secs_f64())),
-        Tree::Bool(regular::is_readable(path)),
-    ])
-    .encode(&mut out);
-    Ok(Value::Tree(out))
+    out.truncate(count);
+    Ok(out)
+}
+
+#[cfg(target_os = "linux")]
+fn read_now(file: &File, out: &mut [u8], position: u64) -> Option<usize> {
+    let mut parts = [io::IoSliceMut::new(out)];
+    // Nothing at all may be the end, or a file system that cannot say: then it is read the other way.
+    let count = rustix::io::preadv2(file, &mut parts, position, rustix::io::ReadWriteFlags::NOWAIT).ok()?;
+    (count > 0).then_some(count)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_now(_: &File, _: &mut [u8], _: u64) -> Option<usize> {
+    None
 }
 
 /// expand(path, base or nil): absolute, without `.` and `..`, by the text alone.
@@ -112,13 +129,38 @@ pub fn expand(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(out.as_os_str().as_bytes().to_vec()))
 }
 
-/// entries(path): the names in a folder, sorted
-pub fn entries(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+/// real(path): absolute, without symbolic links
+pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = path(arg(args, 0))?;
-    let listed = fs::read_dir(path).map_err(|error| failed(&error, path))?;
-    let mut names: Vec<Vec<u8>> = listed.flatten().map(|entry| entry.file_name().as_bytes().to_vec()).collect();
-    names.sort();
-    let mut out = Vec::new();
-    Tree::Array(names.into_iter().map(Tree::Str).collect()).encode(&mut out);
-    Ok(Value::Tree(out))
+    let found = context.resources.folders.readable(path)?;
+    let real = fs::canonicalize(found).map_err(|error| failed(&error, path))?;
+    Ok(Value::Str(real.as_os_str().as_bytes().to_vec()))
+}
+
+/// allow(folder, to write): one more folder that files may be in
+pub fn allow(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = path(arg(args, 0))?;
+    let folders = &context.resources.folders;
+    if folders.is_sealed() {
+        return Err(raise("FrozenError", "folders are allowed while the application is loaded: say it in config.ru"));
+    }
+    let allowed = if arg(args, 1).truthy() { folders.allow_write(path) } else { folders.allow_read(path) };
+    allowed.map_err(|error| failed(&error, path))?;
+    Ok(Value::Nil)
+}
+
+/// seal(folders): the application is loaded; from now on it reads below these and those that were allowed
+pub fn seal(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    if let Arg::Tree(tree) = arg(args, 0)
+        && let Ok(Tree::Array(items)) = Tree::decode(tree)
+    {
+        for item in items {
+            if let Tree::Str(folder) = item {
+                // One that is not there has nothing to read.
+                let _ = context.resources.folders.allow_read(Path::new(OsStr::from_bytes(&folder)));
+            }
+        }
+    }
+    context.resources.folders.seal();
+    Ok(Value::Nil)
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use tempfile::{Builder, NamedTempFile};
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, path, raise};
+use crate::folders::{self, Folders};
 use crate::handles::Life;
 
 /// The most that the temporary files of one interpreter may hold together.
@@ -20,6 +21,13 @@ const HANDLE_BYTES: usize = 256;
 struct Temporary {
     file: NamedTempFile,
     length: u64,
+    folders: Folders,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        self.folders.forget(self.file.path());
+    }
 }
 
 fn failed(error: &std::io::Error) -> Raise {
@@ -32,7 +40,7 @@ pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (prefix, suffix) = (path::path(arg(args, 0))?, path::path(arg(args, 1))?);
     let folder = match arg(args, 2) {
         Arg::Nil => std::env::temp_dir(),
-        folder => path::path(folder)?.to_owned(),
+        folder => context.resources.folders.database(path::path(folder)?, true)?,
     };
     if context.handles.sum::<Temporary>(|_| 0).0 >= COUNT_MAX {
         return Err(raise("Errno::EMFILE", format!("an interpreter has at most {COUNT_MAX} temporary files")));
@@ -42,9 +50,11 @@ pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         return Err(raise("ArgumentError", "unexpected name for a temporary file: it has a slash"));
     }
     let file = Builder::new().prefix(prefix).suffix(suffix).rand_bytes(12).tempfile_in(&folder);
-    let file = file.map_err(|error| path::failed(&error, &folder))?;
+    let file = file.map_err(|error| folders::failed(&error, &folder))?;
     let life = if context.exchange.is_some() { Life::Request } else { Life::Object };
-    Ok(Value::Handle(context.handles.hold(Temporary { file, length: 0 }, life), HANDLE_BYTES))
+    let folders = context.resources.folders.clone();
+    folders.allow_file(file.path());
+    Ok(Value::Handle(context.handles.hold(Temporary { file, length: 0, folders }, life), HANDLE_BYTES))
 }
 
 /// temporary_path(handle)

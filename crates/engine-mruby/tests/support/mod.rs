@@ -2,6 +2,9 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
+pub mod peer;
+pub mod table;
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

@@ -14,9 +14,11 @@ pub fn of(value: &Tree) -> Result<f64, Raise> {
             let text = String::from_utf8_lossy(text).into_owned();
             let plain = text.trim().replace('_', "");
             let starts = plain.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit());
-            plain.parse().ok().filter(|_| starts).ok_or_else(|| {
-                raise("ArgumentError", format!("invalid value for Float(): {text:?}"))
-            })
+            plain
+                .parse()
+                .ok()
+                .filter(|_| starts)
+                .ok_or_else(|| raise("ArgumentError", format!("invalid value for Float(): {text:?}")))
         }
         Tree::Nil => Err(raise("TypeError", "can't convert nil into Float")),
         _ => Err(raise("TypeError", "can't convert this into Float")),
@@ -108,7 +110,8 @@ fn hexadecimal(size: f64, precision: Option<usize>) -> String {
         mantissa &= (1 << 52) - 1;
     }
     let all = format!("{mantissa:013x}");
-    let digits = precision.map_or_else(|| all.trim_end_matches('0').to_owned(), |count| format!("{all:0<count$}")[..count].to_owned());
+    let digits = precision
+        .map_or_else(|| all.trim_end_matches('0').to_owned(), |count| format!("{all:0<count$}")[..count].to_owned());
     let point = if digits.is_empty() { "" } else { "." };
     format!("{first}{point}{digits}p{power:+}")
 }

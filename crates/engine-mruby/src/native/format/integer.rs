@@ -102,15 +102,19 @@ impl Number {
     fn binary(&self, bits: usize, complement: bool) -> String {
         let total = self.parts.len() * 32;
         let mut carry = 1u64;
-        let parts: Vec<u32> = self.parts.iter().map(|part| {
-            if !complement {
-                return *part;
-            }
-            carry += u64::from(!part);
-            let low = carry as u32;
-            carry >>= 32;
-            low
-        }).collect();
+        let parts: Vec<u32> = self
+            .parts
+            .iter()
+            .map(|part| {
+                if !complement {
+                    return *part;
+                }
+                carry += u64::from(!part);
+                let low = carry as u32;
+                carry >>= 32;
+                low
+            })
+            .collect();
         let bit = |at: usize| match parts.get(at / 32) {
             Some(part) => part >> (at % 32) & 1,
             None => u32::from(complement),
@@ -154,7 +158,8 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Number) {
     if let Some(fill) = fill {
         // A digit that goes on for ever fills what room there is; without any it is shown by dots.
         let wanted = directive.precision.or((directive.zero && !directive.left).then_some(()).and(directive.width));
-        let room = wanted.map(|wanted| wanted.saturating_sub(if directive.precision.is_some() { 0 } else { before.len() }));
+        let room =
+            wanted.map(|wanted| wanted.saturating_sub(if directive.precision.is_some() { 0 } else { before.len() }));
         match room.filter(|room| *room > digits.len() + 2 || directive.precision.is_some()) {
             Some(room) if directive.precision.is_some() => {
                 let missing = room.saturating_sub(digits.len());

@@ -47,9 +47,10 @@ impl Values {
             return Err(raise("ArgumentError", "one hash required"));
         };
         let is = |key: &Tree| matches!(key, Tree::Sym(symbol) if symbol == name);
-        let place = pairs.iter().position(|(key, _)| is(key)).ok_or_else(|| {
-            raise("KeyError", format!("key<{}> not found", String::from_utf8_lossy(name)))
-        })?;
+        let place = pairs
+            .iter()
+            .position(|(key, _)| is(key))
+            .ok_or_else(|| raise("KeyError", format!("key<{}> not found", String::from_utf8_lossy(name))))?;
         Ok((&pairs[place].1, self.inspected_at(place)))
     }
 }
@@ -122,9 +123,9 @@ fn character(value: &Tree) -> Result<Vec<u8>, Raise> {
         Tree::Str(text) => {
             let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
             let first = first.map(|char| char.to_string().into_bytes());
-            first.or_else(|| text.first().map(|byte| vec![*byte])).ok_or_else(|| {
-                raise("ArgumentError", "%c requires a character")
-            })
+            first
+                .or_else(|| text.first().map(|byte| vec![*byte]))
+                .ok_or_else(|| raise("ArgumentError", "%c requires a character"))
         }
         Tree::Int(number) => {
             let char = u32::try_from(*number).ok().and_then(char::from_u32);

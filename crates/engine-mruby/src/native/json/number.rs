@@ -2,8 +2,8 @@
 
 use crate::tree::Tree;
 
-/// How many bytes of a number stand at the beginning of a text, and whether it has a fraction or an exponent; none where
-/// there is no number.
+/// How many bytes of a number stand at the beginning of a text, and whether it has a fraction or an exponent; none
+/// where there is no number.
 pub fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let start = usize::from(bytes.first() == Some(&b'-'));

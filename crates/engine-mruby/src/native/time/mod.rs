@@ -67,6 +67,30 @@ pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Float(BEGIN.get_or_init(Instant::now).elapsed().as_secs_f64()))
 }
 
+/// timer_start(seconds) → the number of a limit
+pub fn timer_start(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let seconds = arg(args, 0).number()?;
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(raise("ArgumentError", "Timeout sec must be a non-negative number"));
+    }
+    let wanted = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let now = context.clock.at(Instant::now());
+    let ends = now.saturating_add(u64::try_from(wanted.as_nanos()).unwrap_or(u64::MAX));
+    let Some(number) = context.timers.start(ends) else {
+        return Err(raise("ThreadError", "too many blocks with a limit are inside of each other"));
+    };
+    context.gauge.set_soon(context.timers.next());
+    Ok(Value::Int(number as i64))
+}
+
+/// timer_stop(number) → 1 where its time was over, else nil
+pub fn timer_stop(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let number = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
+    let was_over = context.timers.stop(number);
+    context.gauge.set_soon(context.timers.next());
+    Ok(if was_over { Value::Int(1) } else { Value::Nil })
+}
+
 /// sleep(seconds) → seconds slept, rounded. Ends with the request's deadline at the latest.
 pub fn sleep(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let seconds = match arg(args, 0) {
@@ -87,11 +111,11 @@ pub fn sleep(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     exchange.leave();
     // A client that has gone is noticed by the next write.
     let _ = exchange.hurry();
-    let allowed = exchange.deadline().saturating_duration_since(begin);
+    let allowed = context.until().saturating_duration_since(begin);
     #[expect(clippy::disallowed_methods, reason = "to sleep is what the application asked for")]
     std::thread::sleep(wanted.min(allowed));
-    if wanted > allowed {
-        return Err(raise("FoolsGold::RequestTimeout", "the request took longer than it may"));
+    if let Some(late) = context.overdue().filter(|_| wanted > allowed) {
+        return Err(late);
     }
     Ok(Value::Int(begin.elapsed().as_secs_f64().round() as i64))
 }

@@ -18,8 +18,8 @@ end
 
 SESSION_ROUTES = lambda do |r, session|
   r.get("count") { (session["count"] = session["count"].to_i + 1).to_s }
-  r.get("set") { session.merge!(r.params); session.inspect }
-  r.get("show") { session.inspect }
+  r.get("set") { session.merge!(r.params); session.to_hash.inspect }
+  r.get("show") { session.to_hash.inspect }
   r.get("clear") { session.clear; "cleared" }
   r.get("large") { session["large"] = "x" * 3000; "large" }
   nil
@@ -63,7 +63,7 @@ kept("/csrf_raise", [:sessions, { secret: SECRET, key: "r.session" }], :route_cs
 
 kept("/conditional", :hooks) do
   plugin(:conditional_sessions, secret: SECRET, key: "n.session") { path_info != "/off" }
-  route { |r| r.get("off") { (session.inspect rescue $!.class.name) }; SESSION_ROUTES.call(r, session) }
+  route { |r| r.get("off") { (session.to_hash.inspect rescue $!.class.name) }; SESSION_ROUTES.call(r, session) }
 end
 
 kept("/hmac", [:hmac_paths, { secret: "0123456789abcdef" * 4 }]) do

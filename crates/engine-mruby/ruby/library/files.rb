@@ -1,0 +1,112 @@
+# Open files, and the constants of IO. With it come File::Stat (stat.rb), folders and patterns (dir.rb).
+
+class IO
+  SEEK_SET = 0
+  SEEK_CUR = 1
+  SEEK_END = 2
+
+  module Constants
+    RDONLY = 0
+    WRONLY = 1
+    RDWR = 2
+    APPEND = 1024
+    CREAT = 64
+    EXCL = 128
+    NONBLOCK = 2048
+    TRUNC = 512
+    BINARY = 0
+    SHARE_DELETE = 0
+    LOCK_SH = 1
+    LOCK_EX = 2
+    LOCK_NB = 4
+    LOCK_UN = 8
+    FNM_SYSCASE = 0
+    FNM_SHORTNAME = 0
+    FNM_NOESCAPE = 1
+    FNM_PATHNAME = 2
+    FNM_DOTMATCH = 4
+    FNM_CASEFOLD = 8
+    FNM_EXTGLOB = 16
+    NULL = "/dev/null"
+  end
+
+  include Constants
+
+  class << self
+    def read(*args, **options) = File.read(*args, **options)
+    def binread(*args) = File.read(*args)
+    def readlines(*args, **options) = File.readlines(*args, **options)
+    def foreach(*args, **options, &block) = File.foreach(*args, **options, &block)
+
+    # From anything that reads to anything that writes; how many bytes.
+    def copy_stream(from, to, length = nil, offset = nil)
+      return File.open(from) { |file| copy_stream(file, to, length, offset) } if from.is_a?(String)
+      from.seek(offset) if offset
+      count = 0
+      while length.nil? || count < length
+        part = from.read(length ? [65_536, length - count].min : 65_536)
+        break if part.nil? || part.empty?
+        to.write(part)
+        count += part.bytesize
+      end
+      count
+    end
+  end
+end
+
+class File
+  include FoolsGold::Reading
+  include Enumerable
+
+  attr_reader :path
+  alias to_path path
+
+  def initialize(path, mode = "r", _permission = nil, **options)
+    mode = options[:mode] || mode
+    reads = mode.is_a?(Integer) ? mode & 3 == 0 : mode.start_with?("r") && !mode.include?("+")
+    raise NotImplementedError, "File.open with mode #{mode.inspect}: #{FoolsGold::READ_ONLY}" unless reads
+    @path = File.path(path)
+    @position = 0
+    @lineno = 0
+    @handle = FoolsGold.with_room { FoolsGold::Native.file_open(@path) }
+  end
+
+  def rewind
+    @lineno = 0
+    super
+  end
+
+  def close
+    FoolsGold::Native.handle_close(@handle) if @handle
+    @handle = nil
+    super
+  end
+
+  def size = FoolsGold::Native.file_size(@handle)
+  def stat = Stat.new(@handle || raise(IOError, "closed stream"))
+  alias lstat stat
+  def mtime = stat.mtime
+  def atime = stat.atime
+  def ctime = stat.ctime
+  def flock(*) = 0
+  def advise(*) = nil
+  def close_on_exec=(value)
+    value
+  end
+
+  def write(*)
+    raise IOError, "not opened for writing"
+  end
+  %i[<< print puts printf putc syswrite write_nonblock truncate].each { |name| alias_method(name, :write) }
+
+  private
+
+  def slice_at(position, length) = FoolsGold::Native.file_read_at(@handle, position, length)
+
+  public
+
+  def inspect = "#<File:#{path}#{' (closed)' if closed?}>"
+end
+
+FoolsGold::Loader.library("foolsgold/stat")
+FoolsGold::Loader.library("foolsgold/dir")

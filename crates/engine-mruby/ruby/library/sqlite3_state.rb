@@ -1,0 +1,45 @@
+# Transactions of a database, what it says of itself, and what it has not.
+
+module SQLite3
+  module State
+    # With a block: commits after it, rolls back where it raises.
+    def transaction(mode = nil)
+      execute("begin #{mode || @mode} transaction")
+      return true unless block_given?
+      done = false
+      begin
+        result = yield(self)
+        done = true
+        result
+      rescue ::Exception
+        # SQLite has rolled back already where a statement was interrupted, or the disk was full.
+        rollback if transaction_active?
+        done = :not
+        raise
+      ensure
+        commit if done != :not && transaction_active?
+      end
+    end
+
+    def commit = execute("commit transaction") && true
+    def rollback = execute("rollback transaction") && true
+    def transaction_active? = tell[3]
+    def changes = tell[0]
+    def total_changes = tell[1]
+    def last_insert_row_id = tell[2]
+    def busy_timeout=(milliseconds)
+      FoolsGold::Native.sqlite_busy(handle, milliseconds)
+    end
+    alias busy_timeout busy_timeout=
+    alias busy_handler_timeout= busy_timeout=
+
+    %i[create_function create_aggregate create_aggregate_handler define_function define_aggregator busy_handler trace
+       authorizer= collation load_extension enable_load_extension].each do |name|
+      define_method(name) { |*| raise NotImplementedError, "SQLite3::Database##{name}: #{FoolsGold::HINT}" }
+    end
+
+    private
+
+    def tell = FoolsGold::Native.sqlite_tell(handle)
+  end
+end

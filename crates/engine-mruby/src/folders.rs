@@ -1,0 +1,184 @@
+//! Which folders an application may read and write. While it is loaded it may read whatever the process may; while it
+//! answers requests it reads only below the folders known by then, so that a path that a client made up leads nowhere
+//! else. Symbolic links are followed first: what counts is where they lead.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::native::{Raise, raise};
+
+/// What to say where something is outside.
+const READ_HINT: &str = "it is outside of the folders that may be read while requests are answered: say \
+                         FoolsGold.allow_read(\"folder\") in config.ru (docs/data.md)";
+const WRITE_HINT: &str = "it is in no folder that databases may be written to: say FoolsGold.allow_write(\"folder\") \
+                          in config.ru (docs/data.md)";
+
+/// The folders of one interpreter. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Folders(Rc<RefCell<Known>>);
+
+/// Each without symbolic links.
+#[derive(Default)]
+struct Known {
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    /// Temporary files of the application's own.
+    files: Vec<PathBuf>,
+    is_sealed: bool,
+}
+
+/// Why a path cannot be used.
+pub enum Refusal {
+    /// The system's own reason.
+    Failed(io::Error),
+    /// It is outside.
+    Outside,
+}
+
+impl Folders {
+    /// One more folder to read, where it is there.
+    pub fn allow_read(&self, folder: &Path) -> io::Result<()> {
+        let folder = fs::canonicalize(folder)?;
+        let mut known = self.0.borrow_mut();
+        if !known.read.contains(&folder) {
+            known.read.push(folder);
+        }
+        Ok(())
+    }
+
+    /// One more folder for databases.
+    pub fn allow_write(&self, folder: &Path) -> io::Result<()> {
+        self.allow_read(folder)?;
+        self.0.borrow_mut().write.push(fs::canonicalize(folder)?);
+        Ok(())
+    }
+
+    /// A temporary file was made, which may be read.
+    pub fn allow_file(&self, path: &Path) {
+        if let Ok(path) = fs::canonicalize(path) {
+            self.0.borrow_mut().files.push(path);
+        }
+    }
+
+    /// It is gone, or about to be.
+    pub fn forget(&self, path: &Path) {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        self.0.borrow_mut().files.retain(|file| *file != path);
+    }
+
+    /// The application is loaded.
+    pub fn seal(&self) {
+        self.0.borrow_mut().is_sealed = true;
+    }
+
+    /// Whether it is.
+    pub fn is_sealed(&self) -> bool {
+        self.0.borrow().is_sealed
+    }
+
+    /// Where a path leads, if it may be read.
+    pub fn find(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        if !self.is_sealed() {
+            return Ok(path.to_owned());
+        }
+        let found = fs::canonicalize(path).map_err(Refusal::Failed)?;
+        let known = self.0.borrow();
+        if is_below(&known.read, &found) || known.files.contains(&found) { Ok(found) } else { Err(Refusal::Outside) }
+    }
+
+    /// The same with an exception in place of a refusal.
+    pub fn readable(&self, path: &Path) -> Result<PathBuf, Raise> {
+        self.find(path).map_err(|refusal| refusal.raise(path))
+    }
+
+    /// Where a database is, if it may be opened.
+    pub fn database(&self, path: &Path, to_write: bool) -> Result<PathBuf, Raise> {
+        let found = if to_write { self.place(path)? } else { self.readable(path)? };
+        if !to_write || !self.is_sealed() || is_below(&self.0.borrow().write, &found) {
+            return Ok(found);
+        }
+        Err(raise("Errno::EACCES", format!("{}: {WRITE_HINT}", path.display())))
+    }
+
+    /// Where a file is that need not exist yet, without symbolic links.
+    fn place(&self, path: &Path) -> Result<PathBuf, Raise> {
+        let error = match fs::canonicalize(path) {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        let name = path.file_name().filter(|_| error.kind() == io::ErrorKind::NotFound);
+        // A link that leads nowhere yet would be followed when the file is made.
+        if name.is_none() || fs::symlink_metadata(path).is_ok() {
+            return Err(failed(&error, path));
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = fs::canonicalize(parent.unwrap_or(Path::new("."))).map_err(|error| failed(&error, path))?;
+        Ok(folder.join(name.unwrap_or_default()))
+    }
+}
+
+impl Refusal {
+    /// As Ruby sees it.
+    pub fn raise(&self, path: &Path) -> Raise {
+        match self {
+            Refusal::Failed(error) => failed(error, path),
+            Refusal::Outside => raise("Errno::EACCES", format!("{}: {READ_HINT}", path.display())),
+        }
+    }
+}
+
+/// An error of the system.
+pub fn failed(error: &io::Error, path: &Path) -> Raise {
+    // The classes of Errno put their own words before what they are given.
+    let shown = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => raise("Errno::ENOENT", shown.to_string()),
+        io::ErrorKind::PermissionDenied => raise("Errno::EACCES", shown.to_string()),
+        io::ErrorKind::IsADirectory => raise("Errno::EISDIR", shown.to_string()),
+        io::ErrorKind::NotADirectory => raise("Errno::ENOTDIR", shown.to_string()),
+        _ => raise("IOError", format!("{error}: {shown}")),
+    }
+}
+
+fn is_below(folders: &[PathBuf], path: &Path) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_leads_outside_is_refused_once_the_application_is_loaded() {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = outside.path().join("secret");
+        fs::write(&secret, "s").unwrap();
+        let path = |name: &str| inside.path().join(name);
+        fs::write(path("page"), "p").unwrap();
+        symlink(&secret, path("link")).unwrap();
+        symlink("page", path("alias")).unwrap();
+        symlink(outside.path().join("later"), path("dangling")).unwrap();
+        let folders = Folders::default();
+        assert!(folders.readable(&secret).is_ok());
+        folders.allow_read(inside.path()).unwrap();
+        folders.seal();
+        for name in ["page", "alias", "."] {
+            assert!(folders.readable(&path(name)).is_ok(), "{name}");
+        }
+        for refused in [secret.clone(), path("link"), path("../../etc/hostname")] {
+            assert!(folders.readable(&refused).is_err(), "{}", refused.display());
+        }
+        assert_eq!(folders.readable(&path("nothing")).unwrap_err().class, "Errno::ENOENT");
+        assert!(folders.database(&path("page"), false).is_ok());
+        assert!(folders.database(&path("new.db"), true).unwrap_err().message.contains("allow_write"));
+        folders.allow_write(inside.path()).unwrap();
+        assert!(folders.database(&path("new.db"), true).is_ok());
+        for refused in [secret, path("link"), path("dangling"), path("../new.db"), path("..")] {
+            assert!(folders.database(&refused, true).is_err(), "{}", refused.display());
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Net::HTTP: its names, and bounds of time and size against servers that mean ill.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use engine::{Engine, Fault};
+use support::peer::{Peer, answer, asked};
+use support::table::{ANSWER, value};
+use support::{App, get, wait};
+
+fn web() -> Peer {
+    Peer::start(|stream| {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut stream = stream;
+        while let Some(request) = asked(&mut reader) {
+            let path = request.line.split(' ').nth(1).unwrap().to_owned();
+            if serve(&mut stream, &path, &request).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> std::io::Result<()> {
+    match path {
+        "/echo" => {
+            let text = format!("{}\n{}\n{}", request.line, request.headers, request.body);
+            answer(stream, "200 OK", "content-type: text/plain; charset=utf-8\r\n", &text)
+        }
+        "/two" => answer(stream, "200 OK", "set-cookie: a=1\r\nset-cookie: b=2\r\n", ""),
+        "/gone" => answer(stream, "410 Gone", "", "no more"),
+        "/broken" => answer(stream, "500 Internal Server Error", "", "oops"),
+        "/moved" => answer(stream, "302 Found", "location: /hello\r\n", ""),
+        "/none" => stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n"),
+        "/chunked" => stream
+            .write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n"),
+        "/odd" => stream.write_all(b"HTTP/1.1 299 Whatever\r\ncontent-length: 1\r\n\r\nx"),
+        "/silent" => stream.read(&mut [0]).map(|_| ()),
+        "/nonsense" => {
+            stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\r\n").and_then(|()| stream.shutdown(std::net::Shutdown::Both))
+        }
+        "/cut" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort")?;
+            stream.shutdown(std::net::Shutdown::Both)
+        }
+        "/endless" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+            loop {
+                stream.write_all(&[b'x'; 65536])?;
+            }
+        }
+        "/trickle" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+            loop {
+                stream.write_all(b"x")?;
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+        }
+        "/headers" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
+            loop {
+                stream.write_all(b"x-more: and more\r\n")?;
+            }
+        }
+        _ => answer(stream, "200 OK", "", "hello"),
+    }
+}
+
+fn app(peer: &Peer) -> App {
+    let port = peer.port;
+    support::app(&format!("require 'net/http'\nHOST = 'http://127.0.0.1:{port}'\nPORT = {port}\n{ANSWER}"))
+}
+
+#[test]
+fn requests_and_responses_have_the_usual_names() {
+    let peer = web();
+    let app = app(&peer);
+    for (code, expected) in [
+        ("Net::HTTP.get(URI(HOST + '/hello'))", r#""hello""#),
+        ("Net::HTTP.get('127.0.0.1', '/hello', PORT)", r#""hello""#),
+        (
+            "r = Net::HTTP.get_response(URI(HOST + '/hello')); [r.code, r.message, r.class, r.body]",
+            r#"["200", "OK", Net::HTTPOK, "hello"]"#,
+        ),
+        ("Net::HTTP.get_response(URI(HOST + '/gone')).is_a?(Net::HTTPClientError)", "true"),
+        (
+            "r = Net::HTTP.get_response(URI(HOST + '/moved')); [r.class, r['Location'], r.is_a?(Net::HTTPRedirection)]",
+            r#"[Net::HTTPFound, "/hello", true]"#,
+        ),
+        ("r = Net::HTTP.get_response(URI(HOST + '/none')); [r.class, r.body]", r#"[Net::HTTPNoContent, ""]"#),
+        ("r = Net::HTTP.get_response(URI(HOST + '/odd')); [r.class, r.body]", r#"[Net::HTTPSuccess, "x"]"#),
+        ("Net::HTTP.get(URI(HOST + '/chunked'))", r#""hello, world""#),
+        ("Net::HTTP.get_response(URI(HOST + '/two')).get_fields('set-cookie')", r#"["a=1", "b=2"]"#),
+        (
+            "Net::HTTP.get_response(URI(HOST + '/gone')).value rescue [$!.class, $!.message, $!.response.body]",
+            r#"[Net::HTTPClientException, "410 \"Gone\"", "no more"]"#,
+        ),
+        ("Net::HTTP.get_response(URI(HOST + '/broken')).value rescue $!.class", "Net::HTTPFatalError"),
+        (
+            "r = Net::HTTP.get_response(URI(HOST + '/echo')); [r.content_type, r.type_params, r.content_length > 9]",
+            r#"["text/plain", {"charset"=>"utf-8"}, true]"#,
+        ),
+        (
+            "Net::HTTP.start('127.0.0.1', PORT) { |http| [http.started?, http.get('/hello').body, http.head('/hello').body] }",
+            r#"[true, "hello", ""]"#,
+        ),
+        (
+            "n = ''; Net::HTTP.start('127.0.0.1', PORT) { |h| h.request_get('/chunked') { |r| r.read_body { |s| n << s } } }; n",
+            r#""hello, world""#,
+        ),
+        (
+            "Net::HTTP.post(URI(HOST + '/echo'), '{}', 'content-type' => 'application/json').body.lines.first",
+            "\"POST /echo HTTP/1.1\\n\"",
+        ),
+        ("Net::HTTP.post(URI(HOST + '/echo'), '{}', 'content-type' => 'application/json').body.lines.last", r#""{}""#),
+        ("Net::HTTP.post_form(URI(HOST + '/echo'), 'a' => '1 2', 'b' => 'ä').body.lines.last", r#""a=1+2&b=%C3%A4""#),
+        ("Net::HTTP.get(URI(HOST + '/echo?q=1')) rescue $!.class", r#""hello""#),
+        (
+            "r = Net::HTTP::Put.new(URI(HOST + '/echo')); r.body = 'x'; r['X-One'] = '1'; r.basic_auth('u', 'p')
+          b = Net::HTTP.start('127.0.0.1', PORT) { |h| h.request(r) }.body
+          [b.lines.first, b.include?('x-one: 1'), b.include?('authorization: basic dtpw'), b.lines.last]",
+            "[\"PUT /echo HTTP/1.1\\n\", true, true, \"x\"]",
+        ),
+        (
+            "r = Net::HTTP::Delete.new('/echo'); Net::HTTP.new('127.0.0.1', PORT).request(r, 'why').body.lines.last",
+            r#""why""#,
+        ),
+        (
+            "r = Net::HTTP::Get.new('/echo', 'x-a' => 'b'); Net::HTTP.new('127.0.0.1', PORT).request(r).body.include?('x-a: b')",
+            "true",
+        ),
+        ("Net::HTTP.new('127.0.0.1', PORT).send_request('PATCH', '/echo', 'p').body.lines.last", r#""p""#),
+        ("Net::HTTP::Get.new('/', 'x' => \"a\\r\\nb: c\") rescue $!.class", "ArgumentError"),
+        ("Net::HTTP::Get.new('no path') rescue $!.class", "ArgumentError"),
+    ] {
+        assert_eq!(value(&app, code), expected, "{code}");
+    }
+}
+
+#[test]
+fn a_connection_is_kept_for_the_next_request() {
+    let peer = web();
+    let app = app(&peer);
+    let twenty = "20.times.map { Net::HTTP.get(URI(HOST + '/hello')) }.uniq";
+    assert_eq!(value(&app, twenty), r#"["hello"]"#);
+    assert_eq!(peer.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn what_fails_raises_the_usual_errors() {
+    let peer = web();
+    let app = app(&peer);
+    for (code, expected) in [
+        ("Net::HTTP.get(URI('http://127.0.0.1:1/'))", "Errno::ECONNREFUSED: "),
+        ("Net::HTTP.get(URI('http://no.such.host.invalid/'))", "SocketError: "),
+        ("Net::HTTP.get(URI(HOST + '/nonsense'))", "Net::HTTPBadResponse: "),
+        ("Net::HTTP.get(URI(HOST + '/cut'))", "EOFError: "),
+        ("Net::HTTP.get(URI(HOST + '/headers'))", "Net::HTTPBadResponse: "),
+        ("Net::HTTP.get(URI(HOST + '/endless'))", "IOError: the response has more than 16777216 bytes"),
+        ("Net::HTTP.start('127.0.0.1', PORT, read_timeout: 0.1) { |http| http.get('/silent') }", "Net::ReadTimeout: "),
+        ("Timeout.timeout(0.1) { Net::HTTP.get(URI(HOST + '/silent')) }", "Timeout::Error: execution expired"),
+        ("Timeout.timeout(0.1) { Net::HTTP.get(URI(HOST + '/trickle')) }", "Timeout::Error: execution expired"),
+    ] {
+        let begin = Instant::now();
+        let got = value(&app, code);
+        assert!(got.starts_with(expected), "{code}: {got}");
+        assert!(begin.elapsed() < Duration::from_secs(5), "{code}: {:?}", begin.elapsed());
+    }
+    assert_eq!(value(&app, "Net::HTTP.get(URI(HOST + '/hello'))"), r#""hello""#);
+}
+
+#[test]
+fn servers_that_never_end_hold_nobody_up() {
+    let peer = web();
+    let port = peer.port;
+    let app = support::app(&format!(
+        "require 'net/http'
+         run ->(env) {{
+           path = env['PATH_INFO']
+           return [200, {{}}, ['fine']] if path == '/ok'
+           Net::HTTP.start('127.0.0.1', {port}) {{ |http| http.request_get(path) {{ |r| r.read_body {{ |piece| piece }} }} }}
+           [200, {{}}, ['an end']] }}"
+    ));
+    for path in ["/silent", "/endless", "/trickle"] {
+        let begin = Instant::now();
+        let mut request = get(path);
+        request.deadline = begin + Duration::from_millis(300);
+        let stuck = app.engine.call(request);
+        assert!(begin.elapsed() < Duration::from_millis(100), "{path} held the I/O thread for {:?}", begin.elapsed());
+        while begin.elapsed() < Duration::from_millis(250) {
+            let asked = Instant::now();
+            assert_eq!(app.body("/ok"), "fine");
+            assert!(asked.elapsed() < Duration::from_millis(100), "during {path}: {:?}", asked.elapsed());
+        }
+        match wait(stuck).result {
+            Err(Fault::OutOfTime(_)) => {}
+            other => panic!("{path}: {other:?}"),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(2), "{path} took {:?}", begin.elapsed());
+    }
+    assert_eq!(app.body("/ok"), "fine");
+}
+
+/// `openssl s_server -www`, with a certificate of its own making.
+struct Secure {
+    server: std::process::Child,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Secure {
+    fn start() -> Secure {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
+            .args(["-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=CA:FALSE"])
+            .args(["-keyout", &path("key.pem"), "-out", &path("certificate.pem")])
+            .stderr(Stdio::null())
+            .status();
+        assert!(made.unwrap().success());
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let server = Command::new("openssl")
+            .args(["s_server", "-www", "-accept", &port.to_string()])
+            .args(["-key", &path("key.pem"), "-cert", &path("certificate.pem")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begin = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(10), "openssl does not serve");
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        Secure { server, folder, port }
+    }
+}
+
+impl Drop for Secure {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn a_certificate_is_believed_where_the_application_says_so() {
+    let secure = Secure::start();
+    let file = secure.folder.path().join("certificate.pem").display().to_string();
+    let app = support::app(&format!("require 'net/http'\nPORT = {}\nFILE = {file:?}\n{ANSWER}", secure.port));
+    let start = |options: &str| {
+        format!("Net::HTTP.start('localhost', PORT, use_ssl: true{options}) {{ |http| http.get('/').code }}")
+    };
+    let refused = value(&app, &start(""));
+    assert!(refused.starts_with("OpenSSL::SSL::SSLError: "), "{refused}");
+    assert_eq!(value(&app, &start(", ca_file: FILE")), r#""200""#);
+    assert_eq!(value(&app, &start(", verify_mode: OpenSSL::SSL::VERIFY_NONE")), r#""200""#);
+    let elsewhere = value(&app, &start(", ca_file: FILE").replace("localhost", "127.0.0.1"));
+    assert!(elsewhere.starts_with("OpenSSL::SSL::SSLError: "), "{elsewhere}");
+    let none = value(&app, &start(", ca_file: '/etc/hostname'"));
+    assert!(none.starts_with("OpenSSL::SSL::SSLError: there are no certificates"), "{none}");
+}

@@ -1,0 +1,71 @@
+//! The other side of a client's connection: a server on a free port whose every connection runs a function.
+
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A server; its threads end with the test's process, or when their connection does.
+pub struct Peer {
+    pub port: u16,
+    /// Connections so far.
+    pub connections: Arc<AtomicUsize>,
+}
+
+impl Peer {
+    pub fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Peer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (counted, serve) = (connections.clone(), Arc::new(serve));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                counted.fetch_add(1, Ordering::SeqCst);
+                let serve = serve.clone();
+                stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+                thread::spawn(move || serve(stream));
+            }
+        });
+        Peer { port, connections }
+    }
+}
+
+/// One request of HTTP: its first line, its headers as they came, its body.
+pub struct Asked {
+    pub line: String,
+    pub headers: String,
+    pub body: String,
+}
+
+/// Reads the next request of a connection.
+pub fn asked(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
+    let mut line = String::new();
+    if reader.read_line(&mut line).ok()? == 0 {
+        return None;
+    }
+    let (mut headers, mut length) = (String::new(), 0);
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        if header.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = header.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        headers.push_str(&header.to_lowercase());
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(Asked { line: line.trim().to_owned(), headers, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+/// Answers whole, and leaves the connection open.
+pub fn answer(stream: &mut TcpStream, status: &str, headers: &str, body: &str) -> std::io::Result<()> {
+    let length = body.len();
+    stream.write_all(format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n{headers}\r\n{body}").as_bytes())
+}

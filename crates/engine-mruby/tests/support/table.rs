@@ -1,0 +1,38 @@
+//! Tables of expressions with CRuby's answers, run one by one, each in a request of its own.
+
+use super::App;
+
+/// Answers the value of the Ruby expression in its query.
+pub const ANSWER: &str = "
+run ->(env) {
+  code = CGI.unescape(env['QUERY_STRING'])
+  value = begin
+    FoolsGold.run_source(code, '(test)', FoolsGold::TOP).inspect
+  rescue Exception => error
+    \"#{error.class}: #{error.message}\"
+  end
+  [200, {}, [value]] }";
+
+/// The value of one expression, or `Class: message` of what it raised.
+pub fn value(app: &App, code: &str) -> String {
+    let escaped: String = code.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    app.body(&format!("/?{escaped}"))
+}
+
+/// Whether all expressions of a table are answered as on CRuby.
+pub fn agrees(app: &App, name: &str) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tables");
+    let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("# ")).collect();
+    let mut others = Vec::new();
+    for case in lines.chunks(2) {
+        let (code, expected) = (case[0], case[1].strip_prefix("#=> ").unwrap());
+        let got = value(app, code);
+        let same = expected.strip_prefix("! ").map_or(got == expected, |class| got.starts_with(&format!("{class}: ")));
+        if !same {
+            others.push(format!("{code}\n  CRuby: {expected}\n  here:  {got}"));
+        }
+    }
+    assert!(lines.len() > 100, "{name} has {} lines", lines.len());
+    assert!(others.is_empty(), "{} of {} differ:\n{}", others.len(), lines.len() / 2, others.join("\n"));
+}

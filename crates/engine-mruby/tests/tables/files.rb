@@ -1,0 +1,16 @@
+# Makes the folder that files.txt speaks of: ruby -r./files.rb answers.rb files.txt. The same is in ../files.rs.
+
+require "tmpdir"
+require "fileutils"
+require "stringio"
+
+HERE = Dir.mktmpdir
+at_exit { FileUtils.rm_rf(HERE) }
+{ "config.ru" => "", "notes.txt" => "one\ntwo\nthree", "views/a.erb" => "a", "views/b.erb" => "bb",
+  "views/sub/c.erb" => "c", "views/.hid/d.erb" => "" }.each do |name, text|
+  path = File.join(HERE, name)
+  FileUtils.mkdir_p(File.dirname(path))
+  File.write(path, text)
+end
+File.symlink("notes.txt", "#{HERE}/alias")
+File.symlink(".", "#{HERE}/circle")
