@@ -27,7 +27,7 @@ fn under_load_every_reload_brings_new_code_and_no_request_fails() {
                 thread::park_timeout(Duration::from_millis(100));
             }
         });
-        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.answers > 50, "{engine}: {} answers", seen.answers);
         assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
         assert_eq!(server.text("/"), format!("v{}", 1 + rounds));
     }
@@ -44,7 +44,7 @@ fn what_does_not_load_or_fails_its_probe_changes_nothing() {
             put(&server.folder, "ill", "");
             fails(&server, 5, "", "the probe failed: GET /up was answered with 500");
         });
-        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.answers > 50, "{engine}: {} answers", seen.answers);
         assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
         assert_eq!(server.text("/"), "v1");
         std::fs::remove_file(server.folder.join("ill")).unwrap();
@@ -63,7 +63,7 @@ fn what_hangs_changes_nothing() {
             fails(&server, 3, "sleep", if engine == "ruby" { "--boot-time" } else { "sleep" });
             fails(&server, 4, "", "the probe failed: GET /hold had no answer");
         });
-        assert!(seen.answers > 300, "{engine}: {} answers", seen.answers);
+        assert!(seen.answers > 50, "{engine}: {} answers", seen.answers);
         assert!(seen.wrong.is_empty(), "{engine}: {:?} of {}\n{}", seen.wrong, seen.answers, server.log());
         assert_eq!(server.text("/"), "v1");
     }

@@ -412,8 +412,8 @@ mod tests {
             (&["--help=x"], "the command line: unexpected argument for option '--help': \"x\""),
             (
                 &["--reload", "a.ru"],
-                "--reload: code is not reloaded in this version: end the server and start it \
-                                     again; Rails reloads its own code in development",
+                "--reload: files are not watched: `foolsgold reload` takes new code without an \
+                 interruption; Rails reloads its own code in development",
             ),
             (
                 &["start"],

@@ -328,5 +328,5 @@ const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests"
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
 const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
-const RELOAD_WHY: &str = "code is not reloaded in this version: end the server and start it again; Rails reloads its \
-                          own code in development";
+const RELOAD_WHY: &str = "files are not watched: `foolsgold reload` takes new code without an interruption; Rails \
+                          reloads its own code in development";
