@@ -13,6 +13,7 @@ mod json;
 mod log;
 mod path;
 mod random;
+mod redis;
 mod sqlite;
 mod store;
 mod temporary;
@@ -258,6 +259,8 @@ pub static TABLE: &[Native] = &[
     function(c"http_send", http::send),
     function(c"http_head", http::head),
     function(c"http_read", http::read),
+    function(c"redis_open", redis::open),
+    function(c"redis_call", redis::call),
     function(c"timer_start", time::timer_start),
     function(c"timer_stop", time::timer_stop),
     function(c"handle_close", zlib::close),
