@@ -21,7 +21,7 @@ MRuby::Build.new("host") do |conf|
   conf.cc.flags << "-O2" << "-fPIC" << "-fno-strict-aliasing"
 
   %w[stdlib metaprog].each { |box| conf.gembox box }
-  %w[pack sprintf time struct data random math bigint errno error catch compiler].each do |name|
+  %w[sprintf struct data random math bigint errno error catch compiler].each do |name|
     conf.gem core: "mruby-#{name}"
   end
 end

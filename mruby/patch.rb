@@ -2,18 +2,14 @@
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
 # and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
+# and lets strings be bytes (patch_binary.rb);
 # and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
-require_relative "patch_parser"
-require_relative "patch_language"
-require_relative "patch_hash"
-require_relative "patch_autoload"
-require_relative "patch_defined"
-require_relative "patch_regexp"
+%w[parser language hash autoload defined regexp blocks binary].each { |name| require_relative "patch_#{name}" }
 
 # What both forms of the parser get.
-PARSER = (INTERPOLATION + COMMAND + VOID + ENDLESS + DEFINED + LITERALS).freeze
+PARSER = (INTERPOLATION + COMMAND + VOID + ENDLESS + BLOCK_VARIABLE + DEFINED + LITERALS).freeze
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -29,6 +25,7 @@ CHANGES = {
   ],
   "include/mruby.h" => CALLINFO,
   "include/mruby/proc.h" => PROC_FLAGS,
+  "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
   "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS + CLASS_NEW,
   "src/kernel.c" => VISIBILITY_KERNEL,
@@ -135,7 +132,7 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH) { |_, one, other| one + other }.freeze
+}.merge(LAST_MATCH, BINARY) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
 CHANGES.each do |path, changes|

@@ -21,4 +21,9 @@ IDENTITY_HASH = [
    "  if (!(mrb_hash_ptr(hash)->flags & FG_HASH_IDENTITY)) key = h_key_for(mrb, key);\n"],
   ["  uint32_t mask = MRB_HASH_DEFAULT | MRB_HASH_PROC_DEFAULT;\n",
    "  uint32_t mask = MRB_HASH_DEFAULT | MRB_HASH_PROC_DEFAULT | FG_HASH_IDENTITY;\n"],
+  # What is merged, or given with two stars, may be like a hash: Roda's flash is.
+  ["  mrb_ensure_hash_type(mrb, hash2);\n",
+   "  if (!mrb_hash_p(hash2) && mrb_respond_to(mrb, hash2, mrb_intern_lit(mrb, \"to_hash\"))) {\n" \
+   "    hash2 = mrb_funcall_argv(mrb, hash2, mrb_intern_lit(mrb, \"to_hash\"), 0, NULL);\n  }\n" \
+   "  mrb_ensure_hash_type(mrb, hash2);\n"],
 ].freeze

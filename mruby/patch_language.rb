@@ -131,22 +131,3 @@ OWN_INDEX = [
    "      case MRB_TT_STRING:\n        if (mrb_str_ptr(va)->c != mrb->string_class) goto getidx_fallback;\n" \
    "        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n        case MRB_TT_STRING:\n"],
 ].freeze
-
-# A block given from C reaches method_missing, too: the bodies of Rack::BodyProxy are read so.
-MISSING_BLOCK = [
-  ["      m = prepare_missing(mrb, ci, self, mid, mrb_nil_value(), FALSE);\n",
-   "      m = prepare_missing(mrb, ci, self, mid, blk, FALSE);\n"],
-].freeze
-
-# `inherited` comes before the block of Class.new, which may need what it has set: Roda's plugins do.
-CLASS_NEW = [
-  ["    mrb_class_initialize(mrb, new_class);\n  }\n  else {\n" \
-   "    mrb_funcall_with_block(mrb, new_class, mid, n, &super, blk);\n  }\n" \
-   "  mrb_class_inherited(mrb, mrb_class_ptr(super), mrb_class_ptr(new_class));\n  return new_class;\n",
-   "    mrb_class_inherited(mrb, mrb_class_ptr(super), mrb_class_ptr(new_class));\n" \
-   "    if (!mrb_nil_p(blk)) {\n" \
-   "      mrb_yield_with_class(mrb, blk, 1, &new_class, new_class, mrb_class_ptr(new_class));\n    }\n" \
-   "    return new_class;\n  }\n" \
-   "  mrb_funcall_with_block(mrb, new_class, mid, n, &super, blk);\n" \
-   "  mrb_class_inherited(mrb, mrb_class_ptr(super), mrb_class_ptr(new_class));\n  return new_class;\n"],
-].freeze

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 19] = [
+    "c/bytes.c",
     "c/vm.c",
     "c/env.c",
     "c/load.c",

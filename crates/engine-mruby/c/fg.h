@@ -239,6 +239,12 @@ size_t fg_match_named(mrb_state *mrb, mrb_value match, const char *name, size_t 
 /* subject.c: what Regexp and String do with each other. */
 void fg_subject_init(mrb_state *mrb, fg_vm *vm);
 
+/* bytes.c: strings of bytes. */
+void fg_bytes_init(mrb_state *mrb);
+void fg_bytes_mark(mrb_value text, bool binary);
+bool fg_bytes_marked(mrb_value text);
+mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int length);
+
 /* scanner.c: StringScanner. */
 void fg_scanner_init(mrb_state *mrb);
 

@@ -41,7 +41,8 @@ void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_v
   finder->room = 2;
   if (fg_is_regexp(mrb, pattern)) {
     finder->native = fg_regexp_pattern(mrb, pattern);
-    if (kind == FG_TEXT_UNKNOWN) finder->kind = fg_text_kind(RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    if (fg_bytes_marked(text)) finder->kind = FG_TEXT_BYTES;
+    else if (kind == FG_TEXT_UNKNOWN) finder->kind = fg_text_kind(RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
     finder->room = 2 * ((size_t)fg_pattern_groups(finder->native) + 1);
     finder->timeout = fg_of(mrb)->regexp_timeout;
     /* Only one that was made with a time of its own has a variable. */

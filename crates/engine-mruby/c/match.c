@@ -26,7 +26,7 @@ size_t fg_match_size(mrb_value match)
 static mrb_value part(mrb_state *mrb, mrb_value match, mrb_int from, mrb_int to)
 {
   mrb_value text = values_of(mrb, match)[FG_MATCH_TEXT];
-  return mrb_str_new(mrb, RSTRING_PTR(text) + from, to - from);
+  return fg_bytes_part(mrb, text, from, to - from);
 }
 
 /* The text of a group; nil where it has not matched or does not exist. */

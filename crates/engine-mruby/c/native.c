@@ -116,7 +116,11 @@ static mrb_value from_plain(mrb_state *mrb, const fg_value *value)
   case FG_FLOAT: return mrb_float_value(mrb, value->number);
   case FG_STR: return mrb_str_new(mrb, value->bytes, value->length);
   case FG_SYM: return mrb_symbol_value(mrb_intern(mrb, value->bytes, value->length));
-  case FG_BYTES: return mrb_str_new(mrb, value->bytes, value->length);
+  case FG_BYTES: {
+    mrb_value bytes = mrb_str_new(mrb, value->bytes, value->length);
+    fg_bytes_mark(bytes, true);
+    return bytes;
+  }
   case FG_HANDLE: return handle_new(mrb, (uint64_t)value->integer, value->length);
   case FG_TREE: return fg_tree_decode(mrb, value->bytes, value->length);
   case FG_ERROR: {

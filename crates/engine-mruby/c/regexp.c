@@ -363,4 +363,5 @@ void fg_regexp_init(mrb_state *mrb, fg_vm *vm)
   fg_match_init(mrb, vm);
   fg_subject_init(mrb, vm);
   fg_scanner_init(mrb);
+  fg_bytes_init(mrb);
 }

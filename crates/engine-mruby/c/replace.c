@@ -11,7 +11,7 @@
 
 static mrb_value cut(mrb_state *mrb, mrb_value text, size_t from, size_t to)
 {
-  return mrb_str_new(mrb, RSTRING_PTR(text) + from, (mrb_int)(to - from));
+  return fg_bytes_part(mrb, text, (mrb_int)from, (mrb_int)(to - from));
 }
 
 static mrb_value groups(mrb_state *mrb, fg_finder *finder)

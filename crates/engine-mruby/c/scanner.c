@@ -109,7 +109,7 @@ static mrb_value scan(mrb_state *mrb, mrb_value self)
   scanner->before = from;
   if (advance) scanner->position = to;
   if (!text) return mrb_fixnum_value((mrb_int)(to - from));
-  return mrb_str_new(mrb, RSTRING_PTR(string) + from, (mrb_int)(to - from));
+  return fg_bytes_part(mrb, string, (mrb_int)from, (mrb_int)(to - from));
 }
 
 /* Takes these bytes as if they had been matched. */
@@ -123,7 +123,7 @@ static mrb_value take(mrb_state *mrb, mrb_value self)
   remember(mrb, self, slots, 2, mrb_nil_value());
   scanner_of(mrb, self)->before = slots[0];
   scanner_of(mrb, self)->position = slots[1];
-  return mrb_str_new(mrb, RSTRING_PTR(string) + from, to - from);
+  return fg_bytes_part(mrb, string, from, to - from);
 }
 
 static mrb_value forget(mrb_state *mrb, mrb_value self)
@@ -170,7 +170,7 @@ static mrb_value piece(mrb_state *mrb, mrb_value self, size_t from, size_t to)
   size_t length = (size_t)RSTRING_LEN(string);
   if (from > length) return mrb_nil_value();
   if (to > length) to = length;
-  return mrb_str_new(mrb, RSTRING_PTR(string) + from, (mrb_int)(to - from));
+  return fg_bytes_part(mrb, string, (mrb_int)from, (mrb_int)(to - from));
 }
 
 static mrb_value group(mrb_state *mrb, mrb_value self, mrb_int number)

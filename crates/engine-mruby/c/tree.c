@@ -1,7 +1,8 @@
 /* Ruby values to bytes and back: the form in which arrays and hashes cross the border. Its Rust twin is src/tree.rs.
  *
  * One tag byte, then: n, f, t nothing; i eight bytes; d eight bytes of a double; s, y, r a length and bytes;
- * a a count and items; h a count and pairs. Numbers are little-endian, lengths and counts four bytes. */
+ * b the same of bytes that are not read as UTF-8, to Ruby only; a a count and items; h a count and pairs. Numbers are
+ * little-endian, lengths and counts four bytes. */
 #include "fg.h"
 
 #include <string.h>
@@ -163,11 +164,12 @@ static mrb_value decode(mrb_state *mrb, struct reader *reader, int depth)
     memcpy(&number, take(mrb, reader, sizeof number), sizeof number);
     return mrb_float_value(mrb, number);
   }
-  case 's': case 'y': case 'r': {
+  case 's': case 'y': case 'r': case 'b': {
     uint32_t length = take_count(mrb, reader);
     const char *bytes = take(mrb, reader, length);
     if (tag == 'y') return mrb_symbol_value(mrb_intern(mrb, bytes, length));
     mrb_value text = mrb_str_new(mrb, bytes, length);
+    if (tag == 'b') fg_bytes_mark(text, true);
     return tag == 'r' ? mrb_str_to_integer(mrb, text, 10, TRUE) : text;
   }
   case 'a': return decode_array(mrb, reader, depth);

@@ -65,10 +65,10 @@ end
 module FoolsGold
   # What CRuby has without `require`, or with a usual one, and this interpreter has not.
   ABSENT = %i[
-    Ractor Marshal Signal
-    Date DateTime Socket TCPSocket TCPServer UNIXSocket Net Open3 Logger YAML Psych CSV
-    Pathname Etc WeakRef Observable OptionParser
-    BigDecimal Rational Complex Benchmark PP Shellwords Find Resolv Ripper Coverage
+    Ractor Signal
+    Socket TCPSocket TCPServer UNIXSocket Net Open3 YAML Psych CSV
+    Etc WeakRef Observable OptionParser
+    BigDecimal Rational Complex Find Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
 end

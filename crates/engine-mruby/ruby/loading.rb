@@ -36,6 +36,9 @@ module FoolsGold
     attr_accessor :root
   end
 
+  # mruby's own knows microseconds and two zones.
+  Object.__send__(:remove_const, :Time) if Object.const_defined?(:Time)
+
   # Loaded when first named: most applications need none of them, and every interpreter would pay for all.
   {
     "foolsgold/thread" => %i[Thread ThreadError ThreadGroup],
@@ -44,6 +47,16 @@ module FoolsGold
     "foolsgold/encoding" => %i[Encoding EncodingError],
     "rbconfig" => %i[RbConfig],
     "fileutils" => %i[FileUtils],
-    "foolsgold/rubygems" => %i[Gem]
+    "foolsgold/rubygems" => %i[Gem],
+    "foolsgold/time" => %i[Time],
+    "date" => %i[Date],
+    "foolsgold/datetime" => %i[DateTime],
+    "tempfile" => %i[Tempfile],
+    "foolsgold/marshal" => %i[Marshal],
+    "erb" => %i[ERB],
+    "cgi" => %i[CGI],
+    "logger" => %i[Logger],
+    "pathname" => %i[Pathname],
+    "pp" => %i[PP]
   }.each { |library, names| names.each { |name| FoolsGold.wait_for(Object, name, library) } }
 end

@@ -6,7 +6,7 @@ module Process
   CLOCK_PROCESS_CPUTIME_ID = 2
 
   def self.clock_gettime(clock, unit = :float_second)
-    seconds = clock == CLOCK_REALTIME ? Time.now.to_f : FoolsGold::Native.monotonic
+    seconds = clock == CLOCK_REALTIME ? FoolsGold::Native.time_real : FoolsGold::Native.monotonic
     case unit
     when :float_second then seconds
     when :float_millisecond then seconds * 1e3
@@ -18,6 +18,11 @@ module Process
     else raise ArgumentError, "unexpected unit: #{unit}"
     end
   end
+end
+
+module Process
+  def self.pid = FoolsGold::Native.process_id
+  def self.ppid = 0
 end
 
 # The process's environment as it was when the interpreter was opened. A change is seen by this interpreter only.

@@ -26,8 +26,13 @@ end
 
 class Hash
   def to_h
-    return instance_of?(Hash) ? self : {}.merge(self) unless block_given?
     made = {}
+    unless block_given?
+      return self if instance_of?(Hash)
+      made.default = default
+      made.default_proc = default_proc if default_proc
+      return made.merge!(self)
+    end
     each { |key, value| made.store(*yield(key, value)) }
     made
   end

@@ -5,16 +5,20 @@ module FoolsGold
   # Libraries whose classes are here. Read from Rust as well (libraries.rs), so these stay plain words. Some have a file
   # of ours that is loaded when they are first required (prelude.rs).
   BUILT_IN = %w[
-    json securerandom time stringio strscan cgi cgi/util cgi/escape erb uri set enumerator fiber rational pp thread
+    json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape
+    uri set enumerator fiber rational pp thread
     rack rack/builder rack/urlmap rack/lint rbconfig
     delegate forwardable singleton ostruct English weakref base64
     digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir
+    date logger benchmark shellwords tsort pathname
   ].freeze
 
   # Names that mean the file of another.
   SAME = {
     "digest/md5" => "digest", "digest/sha1" => "digest", "digest/sha2" => "digest", "openssl/digest" => "openssl",
-    "openssl/hmac" => "openssl", "openssl/cipher" => "openssl", "tmpdir" => "tempfile", "net/https" => "net/http"
+    "openssl/hmac" => "openssl", "openssl/cipher" => "openssl", "tmpdir" => "tempfile",
+    "cgi/util" => "cgi", "cgi/escape" => "cgi", "cgi/cookie" => "cgi", "erb/util" => "erb",
+    "erb/escape" => "erb", "bundler/setup" => "bundler", "net/https" => "net/http"
   }.freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
@@ -58,13 +62,12 @@ module FoolsGold
         true
       end
 
-      # A library of ours; whether it was loaded now.
+      # A library of ours; whether it was loaded now, and not there from the beginning.
       def library(name)
         name = SAME.fetch(name, name)
         return false if LIBRARIES[name]
         LIBRARIES[name] = true
         FoolsGold.run_library(name)
-        true
       end
 
       def gems

@@ -1,20 +1,27 @@
-# Strings are bytes that are usually UTF-8, and carry no encoding: what would change one leaves the bytes alone, and
-# what asks for one looks at the bytes.
+# Strings are UTF-8, or bytes each of which is a character (c/bytes.c). There are no other encodings: what would mark a
+# string as one leaves it alone.
 
 class String
-  def encoding
-    valid_encoding? ? Encoding::UTF_8 : Encoding::BINARY
-  end
+  def encoding = __binary? ? Encoding::BINARY : Encoding::UTF_8
 
   def force_encoding(encoding)
-    Encoding.find(encoding)
     raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
-    self
+    __binary!(Encoding.find(encoding) == Encoding::BINARY)
   end
 
-  def valid_encoding? = FoolsGold::Native.text_kind(self) != 0
+  def valid_encoding? = __binary? || FoolsGold::Native.text_kind(self) != 0
   def ascii_only? = FoolsGold::Native.text_kind(self) == 1
-  def b = dup
+  def b = String.new(self).__binary!(true)
+
+  def chars(&block)
+    block ? __chars.each(&block) && self : __chars
+  end
+
+  def each_char(&block)
+    return to_enum(:each_char) unless block
+    __chars.each(&block)
+    self
+  end
 
   # Letters beyond ASCII too; without the exclamation mark they are native.
   def upcase!(*options) = __become(upcase(*options))

@@ -20,6 +20,8 @@ pub enum Tree {
     Str(Vec<u8>),
     /// A Symbol.
     Sym(Vec<u8>),
+    /// On the way to Ruby, a String of bytes that are not read as UTF-8.
+    Bytes(Vec<u8>),
     /// JSON text that is to stand as it is; on the way to Ruby, the digits of an Integer of any size.
     Raw(Vec<u8>),
     /// An Array.
@@ -75,6 +77,7 @@ impl Tree {
             Tree::Str(bytes) => counted(out, b's', bytes),
             Tree::Sym(bytes) => counted(out, b'y', bytes),
             Tree::Raw(bytes) => counted(out, b'r', bytes),
+            Tree::Bytes(bytes) => counted(out, b'b', bytes),
             Tree::Array(items) => {
                 count(out, b'a', items.len());
                 items.iter().for_each(|item| item.encode(out));

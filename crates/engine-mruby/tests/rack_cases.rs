@@ -316,6 +316,8 @@ folders! {
     roda_headers
     roda_matchers
     roda_routing
+    roda_sessions
+    roda_views
 }
 
 #[test]

@@ -32,3 +32,8 @@ pub fn environment_variables(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     Tree::Hash(env::vars_os().map(|(name, value)| (text(&name), text(&value))).collect()).encode(&mut out);
     Ok(Value::Tree(out))
 }
+
+/// process_id
+pub fn process_id(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Int(i64::from(std::process::id())))
+}

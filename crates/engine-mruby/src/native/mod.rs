@@ -4,6 +4,7 @@
 mod cipher;
 mod digest;
 mod encoding;
+mod erb;
 mod file;
 mod float;
 mod http;
@@ -11,6 +12,7 @@ mod input;
 mod inspect;
 mod json;
 mod log;
+mod pack;
 mod path;
 mod random;
 mod redis;
@@ -194,13 +196,30 @@ pub static TABLE: &[Native] = &[
     method(c"String", c"downcase", encoding::downcase),
     method(c"String", c"swapcase", encoding::swapcase),
     method(c"String", c"capitalize", encoding::capitalize),
+    method(c"Array", c"pack", pack::pack),
+    method(c"String", c"unpack", pack::unpack),
+    method(c"String", c"unpack1", pack::unpack1),
     json(c"json_generate", json::generate),
     json(c"json_pretty", json::pretty),
     function(c"json_parse", json::parse),
     function(c"random_bytes", random::bytes),
     function(c"random_number", random::number),
     function(c"uuid", random::uuid),
-    function(c"strftime", time::strftime),
+    function(c"strftime", time::format::strftime),
+    function(c"time_now", time::zone::time_now),
+    function(c"time_real", time::real),
+    function(c"time_local", time::zone::local),
+    function(c"time_from_local", time::zone::from_local),
+    function(c"time_fields", time::calendar::fields),
+    function(c"time_civil", time::calendar::seconds_of),
+    function(c"date_fields", time::calendar::date_fields),
+    function(c"date_week", time::calendar::date_week),
+    function(c"date_civil", time::calendar::date_civil),
+    function(c"date_ordinal", time::calendar::date_ordinal),
+    function(c"date_commercial", time::calendar::date_commercial),
+    function(c"date_week_num", time::calendar::date_week_num),
+    function(c"date_guess", time::guess::guess),
+    function(c"date_strptime", time::strptime::strptime),
     function(c"httpdate", time::httpdate),
     function(c"parse_httpdate", time::parse_httpdate),
     function(c"monotonic", time::monotonic),
@@ -279,6 +298,8 @@ pub static TABLE: &[Native] = &[
     function(c"temporary_size", temporary::size),
     function(c"temporary_truncate", temporary::truncate),
     function(c"temporary_folder", temporary::folder),
+    function(c"erb_compile", erb::compile),
+    function(c"process_id", log::process_id),
     function(c"digest_update", digest::update),
     function(c"digest", digest::digest),
     function(c"digest_hex", digest::hex),

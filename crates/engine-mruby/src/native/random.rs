@@ -17,7 +17,7 @@ pub fn bytes(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
     let mut out = vec![0; count as usize];
     fill(&mut out)?;
-    Ok(Value::Str(out))
+    Ok(Value::Bytes(out))
 }
 
 /// random_number(bound): an Integer in 0...bound, or a Float in 0.0...1.0 where the bound is 0.

@@ -71,7 +71,7 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let wanted = u64::try_from(arg(args, 2).int()?).unwrap_or(0).min(READ_BYTES_MAX);
     let mut out = vec![0; wanted.min(held.length.saturating_sub(position)) as usize];
     held.file.as_file().read_exact_at(&mut out, position).map_err(|error| failed(&error))?;
-    Ok(Value::Str(out))
+    Ok(Value::Bytes(out))
 }
 
 /// temporary_write(handle, position, bytes) → how many

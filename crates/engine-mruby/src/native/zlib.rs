@@ -125,7 +125,7 @@ pub fn inflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         }
     }
     let mut tree = Vec::with_capacity(out.len() + 32);
-    Tree::Array(vec![Tree::Str(out), Tree::Int(taken as i64), Tree::Bool(ended)]).encode(&mut tree);
+    Tree::Array(vec![Tree::Bytes(out), Tree::Int(taken as i64), Tree::Bool(ended)]).encode(&mut tree);
     Ok(Value::Tree(tree))
 }
 

@@ -263,7 +263,7 @@ fn start(bytes: &[u8]) -> *const std::ffi::c_void {
 
 fn shown(value: &Tree) -> String {
     match value {
-        Tree::Str(text) | Tree::Sym(text) => String::from_utf8_lossy(text).into_owned(),
+        Tree::Str(text) | Tree::Sym(text) | Tree::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
         Tree::Int(number) => number.to_string(),
         Tree::Bool(true) => "TrueClass".into(),
         Tree::Bool(false) => "FalseClass".into(),

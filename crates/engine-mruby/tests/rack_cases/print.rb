@@ -108,7 +108,7 @@ end
 def answer(app, env, jar)
   status, headers, body = app.call(env)
   headers = headers.reject { |name, _| name.start_with?("rack.") }.to_a
-  rows = headers.flat_map { |name, value| [*value].join("\n").split("\n").map { |line| [name.downcase, line] } }
+  rows = headers.flat_map { |name, value| [*value].join("\n").split("\n").map { |line| [name.downcase, line.strip] } }
   rows.each { |name, line| jar.take(line) if name == "set-cookie" }
   text = read(body)
   env["rack.response_finished"].reverse_each { |one| one.call(env, status, headers, nil) }

@@ -7,12 +7,29 @@ class Odd < StandardError
   def detailed_message(highlight: false) = "odd in detail"
 end
 
+# Ruby adds the class to a detailed message since 3.2.
+module Plain
+  def detailed_message(**) = message
+end
+
+class Wrong < ArgumentError
+  include Plain
+end
+
+class Missing < KeyError
+  include Plain
+end
+
+class Renamed < Wrong
+  def self.name = "Another::Name"
+end
+
 FAIL = lambda do |env|
   case env["PATH_INFO"]
-  when "/argument" then raise ArgumentError, "a <b> & c"
+  when "/argument" then raise Wrong, "a <b> & c"
   when "/odd" then raise Odd, "odd"
-  when "/deep" then [1].each { |_| {}.fetch(:none) }
-  when "/name" then raise NameError, "no name"
+  when "/deep" then [1].each { |_| {}.fetch(:none) { raise Missing, "key not found" } }
+  when "/name" then raise Renamed, "no name"
   else [200, { "content-type" => "text/plain" }, ["well"]]
   end
 end

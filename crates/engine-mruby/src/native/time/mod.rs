@@ -1,92 +1,44 @@
-//! Time as text: strftime with Ruby's directives, and the dates of HTTP (RFC 9110 section 5.6.7). And sleeping.
+//! Time as numbers and text: clocks, calendar (`calendar.rs`), time zones (`zone.rs`), strftime with Ruby's directives,
+//! the dates of HTTP (RFC 9110 section 5.6.7), strptime, and guessing at dates (`guess.rs`). And sleeping.
+
+pub mod calendar;
+pub mod format;
+pub mod guess;
+mod guess_rules;
+pub mod strptime;
+pub mod zone;
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use strftime::Time;
+use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use crate::tree::Tree;
 
-use super::{Arg, Context, Outcome, Value, arg, raise};
+/// Beyond these no calendar is needed, and no sum of seconds overflows.
+const SECONDS_MAX: i64 = 1 << 55;
 
-/// The fields of a Ruby Time.
-struct Fields {
-    year: i32,
-    month: u8,
-    day: u8,
-    hour: u8,
-    minute: u8,
-    second: u8,
-    nanosecond: u32,
-    offset: i32,
-    utc: bool,
-    epoch: i64,
-    week_day: u8,
-    year_day: u16,
+/// An argument as seconds.
+fn seconds(arg: Arg<'_>) -> Result<i64, Raise> {
+    let seconds = arg.int()?;
+    if seconds.abs() > SECONDS_MAX { Err(raise("RangeError", "a time beyond all calendars")) } else { Ok(seconds) }
 }
 
-impl Time for Fields {
-    fn year(&self) -> i32 {
-        self.year
-    }
-    fn month(&self) -> u8 {
-        self.month
-    }
-    fn day(&self) -> u8 {
-        self.day
-    }
-    fn hour(&self) -> u8 {
-        self.hour
-    }
-    fn minute(&self) -> u8 {
-        self.minute
-    }
-    fn second(&self) -> u8 {
-        self.second
-    }
-    fn nanoseconds(&self) -> u32 {
-        self.nanosecond
-    }
-    fn day_of_week(&self) -> u8 {
-        self.week_day
-    }
-    fn day_of_year(&self) -> u16 {
-        self.year_day
-    }
-    fn to_int(&self) -> i64 {
-        self.epoch
-    }
-    fn is_utc(&self) -> bool {
-        self.utc
-    }
-    fn utc_offset(&self) -> i32 {
-        self.offset
-    }
-    fn time_zone(&self) -> &str {
-        if self.utc { "UTC" } else { "" }
-    }
+fn integers(numbers: &[i64]) -> Value {
+    let mut out = Vec::new();
+    Tree::Array(numbers.iter().map(|number| Tree::Int(*number)).collect()).encode(&mut out);
+    Value::Tree(out)
 }
 
-/// strftime(format, epoch, nanosecond, year, month, day, hour, minute, second, week day, year day, offset or nil)
-pub fn strftime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let field = |at: usize| arg(args, at).int();
-    let fields = Fields {
-        epoch: field(1)?,
-        nanosecond: field(2)? as u32,
-        year: field(3)? as i32,
-        month: field(4)? as u8,
-        day: field(5)? as u8,
-        hour: field(6)? as u8,
-        minute: field(7)? as u8,
-        second: field(8)? as u8,
-        week_day: field(9)? as u8,
-        // Ruby counts the days of a year from 1, this crate too.
-        year_day: field(10)? as u16,
-        offset: if arg(args, 11) == Arg::Nil { 0 } else { field(11)? as i32 },
-        utc: arg(args, 11) == Arg::Nil,
-    };
-    let format = arg(args, 0).text()?;
-    let text = strftime::string::strftime(&fields, &format)
-        .map_err(|error| raise("ArgumentError", format!("strftime format {format:?}: {error}")))?;
-    Ok(Value::Str(text.into_bytes()))
+/// Seconds and nanoseconds since 1970.
+fn now() -> (i64, i64) {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (since.as_secs() as i64, i64::from(since.subsec_nanos()))
+}
+
+/// time_real → seconds, as a Float
+pub fn real(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    let (seconds, nanoseconds) = now();
+    Ok(Value::Float(seconds as f64 + nanoseconds as f64 / 1e9))
 }
 
 /// httpdate(epoch)

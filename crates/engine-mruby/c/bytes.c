@@ -1,0 +1,80 @@
+/* Strings of bytes, whose characters are their bytes (mruby/patch_binary.rb), and the characters of others. */
+#include "fg.h"
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/string.h>
+
+mrb_int mrb_utf8len(const char *, const char *);
+
+void fg_bytes_mark(mrb_value text, bool binary)
+{
+#ifdef FG_STR_BINARY
+  struct RString *string = mrb_str_ptr(text);
+  /* That the bytes are ASCII may have been said of bytes, and not be true of UTF-8. */
+  string->flags &= ~(MRB_STR_ASCII | FG_STR_BINARY);
+  if (binary) string->flags |= FG_STR_BINARY;
+#else
+  (void)text, (void)binary;
+#endif
+}
+
+bool fg_bytes_marked(mrb_value text)
+{
+#ifdef FG_STR_BINARY
+  return (mrb_str_ptr(text)->flags & FG_STR_BINARY) != 0;
+#else
+  (void)text;
+  return false;
+#endif
+}
+
+/* A part of a string, which shares nothing with it: parts are kept for longer than what they are of. */
+mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int length)
+{
+  mrb_value part = mrb_str_new(mrb, RSTRING_PTR(text) + from, (size_t)length);
+  if (fg_bytes_marked(text)) fg_bytes_mark(part, true);
+  return part;
+}
+
+static mrb_value is_marked(mrb_state *mrb, mrb_value self)
+{
+  (void)mrb;
+  return mrb_bool_value(fg_bytes_marked(self));
+}
+
+/* String#__binary!(yes): the string, which is changed even if it is frozen where that changes nothing. */
+static mrb_value mark(mrb_state *mrb, mrb_value self)
+{
+  mrb_bool binary;
+  mrb_get_args(mrb, "b", &binary);
+  if (binary == fg_bytes_marked(self)) return self;
+  mrb_check_frozen(mrb, mrb_str_ptr(self));
+  fg_bytes_mark(self, binary);
+  return self;
+}
+
+static mrb_value characters(mrb_state *mrb, mrb_value self)
+{
+  mrb_value found = mrb_ary_new(mrb);
+  bool binary = fg_bytes_marked(self);
+  int arena = mrb_gc_arena_save(mrb);
+  for (mrb_int at = 0; at < RSTRING_LEN(self);) {
+    const char *start = RSTRING_PTR(self) + at;
+    mrb_int length = binary ? 1 : mrb_utf8len(start, RSTRING_END(self));
+    mrb_value one = mrb_str_new(mrb, start, (size_t)length);
+    if (binary) fg_bytes_mark(one, true);
+    mrb_ary_push(mrb, found, one);
+    mrb_gc_arena_restore(mrb, arena);
+    at += length;
+  }
+  return found;
+}
+
+void fg_bytes_init(mrb_state *mrb)
+{
+  struct RClass *string = mrb->string_class;
+  mrb_define_method(mrb, string, "__binary?", is_marked, MRB_ARGS_NONE());
+  mrb_define_method(mrb, string, "__binary!", mark, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, string, "__chars", characters, MRB_ARGS_NONE());
+}

@@ -1,0 +1,61 @@
+# CGI's escaping; Rust does it. Cookies are in cgi_cookie.rb. What speaks CGI itself is not there.
+
+class CGI
+  CR, LF, EOL = "\r", "\n", "\r\n"
+
+  module Escape
+    def escapeHTML(text) = FoolsGold::Native.html_escape(text.to_str)
+    alias escape_html escapeHTML
+    alias h escapeHTML
+    def unescapeHTML(text) = FoolsGold::Native.html_unescape(text.to_str)
+    alias unescape_html unescapeHTML
+    def escape(text) = FoolsGold::Native.form_escape(text.to_str)
+    def unescape(text, *) = FoolsGold::Native.form_unescape(text.to_str)
+    def escapeURIComponent(text) = FoolsGold::Native.url_escape(text.to_str)
+    alias escape_uri_component escapeURIComponent
+    def unescapeURIComponent(text, *) = FoolsGold::Native.url_unescape(text.to_str)
+    alias unescape_uri_component unescapeURIComponent
+  end
+
+  module Util
+    include Escape
+
+    # Only these elements.
+    def escapeElement(text, *elements)
+      elements = elements.flatten
+      return text if elements.empty?
+      text.gsub(/<\/?(?:#{elements.join('|')})\b[^<>]*+>?/im) { |found| CGI.escapeHTML(found) }
+    end
+    alias escape_element escapeElement
+
+    def unescapeElement(text, *elements)
+      elements = elements.flatten
+      return text if elements.empty?
+      form = /&lt;\/?(?:#{elements.join('|')})\b(?>[^&]+|&(?![gl]t;)\w+;)*(?:&gt;)?/im
+      text.gsub(form) { |found| CGI.unescapeHTML(found) }
+    end
+    alias unescape_element unescapeElement
+
+    def rfc1123_date(time) = time.getgm.strftime("%a, %d %b %Y %T GMT")
+  end
+
+  extend Util
+
+  # A query as names with the Arrays of their values.
+  def self.parse(query)
+    found = Hash.new([].freeze)
+    query.split(/[&;]/).each do |pair|
+      name, value = pair.split("=", 2).map { |part| CGI.unescape(part) }
+      next unless name
+      found[name] = [] unless found.key?(name)
+      found[name].push(value) if value
+    end
+    found
+  end
+
+  def initialize(*)
+    raise NotImplementedError, "CGI.new: there is no CGI here, but Rack. #{FoolsGold::HINT}"
+  end
+
+  FoolsGold.wait_for(self, :Cookie, "foolsgold/cgi_cookie")
+end

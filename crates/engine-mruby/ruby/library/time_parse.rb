@@ -1,0 +1,85 @@
+# Texts that are read as times: Time.parse, strptime, iso8601, rfc2822 (`require "time"`).
+
+class Time
+  class << self
+    # What the text does not say is taken from now, or left out behind what it says.
+    def parse(text, now = nil)
+      parts = Date._parse(text, now != :comp)
+      year = parts[:year]
+      year = yield(year) if year && block_given?
+      raise ArgumentError, "no time information in #{text.inspect}" unless (parts.keys - %i[zone offset]).any?
+      __from_parts(parts.merge({ year: year }.compact), now || self.now)
+    end
+
+    def strptime(text, form, now = nil)
+      parts = Date._strptime(text, form)
+      raise ArgumentError, "invalid date or strptime format - '#{text}' '#{form}'" if parts.nil? || parts[:leftover]
+      return at_seconds(parts) if parts[:seconds]
+      parts[:year] = yield(parts[:year]) if parts[:year] && block_given?
+      if parts[:yday] || parts[:cweek] || parts[:wnum0] || parts[:wnum1]
+        date = Date.strptime(text, form)
+        parts = parts.merge(year: date.year, mon: date.month, mday: date.day)
+      end
+      __from_parts(parts, now || self.now)
+    end
+
+    # RFC 3339 and the rest of XML Schema's dateTime, and dates.
+    def iso8601(text)
+      form = /\A\s*([-+]?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[-+]\d\d(?::?\d\d)?)?\s*\z/i
+      found = form.match(text) || raise(ArgumentError, "invalid xmlschema date: #{text.inspect}")
+      fields = found.captures.first(6).compact.map(&:to_i)
+      return __made(fields, found[7], nil) unless found[8]
+      zone = found[8].upcase
+      __made(fields, found[7], zone == "Z" || zone == "-00:00" ? "UTC" : zone)
+    end
+    alias xmlschema iso8601
+
+    def rfc2822(text)
+      form = /\A\s*(?:[a-z]{3}\s*,\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{2,})\s+(\d{2})\s*:\s*(\d{2})(?::\s*(\d\d))?\s*
+              ([-+]\d{4}|[A-Z]+)/xi
+      found = form.match(text) || raise(ArgumentError, "not RFC 2822 compliant date: #{text.inspect}")
+      year = found[3].to_i
+      year += year < 50 ? 2000 : 1900 if found[3].size < 4
+      zone = found[7].upcase
+      fields = [year, found[2], found[1].to_i, found[4].to_i, found[5].to_i, found[6].to_i]
+      __made(fields, nil, %w[-0000 UTC GMT UT Z].include?(zone) ? "UTC" : __offset_of(zone))
+    end
+    alias rfc822 rfc2822
+
+    def zone_offset(zone, _year = nil)
+      parts = Date._parse("00:00 #{zone}", false)
+      parts[:offset]
+    end
+
+    def __from_parts(parts, now)
+      zone = parts[:offset]
+      now = now.getlocal(zone) if zone
+      names = %i[year mon mday hour min sec]
+      given = names.index { |name| parts[name] } || 6
+      values = names.each_with_index.map do |name, at|
+        parts[name] || (at < given ? now.__send__(name) : (at < 3 ? 1 : 0))
+      end
+      values[2] = now.mday + (parts[:wday] - now.wday) % 7 if given > 2 && parts[:wday] && given == 6
+      fraction = parts[:sec_fraction]
+      zone = "UTC" if zone == 0 && %w[Z UTC GMT UT -00:00 -0000].include?(parts[:zone].to_s.upcase)
+      made = __made(values, nil, zone)
+      fraction ? made + fraction : made
+    end
+
+    def __made(fields, fraction, zone)
+      all = [nil, 1, 1, 0, 0, 0].each_with_index.map { |otherwise, at| fields[at] || otherwise }
+      made = zone ? new(*all, zone) : local(*all)
+      fraction ? made.__fraction(fraction) : made
+    end
+
+    def __offset_of(zone) = zone_offset(zone) || 0
+
+    private
+
+    def at_seconds(parts)
+      made = at(parts[:seconds])
+      made += parts[:sec_fraction] if parts[:sec_fraction]
+      parts[:offset] ? made.localtime(parts[:offset]) : made
+    end
+  end
+end

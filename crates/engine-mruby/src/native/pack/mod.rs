@@ -1,0 +1,176 @@
+//! Array#pack and String#unpack: values as bytes, by a format of directives.
+
+mod read;
+mod text;
+mod write;
+
+use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use crate::tree::Tree;
+
+/// How often a directive counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Count {
+    None,
+    Number(usize),
+    Star,
+}
+
+impl Count {
+    /// As a number of values, where `all` is what a star means.
+    fn or(self, all: usize) -> usize {
+        match self {
+            Count::None => 1,
+            Count::Number(number) => number,
+            Count::Star => all,
+        }
+    }
+}
+
+/// One directive of a format.
+#[derive(Debug, Clone, Copy)]
+struct Directive {
+    letter: u8,
+    big: bool,
+    /// `_` or `!`: the size that C has for it.
+    native: bool,
+    count: Count,
+}
+
+impl Directive {
+    /// The size of an integer, whether it has a sign and whether its first byte is the highest; none for other things.
+    fn integer(self) -> Option<(usize, bool, bool)> {
+        Some(match (self.letter, self.native) {
+            (b'C', _) => (1, false, false),
+            (b'c', _) => (1, true, false),
+            (b'S', _) => (2, false, self.big),
+            (b's', _) => (2, true, self.big),
+            (b'I', _) | (b'L', false) => (4, false, self.big),
+            (b'i', _) | (b'l', false) => (4, true, self.big),
+            (b'L', true) | (b'Q' | b'J', _) => (8, false, self.big),
+            (b'l', true) | (b'q' | b'j', _) => (8, true, self.big),
+            (b'n', _) => (2, false, true),
+            (b'N', _) => (4, false, true),
+            (b'v', _) => (2, false, false),
+            (b'V', _) => (4, false, false),
+            _ => return None,
+        })
+    }
+
+    /// The size of a float, and whether its first byte is the highest.
+    fn float(self) -> Option<(usize, bool)> {
+        Some(match self.letter {
+            b'e' | b'f' | b'F' => (4, false),
+            b'E' | b'd' | b'D' => (8, false),
+            b'g' => (4, true),
+            b'G' => (8, true),
+            _ => return None,
+        })
+    }
+}
+
+/// More of one directive is a mistake.
+const COUNT_MAX: usize = 1 << 30;
+
+fn directives(format: &[u8]) -> Result<Vec<Directive>, Raise> {
+    let mut found = Vec::new();
+    let mut rest = format.iter().copied().peekable();
+    while let Some(letter) = rest.next() {
+        match letter {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0 => continue,
+            b'#' => {
+                while rest.next_if(|byte| *byte != b'\n').is_some() {}
+                continue;
+            }
+            _ => {}
+        }
+        let mut directive = Directive { letter, big: false, native: false, count: Count::None };
+        while let Some(modifier) = rest.next_if(|byte| b"_!<>".contains(byte)) {
+            if !b"sSiIlLqQjJ".contains(&letter) {
+                let shown = char::from(modifier);
+                return Err(raise("ArgumentError", format!("'{shown}' allowed only after types sSiIlLqQjJ")));
+            }
+            match modifier {
+                b'>' => directive.big = true,
+                b'<' => {}
+                _ => directive.native = true,
+            }
+        }
+        directive.count = count(&mut rest)?;
+        if !b"aAZBbHhCcSsIiLlQqJjNnVvUwmMuxX@eEfFdDgG".contains(&letter) {
+            let shown = String::from_utf8_lossy(format);
+            return Err(raise(
+                "ArgumentError",
+                format!("unknown pack directive '{}' in '{shown}'", char::from(letter)),
+            ));
+        }
+        found.push(directive);
+    }
+    Ok(found)
+}
+
+fn count(rest: &mut std::iter::Peekable<impl Iterator<Item = u8>>) -> Result<Count, Raise> {
+    if rest.next_if_eq(&b'*').is_some() {
+        return Ok(Count::Star);
+    }
+    let mut number = None;
+    while let Some(digit) = rest.next_if(u8::is_ascii_digit) {
+        let sum = number.unwrap_or(0usize) * 10 + usize::from(digit - b'0');
+        if sum > COUNT_MAX {
+            return Err(raise("RangeError", "pack length too big"));
+        }
+        number = Some(sum);
+    }
+    Ok(number.map_or(Count::None, Count::Number))
+}
+
+/// Array#pack(format)
+pub fn pack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let directives = directives(arg(args, 1).bytes()?)?;
+    let mut writer = write::Writer::new(arg(args, 0), context.shared.memory_bytes)?;
+    for directive in &directives {
+        writer.put(*directive)?;
+    }
+    // As CRuby marks them: text where it begins with U, or where there is nothing but text in it.
+    let is_text = directives.first().is_none_or(|first| first.letter == b'U')
+        || directives.iter().all(|directive| b"mMu".contains(&directive.letter));
+    Ok(if is_text { Value::Str(writer.out) } else { Value::Bytes(writer.out) })
+}
+
+/// String#unpack(format, offset: 0)
+pub fn unpack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    unpacked(context, args, false)
+}
+
+/// String#unpack1(format, offset: 0)
+pub fn unpack1(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    unpacked(context, args, true)
+}
+
+/// What `offset:` says.
+fn offset(options: Arg<'_>) -> Result<i64, Raise> {
+    let Arg::Tree(bytes) = options else { return Ok(0) };
+    match Tree::decode(bytes) {
+        Ok(Tree::Hash(pairs)) => match pairs.as_slice() {
+            [(Tree::Sym(name), Tree::Int(offset))] if name == b"offset" => Ok(*offset),
+            _ => Err(raise("ArgumentError", "unpack has one option, offset: Integer")),
+        },
+        _ => Err(raise("ArgumentError", "wrong number of arguments (given 2, expected 1)")),
+    }
+}
+
+fn unpacked(context: &Context<'_>, args: &[Arg<'_>], first: bool) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let offset = usize::try_from(offset(arg(args, 2))?).ok().filter(|offset| *offset <= bytes.len());
+    let Some(offset) = offset else { return Err(raise("ArgumentError", "offset outside of string")) };
+    let mut reader = read::Reader::new(&bytes[offset..], first, context.shared.memory_bytes);
+    for directive in directives(arg(args, 1).bytes()?)? {
+        reader.take(directive)?;
+        if first && !reader.found.is_empty() {
+            break;
+        }
+    }
+    let tree = if first { reader.found.into_iter().next().unwrap_or(Tree::Nil) } else { Tree::Array(reader.found) };
+    let mut out = Vec::new();
+    tree.encode(&mut out);
+    Ok(Value::Tree(out))
+}

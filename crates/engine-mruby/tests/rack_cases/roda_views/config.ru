@@ -1,0 +1,111 @@
+# Roda's plugins for pages: templates with ERB, partials, assets, files.
+
+require "roda"
+
+APPS = {}
+VIEWS = File.expand_path("views", __dir__)
+RENDER = [:render, { views: VIEWS, escape: true, check_template_mtime: false }].freeze
+
+# A plugin that does not load says so in its own answers alone.
+def pages(path, *plugins, &block)
+  made = Class.new(Roda) do
+    plugins.each { |name, *args| plugin(name, *args) }
+    class_exec(&block)
+  end
+  APPS[path] = made.freeze.app
+rescue StandardError, ScriptError => error
+  APPS[path] = ->(_) { [500, {}, ["does not load: #{error.class} #{error.message}"]] }
+end
+
+pages("/render", RENDER) do
+  route do |r|
+    @title = "A <title>"
+    r.get("view") { view("page", locals: { name: "you & me" }) }
+    r.get("render") { render("page", locals: { name: "bare" }) }
+    r.get("inline") { render(inline: "<%= 1 + 1 %> <%== '<b>' %>") }
+    r.get("layout") { view("page", locals: { name: "x" }, layout: "other") }
+    r.get("none") { view("page", locals: { name: "x" }, layout: false) }
+    r.get("content") { view(content: "given <b>content</b>") }
+    r.get("sub") { view("sub/deep") }
+    r.get("missing") { (view("missing") rescue $!.class.name) }
+    r.get("loop") { render("loop", locals: { items: %w[a <b> c] }) }
+  end
+end
+
+pages("/escape", [:render, { views: VIEWS, layout: "plain_layout" }]) do
+  plugin :h
+  route { |_| view("plain", locals: { text: "<i>" }) }
+end
+
+pages("/partials", RENDER, :partials) do
+  route { |r| r.get("one") { partial("item", locals: { item: "i" }) }; r.get("each") { render_each(%w[a b], "entry") }; each_partial(%w[c d], "item") }
+end
+
+pages("/render_each", RENDER, :render_each) do
+  route { |r| r.get("as") { render_each([1, 2], "row", local: :number) }; r.get("block") { out = +""; render_each([1, 2], "entry") { |s| out << s.strip }; out }; render_each(%w[x y], "entry") }
+end
+
+pages("/view_options", RENDER, :view_options) do
+  route do |r|
+    r.on("sub") { set_view_subdir("sub"); r.get { view("deep") } }
+    r.on("layout") { set_layout_options(template: "other"); view("page", locals: { name: "opt" }) }
+    append_view_subdir("sub")
+    view("deep")
+  end
+end
+
+pages("/content_for", RENDER, :content_for) { route { |_| content_for(:side, "given side"); view("with_side", layout: "side_layout") } }
+pages("/content_append", RENDER, [:content_for, { append: true }]) { route { |_| content_for(:side) { "block side" }; view("with_side", layout: "side_layout") } }
+pages("/capture", RENDER, :capture_erb, :inject_erb) do
+  def boxed(&block) = inject_erb("[#{capture_erb(&block).strip}]")
+  route { |_| render("capture") }
+end
+pages("/named", RENDER, :named_templates) do
+  template(:greeting) { "hello <%= @who %>" }
+  template(:layout, engine: :erb) { "<main><%== yield %></main>" }
+  route { |r| @who = "named"; r.get("view") { view(:greeting) }; render(:greeting) }
+end
+pages("/symbol", RENDER, :symbol_views) { route { |r| @title = "s"; :symbol_page } }
+pages("/multi_view", RENDER, :multi_view) do
+  route { |r| r.multi_view(%w[about terms]); r.get("re") { "re" }; "none" }
+end
+pages("/locals", RENDER, [:render_locals, { render: { name: "default" }, layout: { side: "l" }, merge: true }]) do
+  route { |r| r.get("own") { render("page", locals: { name: "own" }) }; render("page") }
+end
+pages("/branch_locals", RENDER, :branch_locals) do
+  route { |r| set_view_locals(name: "branch"); set_layout_locals(side: "b"); r.get("over") { view("page", locals: { name: "over" }) }; view("page") }
+end
+pages("/precompiled", RENDER, :precompile_templates) do
+  precompile_views(%w[page], [:name])
+  route { |_| view("page", locals: { name: "pre" }) }
+end
+pages("/padrino", RENDER, :padrino_render) { route { |r| r.get("partial") { partial("item", locals: { item: 1 }) }; render("page", locals: { name: "padrino" }) } }
+pages("/engines", RENDER, [:additional_render_engines, ["str"]]) { route { |_| render("text") } }
+pages("/directories", [:render, { views: "#{VIEWS}/sub", escape: true }], [:additional_view_directories, [VIEWS]]) { route { |_| render("row", locals: { number: 3 }) } }
+pages("/subdir", RENDER, :hash_branch_view_subdir) { hash_branch("sub") { |_| view("deep") }; route { |r| r.hash_branches; "no" } }
+pages("/leading", RENDER, :view_options, :view_subdir_leading_slash) { route { |_| set_view_subdir("sub"); view("/page", locals: { name: "lead" }) } }
+pages("/part", RENDER, :part) { route { |_| part("page", name: "part") } }
+pages("/each_part", RENDER, :each_part) { route { |_| each_part(%w[p q], "entry") } }
+pages("/exception_page", :exception_page) do
+  plugin(:error_handler) { |error| exception_page(error)[/<h1>.*?<\/h1>/m].to_s.squeeze(" ") + exception_page(error, json: true).keys.inspect }
+  route { |_| raise ArgumentError, "shown" }
+end
+
+pages("/public", [:public, { root: File.expand_path("public", __dir__), headers: { "x-public" => "1" }, gzip: true }]) { route { |r| r.public; "not a file" } }
+pages("/static", [:static, ["/deep"], { root: File.expand_path("public", __dir__) }]) { route { |_| "not static" } }
+pages("/multi_public", [:multi_public, { a: File.expand_path("public", __dir__), b: [File.expand_path("public/deep", __dir__), { "x-b" => "1" }, "x/y"] }]) do
+  route { |r| r.on("a") { r.multi_public(:a); "a none" }; r.on("b") { r.multi_public(:b); "b none" } }
+end
+pages("/send_file", :send_file) { route { |r| send_file(File.expand_path("public/file.txt", __dir__), filename: r.params["name"], disposition: r.params["name"] ? "attachment" : nil) } }
+pages("/timestamp", [:timestamp_public, { root: File.expand_path("public", __dir__) }]) { route { |r| r.timestamp_public; timestamp_path("file.txt") } }
+pages("/hash_public", [:hash_public, { root: File.expand_path("public", __dir__), length: 8 }]) { route { |r| r.hash_public; hash_path("file.txt") } }
+pages("/assets", [:assets, { css: ["app.css"], js: { head: ["app.js"] }, path: File.expand_path("assets", __dir__), css_opts: {}, timestamp_paths: false }]) do
+  plugin :assets_preloading
+  route { |r| r.assets; [assets(:css), assets([:js, :head], "data-x" => "1"), assets_paths(:css).inspect, preload_assets_link_header(:css), preload_assets_link_tags(:css)].join("\n") }
+end
+
+run lambda { |env|
+  name = env["PATH_INFO"].split("/", 3)[1]
+  env["PATH_INFO"] = env["PATH_INFO"].delete_prefix("/#{name}")
+  APPS.fetch("/#{name}").call(env)
+}

@@ -1,0 +1,76 @@
+# What patch.rb changes for strings of bytes: a flag beside mruby's own (which says that the bytes happen to be ASCII,
+# and is forgotten at every change) says that each byte is a character, whatever it looks like. It stays with the string
+# and goes to its copies and parts. Without it, random bytes that look like UTF-8 would be counted and cut as such.
+
+INSPECTED = <<~C.gsub(/^/, "        ").freeze
+  uint32_t code = (unsigned char)*p & (0xff >> (clen + 1));
+  for (mrb_int i = 1; i < clen; i++) code = code << 6 | (p[i] & 0x3f);
+  char escape[16];
+  snprintf(escape, sizeof escape, code > 0xffff ? "\\\\u{%X}" : "\\\\u%04X", code);
+  if (inspect && code >= 0xa0 && code != 0x2028 && code != 0x2029) mrb_str_cat(mrb, result, p, clen);
+  else mrb_str_cat_cstr(mrb, result, escape);
+C
+
+BINARY = {
+  "include/mruby/string.h" => [
+    ["# define RSTR_ASCII_P(s) ((s)->flags & MRB_STR_ASCII)\n",
+     "# define RSTR_ASCII_P(s) ((s)->flags & (MRB_STR_ASCII | FG_STR_BINARY))\n"],
+    ["# define RSTR_WRITE_ASCII_FLAG(s, v) (RSTR_UNSET_ASCII_FLAG(s), (s)->flags |= v)\n",
+     "# define RSTR_WRITE_ASCII_FLAG(s, v) ((s)->flags = ((s)->flags & ~(MRB_STR_ASCII | FG_STR_BINARY)) | (v))\n"],
+    ["#define MRB_STR_ASCII    16\n", "#define MRB_STR_ASCII    16\n#define FG_STR_BINARY  2048\n"],
+  ],
+  "src/string.c" => [
+    # As many as mrb_utf8len finds: a byte that belongs to no character is one, and was none.
+    ["  mrb_int len = 0;\n  const char *p = str;\n  const char *e = p + byte_len;\n  while (p < e) {\n" \
+     "    if (utf8_islead(*p)) len++;\n    p++;\n  }\n  return len;\n",
+     "  mrb_int len = 0;\n  const char *p = str;\n  const char *e = p + byte_len;\n  while (p < e) {\n" \
+     "    p += (unsigned char)*p < 0x80 ? 1 : mrb_utf8len(p, e);\n    len++;\n  }\n  return len;\n"],
+    # As in CRuby, text that is ASCII becomes bytes when bytes come to it.
+    ["MRB_API mrb_value\nmrb_str_plus(mrb_state *mrb, mrb_value a, mrb_value b)\n{\n",
+     "static mrb_bool\nfg_is_ascii(struct RString *s)\n{\n" \
+     "  const char *p = RSTR_PTR(s), *e = p + RSTR_LEN(s);\n" \
+     "  for (; p < e; p++) if ((unsigned char)*p >= 0x80) return FALSE;\n  return TRUE;\n}\n\n" \
+     "static mrb_bool\nfg_joins_to_binary(struct RString *left, struct RString *right)\n{\n" \
+     "  if (left->flags & FG_STR_BINARY) return (right->flags & FG_STR_BINARY) || fg_is_ascii(right);\n" \
+     "  if (!(right->flags & FG_STR_BINARY)) return FALSE;\n" \
+     "  return RSTR_LEN(left) == 0 || (!fg_is_ascii(right) && fg_is_ascii(left));\n" \
+     "}\n\n" \
+     "MRB_API mrb_value\nmrb_str_plus(mrb_state *mrb, mrb_value a, mrb_value b)\n{\n"],
+    ["  memcpy(pt + slen, p2, s2len);\n\n  return mrb_obj_value(t);\n",
+     "  memcpy(pt + slen, p2, s2len);\n  if (((s->flags | s2->flags) & FG_STR_BINARY) && fg_joins_to_binary(s, s2)) " \
+     "t->flags |= FG_STR_BINARY;\n\n  return mrb_obj_value(t);\n"],
+    ["    mrb_str_modify(mrb, mrb_str_ptr(str));\n  }\n  return mrb_str_cat(mrb, str, RSTRING_PTR(str2), ",
+     "    mrb_str_modify(mrb, mrb_str_ptr(str));\n  }\n" \
+     "  struct RString *left = mrb_str_ptr(str), *right = mrb_str_ptr(str2);\n" \
+     "  if ((right->flags & ~left->flags & FG_STR_BINARY) && !mrb_frozen_p(left)) {\n" \
+     "    if (fg_joins_to_binary(left, right)) left->flags |= FG_STR_BINARY;\n  }\n" \
+     "  return mrb_str_cat(mrb, str, RSTRING_PTR(str2), "],
+    # What cannot be printed is escaped as in CRuby: by code in text, by byte in bytes, in large digits.
+    ["    if (inspect) {\n      mrb_int clen = mrb_utf8len(p, pend);\n      if (clen > 1) {\n" \
+     "        mrb_str_cat(mrb, result, p, clen);\n",
+     "    if (!(mrb_str_ptr(str)->flags & FG_STR_BINARY)) {\n      mrb_int clen = mrb_utf8len(p, pend);\n" \
+     "      if (clen > 1) {\n#{INSPECTED}"],
+    ["      buf[1] = 'x';\n      buf[3] = mrb_digitmap[c % 16]; c /= 16;\n      buf[2] = mrb_digitmap[c % 16];\n" \
+     "      mrb_str_cat(mrb, result, buf, 4);\n",
+     "      char escape[16];\n" \
+     "      mrb_bool text = inspect && c < 0x7f && !(mrb_str_ptr(str)->flags & FG_STR_BINARY);\n" \
+     "      snprintf(escape, sizeof escape, text ? \"\\\\u%04X\" : \"\\\\x%02X\", c);\n" \
+     "      mrb_str_cat_cstr(mrb, result, escape);\n"],
+    ["      mrb_int clen = mrb_utf8len(p, e);\n      if (p + clen>=e) break;\n",
+     "      mrb_int clen = RSTR_ASCII_P(s) ? 1 : mrb_utf8len(p, e);\n      if (p + clen>=e) break;\n"],
+  ],
+  "mrbgems/mruby-string-ext/src/string.c" => [
+    ["  mrb_int c = utf8code(mrb, p, e);\n  return mrb_fixnum_value(c);\n",
+     "  mrb_int c = RSTR_ASCII_P(mrb_str_ptr(str)) ? p[0] : utf8code(mrb, p, e);\n  return mrb_fixnum_value(c);\n"],
+    ["    mrb_int c = utf8code(mrb, p, e);\n    mrb_ary_push(mrb, result, mrb_int_value(mrb, c));\n" \
+     "    p += mrb_utf8len_table[p[0]>>3];\n",
+     "    mrb_bool bytes = RSTR_ASCII_P(mrb_str_ptr(str)) != 0;\n" \
+     "    mrb_int c = bytes ? p[0] : utf8code(mrb, p, e);\n" \
+     "    mrb_ary_push(mrb, result, mrb_int_value(mrb, c));\n" \
+     "    p += bytes ? 1 : mrb_utf8len_table[p[0]>>3];\n"],
+    # A byte beyond ASCII is no text.
+    ["  str = mrb_str_new(mrb, &c, 1);\n  RSTR_SET_ASCII_FLAG(mrb_str_ptr(str));\n  return str;\n",
+     "  str = mrb_str_new(mrb, &c, 1);\n" \
+     "  mrb_str_ptr(str)->flags |= (unsigned char)c < 0x80 ? MRB_STR_ASCII : FG_STR_BINARY;\n  return str;\n"],
+  ],
+}.freeze
