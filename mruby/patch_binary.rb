@@ -2,15 +2,6 @@
 # and is forgotten at every change) says that each byte is a character, whatever it looks like. It stays with the string
 # and goes to its copies and parts. Without it, random bytes that look like UTF-8 would be counted and cut as such.
 
-INSPECTED = <<~C.gsub(/^/, "        ").freeze
-  uint32_t code = (unsigned char)*p & (0xff >> (clen + 1));
-  for (mrb_int i = 1; i < clen; i++) code = code << 6 | (p[i] & 0x3f);
-  char escape[16];
-  snprintf(escape, sizeof escape, code > 0xffff ? "\\\\u{%X}" : "\\\\u%04X", code);
-  if (inspect && code >= 0xa0 && code != 0x2028 && code != 0x2029) mrb_str_cat(mrb, result, p, clen);
-  else mrb_str_cat_cstr(mrb, result, escape);
-C
-
 BINARY = {
   "include/mruby/string.h" => [
     ["# define RSTR_ASCII_P(s) ((s)->flags & MRB_STR_ASCII)\n",
@@ -45,17 +36,6 @@ BINARY = {
      "  if ((right->flags & ~left->flags & FG_STR_BINARY) && !mrb_frozen_p(left)) {\n" \
      "    if (fg_joins_to_binary(left, right)) left->flags |= FG_STR_BINARY;\n  }\n" \
      "  return mrb_str_cat(mrb, str, RSTRING_PTR(str2), "],
-    # What cannot be printed is escaped as in CRuby: by code in text, by byte in bytes, in large digits.
-    ["    if (inspect) {\n      mrb_int clen = mrb_utf8len(p, pend);\n      if (clen > 1) {\n" \
-     "        mrb_str_cat(mrb, result, p, clen);\n",
-     "    if (!(mrb_str_ptr(str)->flags & FG_STR_BINARY)) {\n      mrb_int clen = mrb_utf8len(p, pend);\n" \
-     "      if (clen > 1) {\n#{INSPECTED}"],
-    ["      buf[1] = 'x';\n      buf[3] = mrb_digitmap[c % 16]; c /= 16;\n      buf[2] = mrb_digitmap[c % 16];\n" \
-     "      mrb_str_cat(mrb, result, buf, 4);\n",
-     "      char escape[16];\n" \
-     "      mrb_bool text = inspect && c < 0x7f && !(mrb_str_ptr(str)->flags & FG_STR_BINARY);\n" \
-     "      snprintf(escape, sizeof escape, text ? \"\\\\u%04X\" : \"\\\\x%02X\", c);\n" \
-     "      mrb_str_cat_cstr(mrb, result, escape);\n"],
     ["      mrb_int clen = mrb_utf8len(p, e);\n      if (p + clen>=e) break;\n",
      "      mrb_int clen = RSTR_ASCII_P(s) ? 1 : mrb_utf8len(p, e);\n      if (p + clen>=e) break;\n"],
   ],

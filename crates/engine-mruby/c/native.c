@@ -49,7 +49,7 @@ static void to_plain(mrb_state *mrb, mrb_value value, bool json, fg_value *out)
   case MRB_TT_INTEGER: out->tag = FG_INT; out->integer = mrb_integer(value); return;
   case MRB_TT_FLOAT: out->tag = FG_FLOAT; out->number = mrb_float(value); return;
   case MRB_TT_STRING:
-    out->tag = FG_STR;
+    out->tag = fg_bytes_marked(value) ? FG_BYTES : FG_STR;
     out->bytes = RSTRING_PTR(value);
     out->length = (size_t)RSTRING_LEN(value);
     return;

@@ -54,6 +54,7 @@ module FoolsGold
     "tempfile" => %i[Tempfile],
     "foolsgold/marshal" => %i[Marshal],
     "erb" => %i[ERB],
+    "uri" => %i[URI],
     "cgi" => %i[CGI],
     "logger" => %i[Logger],
     "pathname" => %i[Pathname],

@@ -342,6 +342,7 @@ fn argument(value: &FgValue) -> Arg<'_> {
         tag::INT => Arg::Int(value.integer),
         tag::FLOAT => Arg::Float(value.number),
         tag::STR => Arg::Str(text()),
+        tag::BYTES => Arg::Bytes(text()),
         tag::SYM => Arg::Sym(text()),
         tag::TREE => Arg::Tree(text()),
         tag::HANDLE => Arg::Handle(value.integer as u64),

@@ -18,7 +18,7 @@ module Net
       initialize_http_header(headers)
       self["accept"] ||= "*/*"
       self["user-agent"] ||= "Ruby"
-      self["host"] ||= @uri.authority_text.split("@").last if @uri
+      self["host"] ||= "#{@uri.host}#{":#{@uri.port}" if @uri.port != @uri.default_port}" if @uri
     end
 
     def request_body_permitted? = @has_request_body

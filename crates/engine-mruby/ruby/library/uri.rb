@@ -1,4 +1,5 @@
-# URI.parse and what it gives: a URI taken apart by RFC 3986, put together again and joined with others.
+# URI: encoding and decoding of components and forms by Rust, and what takes a whole URI apart (uri_parser.rb,
+# uri_generic.rb, uri_kinds.rb).
 
 module URI
   class Error < StandardError; end
@@ -6,146 +7,69 @@ module URI
   class InvalidComponentError < Error; end
   class BadURIError < Error; end
 
-  class Generic
-    PORTS = { "http" => 80, "https" => 443, "ftp" => 21, "ws" => 80, "wss" => 443 }.freeze
+  class << self
+    def encode_www_form_component(text, *) = FoolsGold::Native.www_form_escape(text.to_s)
+    def decode_www_form_component(text, *) = FoolsGold::Native.www_form_unescape(text.to_str)
+    def encode_uri_component(text, *) = FoolsGold::Native.url_escape(text.to_s)
 
-    attr_reader :scheme, :userinfo, :host, :opaque
-    attr_accessor :port, :path, :query, :fragment
-    attr_writer :host, :scheme, :userinfo
-    def hostname = host&.start_with?("[") ? host[1...-1] : host
+    def decode_uri_component(text, *)
+      raise ArgumentError, "invalid %-encoding (#{text})" if /%(?!\h\h)/.match?(text)
+      FoolsGold::Native.url_unescape(text.to_str)
+    end
 
-    def self.parse(text)
-      text = text.to_str
-      if text.each_char.any? { |char| char <= " " || char == "<" || char == ">" || char == "\"" || char.ord > 126 }
-        raise InvalidURIError, "bad URI (is not URI?): #{text.inspect}"
+    def encode_www_form(pairs, *)
+      pairs.map do |name, value|
+        name = encode_www_form_component(name)
+        next name if value.nil?
+        next "#{name}=#{encode_www_form_component(value)}" unless value.respond_to?(:to_ary)
+        value.to_ary.map { |one| one.nil? ? name : "#{name}=#{encode_www_form_component(one)}" }.join("&")
+      end.join("&")
+    end
+
+    def decode_www_form(text, _encoding = nil, separator: "&", use__charset_: false, isindex: false)
+      text.chomp(separator).split(separator, -1).map do |pair|
+        name, equals, value = pair.partition("=")
+        name, value = "", name if isindex && equals.empty?
+        isindex = false
+        [decode_www_form_component(name), decode_www_form_component(value)]
       end
-      rest, fragment = text.split("#", 2)
-      rest, query = rest.to_s.split("?", 2)
-      scheme, rest = scheme_of(rest.to_s)
-      klass = { "http" => HTTP, "https" => HTTPS }[scheme] || Generic
-      klass.new(scheme, rest, query, fragment)
     end
 
-    def self.scheme_of(text)
-      colon = text.index(":")
-      return [nil, text] if colon.nil? || (text.index("/") || colon) < colon
-      name = text[0...colon].downcase
-      plain = name[0].to_s.between?("a", "z") && name.each_char.all? do |char|
-        char.between?("a", "z") || char.between?("0", "9") || "+-.".include?(char)
-      end
-      plain ? [name, text[(colon + 1)..-1]] : raise(InvalidURIError, "bad URI (is not URI?): #{text.inspect}")
+    def parse(text) = DEFAULT_PARSER.parse(text)
+    def split(text) = DEFAULT_PARSER.split(text)
+    def join(*texts) = texts.drop(1).inject(parse(texts.first)) { |left, right| left.merge(right) }
+    def scheme_list = { "FTP" => FTP, "HTTP" => HTTP, "HTTPS" => HTTPS, "WS" => WS, "WSS" => WSS, "FILE" => File,
+                        "MAILTO" => MailTo }.merge(@schemes || {})
+
+    def register_scheme(scheme, klass)
+      (@schemes ||= {})[scheme.to_s.upcase] = klass
     end
 
-    def initialize(scheme, rest, query, fragment)
-      @scheme = scheme
-      @query = query
-      @fragment = fragment
-      if rest.start_with?("//")
-        slash = rest.index("/", 2) || rest.size
-        authority(rest[2...slash])
-        @path = rest[slash..-1]
-      elsif scheme && !rest.start_with?("/")
-        @opaque = rest
-      else
-        @path = rest
-      end
-      @port ||= default_port
+    def for(scheme, *parts, default: Generic)
+      (scheme_list[scheme.to_s.upcase] || default).new(scheme, *parts)
     end
 
-    def default_port = PORTS[scheme]
-    def user = userinfo&.split(":", 2)&.first
-    def password = userinfo&.split(":", 2)&.last
-    def absolute? = !scheme.nil?
-    def relative? = scheme.nil?
-    def hierarchical? = opaque.nil?
-    def odd_port = port && port != default_port ? port.to_s : nil
-    def parts = [scheme, userinfo, host, odd_port, nil, path, opaque, query, fragment]
-    def request_uri = "#{path.empty? ? '/' : path}#{query && "?#{query}"}"
-    def authority_text = "#{userinfo && "#{userinfo}@"}#{host}#{odd_port && ":#{odd_port}"}"
-    def origin = "#{scheme}://#{host}#{port == default_port ? '' : ":#{port}"}"
+    def regexp(schemes = nil) = RFC2396_PARSER.make_regexp(schemes)
 
-    def to_s
-      text = scheme ? "#{scheme}:" : ""
-      text += opaque || "#{host && "//#{authority_text}"}#{path}"
-      "#{text}#{query && "?#{query}"}#{fragment && "##{fragment}"}"
-    end
-    alias to_str to_s
-
-    def inspect = "#<#{self.class} #{self}>"
-    def ==(other) = other.is_a?(Generic) && to_s == other.to_s
-    def hash = to_s.hash
-    alias eql? ==
-
-    # Another reference as seen from this one.
-    def merge(other)
-      other = URI.parse(other.to_s)
-      return other if other.absolute?
-      made = dup
-      made.fragment = other.fragment
-      return made.tap { made.query = other.query || query } if other.path.empty? && other.host.nil?
-      made.query = other.query
-      made.host = other.host if other.host
-      made.path = other.path.start_with?("/") || other.host ? other.path : beside(other.path)
-      made
-    end
-    alias + merge
-
-    private
-
-    def authority(text)
-      at = text.rindex("@")
-      @userinfo = at && text[0...at]
-      text = text[(at + 1)..-1] if at
-      colon = text.rindex(":")
-      colon = nil if colon && text.end_with?("]")
-      @host = colon ? text[0...colon] : text
-      port = colon ? text[(colon + 1)..-1] : ""
-      @port = port.empty? ? nil : Integer(port, 10)
-    rescue ArgumentError
-      raise InvalidURIError, "bad URI (bad port): #{text.inspect}"
-    end
-
-    def beside(relative)
-      kept = path[0..(path.rindex("/") || 0)].to_s.split("/")
-      relative.split("/", -1).each do |part|
-        next kept.pop if part == ".."
-        kept << part unless part == "."
-      end
-      made = kept.join("/")
-      made.start_with?("/") ? made : "/#{made}"
+    def extract(text, schemes = nil)
+      found = []
+      text.scan(RFC2396_PARSER.make_regexp(schemes)) { found << $& }
+      block_given? ? found.each { |uri| yield uri } && nil : found
     end
   end
 
-  class HTTP < Generic; end
-  class HTTPS < HTTP; end
-
-  # The parts of the old parser that Rack uses.
-  class RFC2396_Parser
-    SAFE = "-_.!~*'();/?:@&=+$,[]".freeze
-
-    def parse(text) = URI.parse(text)
-    def split(text) = URI.split(text)
-
-    def escape(text, _unsafe = nil)
-      text.bytes.map { |byte| safe?(byte.chr) ? byte.chr : "%#{byte.to_s(16).upcase.rjust(2, '0')}" }.join
-    end
-
-    def unescape(text) = FoolsGold::Native.url_unescape(text)
-
-    # A URI with a scheme, of those that are named or any: RFC 2396, appendix A.
-    def make_regexp(schemes = nil)
-      scheme = schemes ? "(?i:#{Regexp.union(*schemes).source})" : "[a-zA-Z][-+.a-zA-Z\\d]*"
-      char = "(?:[-_.!~*'()a-zA-Z\\d;?:@&=+$,]|%[a-fA-F\\d]{2})"
-      Regexp.new("#{scheme}:(?://#{char}*(?:\\[[a-fA-F\\d:.]+\\](?::\\d*)?)?(?:/#{char}*)*|/?#{char}(?:/|#{char})*)" \
-        "(?:\\?(?:[/\\[\\]]|#{char})*)?(?:\\#(?:[/\\[\\]]|#{char})*)?")
-    end
-
-    private
-
-    def safe?(char)
-      char.between?("a", "z") || char.between?("A", "Z") || char.between?("0", "9") || SAFE.include?(char)
-    end
+  FoolsGold.wait_for(self, :Generic, "foolsgold/uri_generic")
+  %i[HTTP HTTPS FTP WS WSS File MailTo].each { |name| FoolsGold.wait_for(self, name, "foolsgold/uri_kinds") }
+  %i[Parser RFC2396_Parser RFC2396_PARSER RFC3986_Parser RFC3986_PARSER DEFAULT_PARSER REGEXP Util].each do |name|
+    FoolsGold.wait_for(self, name, "foolsgold/uri_parser")
   end
-  Parser = RFC2396_Parser
-  DEFAULT_PARSER = RFC2396_PARSER = RFC2396_Parser.new
+end
+
+module Kernel
+  def URI(text)
+    return text if text.is_a?(URI::Generic)
+    raise ArgumentError, "bad argument (expected URI object or URI string)" unless text.respond_to?(:to_str)
+    URI.parse(text.to_str)
+  end
+  module_function :URI
 end

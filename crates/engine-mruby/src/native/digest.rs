@@ -51,7 +51,10 @@ macro_rules! with_hash {
 }
 
 fn state_of<H: Default + SerializableState>(state: Arg<'_>) -> Result<H, Raise> {
-    let Arg::Str(bytes) = state else { return Ok(H::default()) };
+    if state == Arg::Nil {
+        return Ok(H::default());
+    }
+    let bytes = state.bytes()?;
     let refused = || raise("ArgumentError", "this is no state of that digest");
     let state = <&SerializedState<H>>::try_from(bytes).map_err(|_| refused())?;
     H::deserialize(state).map_err(|_| refused())

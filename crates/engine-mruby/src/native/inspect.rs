@@ -1,4 +1,4 @@
-//! String#inspect as CRuby has it for UTF-8.
+//! String#inspect and String#dump as CRuby has them for UTF-8 and for bytes.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -9,9 +9,15 @@ use super::{Arg, Context, Outcome, Value, arg};
 
 /// String#inspect
 pub fn inspect(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let bytes = arg(args, 0).bytes()?;
+    let value = arg(args, 0);
+    let bytes = value.bytes()?;
     let mut out = String::with_capacity(bytes.len() + 2);
     out.push('"');
+    if matches!(value, Arg::Bytes(_)) {
+        push_bytes(&mut out, bytes);
+        out.push('"');
+        return Ok(Value::Str(out.into_bytes()));
+    }
     for chunk in bytes.utf8_chunks() {
         let mut chars = chunk.valid().chars().peekable();
         while let Some(char) = chars.next() {
@@ -23,6 +29,46 @@ pub fn inspect(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
     out.push('"');
     Ok(Value::Str(out.into_bytes()))
+}
+
+/// String#dump
+pub fn dump(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let value = arg(args, 0);
+    let bytes = value.bytes()?;
+    let mut out = String::from("\"");
+    let text = std::str::from_utf8(bytes).ok().filter(|_| !matches!(value, Arg::Bytes(_)));
+    match text {
+        None => push_bytes(&mut out, bytes),
+        Some(text) => text.char_indices().for_each(|(at, char)| {
+            let code = u32::from(char);
+            let _ = match code {
+                0..0x80 => {
+                    let rest = &bytes[at..];
+                    push_byte(&mut out, rest[0], rest.get(1).copied());
+                    Ok(())
+                }
+                0x80..=0xffff => write!(out, "\\u{code:04X}"),
+                _ => write!(out, "\\u{{{code:X}}}"),
+            };
+        }),
+    }
+    out.push('"');
+    Ok(Value::Str(out.into_bytes()))
+}
+
+fn push_bytes(out: &mut String, bytes: &[u8]) {
+    for (at, byte) in bytes.iter().enumerate() {
+        push_byte(out, *byte, bytes.get(at + 1).copied());
+    }
+}
+
+fn push_byte(out: &mut String, byte: u8, next: Option<u8>) {
+    match byte {
+        b' '..=b'~' | b'\n' | b'\r' | b'\t' | 0x07..=0x0c | 0x1b => push(out, char::from(byte), next.map(char::from)),
+        _ => {
+            let _ = write!(out, "\\x{byte:02X}");
+        }
+    }
 }
 
 fn push(out: &mut String, char: char, next: Option<char>) {

@@ -53,6 +53,8 @@ pub enum Arg<'a> {
     Float(f64),
     /// String
     Str(&'a [u8]),
+    /// String of bytes, which are not read as UTF-8
+    Bytes(&'a [u8]),
     /// Symbol
     Sym(&'a [u8]),
     /// Array, Hash and, where a row says so, any object: see `tree.rs`.
@@ -192,6 +194,7 @@ pub static TABLE: &[Native] = &[
     method(c"Float", c"to_s", float::to_s),
     method(c"Float", c"inspect", float::to_s),
     method(c"String", c"inspect", inspect::inspect),
+    method(c"String", c"dump", inspect::dump),
     method(c"String", c"upcase", encoding::upcase),
     method(c"String", c"downcase", encoding::downcase),
     method(c"String", c"swapcase", encoding::swapcase),
@@ -319,7 +322,7 @@ impl<'a> Arg<'a> {
     /// The bytes of a String or Symbol; else a TypeError.
     pub fn bytes(self) -> Result<&'a [u8], Raise> {
         match self {
-            Arg::Str(bytes) | Arg::Sym(bytes) => Ok(bytes),
+            Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) => Ok(bytes),
             other => Err(raise("TypeError", format!("expected a String, got {}", other.kind()))),
         }
     }
@@ -364,7 +367,7 @@ impl<'a> Arg<'a> {
             Arg::Bool(value) => Tree::Bool(value).encode(&mut out),
             Arg::Int(number) => Tree::Int(number).encode(&mut out),
             Arg::Float(number) => Tree::Float(number).encode(&mut out),
-            Arg::Str(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
+            Arg::Str(bytes) | Arg::Bytes(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
             Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
             Arg::Handle(_) => Tree::Nil.encode(&mut out),
             Arg::Tree(bytes) => out.extend_from_slice(bytes),
@@ -384,7 +387,7 @@ impl<'a> Arg<'a> {
             Arg::Bool(false) => "false",
             Arg::Int(_) => "an Integer",
             Arg::Float(_) => "a Float",
-            Arg::Str(_) => "a String",
+            Arg::Str(_) | Arg::Bytes(_) => "a String",
             Arg::Sym(_) => "a Symbol",
             Arg::Handle(_) => "a handle",
             Arg::Tree(_) => "an Array or a Hash",

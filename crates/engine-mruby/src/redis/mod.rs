@@ -171,7 +171,7 @@ pub fn encode(command: &[Tree], out: &mut Vec<u8>) -> Result<(), String> {
     out.extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
     for part in command {
         let text = match part {
-            Tree::Str(bytes) | Tree::Sym(bytes) | Tree::Raw(bytes) => bytes.clone(),
+            Tree::Str(bytes) | Tree::Bytes(bytes) | Tree::Sym(bytes) | Tree::Raw(bytes) => bytes.clone(),
             Tree::Int(number) => number.to_string().into_bytes(),
             Tree::Float(number) => number.to_string().into_bytes(),
             Tree::Nil => return Err("Unsupported command argument type: NilClass".into()),
