@@ -125,7 +125,7 @@ fn what_is_wrong_is_said_and_nothing_is_lost() {
         ("url=nowhere", "names no host"),
         ("url=javascript%3A%2F%2Fx.com%2Falert(1)", "Only addresses with http"),
         ("url=https%3A%2F%2Fshort.test%2Fabc", "address of this service"),
-        ("url=https%3A%2F%2Fgood.com%40evil.com%2F", "name in it"),
+        ("url=https%3A%2F%2Fgood.com%40evil.com%2F", "name before the @"),
         ("url=https%3A%2F%2Fexample.com%2F%C3%A4", "percent-encoded"),
         ("url=https%3A%2F%2Fexample.com&code=a", "3 to 40"),
         ("url=https%3A%2F%2Fexample.com&code=..%2Fetc", "3 to 40"),

@@ -17,7 +17,7 @@ module Address
     host = uri.host.to_s.downcase
     raise Bad, "Only addresses with http:// or https:// can be shortened." unless %w[http https].include?(uri.scheme)
     raise Bad, "This address names no host, such as example.com." unless host?(host)
-    raise Bad, "An address with a user's name in it can pass for another: leave out what is before the @." if uri.userinfo
+    raise Bad, "A name before the @ makes an address look like another: leave it out." if uri.userinfo
     raise Bad, "This is an address of this service already." if own && host == own.split(":").first.downcase
     uri.to_s
   end

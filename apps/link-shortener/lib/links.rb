@@ -79,7 +79,10 @@ class Links
   def days_of(code, days, now: Time.now)
     counts = @db.execute("select day, count from visits where code = ? order by day desc limit ?", [code, days])
     counts = counts.map { |row| [row["day"], row["count"]] }.to_h
-    (0...days).map { |back| (now - back * DAY).getutc.strftime("%Y-%m-%d") }.reverse.map { |day| [day, counts[day] || 0] }
+    (1 - days..0).map do |at|
+      day = (now + at * DAY).getutc.strftime("%Y-%m-%d")
+      [day, counts[day] || 0]
+    end
   end
 
   def of_owner(owner, limit = 50)
