@@ -9,7 +9,10 @@
 %w[parser language hash autoload defined regexp blocks binary].each { |name| require_relative "patch_#{name}" }
 
 # What both forms of the parser get.
-PARSER = (INTERPOLATION + COMMAND + VOID + ENDLESS + BLOCK_VARIABLE + DEFINED + LITERALS).freeze
+PARSER = [
+  INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS
+].flatten(1).freeze
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.
@@ -130,8 +133,8 @@ CHANGES = {
     ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
   ],
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
-  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + MATCH_GRAMMAR,
-  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + MATCH_GENERATED,
+  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
 }.merge(LAST_MATCH, BINARY) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }

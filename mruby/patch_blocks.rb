@@ -19,10 +19,32 @@ CLASS_NEW = [
    "  mrb_class_inherited(mrb, mrb_class_ptr(super), mrb_class_ptr(new_class));\n  return new_class;\n"],
 ].freeze
 
+# `|a,|` takes the first of an array, as `|a, *|` does.
+COMMA = [
+  ["static node*\nnew_args_dots(parser_state *p, node *m)\n{\n",
+   "static node*\nfg_comma(parser_state *p, node *m, node *tail)\n{\n" \
+   "  node *last = p->locals->car;\n" \
+   "  mrb_bool plain = typen(tail->car) == NODE_ARGS_TAIL && !tail->cdr->car && !tail->cdr->cdr->car &&\n" \
+   "                   !sym(tail->cdr->cdr->cdr->car);\n\n" \
+   "  if (m->cdr || !plain) return new_args(p, m, 0, 0, 0, tail);\n" \
+   "  /* The rest stands before the block, which is the last by now. */\n" \
+   "  while (last->cdr) last = last->cdr;\n" \
+   "  last->cdr = cons(last->car, 0);\n" \
+   "  last->car = nsym(intern_op(mul));\n" \
+   "  return new_args(p, m, 0, intern_op(mul), 0, tail);\n}\n\n" \
+   "static node*\nnew_args_dots(parser_state *p, node *m)\n{\n"],
+].freeze
+COMMA_GRAMMAR = [["$$ = new_args(p, $1, 0, 0, 0, $3);\n", "$$ = fg_comma(p, $1, $3);\n"]].freeze
+COMMA_GENERATED = [
+  ["(yyval.nd) = new_args(p, (yyvsp[-2].nd), 0, 0, 0, (yyvsp[0].nd));\n",
+   "(yyval.nd) = fg_comma(p, (yyvsp[-2].nd), (yyvsp[0].nd));\n"],
+].freeze
+
 # `yield` takes the block from the register of the parameter that names it. Where a method has both, the parameter gets
 # another register, so that what is assigned to it is not what `yield` calls: Roda's streams do that.
 PARSER_STATE = [
-  ["struct mrb_parser_state {\n", "struct mrb_parser_state {\n  int fg_yields; /* the method at hand does */\n"],
+  ["struct mrb_parser_state {\n", "struct mrb_parser_state {\n  int fg_yields; /* the method at hand does */\n" \
+   "  mrb_ast_node *fg_keywords; /* of a list of parameters under way */\n"],
 ].freeze
 
 BLOCK_VARIABLE = [

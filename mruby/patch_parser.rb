@@ -44,6 +44,66 @@ VOID = [
 
 # A method without parentheses and `end` (def name = value) got no place for its block, which `super` and `yield` then
 # took from the first value they found.
+# "#$1" and "#@name": what follows the # is put back in braces, and read again.
+BARE_INTERPOLATION = [
+  ["static int\nparse_string(parser_state *p)\n{\n",
+   <<~C + "static int\nparse_string(parser_state *p)\n{\n"],
+     static int
+     fg_interpolated(parser_state *p, int c, int end)
+     {
+       char name[130];
+       int n = 0, d;
+
+       name[n++] = (char)c;
+       d = nextc(p);
+       if (c == '@' && d == '@') {
+         name[n++] = '@';
+         d = nextc(p);
+       }
+       if (d > 0 && (d == '_' || ISALPHA(d) || (c == '$' && ISDIGIT(d)))) {
+         do {
+           name[n++] = (char)d;
+           d = nextc(p);
+         } while (n < 128 && d > 0 && (d == '_' || ISALNUM(d)));
+         pushback(p, d);
+       }
+       else if (c == '$' && d > 0 && d != end && strchr("~*$?!@/\\;,.=:<>&`'+", d)) {
+         name[n++] = (char)d;
+       }
+       else {
+         pushback(p, d);
+         if (n == 2) pushback(p, '@');
+         return c;
+       }
+       pushback(p, '}');
+       while (n > 0) pushback(p, name[--n]);
+       return '{';
+     }
+
+   C
+  ["    else if ((c == '#') && (type & STR_FUNC_EXPAND)) {\n      c = nextc(p);\n",
+   "    else if ((c == '#') && (type & STR_FUNC_EXPAND)) {\n      c = nextc(p);\n" \
+   "      if (c == '$' || c == '@') c = fg_interpolated(p, c, end);\n"],
+].freeze
+
+# A keyword's default may name the keywords before it, which get their registers only at the end of the list.
+KNOWN_KEYWORDS = [
+  ["local_var_p(parser_state *p, mrb_sym sym)\n{\n",
+   "local_var_p(parser_state *p, mrb_sym sym)\n{\n" \
+   "  for (node *k = p->fg_keywords; k; k = k->cdr) {\n    if (sym(k->car) == sym) return TRUE;\n  }\n"],
+  ["  mrb_assert(kw);\n", "  mrb_assert(kw);\n  p->fg_keywords = cons(nsym(kw), p->fg_keywords);\n"],
+  ["  if (kws || kwrest) {\n    local_add_kw(",
+   "  for (k = kws; k && p->fg_keywords; k = k->cdr) p->fg_keywords = p->fg_keywords->cdr;\n" \
+   "  if (kws || kwrest) {\n    local_add_kw("],
+].freeze
+
+# Nothing is escaped in <<'TEXT'.
+RAW_HEREDOC = [
+  ["    else if (c == '\\\\') {\n      c = nextc(p);\n      if (type & STR_FUNC_EXPAND) {\n",
+   "    else if (c == '\\\\' && hinfo && !(type & STR_FUNC_EXPAND)) {\n      tokadd(p, c);\n      continue;\n    }\n" \
+   "    else if (c == '\\\\') {\n      c = nextc(p);\n      if (type & STR_FUNC_EXPAND) {\n"],
+].freeze
+
 ENDLESS = [
   ["static void\ndefn_setup(parser_state *p, node *d, node *a, node *b)\n{\n  node *n = d->cdr->cdr;\n\n",
    "static node* new_args(parser_state*, node*, node*, mrb_sym, node*, node*);\n" \

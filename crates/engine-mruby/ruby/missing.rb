@@ -21,6 +21,7 @@ class BasicObject
     error.set_backtrace(::Kernel.caller(1))
     ::Kernel.raise error
   end
+  private :method_missing
 end
 
 module FoolsGold

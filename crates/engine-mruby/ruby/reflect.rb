@@ -69,6 +69,8 @@ class Struct
   # initialize of a Struct with keyword_init: true.
   module Keywords
     def initialize(*values, **named)
+      # `new` is C here, and hands keywords on as a Hash.
+      named = values.pop if named.empty? && values.size == 1 && values[0].instance_of?(Hash)
       raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)" unless values.empty?
       unknown = named.keys - members
       raise ArgumentError, "unknown keywords: #{unknown.join(', ')}" unless unknown.empty?

@@ -10,7 +10,7 @@ module FoolsGold
     rack rack/builder rack/urlmap rack/lint rbconfig
     delegate forwardable singleton ostruct English weakref base64
     digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir
-    date logger benchmark shellwords tsort pathname
+    date logger benchmark shellwords tsort pathname prime ipaddr
   ].freeze
 
   # Names that mean the file of another.
@@ -23,7 +23,9 @@ module FoolsGold
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
   # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
-  STAND_INS = %w[monitor timeout bundler bundler/setup rubygems fileutils sqlite3 net/http net/https redis].freeze
+  STAND_INS = %w[
+    monitor timeout bundler bundler/setup rubygems rubygems/version fileutils sqlite3 net/http net/https redis
+  ].freeze
 
   # Of those, what a gem beside the application may replace.
   REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze

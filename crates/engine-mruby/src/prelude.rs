@@ -91,6 +91,8 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/gzip", include_str!("../ruby/library/gzip.rb")),
     (c"foolsgold/gunzip", include_str!("../ruby/library/gunzip.rb")),
     (c"tempfile", include_str!("../ruby/library/tempfile.rb")),
+    (c"ipaddr", include_str!("../ruby/library/ipaddr.rb")),
+    (c"prime", include_str!("../ruby/library/prime.rb")),
     (c"forwardable", include_str!("../ruby/library/forwardable.rb")),
     (c"monitor", include_str!("../ruby/library/monitor.rb")),
     (c"ostruct", include_str!("../ruby/library/ostruct.rb")),

@@ -131,7 +131,7 @@ run ->(env) {
         ("/big", "RangeError"),
         ("/index", "nil"),
         ("/fibers", "kept"),
-        ("/objects", "NameError"),
+        ("/objects", "NoMethodError"),
         ("/rename", "fine"),
         ("/rename", "fine"),
     ] {

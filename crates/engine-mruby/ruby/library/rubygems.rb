@@ -9,6 +9,9 @@ module Gem
   class Version
     include Comparable
 
+    # As text, for those who build a pattern of their own with it.
+    VERSION_PATTERN = '[0-9]+(?>\.[0-9a-zA-Z]+)*(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?'.freeze
+
     def self.correct?(version) = !version.to_s.empty?
     def self.create(version) = version.is_a?(Version) ? version : new(version)
 

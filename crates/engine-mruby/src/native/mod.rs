@@ -14,6 +14,7 @@ mod json;
 mod log;
 mod pack;
 mod path;
+mod prime;
 mod random;
 mod redis;
 mod sqlite;
@@ -148,6 +149,8 @@ pub static TABLE: &[Native] = &[
     function(c"random_bytes", random::bytes),
     function(c"random_number", random::number),
     function(c"uuid", random::uuid),
+    function(c"primes", prime::primes),
+    function(c"prime?", prime::is_prime),
     function(c"strftime", time::format::strftime),
     function(c"time_now", time::zone::time_now),
     function(c"time_real", time::real),
