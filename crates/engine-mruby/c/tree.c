@@ -79,7 +79,13 @@ static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, bool j
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth)
 {
   int arena = mrb_gc_arena_save(mrb);
-  if (depth > DEPTH_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "nesting of %d is too deep", depth);
+  if (depth > DEPTH_MAX) {
+    struct RClass *klass = E_ARGUMENT_ERROR;
+    if (json && mrb_const_defined(mrb, mrb_obj_value(mrb->object_class), mrb_intern_lit(mrb, "JSON"))) {
+      klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "JSON"), "NestingError");
+    }
+    mrb_raisef(mrb, klass, "nesting of %d is too deep", depth);
+  }
   switch (mrb_type(value)) {
   case MRB_TT_FALSE: put(mrb, out, mrb_nil_p(value) ? 'n' : 'f', NULL, 0); break;
   case MRB_TT_TRUE: put(mrb, out, 't', NULL, 0); break;

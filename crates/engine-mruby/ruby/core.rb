@@ -18,6 +18,17 @@ class Symbol
 end
 
 class Array
+  alias __shuffle shuffle
+  alias __sample sample
+
+  def shuffle(random: nil) = random ? sort_by { random.rand } : __shuffle
+  def shuffle!(random: nil) = replace(shuffle(random: random))
+
+  def sample(count = nil, random: nil)
+    return count ? __sample(count) : __sample unless random
+    count ? shuffle(random: random).first(count) : self[random.rand(size)]
+  end
+
   def to_ary = self
 
   def sort_by!(&block)
@@ -39,7 +50,30 @@ class Hash
   end
 end
 
+module Comparable
+  alias __clamp clamp
+
+  # A Range may be open.
+  def clamp(low, high = nil)
+    return __clamp(low, high) if high || !low.is_a?(Range)
+    raise ArgumentError, "cannot clamp with an exclusive range" if low.end && low.exclude_end?
+    return low.begin if low.begin && (self <=> low.begin) < 0
+    low.end && (self <=> low.end) > 0 ? low.end : self
+  end
+end
+
 module Enumerable
+  # An element of several values is an Array to the block.
+  def to_h(&block)
+    made = {}
+    each do |*element|
+      element = element.__svalue
+      key, value = block ? block.call(element) : element
+      made[key] = value
+    end
+    made
+  end
+
   def each_entry(&block)
     return to_enum(:each_entry) unless block
     each(&block)

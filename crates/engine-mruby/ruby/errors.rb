@@ -47,6 +47,11 @@ class Exception
     lines.join("\n") + "\n"
   end
 
+  def inspect
+    text = to_s
+    text.empty? ? self.class.to_s : "#<#{self.class}: #{text}>"
+  end
+
   def detailed_message(*)
     "#{message} (#{self.class})"
   end

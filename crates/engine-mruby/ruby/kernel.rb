@@ -1,6 +1,9 @@
 # Kernel's own methods for printing, sleeping and ending; those for other processes raise and say so.
 
 module Kernel
+  def format(form, *values) = FoolsGold.format(form, values)
+  alias sprintf format
+
   def puts(*things)
     $stdout.puts(*things)
   end
@@ -54,6 +57,29 @@ module Kernel
   %i[fork system exec spawn trap select syscall test `].each do |name|
     define_method(name) do |*|
       raise NotImplementedError, "#{name}: #{FoolsGold::HINT}"
+    end
+  end
+end
+
+module FoolsGold
+  class << self
+    # Kernel#format. Rust knows plain values; of others it is given what `to_s` says, and where it may ask what
+    # `inspect` says of each.
+    def format(form, values)
+      form = form.to_str
+      named = values[0] if values.size == 1 && values[0].is_a?(Hash) && (form.include?("<") || form.include?("{"))
+      inspected = form.include?("p") ? (named ? named.values : values).map(&:inspect) : nil
+      return Native.format(form, [named.transform_values { |value| plain(value) }], inspected) if named
+      Native.format(form, values.map { |value| plain(value) }, inspected)
+    end
+
+    private
+
+    def plain(value)
+      case value
+      when String, Integer, Float, Symbol, nil, true, false then value
+      else value.to_s
+      end
     end
   end
 end

@@ -27,6 +27,12 @@ module Kernel
     file && File.dirname(File.expand_path(file))
   end
 
+  # The library has one of its own, which this makes way for.
+  def URI(text)
+    FoolsGold::Loader.library("uri")
+    URI(text)
+  end
+
   private :require, :require_relative, :load, :gem, :__dir__
 end
 
@@ -36,8 +42,9 @@ module FoolsGold
     attr_accessor :root
   end
 
-  # mruby's own knows microseconds and two zones.
-  Object.__send__(:remove_const, :Time) if Object.const_defined?(:Time)
+  # Of these mruby has its own, which know less.
+  PLAIN_SET = Set
+  %i[Time Data Set].each { |name| Object.__send__(:remove_const, name) if Object.const_defined?(name) }
 
   # Loaded when first named: most applications need none of them, and every interpreter would pay for all.
   {
@@ -54,6 +61,9 @@ module FoolsGold
     "tempfile" => %i[Tempfile],
     "foolsgold/marshal" => %i[Marshal],
     "erb" => %i[ERB],
+    "foolsgold/data" => %i[Data],
+    "foolsgold/set" => %i[Set],
+    "json" => %i[JSON],
     "uri" => %i[URI],
     "cgi" => %i[CGI],
     "logger" => %i[Logger],

@@ -1,11 +1,44 @@
-# Where a reader stands, and what an IO is asked beside: StringIO and the request's body answer alike.
+# Where a reader stands, what an IO is asked beside, and what a writer makes of `write`: StringIO, the request's body
+# and temporary files answer alike.
 
 module FoolsGold
+  # What all that has `write` answers.
+  module Writing
+    def <<(text)
+      write(text)
+      self
+    end
+
+    def print(*texts)
+      write(*texts)
+      nil
+    end
+
+    def puts(*things)
+      write("\n") if things.empty?
+      things.each do |thing|
+        next puts(*thing) if thing.is_a?(Array)
+        line = thing.to_s
+        write(line.end_with?("\n") ? line : "#{line}\n")
+      end
+      nil
+    end
+
+    def printf(form, *values)
+      write(format(form, *values))
+      nil
+    end
+
+    def putc(char)
+      write(char.is_a?(Integer) ? (char & 255).chr : char.to_s[0])
+      char
+    end
+  end
+
   # Needs `@position` and `size`.
   module Positioned
     def rewind
-      @position = 0
-      0
+      @position = @lineno = 0
     end
 
     def pos

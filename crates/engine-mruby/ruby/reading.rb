@@ -21,9 +21,12 @@ module FoolsGold
       opened!
       separator, limit = "\n", separator if separator.is_a?(Integer)
       return (rest = read_rest).empty? ? nil : rest if separator.nil? && limit.nil?
+      skip_newlines if separator == ""
       line = take_line(separator, limit)
-      line = line.chomp(separator) if line && chomp
-      line
+      return nil unless line
+      @lineno = lineno + 1
+      skip_newlines if separator == ""
+      chomp ? line.chomp(separator) : line
     end
 
     def each(*args, **options)
@@ -55,8 +58,24 @@ module FoolsGold
     end
 
     def getc
-      read(1)
+      opened!
+      char = slice_at(@position, 4).__chars[0]
+      @position += char.bytesize if char
+      char
     end
+
+    def each_char
+      return to_enum(:each_char) unless block_given?
+      while (char = getc)
+        yield char
+      end
+      self
+    end
+
+    def readchar = getc || raise(EOFError, "end of file reached")
+    def readbyte = getbyte || raise(EOFError, "end of file reached")
+    def lineno = @lineno || 0
+    attr_writer :lineno
 
     def each_byte
       return to_enum(:each_byte) unless block_given?
@@ -95,7 +114,11 @@ module FoolsGold
         length -= part.bytesize
         data << part
       end
-      data.empty? ? nil : data
+      data.empty? ? nil : data.__binary!(true)
+    end
+
+    def skip_newlines
+      @position += 1 while slice_at(@position, 1) == "\n"
     end
 
     def take_line(separator, limit)

@@ -66,33 +66,14 @@ class UnboundMethod
 end
 
 class Struct
-  # initialize of a Struct with keyword_init: true.
-  module Keywords
-    def initialize(*values, **named)
-      # `new` is C here, and hands keywords on as a Hash.
-      named = values.pop if named.empty? && values.size == 1 && values[0].instance_of?(Hash)
-      raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)" unless values.empty?
-      unknown = named.keys - members
-      raise ArgumentError, "unknown keywords: #{unknown.join(', ')}" unless unknown.empty?
-      super(*members.map { |name| named[name] })
-    end
-  end
-
   class << self
     alias __define new
 
-    def new(*names, keyword_init: nil, &block)
-      made = __define(*names)
-      made.include(Keywords) if keyword_init
-      made.class_eval(&block) if block
-      made
+    # The rest of Struct comes with the first one that is made.
+    def new(*names, **options, &block)
+      FoolsGold::Loader.library("foolsgold/struct")
+      new(*names, **options, &block)
     end
-  end
-
-  alias deconstruct to_a
-
-  def deconstruct_keys(keys)
-    keys ? to_h.slice(*keys) : to_h
   end
 end
 

@@ -13,13 +13,9 @@ module FoolsGold
     date logger benchmark shellwords tsort pathname prime ipaddr
   ].freeze
 
-  # Names that mean the file of another.
-  SAME = {
-    "digest/md5" => "digest", "digest/sha1" => "digest", "digest/sha2" => "digest", "openssl/digest" => "openssl",
-    "openssl/hmac" => "openssl", "openssl/cipher" => "openssl", "tmpdir" => "tempfile",
-    "cgi/util" => "cgi", "cgi/escape" => "cgi", "cgi/cookie" => "cgi", "erb/util" => "erb",
-    "erb/escape" => "erb", "bundler/setup" => "bundler", "net/https" => "net/http"
-  }.freeze
+  # Names that mean the file of another, and libraries whose parts are in their one file.
+  SAME = { "tmpdir" => "tempfile", "net/https" => "net/http" }.freeze
+  WHOLE = %w[digest openssl cgi erb bundler].freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
   # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
@@ -66,7 +62,7 @@ module FoolsGold
 
       # A library of ours; whether it was loaded now, and not there from the beginning.
       def library(name)
-        name = SAME.fetch(name, name)
+        name = SAME.fetch(name) { WHOLE.include?(name.split("/").first) ? name.split("/").first : name }
         return false if LIBRARIES[name]
         LIBRARIES[name] = true
         FoolsGold.run_library(name)

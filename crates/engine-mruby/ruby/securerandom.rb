@@ -36,8 +36,16 @@ module SecureRandom
     end
     alias rand random_number
 
-    def alphanumeric(count = nil)
-      Array.new(count || 16) { ALPHANUMERIC[random_number(ALPHANUMERIC.size)] }.join
+    def alphanumeric(count = nil, chars: ALPHANUMERIC)
+      Array.new(count || 16) { chars[random_number(chars.size)] }.join
+    end
+
+    # Begins with the time in milliseconds.
+    def uuid_v7(**)
+      time = (FoolsGold::Native.time_real * 1000).to_i.to_s(16).rjust(12, "0")
+      rest = hex(10)
+      kind = (8 + random_number(4)).to_s(16)
+      "#{time[0, 8]}-#{time[8, 4]}-7#{rest[0, 3]}-#{kind}#{rest[3, 3]}-#{rest[6, 12]}"
     end
   end
 

@@ -2,6 +2,7 @@
 
 class StringIO
   include FoolsGold::Reading
+  include FoolsGold::Writing
   include Enumerable
 
   attr_reader :string
@@ -12,10 +13,17 @@ class StringIO
   end
 
   def initialize(string = "", mode = nil)
+    string = string.to_str if !string.is_a?(String) && string.respond_to?(:to_str)
+    raise TypeError, "no implicit conversion of #{string.class} into String" unless string.is_a?(String)
+    mode = mode.to_s
     @string = string
-    @position = 0
+    @position = @lineno = 0
     @closed = false
-    @append = mode.to_s.start_with?("a")
+    @append = mode.start_with?("a")
+    @readable = !mode.start_with?("w", "a") || mode.include?("+")
+    @writable = mode.empty? ? !string.frozen? : !mode.start_with?("r") || mode.include?("+")
+    raise Errno::EACCES, "Permission denied" if string.frozen? && @writable
+    string.replace("") if mode.start_with?("w")
   end
 
   def string=(string)
@@ -29,33 +37,8 @@ class StringIO
   alias length size
 
   def write(*texts)
-    raise IOError, "not opened for writing" if @closed || @string.frozen?
+    raise IOError, "not opened for writing" if @closed || !@writable || @string.frozen?
     texts.sum { |text| put(text.to_s) }
-  end
-
-  def <<(text)
-    write(text)
-    self
-  end
-
-  def print(*texts)
-    write(*texts)
-    nil
-  end
-
-  def puts(*things)
-    write("\n") if things.empty?
-    things.each do |thing|
-      next puts(*thing) if thing.is_a?(Array)
-      line = thing.to_s
-      write(line.end_with?("\n") ? line : "#{line}\n")
-    end
-    nil
-  end
-
-  def printf(form, *values)
-    write(format(form, *values))
-    nil
   end
 
   def truncate(length)
@@ -63,10 +46,30 @@ class StringIO
     0
   end
 
-  def ungetc(text)
-    @position = [@position - text.bytesize, 0].max
+  # Before what comes next, over what was read.
+  def ungetbyte(bytes)
+    text = bytes.is_a?(Integer) ? (bytes & 255).chr : bytes.to_s.b
+    rest = @string.byteslice(@position, @string.bytesize) || ""
+    kept = @string.byteslice(0, [@position - text.bytesize, 0].max)
+    @string.replace(kept + text.force_encoding(@string.encoding) + rest)
+    @position = kept.bytesize
     nil
   end
+
+  def ungetc(char) = char.nil? ? nil : ungetbyte(char.is_a?(Integer) ? [char].pack("U") : char)
+
+  def pread(length, offset)
+    part = slice_at(offset, length)
+    raise EOFError, "end of file reached" if part.empty? && length > 0
+    part.b
+  end
+
+  def each_codepoint(&block) = each_char.map(&:ord).each(&block)
+  def fsync = 0
+  def pid = nil
+  def closed? = @closed || (!@readable && !@writable)
+  def closed_read? = @closed || !@readable
+  def closed_write? = @closed || !@writable
 
   def reopen(string = "", *)
     initialize(string)
@@ -74,10 +77,14 @@ class StringIO
   end
 
   def close_read
+    raise IOError, "closing non-duplex IO for reading" unless @readable
+    @readable = false
     nil
   end
 
   def close_write
+    raise IOError, "closing non-duplex IO for writing" unless @writable
+    @writable = false
     nil
   end
 
@@ -86,6 +93,10 @@ class StringIO
   end
 
   private
+
+  def opened!
+    raise IOError, "not opened for reading" if @closed || !@readable
+  end
 
   def slice_at(position, length)
     position >= @string.bytesize ? "" : @string.byteslice(position, length)

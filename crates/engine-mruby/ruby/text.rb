@@ -28,6 +28,41 @@ class String
   def downcase!(*options) = __become(downcase(*options))
   def swapcase!(*options) = __become(swapcase(*options))
   def capitalize!(*options) = __become(capitalize(*options))
+  def tr!(from, to) = __become(tr(from, to))
+  def tr_s!(from, to) = __become(tr_s(from, to))
+  def delete!(*sets) = __become(delete(*sets))
+  def squeeze!(*sets) = __become(squeeze(*sets))
+
+  # mruby's takes characters for bytes.
+  def delete_suffix(suffix) = end_with?(suffix) ? byteslice(0, bytesize - suffix.bytesize) : dup
+  def delete_suffix!(suffix) = __become(delete_suffix(suffix))
+  def oct = to_i(/\A\s*[-+]?0[xX]/.match?(self) ? 16 : /\A\s*[-+]?0[bB]/.match?(self) ? 2 : 8)
+
+  def each_line(separator = "\n", chomp: false, &block)
+    return lines(separator, chomp: chomp).each unless block
+    text = dup
+    rest = separator.nil? ? nil : separator.empty? ? /\n{2,}/ : separator
+    from = 0
+    while from < text.bytesize
+      found = rest && text.byteslice(from, text.bytesize)
+      at = found && (rest.is_a?(String) ? found.byteindex(rest) : (found =~ rest && $~.byteoffset(0)[0]))
+      size = at ? (rest.is_a?(String) ? rest.bytesize : 2) : 0
+      line = at ? found.byteslice(0, at + size) : text.byteslice(from, text.bytesize)
+      from = at ? from + at + (rest.is_a?(String) ? size : $~[0].bytesize) : text.bytesize
+      line = separator.to_s.empty? ? line.sub(/\n+\z/, "") : line.chomp(separator) if chomp
+      block.call(line)
+    end
+    self
+  end
+
+  def lines(*args, **options, &block)
+    found = []
+    each_line(*args, **options) { |line| found << line }
+    block ? found.each(&block) && self : found
+  end
+
+  def %(values) = FoolsGold.format(self, values.is_a?(Array) ? values : [values])
+
   def __become(other) = self == other ? nil : replace(other)
 
   def scrub(replacement = "\u{fffd}")
@@ -69,6 +104,25 @@ class String
   end
 end
 
+class Integer
+  alias __chr chr
+
+  # Beyond ASCII a byte, unless an encoding says otherwise.
+  def chr(encoding = nil)
+    return __chr unless encoding && Encoding.find(encoding) == Encoding::UTF_8
+    [self].pack("U")
+  end
+end
+
 class Symbol
+  alias __inspect inspect
+
+  # Letters beyond ASCII need no quotes.
+  def inspect
+    text = to_s
+    return __inspect if text.ascii_only?
+    text.match?(/\A[\p{L}_][\p{L}\p{N}_]*[?!=]?\z/) ? ":#{text}" : ":#{text.inspect}"
+  end
+
   def encoding = to_s.encoding
 end

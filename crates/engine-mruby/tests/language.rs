@@ -125,7 +125,7 @@ fn files_are_required_once_and_know_their_place() {
          run ->(e) { [200, {}, [[LOADS, OTHER, File.basename(__FILE__), __dir__ == DIR].inspect]] }",
     );
     write("lib.rb", "LOADS = [] unless Object.const_defined?(:LOADS)\nLOADS << 1\nDIR = __dir__");
-    write("other.rb", "OTHER = require('json')");
+    write("other.rb", "OTHER = require('stringio')");
     let settings = engine_mruby::Settings { rackup: folder.path().join("config.ru"), ..support::settings() };
     let engine = engine_mruby::MrubyEngine::start(settings).unwrap();
     let answer = support::wait(engine::Engine::call(&*engine, get("/")));

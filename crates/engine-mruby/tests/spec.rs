@@ -1,6 +1,6 @@
 //! Tables of expressions whose values were printed by CRuby (tests/spec/print.rb), run here: the share that agrees.
 //! `bin/spec` prints it, with all that differs. A line `# agrees: 99.5` in a table is the share below which the test
-//! fails.
+//! fails; `# before: code` is run before all expressions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -20,15 +20,16 @@ def __value(expression)
 rescue Exception => error
   "!#{error.class}"
 end
+BEFORE
 run ->(env) { [200, {}, File.readlines("EXPRESSIONS").map { |line| __value(line.chomp) + "\n" }] }
 "#;
 
-fn values(expressions: &[&str]) -> Vec<String> {
+fn values(before: &str, expressions: &[&str]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("expressions");
     fs::write(&list, expressions.join("\n")).unwrap();
     let config = folder.path().join("config.ru");
-    fs::write(&config, RUN.replace("EXPRESSIONS", &list.to_string_lossy())).unwrap();
+    fs::write(&config, RUN.replace("BEFORE", before).replace("EXPRESSIONS", &list.to_string_lossy())).unwrap();
     let settings = engine_mruby::Settings { rackup: config, memory_bytes: 256 << 20, ..support::settings() };
     let engine = engine_mruby::MrubyEngine::start(settings).unwrap_or_else(|error| panic!("{error}"));
     let Got { body, .. } = support::App::of(engine, folder).got(get("/"));
@@ -47,7 +48,8 @@ fn run(path: &Path) -> Outcome {
     let text = fs::read_to_string(path).unwrap();
     let rows: Vec<(&str, &str)> =
         text.lines().filter(|line| !line.starts_with("# ")).filter_map(|line| line.split_once(" #=> ")).collect();
-    let found = values(&rows.iter().map(|(expression, _)| *expression).collect::<Vec<_>>());
+    let before = text.lines().find_map(|line| line.strip_prefix("# before: ")).unwrap_or("");
+    let found = values(before, &rows.iter().map(|(expression, _)| *expression).collect::<Vec<_>>());
     assert_eq!(found.len(), rows.len(), "{}: a value for each expression", path.display());
     let differ = rows.iter().zip(&found).filter(|((_, expected), found)| expected != found);
     let differ = differ.map(|((expression, expected), found)| {

@@ -4,16 +4,16 @@ class CGI
   CR, LF, EOL = "\r", "\n", "\r\n"
 
   module Escape
-    def escapeHTML(text) = FoolsGold::Native.html_escape(text.to_str)
+    def escapeHTML(text) = FoolsGold::Native.html_escape(text)
     alias escape_html escapeHTML
     alias h escapeHTML
-    def unescapeHTML(text) = FoolsGold::Native.html_unescape(text.to_str)
+    def unescapeHTML(text) = FoolsGold::Native.html_unescape(text)
     alias unescape_html unescapeHTML
-    def escape(text) = FoolsGold::Native.form_escape(text.to_str)
-    def unescape(text, *) = FoolsGold::Native.form_unescape(text.to_str)
-    def escapeURIComponent(text) = FoolsGold::Native.url_escape(text.to_str)
+    def escape(text) = FoolsGold::Native.form_escape(text)
+    def unescape(text, *) = FoolsGold::Native.form_unescape(text)
+    def escapeURIComponent(text) = FoolsGold::Native.url_escape(text)
     alias escape_uri_component escapeURIComponent
-    def unescapeURIComponent(text, *) = FoolsGold::Native.url_unescape(text.to_str)
+    def unescapeURIComponent(text, *) = FoolsGold::Native.url_unescape(text)
     alias unescape_uri_component unescapeURIComponent
   end
 

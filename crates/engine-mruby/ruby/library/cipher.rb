@@ -80,7 +80,6 @@ module OpenSSL
     end
 
     def update(bytes, buffer = nil)
-      raise ArgumentError, "data must not be empty" if bytes.empty?
       raise CipherError, "key not set" unless @key
       iv = @iv || "\0" * @iv_len
       out = case @mode

@@ -57,7 +57,12 @@ class Date
     self
   end
 
-  def __fields = @fields ||= FoolsGold::Native.date_fields(@jd)
+  def __fields
+    return @fields if @fields
+    fields = FoolsGold::Native.date_fields(@jd)
+    frozen? ? fields : @fields = fields
+  end
+
   def __week = FoolsGold::Native.date_week(@jd)
   def year = __fields[0]
   def month = __fields[1]
@@ -72,7 +77,7 @@ class Date
   def ajd = @jd - 0.5
   def mjd = @jd - 2_400_001
   def ld = @jd - 2_299_160
-  def start = ITALY
+  def start = ITALY.to_f
   def julian? = @jd < ITALY
   def gregorian? = !julian?
   def gregorian = self

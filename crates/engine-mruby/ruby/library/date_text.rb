@@ -15,7 +15,7 @@ class Date
   def downto(last, &block) = block ? step(last, -1, &block) : to_enum(:downto, last)
 
   def strftime(form = "%F")
-    FoolsGold::Native.strftime(form, (@jd - EPOCH) * 86_400, 0, 0, "+00:00", false, true)
+    FoolsGold::Native.strftime(Date.__form(form, self), (@jd - EPOCH) * 86_400, 0, 0, "+00:00", false, true)
   end
 
   def to_s = strftime("%Y-%m-%d")
@@ -37,10 +37,21 @@ class Date
     keys ? all.slice(*keys) : all
   end
 
-  def marshal_dump = [0, @jd, 0, 0, 0, 2_299_161.0]
-  def marshal_load(parts) = __set(parts[1])
+  def marshal_dump
+    [0, @jd, 0, 0, 0, 2_299_161.0]
+  end
+
+  def marshal_load(parts)
+    __set(parts[1])
+  end
 
   class << self
+    # Time has no `%Q` and no `%+`.
+    def __form(form, date)
+      return form unless form.include?("%Q") || form.include?("%+")
+      form.gsub("%Q") { date.strftime("%s%L") }.gsub("%+", "%a %b %e %H:%M:%S %Z %Y")
+    end
+
     # What a text says of a date and a time.
     def _parse(text, comp = true, limit: 128)
       raise TypeError, "no implicit conversion of #{text.class} into String" unless text.is_a?(String)
@@ -57,7 +68,7 @@ class Date
 
     def strptime(text = "-4712-01-01", form = "%F", _start = ITALY)
       parts = _strptime(text, form)
-      raise Error, "invalid date" if parts.nil? || parts[:leftover]
+      raise Error, "invalid date" if parts.nil?
       __from(parts)
     end
 
@@ -83,13 +94,15 @@ class Date
       elsif parts[:mon] || parts[:mday]
         day = parts[:mday] || 1
         FoolsGold::Native.date_civil(year || today.year, parts[:mon] || (year ? 1 : today.mon), day)
-      elsif parts[:cweek] || (parts[:cwday] && !parts[:wday])
+      elsif parts[:cweek] || (parts[:cwday] && !parts[:wday] && !parts[:wnum0] && !parts[:wnum1])
         day = parts[:cwday] || (parts[:wday] ? (parts[:wday] - 1) % 7 + 1 : 1)
         FoolsGold::Native.date_commercial(parts[:cwyear] || today.cwyear, parts[:cweek] || today.cweek, day)
       elsif parts[:wnum0]
-        FoolsGold::Native.date_week_num(year || today.year, parts[:wnum0], parts[:wday] || 0, false)
+        day = (parts[:wday] || parts[:cwday] || 0) % 7
+        FoolsGold::Native.date_week_num(year || today.year, parts[:wnum0], day, false)
       elsif parts[:wnum1]
-        FoolsGold::Native.date_week_num(year || today.year, parts[:wnum1], ((parts[:wday] || 1) - 1) % 7, true)
+        day = parts[:wday] || parts[:cwday] || 1
+        FoolsGold::Native.date_week_num(year || today.year, parts[:wnum1], (day - 1) % 7, true)
       elsif parts[:wday] then today.jd - today.wday + parts[:wday]
       elsif year then FoolsGold::Native.date_civil(year, 1, 1)
       elsif parts[:hour] then today.jd

@@ -24,7 +24,7 @@ class DateTime < Date
 
     def strptime(text = "-4712-01-01T00:00:00+00:00", form = "%FT%T%z", _start = ITALY)
       parts = _strptime(text, form)
-      raise Error, "invalid date" if parts.nil? || parts[:leftover]
+      raise Error, "invalid date" if parts.nil?
       __from(parts)
     end
 
@@ -93,7 +93,7 @@ class DateTime < Date
 
   def strftime(form = "%FT%T%:z")
     zone = FoolsGold::Native.strftime("%:z", 0, 0, @offset, "", false, true)
-    FoolsGold::Native.strftime(form, @seconds, @nsec, @offset, zone, false, true)
+    FoolsGold::Native.strftime(Date.__form(form, self), @seconds, @nsec, @offset, zone, false, true)
   end
 
   def to_s = strftime("%Y-%m-%dT%H:%M:%S%:z")

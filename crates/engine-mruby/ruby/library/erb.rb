@@ -47,25 +47,30 @@ class ERB
 
   def make_compiler(trim_mode) = Compiler.new(trim_mode)
 
-  def result(place = TOPLEVEL_BINDING)
-    eval(@src, place, @filename || "(erb)", @lineno)
+  # Without a binding it is the same program each time, and compiled once.
+  def result(place = nil)
+    return eval(@src, place, @filename || "(erb)", @lineno) if place
+    (@program ||= program("")).call
   end
 
   # With the pairs as local variables, and nothing else of this world.
   def result_with_hash(values)
-    names = values.keys.map(&:to_s)
-    taken = names.map { |name| "#{name} = __values[:#{name}]; " }.join
-    made = TOPLEVEL_BINDING.receiver.instance_eval("->(__values) { #{taken}#{@src}\n}", @filename || "(erb)", @lineno)
-    made.call(values.transform_keys(&:to_sym))
+    taken = values.keys.map { |name| "#{name} = __values[:#{name}]; " }.join
+    program("(__values)", taken).call(values.transform_keys(&:to_sym))
   end
 
-  def run(place = TOPLEVEL_BINDING) = print(result(place))
+  def run(place = nil) = print(result(place))
 
   # The template as a method; its arguments stand in the name.
   def def_method(mod, name, filename = @filename || "(ERB)")
     mod.module_eval("def #{name}; #{@src}\nend", filename, @lineno)
     name[/\A[^(\s]+/].to_sym
   end
+
+  def program(arguments, before = "")
+    FoolsGold::TOP.instance_eval("->#{arguments} { #{before}#{@src}\n}", @filename || "(erb)", @lineno)
+  end
+  private :program
 
   def def_module(name = "erb")
     made = Module.new

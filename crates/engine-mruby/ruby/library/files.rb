@@ -58,7 +58,7 @@ class File
   include FoolsGold::Reading
   include Enumerable
 
-  attr_reader :path, :lineno
+  attr_reader :path
   alias to_path path
 
   def initialize(path, mode = "r", _permission = nil, **options)
@@ -69,12 +69,6 @@ class File
     @position = 0
     @lineno = 0
     @handle = FoolsGold.with_room { FoolsGold::Native.file_open(@path) }
-  end
-
-  def gets(...)
-    line = super
-    @lineno += 1 if line
-    line
   end
 
   def rewind

@@ -21,8 +21,6 @@ module Zlib
       out
     end
 
-    attr_accessor :lineno
-
     def initialize(io, **)
       @io = io
       @raw = ""
@@ -35,19 +33,13 @@ module Zlib
       super
     end
 
-    def gets(*args, **options)
-      line = super
-      @lineno += 1 if line
-      line
-    end
-
     def eof?
       slice_at(@position, 1).empty?
     end
     alias eof eof?
 
     def rewind
-      raise Error, "the stream below cannot be rewound" unless @io.respond_to?(:rewind)
+      raise GzipFile::Error, "the stream below cannot be rewound" unless @io.respond_to?(:rewind)
       @io.rewind
       @raw = ""
       start
@@ -72,12 +64,15 @@ module Zlib
     def closed? = @closed ? true : false
     def size = raise(NoMethodError, "undefined method 'size' for an instance of Zlib::GzipReader")
     def external_encoding = Encoding::UTF_8
+    def each_byte(&block) = block ? super : to_enum(:each_byte)
 
     # The whole of one member, for Zlib.gunzip.
     def read_member
       text = read
       finish
       text
+    rescue NoFooter
+      raise GzipFile::Error, "footer is not found"
     end
 
     private
@@ -93,7 +88,7 @@ module Zlib
     def need(count)
       while @raw.bytesize < count
         more = @io.read(CHUNK)
-        raise Error, "not in gzip format" if more.nil? || more.empty?
+        raise GzipFile::Error, "not in gzip format" if more.nil? || more.empty?
         @raw << more
       end
       taken = @raw.byteslice(0, count)
@@ -111,8 +106,8 @@ module Zlib
 
     def header
       magic, method, flags, @mtime, extra, @os_code = need(10).unpack("vCCVCC")
-      raise Error, "not in gzip format" unless magic == 0x8b1f
-      raise Error, "unsupported compression method" unless method == 8
+      raise GzipFile::Error, "not in gzip format" unless magic == 0x8b1f
+      raise GzipFile::Error, "unsupported compression method" unless method == 8
       @level = { 2 => BEST_COMPRESSION, 4 => BEST_SPEED }.fetch(extra, DEFAULT_COMPRESSION)
       need(need(2).unpack1("v")) if flags & 4 != 0
       @orig_name = flags & 8 != 0 ? text_field : ""
@@ -128,7 +123,7 @@ module Zlib
     def inflate_more
       raw = @raw
       @raw = ""
-      raw = @io.read(CHUNK) || raise(Error, "unexpected end of file") if raw.empty?
+      raw = @io.read(CHUNK) || raise(GzipFile::Error, "unexpected end of file") if raw.empty?
       part = @stream.inflate(raw)
       @crc = Zlib.crc32(part, @crc)
       @text << part
@@ -140,7 +135,7 @@ module Zlib
       @done = true
       begin
         crc, length = need(8).unpack("VV")
-      rescue Error
+      rescue GzipFile::Error
         raise NoFooter, "footer is not found"
       end
       raise CRCError, "invalid compressed data -- crc error" unless crc == @crc

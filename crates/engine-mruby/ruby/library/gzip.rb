@@ -42,11 +42,13 @@ module Zlib
     private
 
     def opened!
-      raise Error, "closed gzip stream" if @closed
+      raise GzipFile::Error, "closed gzip stream" if @closed
     end
   end
 
   class GzipWriter < GzipFile
+    include FoolsGold::Writing
+
     attr_reader :pos
     alias tell pos
 
@@ -84,27 +86,6 @@ module Zlib
       end
     end
 
-    def <<(text)
-      write(text)
-      self
-    end
-
-    def print(*texts)
-      write(*texts)
-      nil
-    end
-
-    def putc(char)
-      write(char.is_a?(Integer) ? (char & 255).chr : char[0])
-      char
-    end
-
-    def puts(*things)
-      write("\n") if things.empty?
-      things.flatten.each { |thing| write(thing.to_s.end_with?("\n") ? thing.to_s : "#{thing}\n") }
-      nil
-    end
-
     def flush(flush = SYNC_FLUSH)
       put(@stream.flush(flush))
       @io.flush if @io.respond_to?(:flush)
@@ -124,7 +105,7 @@ module Zlib
     private
 
     def before_header
-      raise Error, "header is already written" if @headed
+      raise GzipFile::Error, "header is already written" if @headed
     end
 
     def put(bytes)

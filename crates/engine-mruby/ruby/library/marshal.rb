@@ -140,6 +140,7 @@ module Marshal
     end
 
     FoolsGold.run_library("foolsgold/marshal_objects")
+    FoolsGold.run_library("foolsgold/marshal_float")
   end
 
   FoolsGold.wait_for(self, :Load, "foolsgold/marshal_load")

@@ -11,7 +11,7 @@ module Marshal
       when Regexp
         @out << "I/"
         bytes(object.source)
-        @out << (object.options & 7).chr
+        @out << (object.options & 7 | (object.source.ascii_only? ? 0 : 16)).chr
         number(1)
         encoding(object.source.ascii_only? ? "F" : "T")
       when Array
@@ -26,13 +26,6 @@ module Marshal
       else return false
       end
       true
-    end
-
-    def float(value)
-      return "nan" if value.nan?
-      return value > 0 ? "inf" : "-inf" if value.infinite?
-      text = value.to_s
-      text.end_with?(".0") && !text.include?("e") ? text[0...-2] : text.sub(".0e", "e").sub("e+", "e")
     end
 
     def subclass(object, base)

@@ -18,7 +18,7 @@ module Net
       initialize_http_header(headers)
       self["accept"] ||= "*/*"
       self["user-agent"] ||= "Ruby"
-      self["host"] ||= "#{@uri.host}#{":#{@uri.port}" if @uri.port != @uri.default_port}" if @uri
+      self["host"] ||= @uri.authority.split("@").last if @uri
     end
 
     def request_body_permitted? = @has_request_body

@@ -3,9 +3,8 @@
 
 class Tempfile
   include FoolsGold::Reading
+  include FoolsGold::Writing
   include Enumerable
-
-  attr_accessor :lineno
 
   class << self
     def create(basename = "", tmpdir = nil, **options)
@@ -56,27 +55,6 @@ class Tempfile
     end
   end
   alias syswrite write
-
-  def <<(text)
-    write(text)
-    self
-  end
-
-  def print(*texts)
-    write(*texts)
-    nil
-  end
-
-  def puts(*things)
-    write("\n") if things.empty?
-    things.flatten.each { |thing| write(thing.to_s.end_with?("\n") ? thing.to_s : "#{thing}\n") }
-    nil
-  end
-
-  def printf(form, *values)
-    write(format(form, *values))
-    nil
-  end
 
   def truncate(length) = FoolsGold::Native.temporary_truncate(@handle, length)
   def flush = self

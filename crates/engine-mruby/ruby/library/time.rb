@@ -35,7 +35,12 @@ class Time
   def isdst = @dst
   alias dst? isdst
 
-  def __fields = @fields ||= FoolsGold::Native.time_fields(@seconds + @utc_offset)
+  def __fields
+    return @fields if @fields
+    fields = FoolsGold::Native.time_fields(@seconds + @utc_offset)
+    frozen? ? fields : @fields = fields
+  end
+
   def year = __fields[0]
   def month = __fields[1]
   alias mon month

@@ -107,7 +107,9 @@ class Time
 
     def month_of(value)
       at = value.is_a?(String) ? MONTHS.index(value.downcase) : nil
-      at ? at + 1 : field(value, 1..12, 1)
+      return at + 1 if at
+      value = field(value, -(1 << 31)..(1 << 31), 1)
+      value.between?(1, 12) ? value : raise(ArgumentError, "mon out of range")
     end
 
     def civil(fields, zone)
@@ -120,6 +122,7 @@ class Time
       min = field(min, 0..59, 0)
       whole = field(whole, 0..60, 0)
       raise ArgumentError, "argument out of range" if hour == 24 && (min > 0 || whole > 0)
+      raise TypeError, "can't convert nil into an exact number" if year.nil?
       year = year.is_a?(String) ? Integer(year, 10) : year.to_int
       wall = FoolsGold::Native.time_civil(year, month_of(month), field(day, 1..31, 1), hour, min, whole)
       return allocate.__set(*FoolsGold::Native.time_from_local(wall, ENV["TZ"]).insert(1, nanoseconds)) unless zone

@@ -1,6 +1,10 @@
 # Texts that are read as times: Time.parse, strptime, iso8601, rfc2822 (`require "time"`).
 
 class Time
+  UTC = %w[Z UTC -00:00 -0000 -00].freeze
+  ZONES = { "UTC" => 0, "Z" => 0, "UT" => 0, "GMT" => 0, "EST" => -5, "EDT" => -4, "CST" => -6, "CDT" => -5,
+            "MST" => -7, "MDT" => -6, "PST" => -8, "PDT" => -7 }.freeze
+
   class << self
     # What the text does not say is taken from now, or left out behind what it says.
     def parse(text, now = nil)
@@ -13,7 +17,9 @@ class Time
 
     def strptime(text, form, now = nil)
       parts = Date._strptime(text, form)
-      raise ArgumentError, "invalid date or strptime format - '#{text}' '#{form}'" if parts.nil? || parts[:leftover]
+      if parts.nil? || (parts.keys - %i[leftover zone offset]).empty?
+        raise ArgumentError, "invalid date or strptime format - `#{text}' `#{form}'"
+      end
       return at_seconds(parts) if parts[:seconds]
       parts[:year] = yield(parts[:year]) if parts[:year] && block_given?
       if parts[:yday] || parts[:cweek] || parts[:wnum0] || parts[:wnum1]
@@ -25,8 +31,8 @@ class Time
 
     # RFC 3339 and the rest of XML Schema's dateTime, and dates.
     def iso8601(text)
-      form = /\A\s*([-+]?\d{4,})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[-+]\d\d(?::?\d\d)?)?\s*\z/i
-      found = form.match(text) || raise(ArgumentError, "invalid xmlschema date: #{text.inspect}")
+      form = /\A\s*([-+]?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[-+]\d\d(?::?\d\d)?)?\s*\z/i
+      found = form.match(text) || raise(ArgumentError, "invalid xmlschema format: #{text.inspect}")
       fields = found.captures.first(6).compact.map(&:to_i)
       return __made(fields, found[7], nil) unless found[8]
       zone = found[8].upcase
@@ -42,17 +48,23 @@ class Time
       year += year < 50 ? 2000 : 1900 if found[3].size < 4
       zone = found[7].upcase
       fields = [year, found[2], found[1].to_i, found[4].to_i, found[5].to_i, found[6].to_i]
-      __made(fields, nil, %w[-0000 UTC GMT UT Z].include?(zone) ? "UTC" : __offset_of(zone))
+      __made(fields, nil, UTC.include?(zone) ? "UTC" : zone_offset(zone) || 0)
     end
     alias rfc822 rfc2822
 
+    # Seconds of an offset, or of a zone that RFC 2822 names.
     def zone_offset(zone, _year = nil)
-      parts = Date._parse("00:00 #{zone}", false)
-      parts[:offset]
+      zone = zone.upcase
+      found = /\A([-+])(\d\d):?(\d\d)(?::?(\d\d))?\z/.match(zone) || /\A([-+])(\d\d)\z/.match(zone)
+      return letter(zone) if zone.size == 1 && zone != "Z" && zone != "J" && zone.between?("A", "Y")
+      return ZONES[zone] && ZONES[zone] * 3600 unless found
+      seconds = found[2].to_i * 3600 + found[3].to_i * 60 + found[4].to_i
+      found[1] == "-" ? -seconds : seconds
     end
 
     def __from_parts(parts, now)
-      zone = parts[:offset]
+      name = parts[:zone]
+      zone = name && zone_offset(name)
       now = now.getlocal(zone) if zone
       names = %i[year mon mday hour min sec]
       given = names.index { |name| parts[name] } || 6
@@ -61,7 +73,7 @@ class Time
       end
       values[2] = now.mday + (parts[:wday] - now.wday) % 7 if given > 2 && parts[:wday] && given == 6
       fraction = parts[:sec_fraction]
-      zone = "UTC" if zone == 0 && %w[Z UTC GMT UT -00:00 -0000].include?(parts[:zone].to_s.upcase)
+      zone = "UTC" if name && UTC.include?(name.upcase)
       made = __made(values, nil, zone)
       fraction ? made + fraction : made
     end
@@ -71,8 +83,6 @@ class Time
       made = zone ? new(*all, zone) : local(*all)
       fraction ? made.__fraction(fraction) : made
     end
-
-    def __offset_of(zone) = zone_offset(zone) || 0
 
     private
 

@@ -10,7 +10,7 @@ module URI
   class << self
     def encode_www_form_component(text, *) = FoolsGold::Native.www_form_escape(text.to_s)
     def decode_www_form_component(text, *) = FoolsGold::Native.www_form_unescape(text.to_str)
-    def encode_uri_component(text, *) = FoolsGold::Native.url_escape(text.to_s)
+    def encode_uri_component(text, *) = encode_www_form_component(text).gsub("+", "%20")
 
     def decode_uri_component(text, *)
       raise ArgumentError, "invalid %-encoding (#{text})" if /%(?!\h\h)/.match?(text)
@@ -22,7 +22,7 @@ module URI
         name = encode_www_form_component(name)
         next name if value.nil?
         next "#{name}=#{encode_www_form_component(value)}" unless value.respond_to?(:to_ary)
-        value.to_ary.map { |one| one.nil? ? name : "#{name}=#{encode_www_form_component(one)}" }.join("&")
+        value.to_ary.map { |one| one.nil? ? "" : "#{name}=#{encode_www_form_component(one)}" }.join("&")
       end.join("&")
     end
 
@@ -31,7 +31,7 @@ module URI
         name, equals, value = pair.partition("=")
         name, value = "", name if isindex && equals.empty?
         isindex = false
-        [decode_www_form_component(name), decode_www_form_component(value)]
+        [FoolsGold::Native.form_unescape(name), FoolsGold::Native.form_unescape(value)]
       end
     end
 

@@ -14,7 +14,8 @@ module URI
         unless args.respond_to?(:to_ary) || args.is_a?(Hash)
           raise ArgumentError, "expected Array of or Hash of components of #{self} (#{component.join(', ')})"
         end
-        named = args.is_a?(Hash) ? args : component.zip(args.to_ary).to_h
+        names = self == Generic ? component : component.drop(1)
+        named = args.is_a?(Hash) ? args : names.zip(args.to_ary).to_h
         made = new(nil, nil, nil, nil, nil, nil, nil, nil, nil)
         made.__build(named)
       end
@@ -123,7 +124,9 @@ module URI
 
     def checked(text, form, name)
       return nil if text.nil?
-      form.match?(text) ? text : raise(InvalidComponentError, "bad component(expected #{name} component): #{text}")
+      return text if form.match?(text)
+      shown = name == "port" ? text.inspect : text
+      raise InvalidComponentError, "bad component(expected #{name} component): #{shown}"
     end
 
     def escaped(char) = char.each_byte.map { |byte| format("%%%02X", byte) }.join

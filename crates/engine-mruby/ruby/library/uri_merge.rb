@@ -78,11 +78,17 @@ module URI
     def route_from(other)
       other = URI.parse(other) unless other.is_a?(Generic)
       raise BadURIError, "relative URI: #{self}" if relative?
-      return dup if [other.scheme, other.host, other.port, other.userinfo] != [@scheme, @host, @port, userinfo]
+      return dup if other.scheme != @scheme
+      return dup.__without_scheme if [other.host, other.port, other.userinfo] != [@host, @port, userinfo]
       made = Generic.new(nil, nil, nil, nil, nil, relative(@path, other.path), nil, @query, @fragment)
       made.__fill(self, other)
     end
     alias - route_from
+
+    def __without_scheme
+      @scheme = nil
+      self
+    end
 
     def route_to(other) = (other.is_a?(Generic) ? other : URI.parse(other)).route_from(self)
 

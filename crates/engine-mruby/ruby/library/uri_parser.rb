@@ -9,11 +9,11 @@ module URI
     # Scheme, userinfo, host, port, registry, path, opaque, query and fragment.
     def split(text)
       text = text.to_str if text.respond_to?(:to_str)
-      raise InvalidURIError, "bad URI (is not URI?): #{text.inspect}" unless text.is_a?(String)
+      raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless text.is_a?(String)
       scheme, authority, path, query, fragment = PARTS.match(text)&.captures
-      valid = [path, query, fragment].compact.all? { |part| CHARS.match?(part) } && path
+      valid = path && CHARS.match?(path) && CHARS.match?(fragment.to_s) && CHARS.match?(query.to_s.delete("[]"))
       valid &&= scheme || authority || !path.split("/", 2).first.to_s.include?(":")
-      raise InvalidURIError, "bad URI (is not URI?): #{text.inspect}" unless valid
+      raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless valid
       if scheme && authority.nil? && !path.empty? && !path.start_with?("/")
         return [scheme, nil, nil, nil, nil, nil, query ? "#{path}?#{query}" : path, nil, fragment]
       end
@@ -38,7 +38,7 @@ module URI
       return [nil, nil, nil] unless authority
       userinfo, host, port = AUTHORITY.match(authority)&.captures
       if host.nil? || ![userinfo.to_s, host.delete("[]")].all? { |part| CHARS.match?(part) }
-        raise InvalidURIError, "bad URI (is not URI?): #{text.inspect}"
+        raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}"
       end
       [userinfo, host, port.nil? || port.empty? ? nil : port]
     end

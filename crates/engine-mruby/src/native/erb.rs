@@ -44,9 +44,13 @@ pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let variable = arg(args, 2).text()?.into_owned();
     let mut compiler = Compiler { out: Vec::new(), text: Vec::new(), variable };
     compiler.out.extend_from_slice(format!("{} = +''; ", compiler.variable).as_bytes());
-    let mut tag = None;
+    let mut tag: Option<Tag> = None;
     for line in template.split_inclusive(|byte| *byte == b'\n') {
         compiler.line(line, trim, &mut tag);
+    }
+    // A tag without an end is none.
+    if let Some(open) = tag {
+        compiler.text.extend_from_slice(&open.content);
     }
     compiler.flush();
     let variable = compiler.variable.clone();
@@ -98,7 +102,7 @@ impl Compiler {
                     let closed = tag.take();
                     closed.into_iter().for_each(|closed| self.close(&closed));
                     let eats = (trim.dash && dashed) || trim.end || (trim.both && begins_with_tag);
-                    if eats && (after == b"\n" || (after == b"\r\n" && trim.dash)) {
+                    if eats && (after == b"\n" || after == b"\r\n") {
                         self.flush();
                         self.out.push(b'\n');
                         return;

@@ -21,14 +21,14 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         Input::Memory(bytes) => {
             let begin = usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
             let end = begin.saturating_add(wanted as usize).min(bytes.len());
-            Ok(Value::Str(bytes[begin..end].to_vec()))
+            Ok(Value::Bytes(bytes[begin..end].to_vec()))
         }
         Input::File(file, length) => {
             let count = wanted.min(length.saturating_sub(position));
             let mut out = vec![0; count as usize];
             file.read_exact_at(&mut out, position)
                 .map_err(|error| raise("IOError", format!("the request's body cannot be read: {error}")))?;
-            Ok(Value::Str(out))
+            Ok(Value::Bytes(out))
         }
         Input::Empty | Input::Stream(_) => Ok(Value::Str(Vec::new())),
     }

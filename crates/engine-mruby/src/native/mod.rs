@@ -1,12 +1,14 @@
-//! The functions that Rust gives to Ruby: a table of rows, each a name and a plain, safe Rust function.
-//! To add one is to add a row; the Ruby files under `ruby/` dress them as the library that people know.
+//! The functions that Rust gives to Ruby: what they are given, what they may touch, and what they answer. All of them
+//! stand in `table.rs`.
 
+mod chars;
 mod cipher;
 mod digest;
 mod encoding;
 mod erb;
 mod file;
 mod float;
+mod format;
 mod http;
 mod input;
 mod inspect;
@@ -19,18 +21,18 @@ mod random;
 mod redis;
 mod sqlite;
 mod store;
+mod table;
 mod temporary;
 mod text;
 mod time;
-mod value;
 mod zlib;
 
 pub use http::Agents;
-pub use value::{Arg, Outcome, Raise, Value, arg, raise};
+pub use table::TABLE;
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::exchange::Exchange;
 use crate::gauge::{Clock, Gauge};
@@ -38,9 +40,74 @@ use crate::handles::Handles;
 use crate::resources::Resources;
 use crate::shared::Shared;
 use crate::timers::Timers;
+use crate::tree::Tree;
+
+/// By so much at most.
+const CLOCKS_DIFFER: Duration = Duration::from_millis(5);
 
 /// The most arguments of a native function, its receiver included.
 pub const ARGUMENTS_MAX: usize = 13;
+
+/// An argument from Ruby.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arg<'a> {
+    /// nil
+    Nil,
+    /// true and false
+    Bool(bool),
+    /// Integer
+    Int(i64),
+    /// Float
+    Float(f64),
+    /// String
+    Str(&'a [u8]),
+    /// String of bytes, which are not read as UTF-8
+    Bytes(&'a [u8]),
+    /// Symbol
+    Sym(&'a [u8]),
+    /// Array, Hash and, where a row says so, any object: see `tree.rs`.
+    Tree(&'a [u8]),
+    /// The number of what is held for an object: see `handles.rs`.
+    Handle(u64),
+}
+
+/// A result for Ruby.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// nil
+    Nil,
+    /// true and false
+    Bool(bool),
+    /// Integer
+    Int(i64),
+    /// Float
+    Float(f64),
+    /// String
+    Str(Vec<u8>),
+    /// A String of bytes, whatever they look like.
+    Bytes(Vec<u8>),
+    /// An object for a held thing, by its number, and how many bytes of memory it takes.
+    Handle(u64, usize),
+    /// The bytes of a tree.
+    Tree(Vec<u8>),
+}
+
+/// An exception to be raised in Ruby.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// Its class, with `::` where it is in a module.
+    pub class: &'static str,
+    /// Its message.
+    pub message: String,
+}
+
+/// A result or an exception.
+pub type Outcome = Result<Value, Raise>;
+
+/// An exception of this class and message.
+pub fn raise(class: &'static str, message: impl Into<String>) -> Raise {
+    Raise { class, message: message.into() }
+}
 
 /// What a native function may touch.
 pub struct Context<'a> {
@@ -87,6 +154,16 @@ impl Context<'_> {
         Some(raise("Timeout::ExitException", "execution expired"))
     }
 
+    /// The same after a wait that took all of the time: another clock may have ended it a little early.
+    pub fn overdue_by_now(&mut self) -> Option<Raise> {
+        let left = self.until().saturating_duration_since(Instant::now());
+        if left < CLOCKS_DIFFER {
+            #[expect(clippy::disallowed_methods, reason = "off the I/O thread, for the rest of a wait")]
+            std::thread::sleep(left);
+        }
+        self.overdue()
+    }
+
     /// To be called every few milliseconds by what can take long, and before what can block: whether it may go on.
     pub fn tick(&mut self) -> Result<(), Raise> {
         self.leave();
@@ -110,153 +187,92 @@ pub struct Native {
     pub run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
 }
 
-const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
-    Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: false, run }
+impl<'a> Arg<'a> {
+    /// The bytes of a String or Symbol; else a TypeError.
+    pub fn bytes(self) -> Result<&'a [u8], Raise> {
+        match self {
+            Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) => Ok(bytes),
+            other => Err(raise("TypeError", format!("expected a String, got {}", other.kind()))),
+        }
+    }
+
+    /// As `bytes`, as UTF-8; what is not becomes U+FFFD.
+    pub fn text(self) -> Result<std::borrow::Cow<'a, str>, Raise> {
+        self.bytes().map(String::from_utf8_lossy)
+    }
+
+    /// An Integer; a Float is cut off.
+    pub fn int(self) -> Result<i64, Raise> {
+        match self {
+            Arg::Int(number) => Ok(number),
+            Arg::Float(number) => Ok(number as i64),
+            other => Err(raise("TypeError", format!("expected an Integer, got {}", other.kind()))),
+        }
+    }
+
+    /// The number of a held thing.
+    pub fn handle(self) -> Result<u64, Raise> {
+        match self {
+            Arg::Handle(number) => Ok(number),
+            Arg::Nil => Err(raise("IOError", "closed stream")),
+            other => Err(raise("TypeError", format!("expected a handle, got {}", other.kind()))),
+        }
+    }
+
+    /// A number.
+    pub fn number(self) -> Result<f64, Raise> {
+        match self {
+            Arg::Int(number) => Ok(number as f64),
+            Arg::Float(number) => Ok(number),
+            other => Err(raise("TypeError", format!("expected a number, got {}", other.kind()))),
+        }
+    }
+
+    /// The bytes of its tree.
+    pub fn tree(self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Arg::Nil => Tree::Nil.encode(&mut out),
+            Arg::Bool(value) => Tree::Bool(value).encode(&mut out),
+            Arg::Int(number) => Tree::Int(number).encode(&mut out),
+            Arg::Float(number) => Tree::Float(number).encode(&mut out),
+            Arg::Str(bytes) | Arg::Bytes(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
+            Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
+            Arg::Handle(_) => Tree::Nil.encode(&mut out),
+            Arg::Tree(bytes) => out.extend_from_slice(bytes),
+        }
+        out
+    }
+
+    /// Bytes of it.
+    pub fn len(self) -> usize {
+        match self {
+            Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) | Arg::Tree(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Neither nil nor false.
+    pub fn truthy(self) -> bool {
+        !matches!(self, Arg::Nil | Arg::Bool(false))
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Arg::Nil => "nil",
+            Arg::Bool(true) => "true",
+            Arg::Bool(false) => "false",
+            Arg::Int(_) => "an Integer",
+            Arg::Float(_) => "a Float",
+            Arg::Str(_) | Arg::Bytes(_) => "a String",
+            Arg::Sym(_) => "a Symbol",
+            Arg::Handle(_) => "a handle",
+            Arg::Tree(_) => "an Array or a Hash",
+        }
+    }
 }
 
-const fn method(owner: &'static CStr, name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
-    Native { owner, name, method: true, receiver: true, json: false, run }
+/// The argument at a place; nil where there is none, as in Ruby's optional parameters.
+pub fn arg<'a>(args: &[Arg<'a>], at: usize) -> Arg<'a> {
+    args.get(at).copied().unwrap_or(Arg::Nil)
 }
-
-const fn singular(
-    owner: &'static CStr,
-    name: &'static CStr,
-    run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
-) -> Native {
-    Native { receiver: false, ..method(owner, name, run) }
-}
-
-const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
-    Native { json: true, ..function(name, run) }
-}
-
-/// All of them; Ruby knows a function by its place here.
-pub static TABLE: &[Native] = &[
-    method(c"Float", c"to_s", float::to_s),
-    method(c"Float", c"inspect", float::to_s),
-    method(c"String", c"inspect", inspect::inspect),
-    method(c"String", c"dump", inspect::dump),
-    method(c"String", c"upcase", encoding::upcase),
-    method(c"String", c"downcase", encoding::downcase),
-    method(c"String", c"swapcase", encoding::swapcase),
-    method(c"String", c"capitalize", encoding::capitalize),
-    method(c"Array", c"pack", pack::pack),
-    method(c"String", c"unpack", pack::unpack),
-    method(c"String", c"unpack1", pack::unpack1),
-    json(c"json_generate", json::generate),
-    json(c"json_pretty", json::pretty),
-    function(c"json_parse", json::parse),
-    function(c"random_bytes", random::bytes),
-    function(c"random_number", random::number),
-    function(c"uuid", random::uuid),
-    function(c"primes", prime::primes),
-    function(c"prime?", prime::is_prime),
-    function(c"strftime", time::format::strftime),
-    function(c"time_now", time::zone::time_now),
-    function(c"time_real", time::real),
-    function(c"time_local", time::zone::local),
-    function(c"time_from_local", time::zone::from_local),
-    function(c"time_fields", time::calendar::fields),
-    function(c"time_civil", time::calendar::seconds_of),
-    function(c"date_fields", time::calendar::date_fields),
-    function(c"date_week", time::calendar::date_week),
-    function(c"date_civil", time::calendar::date_civil),
-    function(c"date_ordinal", time::calendar::date_ordinal),
-    function(c"date_commercial", time::calendar::date_commercial),
-    function(c"date_week_num", time::calendar::date_week_num),
-    function(c"date_guess", time::guess::guess),
-    function(c"date_strptime", time::strptime::strptime),
-    function(c"httpdate", time::httpdate),
-    function(c"parse_httpdate", time::parse_httpdate),
-    function(c"monotonic", time::monotonic),
-    function(c"sleep", time::sleep),
-    function(c"text_kind", encoding::kind),
-    function(c"text_scrub", encoding::scrub),
-    function(c"text_split", encoding::split),
-    function(c"text_widen", encoding::widen),
-    function(c"html_escape", text::html_escape),
-    function(c"html_unescape", text::html_unescape),
-    function(c"form_escape", text::form_escape),
-    function(c"form_unescape", text::form_unescape),
-    function(c"www_form_escape", text::www_form_escape),
-    function(c"www_form_unescape", text::www_form_unescape),
-    function(c"url_escape", text::url_escape),
-    function(c"url_unescape", text::url_unescape),
-    singular(c"FoolsGold::Counter", c"count", store::requests_count),
-    singular(c"FoolsGold::Counter", c"increment", store::requests_increment),
-    function(c"store_get", store::get),
-    function(c"store_set", store::set),
-    function(c"store_delete", store::delete),
-    function(c"store_increment", store::increment),
-    function(c"store_clear", store::clear),
-    function(c"store_size", store::size),
-    function(c"input_read", input::read),
-    function(c"input_size", input::size),
-    function(c"log", log::log),
-    function(c"environment", log::environment),
-    function(c"environment_variables", log::environment_variables),
-    function(c"file_read", path::read),
-    function(c"source_read", path::read_source),
-    function(c"source_known", path::knows_source),
-    function(c"file_expand", path::expand),
-    function(c"file_real", path::real),
-    function(c"allow", path::allow),
-    function(c"seal", path::seal),
-    function(c"file_stat", file::stat),
-    function(c"file_stat_all", file::stat_all),
-    function(c"file_open", file::open),
-    function(c"file_read_at", file::read),
-    function(c"file_size", file::size),
-    function(c"file_fnmatch", file::fnmatch),
-    function(c"dir_entries", file::entries),
-    function(c"dir_glob", file::glob),
-    function(c"sqlite_open", sqlite::open),
-    function(c"sqlite_execute", sqlite::execute),
-    function(c"sqlite_prepare", sqlite::prepare),
-    function(c"sqlite_used", sqlite::used),
-    function(c"sqlite_bind", sqlite::bind),
-    function(c"sqlite_fetch", sqlite::fetch),
-    function(c"sqlite_reset", sqlite::reset),
-    function(c"sqlite_about", sqlite::about),
-    function(c"sqlite_tell", sqlite::tell),
-    function(c"sqlite_busy", sqlite::busy),
-    function(c"sqlite_version", sqlite::version),
-    function(c"http_send", http::send),
-    function(c"http_head", http::head),
-    function(c"http_read", http::read),
-    function(c"redis_open", redis::open),
-    function(c"redis_call", redis::call),
-    function(c"timer_start", time::timer_start),
-    function(c"timer_stop", time::timer_stop),
-    function(c"handle_close", zlib::close),
-    function(c"deflate_new", zlib::deflate_new),
-    function(c"deflate", zlib::deflate),
-    function(c"inflate_new", zlib::inflate_new),
-    function(c"inflate", zlib::inflate),
-    function(c"zlib_dictionary", zlib::dictionary),
-    function(c"zlib_level", zlib::level),
-    function(c"crc32", zlib::crc32),
-    function(c"adler32", zlib::adler32),
-    function(c"temporary_new", temporary::new),
-    function(c"temporary_path", temporary::path_of),
-    function(c"temporary_read", temporary::read),
-    function(c"temporary_write", temporary::write),
-    function(c"temporary_size", temporary::size),
-    function(c"temporary_truncate", temporary::truncate),
-    function(c"temporary_folder", temporary::folder),
-    function(c"erb_compile", erb::compile),
-    function(c"process_id", log::process_id),
-    function(c"digest_update", digest::update),
-    function(c"digest", digest::digest),
-    function(c"digest_hex", digest::hex),
-    function(c"digest_file", digest::file),
-    function(c"hmac", digest::hmac),
-    function(c"hmac_hex", digest::hmac_hex),
-    function(c"pbkdf2", digest::pbkdf2),
-    function(c"secure_equal", digest::secure_equal),
-    function(c"cipher_ctr", cipher::ctr),
-    function(c"cipher_gcm", cipher::gcm),
-    function(c"cipher_seal", cipher::seal),
-    function(c"cipher_open", cipher::open),
-    function(c"cipher_cbc", cipher::cbc),
-];

@@ -23,7 +23,8 @@ fn until(context: &Context<'_>, seconds: Arg<'_>) -> Result<Instant, Raise> {
 }
 
 fn failed(context: &mut Context<'_>, error: Error) -> Raise {
-    if let Some(late) = context.overdue() {
+    let late = if matches!(error, Error::Time) { context.overdue_by_now() } else { context.overdue() };
+    if let Some(late) = late {
         return late;
     }
     match error {

@@ -26,16 +26,44 @@ pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(out))
 }
 
-/// CGI.unescapeHTML
+/// CGI.unescapeHTML: the five that are escaped, and characters by number.
 pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
     let mut out = Vec::with_capacity(bytes.len());
-    // Bytes that are no UTF-8 stay as they are, as in CRuby.
-    for chunk in bytes.utf8_chunks() {
-        out.extend_from_slice(html_escape::decode_html_entities(chunk.valid()).as_bytes());
-        out.extend_from_slice(chunk.invalid());
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'&') {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let length = match reference(rest) {
+            Some((char, length)) => {
+                out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                length
+            }
+            None => {
+                out.push(b'&');
+                1
+            }
+        };
+        rest = &rest[length..];
     }
+    out.extend_from_slice(rest);
     Ok(Value::Str(out))
+}
+
+/// The character that a text begins with a reference to, and the length of that.
+fn reference(text: &[u8]) -> Option<(char, usize)> {
+    let named = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\'')];
+    if let Some((name, char)) = named.iter().find(|(name, _)| text.starts_with(name.as_bytes())) {
+        return Some((*char, name.len()));
+    }
+    let end = text.iter().take(12).position(|byte| *byte == b';')?;
+    let digits = std::str::from_utf8(text.get(2..end)?).ok().filter(|_| text[1] == b'#')?;
+    let code = match digits.strip_prefix(['x', 'X']) {
+        Some(hex) if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) => u32::from_str_radix(hex, 16).ok()?,
+        None if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
+        _ => return None,
+    };
+    char::from_u32(code).map(|char| (char, end + 1))
 }
 
 /// CGI.escape: a space is a plus sign.

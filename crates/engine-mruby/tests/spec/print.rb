@@ -10,6 +10,8 @@ rescue Exception => error
 end
 
 $VERBOSE = nil
+eval(File.foreach(ARGV.fetch(0)).find { |line| line.start_with?("# before: ") }.to_s.delete_prefix("# before: "),
+     TOPLEVEL_BINDING)
 File.readlines(ARGV.fetch(0), chomp: true).each do |line|
   next puts line if line.strip.empty? || line.start_with?("# ")
   expression = line.split(" #=> ", 2).first.rstrip

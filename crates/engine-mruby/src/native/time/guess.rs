@@ -35,6 +35,14 @@ impl Known {
         })
     }
 
+    /// A text that is known.
+    fn text(&self, name: &str) -> Option<String> {
+        self.0.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
+            Tree::Str(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            _ => None,
+        })
+    }
+
     /// Forgets something.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(known, _)| *known != name);
@@ -70,6 +78,10 @@ pub fn offset(zone: &str) -> Option<i64> {
         "EEST" | "MSK" => return hours(3),
         "IST" => return Some(19_800 + summer),
         "JST" => return hours(9),
+        "EASTERN" => return hours(-5),
+        "CENTRAL" => return hours(-6),
+        "MOUNTAIN" => return hours(-7),
+        "PACIFIC" => return hours(-8),
         _ => {}
     }
     if let [letter] = *name.as_bytes() {
@@ -135,6 +147,9 @@ fn guessed(text: &str, complete: bool) -> Result<Known, Raise> {
         rule.apply(&mut state);
     }
     let mut known = state.known;
+    if let Some(zone) = known.text("zone") {
+        known.put("offset", offset(&zone).map_or(Tree::Nil, Tree::Int));
+    }
     if state.before_christ {
         for name in ["cwyear", "year"] {
             if let Some(year) = known.get(name) {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use regex_automata::meta::Regex;
 use regex_automata::util::captures::Captures;
 
-use super::guess::{Known, nanoseconds, offset};
+use super::guess::{Known, nanoseconds};
 use crate::tree::Tree;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -66,7 +66,7 @@ const GROUPS: [&str; 2] = ["", "_date"];
 
 const ZONE: &str = concat!(
     r"(?:gmt|utc?)?[-+]\d+(?:[,.:]\d+(?::\d+)?)?|",
-    r"(?-u:\b)[a-z][a-z\s]*(?:standard|daylight)\stime(?-u:\b)|[a-z]+(?:\sdst)?(?-u:\b)",
+    r"[a-z][a-z\s]*(?:standard|daylight)\stime(?-u:\b)|[a-z]+(?:\sdst)?(?-u:\b)",
 );
 const ERA: &str = r"(c(?:e|\.e\.)|bce|b\.c\.e\.|a(?:d|\.d\.)|bc|b\.c\.)";
 /// Hours and minutes, hours as `10h`, or hours with a half of the day alone.
@@ -149,6 +149,9 @@ fn week_day(state: &mut Found, part: &[Option<String>]) -> bool {
 
 fn time_of_day(state: &mut Found, part: &[Option<String>]) -> bool {
     let text = part[1].as_deref().unwrap_or("").to_ascii_lowercase();
+    if let Some(zone) = &part[2] {
+        state.known.put("zone", Tree::Str(zone.trim_end().as_bytes().to_vec()));
+    }
     let mut numbers = text.split(|char: char| !char.is_ascii_digit()).filter(|digits| !digits.is_empty());
     let names = ["hour", "min", "sec"];
     let has_fraction = text.contains(['.', ',']) && text.matches(':').count() == 2;
@@ -162,13 +165,6 @@ fn time_of_day(state: &mut Found, part: &[Option<String>]) -> bool {
     let half = text.trim_end_matches(['m', '.']).chars().last().filter(|char| "ap".contains(*char));
     if let (Some(half), Some(hour)) = (half, state.known.get("hour")) {
         state.known.set("hour", hour % 12 + if half == 'p' { 12 } else { 0 });
-    }
-    if let Some(zone) = &part[2] {
-        state.known.put("zone", Tree::Str(zone.trim_end().as_bytes().to_vec()));
-        match offset(zone.trim_end()) {
-            Some(offset) => state.known.set("offset", offset),
-            None => state.known.put("offset", Tree::Nil),
-        }
     }
     true
 }
@@ -224,8 +220,9 @@ fn week(state: &mut Found, part: &[Option<String>]) -> bool {
     if part[1].as_ref().is_some_and(|year| year.len() > 2) {
         state.known.set("_whole", 1);
     }
+    number(state, "cweek", &part[2]);
     number(state, "cwday", &part[3]);
-    number(state, "cweek", &part[2])
+    true
 }
 
 fn month_and_day(state: &mut Found, part: &[Option<String>]) -> bool {
@@ -293,7 +290,6 @@ fn digits(state: &mut Found, part: &[Option<String>]) -> bool {
     }
     if let Some(zone) = &part[5] {
         state.known.put("zone", Tree::Str(zone.as_bytes().to_vec()));
-        offset(zone).into_iter().for_each(|offset| state.known.set("offset", offset));
     }
     true
 }

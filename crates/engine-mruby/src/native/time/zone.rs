@@ -81,8 +81,8 @@ pub fn from_local(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (wall, zone) = (seconds(arg(args, 0))?, zone(arg(args, 1))?);
     let day_one = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
     let civil = day_one.checked_add(SignedDuration::from_secs(wall.clamp(FIRST, LAST))).unwrap_or(day_one);
-    // An hour that does not exist is taken for the one after it, of an hour that comes twice the first is taken.
-    let stamp = zone.to_ambiguous_timestamp(civil).compatible().map_or(wall, |stamp| stamp.as_second());
+    // An hour that does not exist is taken for the one after it; of an hour that comes twice the second is taken.
+    let stamp = zone.to_ambiguous_timestamp(civil).later().map_or(wall, |stamp| stamp.as_second());
     let seconds = stamp + (wall - wall.clamp(FIRST, LAST));
     Ok(array(&[seconds], info(&zone, seconds)))
 }

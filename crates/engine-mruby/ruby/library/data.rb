@@ -1,0 +1,74 @@
+# Data: values with names that cannot be changed.
+
+class Data
+  class << self
+    undef_method :new
+
+    def define(*names, &block)
+      names = names.map(&:to_sym)
+      wrong = names.find { |name| name.end_with?("=") }
+      raise ArgumentError, "invalid data member: #{wrong}" if wrong
+      twice = names.find { |name| names.count(name) > 1 }
+      raise ArgumentError, "duplicate member: #{twice}" if twice
+      made = Class.new(self)
+      made.instance_variable_set(:@members, names.freeze)
+      made.extend(Maker)
+      names.each { |name| made.define_method(name) { @values[name] } }
+      made.class_eval(&block) if block
+      made
+    end
+  end
+
+  # What the classes answer that `define` makes.
+  module Maker
+    def members = @members || superclass.members
+
+    def new(*values, **named)
+      if values.size > members.size
+        raise ArgumentError, "wrong number of arguments (given #{values.size}, expected #{__expected})"
+      end
+      values.each_with_index { |value, at| named[members[at]] = value }
+      made = allocate
+      made.__send__(:initialize, **named)
+      made.freeze
+    end
+    alias [] new
+
+    def __expected = members.empty? ? "0" : "0..#{members.size}"
+  end
+
+  # A bare `super` hands keywords on as a Hash here.
+  def initialize(given = nil, **named)
+    named = given if given && named.empty?
+    missing = members - named.keys
+    unless missing.empty?
+      raise ArgumentError, "missing keyword#{'s' if missing.size > 1}: #{missing.map(&:inspect).join(', ')}"
+    end
+    unknown = named.keys - members
+    unless unknown.empty?
+      raise ArgumentError, "unknown keyword#{'s' if unknown.size > 1}: #{unknown.map(&:inspect).join(', ')}"
+    end
+    @values = members.map { |name| [name, named[name]] }.to_h.freeze
+  end
+
+  def members = self.class.members
+  def to_h(&block) = block ? @values.to_h(&block) : @values.dup
+  def ==(other) = other.class == self.class && @values == other.__values
+  def eql?(other) = other.class == self.class && @values.eql?(other.__values)
+  def hash = [self.class, @values].hash
+  def __values = @values
+
+  def with(*values, **named)
+    raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)" unless values.empty?
+    named.empty? ? self : self.class.new(**@values.merge(named))
+  end
+
+  def deconstruct_keys(keys) = keys ? @values.slice(*keys) : to_h
+
+  def inspect
+    name = self.class.name
+    fields = @values.map { |member, value| "#{member}=#{value.inspect}" }.join(", ")
+    "#<data #{[name, fields].compact.reject(&:empty?).join(' ')}>"
+  end
+  alias to_s inspect
+end

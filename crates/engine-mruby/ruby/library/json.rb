@@ -1,0 +1,142 @@
+# JSON by Rust: parse and generate as in Ruby's own library, and `to_json`.
+
+module JSON
+  VERSION = "2.7.2".freeze
+
+  class JSONError < StandardError; end
+  class ParserError < JSONError; end
+  class NestingError < ParserError; end
+  class GeneratorError < JSONError; end
+  UnparserError = GeneratorError
+  NaN = Float::NAN
+  Infinity = Float::INFINITY
+  MinusInfinity = -Float::INFINITY
+  PRETTY = { indent: "  ", space: " ", object_nl: "\n", array_nl: "\n" }.freeze
+
+  # The options of a call, as those who pass them on expect them.
+  class State
+    def initialize(options = nil)
+      @options = options.to_h
+    end
+
+    def to_h = @options
+    alias to_hash to_h
+    def [](name) = @options[name.to_sym]
+    def generate(object) = JSON.generate(object, @options)
+    %i[indent space space_before object_nl array_nl].each { |name| define_method(name) { @options[name] || "" } }
+    def max_nesting = @options.fetch(:max_nesting, 100)
+    def depth = 0
+  end
+
+  module Ext
+    module Generator
+      State = JSON::State
+    end
+  end
+
+  class << self
+    attr_accessor :load_default_options, :dump_default_options
+
+    def state = State
+    def generator = Ext::Generator
+
+    # A String; GeneratorError for NaN and infinity, NestingError for what is too deep.
+    def generate(object, options = nil)
+      options = options.to_h if options && !options.is_a?(Hash)
+      FoolsGold::Native.json_generate(object, options)
+    end
+    alias fast_generate generate
+    alias unparse generate
+    alias fast_unparse generate
+
+    def pretty_generate(object, options = nil)
+      FoolsGold::Native.json_generate(object, options ? PRETTY.merge(options.to_h) : PRETTY)
+    end
+    alias pretty_unparse pretty_generate
+
+    # Ruby values; ParserError for what is no JSON, NestingError for what is too deep.
+    def parse(text, options = nil, **named)
+      options = options ? options.to_h.merge(named) : named
+      text = text.to_str if !text.is_a?(String) && text.respond_to?(:to_str)
+      unless text.is_a?(String)
+        raise TypeError, "no implicit conversion of #{text.nil? ? 'nil' : text.class} into String"
+      end
+      return FoolsGold::Native.json_parse(text, nil) if options.empty?
+      found = FoolsGold::Native.json_parse(text, options.slice(:symbolize_names, :allow_nan, :max_nesting))
+      made = options[:object_class] || options[:array_class] || options[:freeze]
+      made ? shaped(found, options) : found
+    end
+
+    def parse!(text, options = nil, **named)
+      parse(text, { max_nesting: false, allow_nan: true }.merge(options.to_h).merge(named))
+    end
+
+    # What a text or an IO holds; the callable sees each value, the innermost first.
+    def load(source, callable = nil, options = nil, **named)
+      source = source.read if source.respond_to?(:read)
+      source = source.to_str if source.respond_to?(:to_str)
+      return nil if source.nil? || source.empty?
+      found = parse(source, { max_nesting: false, allow_nan: true }.merge(options.to_h).merge(named))
+      visit(found, callable) if callable
+      found
+    end
+    alias restore load
+    alias unsafe_load load
+
+    def load_file(path, options = nil, **named) = parse(File.read(path), options, **named)
+    def load_file!(path, **named) = parse!(File.read(path), **named)
+
+    def dump(object, io = nil, limit = nil, **named)
+      io, limit = nil, io if io.is_a?(Integer)
+      text = generate(object, { max_nesting: limit || false, allow_nan: true }.merge(named))
+      return text unless io
+      io.write(text)
+      io
+    rescue NestingError
+      raise ArgumentError, "exceed depth limit"
+    end
+
+    def [](object, **options)
+      object.respond_to?(:to_str) ? parse(object.to_str, **options) : generate(object, options)
+    end
+
+    private
+
+    def visit(value, callable)
+      case value
+      when Array then value.each { |one| visit(one, callable) }
+      when Hash then value.each { |key, one| visit(key, callable) && visit(one, callable) }
+      end
+      callable.call(value)
+      true
+    end
+
+    def shaped(value, options)
+      case value
+      when Array
+        made = (options[:array_class] || Array).new
+        value.each { |one| made << shaped(one, options) }
+      when Hash
+        made = (options[:object_class] || Hash).new
+        value.each { |key, one| made[key] = shaped(one, options) }
+      else made = value
+      end
+      options[:freeze] ? made.freeze : made
+    end
+  end
+end
+
+class Object
+  def to_json(*) = FoolsGold::Native.json_generate(to_s, nil)
+end
+
+[NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol, Array, Hash].each do |type|
+  type.class_eval do
+    def to_json(options = nil, *) = JSON.generate(self, options.respond_to?(:to_h) ? options : nil)
+  end
+end
+
+module Kernel
+  def JSON(object, options = nil) = JSON[object, **options.to_h]
+  module_function :JSON
+end

@@ -1,0 +1,85 @@
+# Struct as in CRuby: with keywords, and with the methods that mruby's has not.
+
+class Struct
+  class << self
+    def new(*names, keyword_init: nil, &block)
+      name = names.shift if names.first.is_a?(String)
+      raise ArgumentError, "wrong number of arguments (given 0, expected 1+)" if names.empty? && !name && !block
+      wrong = names.find { |one| !one.respond_to?(:to_sym) }
+      raise TypeError, "#{wrong.inspect} is not a symbol nor a string" if wrong
+      names = names.map(&:to_sym)
+      twice = names.find { |one| names.count(one) > 1 }
+      raise ArgumentError, "duplicate member: #{twice}" if twice
+      made = name ? __define(name, *names) : __define(*names)
+      # mruby's own is C, which does not tell a Hash from keywords.
+      made.define_singleton_method(:new, Class.instance_method(:new).bind(made))
+      made.define_singleton_method(:[]) { |*values, **named| new(*values, **named) }
+      made.define_singleton_method(:keyword_init?) { keyword_init }
+      made.define_singleton_method(:inspect) { "#{super()}(keyword_init: true)" } if keyword_init
+      made.class_eval(&block) if block
+      made
+    end
+  end
+
+  alias __initialize initialize
+
+  def initialize(*values, **named)
+    wanted = self.class.keyword_init?
+    raise ArgumentError, "struct size differs" if values.size > members.size
+    return __initialize(*values) if named.empty? && !wanted
+    return __initialize(*values, named) if wanted == false || (!values.empty? && !wanted)
+    unless values.empty?
+      raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)"
+    end
+    unknown = named.keys - members
+    raise ArgumentError, "unknown keywords: #{unknown.join(', ')}" unless unknown.empty?
+    __initialize(*members.map { |name| named[name] })
+  end
+
+  def to_h(&block) = block ? each_pair.to_a.to_h(&block) : members.zip(to_a).to_h
+  alias deconstruct to_a
+
+  def deconstruct_keys(keys)
+    return to_h unless keys
+    found = {}
+    keys.each do |key|
+      break unless key.is_a?(Symbol) && members.include?(key)
+      found[key] = self[key]
+    end
+    found
+  end
+
+  def dig(name, *rest)
+    value = begin
+      self[name]
+    rescue NameError, IndexError
+      nil
+    end
+    rest.empty? || value.nil? ? value : value.dig(*rest)
+  end
+
+  def each_pair(&block)
+    return to_enum(:each_pair) unless block
+    members.each { |name| yield [name, self[name]] }
+    self
+  end
+
+  def each(&block)
+    return to_enum(:each) unless block
+    to_a.each(&block)
+    self
+  end
+
+  def filter_map(&block) = to_a.filter_map(&block)
+  def select(&block) = block ? to_a.select(&block) : to_enum(:select)
+  alias filter select
+  def values_at(*places) = to_a.values_at(*places)
+  def hash = [self.class, to_a].hash
+
+  def inspect
+    name = self.class.name
+    fields = members.map { |member| "#{member}=#{self[member].equal?(self) ? '...' : self[member].inspect}" }
+    "#<struct #{name ? "#{name} " : ''}#{fields.join(', ')}>"
+  end
+  alias to_s inspect
+end
