@@ -44,7 +44,11 @@ pub fn help() -> String {
     let _ = writeln!(out, "{:INDENT$}the settings that count, each with where it came from", "      config [--json]");
     let _ = writeln!(out, "{:INDENT$}only whether the settings can be used", "      config --check");
     let _ = writeln!(out, "{:INDENT$}another server's configuration in terms of this one", "      explain FILE");
-    let _ = writeln!(out, "{:INDENT$}whether the application can run embedded, and what it lacks", "      doctor [CONFIG.RU]");
+    let _ = writeln!(
+        out,
+        "{:INDENT$}whether the application can run embedded, and what it lacks",
+        "      doctor [CONFIG.RU]"
+    );
     let _ = writeln!(out, "{:INDENT$}build the native worker for this Ruby", "      native [--ruby PATH]");
     let _ = writeln!(out, "{:INDENT$}these options as a page of Markdown", "      options --markdown");
     out.push('\n');

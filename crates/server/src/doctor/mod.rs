@@ -1,4 +1,4 @@
-//! `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the embedded interpreter? It is loaded there, once
+//! `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the embedded engine? It is loaded there, once
 //! as it is and once with everything that is missing put aside, is asked for some paths, and for the same ones on the
 //! user's Ruby if there is one; what comes of it is told, with a recommendation.
 

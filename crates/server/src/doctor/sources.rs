@@ -26,7 +26,8 @@ pub struct Doubt {
 pub fn doubts(rackup: &Path, files: &[String], present: &[String]) -> Vec<Doubt> {
     let folder = rackup.parent().unwrap_or(Path::new("/"));
     let own = files.iter().map(Path::new).filter(|file| is_own(folder, file));
-    let texts: Vec<(String, String)> = std::iter::once(rackup).chain(own).filter_map(|file| text(folder, file)).collect();
+    let texts: Vec<(String, String)> =
+        std::iter::once(rackup).chain(own).filter_map(|file| text(folder, file)).collect();
     let present: HashSet<&str> = present.iter().map(String::as_str).collect();
     let own: HashSet<String> = texts.iter().flat_map(|(_, text)| defined(text)).collect();
     let absent: BTreeMap<&str, &str> = METHODS
@@ -133,7 +134,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("config.ru"), "require_relative 'app'\nx.unicode_normalize\nx.each_grapheme_cluster\n").unwrap();
-        fs::write(at("app.rb"), "def each_grapheme_cluster = 1\n# x.unicode_normalize\ny&.unicode_normalize\n").unwrap();
+        fs::write(at("app.rb"), "def each_grapheme_cluster = 1\n# x.unicode_normalize\ny&.unicode_normalize\n")
+            .unwrap();
         let files = [at("app.rb").display().to_string(), "/elsewhere/z.rb".to_owned()];
         let doubts = doubts(&at("config.ru"), &files, &["each".to_owned()]);
         assert_eq!(doubts.len(), 1, "{doubts:?}");
