@@ -18,6 +18,7 @@ mod pack;
 mod path;
 mod prime;
 mod random;
+mod rounding;
 mod sqlite;
 mod store;
 mod table;
