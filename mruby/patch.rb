@@ -9,7 +9,10 @@
 %w[parser language hash autoload defined regexp blocks binary].each { |name| require_relative "patch_#{name}" }
 
 # What both forms of the parser get.
-PARSER = (INTERPOLATION + COMMAND + VOID + BARE_INTERPOLATION + RAW_HEREDOC + ENDLESS + BLOCK_VARIABLE + COMMA + DEFINED + LITERALS).freeze
+PARSER = [
+  INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS
+].flatten(1).freeze
 
 CHANGES = {
   # The virtual machine hands an exception to a rescue or ensure clause: remember which, and where the clause is.

@@ -43,7 +43,8 @@ COMMA_GENERATED = [
 # `yield` takes the block from the register of the parameter that names it. Where a method has both, the parameter gets
 # another register, so that what is assigned to it is not what `yield` calls: Roda's streams do that.
 PARSER_STATE = [
-  ["struct mrb_parser_state {\n", "struct mrb_parser_state {\n  int fg_yields; /* the method at hand does */\n"],
+  ["struct mrb_parser_state {\n", "struct mrb_parser_state {\n  int fg_yields; /* the method at hand does */\n" \
+   "  mrb_ast_node *fg_keywords; /* of a list of parameters under way */\n"],
 ].freeze
 
 BLOCK_VARIABLE = [

@@ -4,6 +4,36 @@
 # it as a block, so that an error in it is caught.
 
 DEFINED = [
+  # Without parentheses before a word after which nothing goes on, which mruby refuses in a list: it gets them here.
+  ["static int\nparser_yylex(parser_state *p)\n{\n",
+   <<~C + "static int\nparser_yylex(parser_state *p)\n{\n"],
+     static void
+     fg_defined_word(parser_state *p)
+     {
+       int read[128], n = 0, from, to, c;
+
+       do {
+         read[n++] = c = nextc(p);
+       } while ((c == ' ' || c == '\\t') && n < 40);
+       from = n - 1;
+       while (n < 100 && c > 0 && (ISALNUM(c) || strchr("_@$:.", c))) read[n++] = c = nextc(p);
+       to = n - 1;
+       while (n < 120 && (c == ' ' || c == '\\t')) read[n++] = c = nextc(p);
+       if (from > 0 && to > from && (c < 0 || strchr(")],};\\n", c))) {
+         pushback(p, c);
+         pushback(p, ')');
+         while (to > from) pushback(p, read[--to]);
+         pushback(p, '(');
+         return;
+       }
+       while (n > 0) pushback(p, read[--n]);
+     }
+
+   C
+  ["        result = tFID;\n",
+   "        result = tFID;\n" \
+   "        if (p->lstate != EXPR_FNAME && p->lstate != EXPR_DOT && toklen(p) == 8 &&\n" \
+   "            memcmp(tok(p), \"defined?\", 8) == 0) fg_defined_word(p);\n"],
   ["static node*\nnew_fcall(parser_state *p, mrb_sym b, node *c)\n{\n",
    "static node* fg_defined(parser_state *p, node *e);\n" \
    "static node*\nnew_fcall(parser_state *p, mrb_sym b, node *c)\n{\n" \

@@ -86,6 +86,17 @@ BARE_INTERPOLATION = [
    "      if (c == '$' || c == '@') c = fg_interpolated(p, c, end);\n"],
 ].freeze
 
+# A keyword's default may name the keywords before it, which get their registers only at the end of the list.
+KNOWN_KEYWORDS = [
+  ["local_var_p(parser_state *p, mrb_sym sym)\n{\n",
+   "local_var_p(parser_state *p, mrb_sym sym)\n{\n" \
+   "  for (node *k = p->fg_keywords; k; k = k->cdr) {\n    if (sym(k->car) == sym) return TRUE;\n  }\n"],
+  ["  mrb_assert(kw);\n", "  mrb_assert(kw);\n  p->fg_keywords = cons(nsym(kw), p->fg_keywords);\n"],
+  ["  if (kws || kwrest) {\n    local_add_kw(",
+   "  for (k = kws; k && p->fg_keywords; k = k->cdr) p->fg_keywords = p->fg_keywords->cdr;\n" \
+   "  if (kws || kwrest) {\n    local_add_kw("],
+].freeze
+
 # Nothing is escaped in <<'TEXT'.
 RAW_HEREDOC = [
   ["    else if (c == '\\\\') {\n      c = nextc(p);\n      if (type & STR_FUNC_EXPAND) {\n",

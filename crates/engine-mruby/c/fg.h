@@ -97,7 +97,9 @@ typedef struct fg_pattern fg_pattern;
 /* Of a text: unknown, UTF-8, or bytes that are not. */
 enum { FG_TEXT_UNKNOWN = 0, FG_TEXT_UTF8 = 1, FG_TEXT_BYTES = 2 };
 /* How a search ended. */
-enum { FG_NOT_FOUND = 0, FG_FOUND = 1, FG_TIMEOUT = 2, FG_OVERTIME = 3, FG_STACK = 4, FG_SEARCH_EXPIRED = 5 };
+enum {
+  FG_NOT_FOUND = 0, FG_FOUND = 1, FG_TIMEOUT = 2, FG_OVERTIME = 3, FG_STACK = 4, FG_SEARCH_EXPIRED = 5
+};
 #define FG_UNSET SIZE_MAX
 typedef struct {
   const char *text;

@@ -16,6 +16,8 @@
 
 /* As deep as JSON.generate goes in CRuby before it takes the data for a circle. */
 #define DEPTH_MAX 100
+/* After so many parts it looks whether the request may go on, and where. */
+#define PAUSE 512
 
 static void put(mrb_state *mrb, mrb_value out, char tag, const void *bytes, size_t length)
 {
@@ -40,7 +42,10 @@ static void encode_array(mrb_state *mrb, mrb_value out, mrb_value array, bool js
 {
   put_counted(mrb, out, 'a', (size_t)RARRAY_LEN(array));
   mrb_int count = RARRAY_LEN(array);
-  for (mrb_int i = 0; i < count; i++) fg_tree_encode(mrb, out, mrb_ary_entry(array, i), json, depth + 1);
+  for (mrb_int i = 0; i < count; i++) {
+    if (i % PAUSE == 0) fg_look_at_clock(mrb);
+    fg_tree_encode(mrb, out, mrb_ary_entry(array, i), json, depth + 1);
+  }
 }
 
 static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, bool json, int depth)
@@ -48,6 +53,7 @@ static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, bool json
   mrb_value keys = mrb_hash_keys(mrb, hash);
   put_counted(mrb, out, 'h', (size_t)RARRAY_LEN(keys));
   for (mrb_int i = 0; i < RARRAY_LEN(keys); i++) {
+    if (i % PAUSE == 0) fg_look_at_clock(mrb);
     mrb_value key = RARRAY_PTR(keys)[i];
     if (json) put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, key));
     else fg_tree_encode(mrb, out, key, json, depth + 1);
@@ -132,6 +138,7 @@ static mrb_value decode_array(mrb_state *mrb, struct reader *reader, int depth)
   uint32_t count = take_count(mrb, reader);
   mrb_value array = mrb_ary_new(mrb);
   for (uint32_t i = 0; i < count; i++) {
+    if (i % PAUSE == 0) fg_look_at_clock(mrb);
     int arena = mrb_gc_arena_save(mrb);
     mrb_ary_push(mrb, array, decode(mrb, reader, depth + 1));
     mrb_gc_arena_restore(mrb, arena);
@@ -144,6 +151,7 @@ static mrb_value decode_hash(mrb_state *mrb, struct reader *reader, int depth)
   uint32_t count = take_count(mrb, reader);
   mrb_value hash = mrb_hash_new(mrb);
   for (uint32_t i = 0; i < count; i++) {
+    if (i % PAUSE == 0) fg_look_at_clock(mrb);
     int arena = mrb_gc_arena_save(mrb);
     mrb_value key = decode(mrb, reader, depth + 1);
     mrb_hash_set(mrb, hash, key, decode(mrb, reader, depth + 1));

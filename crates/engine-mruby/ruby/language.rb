@@ -30,6 +30,18 @@ class Module
   end
 
   alias attr attr_reader
+  alias __const_defined? const_defined?
+
+  # The name may be a path, such as "A::B".
+  def const_defined?(name, inherit = true)
+    return __const_defined?(name, inherit) unless name.is_a?(String) && name.include?("::")
+    *outer, last = name.delete_prefix("::").split("::", -1)
+    owner = outer.inject(name.start_with?("::") ? Object : self) do |place, part|
+      return false unless place.__const_defined?(part, inherit)
+      place.const_get(part)
+    end
+    owner.__const_defined?(last, inherit)
+  end
 
   # All constants can be reached.
   def private_constant(*) = nil

@@ -20,7 +20,7 @@ module FoolsGold
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
   # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
   STAND_INS = %w[
-    monitor timeout bundler bundler/setup rubygems rubygems/version fileutils sqlite3 net/http net/https
+    monitor timeout bundler bundler/setup rubygems rubygems/version fileutils sqlite3 net/http net/https redis
   ].freeze
 
   # Of those, what a gem beside the application may replace.

@@ -22,6 +22,9 @@ use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 use crate::timers::Timers;
 
+/// Natives that are given more than this never run on an I/O thread.
+const LARGE_BYTES: usize = 256 << 10;
+
 /// Follows a frame of a backtrace that stands for several.
 const REPEATED: &str = " (";
 
@@ -85,6 +88,12 @@ impl Host {
     }
 
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
+        // Whatever is done with so much takes a while, in which no other request should wait.
+        if args.iter().map(|arg| arg.len()).sum::<usize>() >= LARGE_BYTES
+            && let Some(exchange) = &mut self.exchange
+        {
+            exchange.leave();
+        }
         let mut context = Context {
             shared: &self.shared,
             exchange: self.exchange.as_mut(),

@@ -23,6 +23,7 @@ mod patterns;
 mod pool;
 mod prelude;
 mod reason;
+mod redis;
 pub mod regex;
 mod resources;
 mod shared;

@@ -82,6 +82,10 @@ fn nothing_outside_is_read_while_requests_are_answered() {
     }
     assert!(value(&app, "load('/etc/passwd')").starts_with("LoadError"));
     assert!(value(&app, "FoolsGold.allow_read('/')").starts_with("FrozenError: folders are allowed while"));
+    for code in ["FoolsGold::Native.seal(['/'])", "FoolsGold.seal_folders", "FoolsGold::Native.allow('/', false)"] {
+        assert!(value(&app, code).starts_with("FrozenError: "), "{code}");
+    }
+    outside("File.read('/etc/passwd')");
     let allowed = self::app("FoolsGold.allow_read '/etc', HERE", &[]);
     assert_eq!(value(&allowed, "File.read('/etc/passwd').size > 0"), "true");
 }

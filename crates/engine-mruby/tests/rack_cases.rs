@@ -318,6 +318,7 @@ folders! {
     roda_routing
     roda_sessions
     roda_views
+    sinatra
 }
 
 #[test]

@@ -165,12 +165,12 @@ fn endless_sql_ends_in_time_and_holds_nobody_up() {
     let app = app(HOSTILE, Settings { memory_bytes: 64 << 20, ..settings() });
     for path in ["/endless", "/rows", "/each", "/insert", "/sort", "/join", "/rescue"] {
         let begin = Instant::now();
-        let stuck = app.engine.call(within(path, 300));
-        assert!(begin.elapsed() < Duration::from_millis(100), "{path} held the I/O thread for {:?}", begin.elapsed());
-        while begin.elapsed() < Duration::from_millis(250) {
+        let stuck = app.engine.call(within(path, 1000));
+        assert!(begin.elapsed() < Duration::from_millis(400), "{path} held the I/O thread for {:?}", begin.elapsed());
+        while begin.elapsed() < Duration::from_millis(800) {
             let asked = Instant::now();
             assert_eq!(app.body("/ok"), "fine");
-            assert!(asked.elapsed() < Duration::from_millis(100), "during {path}: {:?}", asked.elapsed());
+            assert!(asked.elapsed() < Duration::from_millis(400), "during {path}: {:?}", asked.elapsed());
         }
         match wait(stuck).result {
             Err(Fault::OutOfTime(_)) => {}

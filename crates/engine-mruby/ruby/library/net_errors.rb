@@ -7,6 +7,7 @@ class SocketError < StandardError; end unless Object.const_defined?(:SocketError
 
 FoolsGold::Loader.library("timeout")
 FoolsGold::Loader.library("openssl")
+FoolsGold::Loader.require("uri")
 
 module OpenSSL
   module SSL

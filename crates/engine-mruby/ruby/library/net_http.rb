@@ -10,8 +10,6 @@ module Net
     IDEMPOTENT = %w[GET HEAD PUT DELETE OPTIONS TRACE].freeze
 
     class << self
-      alias newobj new
-
       def http_default_port = 80
       alias default_port http_default_port
       def https_default_port = 443
@@ -93,7 +91,8 @@ module Net
     def proxy? = false
     def set_debug_output(*) = nil
 
-    { get: :Get, head: :Head, delete: :Delete, options: :Options, trace: :Trace, copy: :Copy, move: :Move }.each do |name, type|
+    { get: :Get, head: :Head, delete: :Delete, options: :Options, trace: :Trace, copy: :Copy,
+      move: :Move }.each do |name, type|
       define_method(name) do |path, headers = nil, &block|
         response = request(HTTP.const_get(type).new(path, headers))
         block ? response.read_body(&block) && response : response

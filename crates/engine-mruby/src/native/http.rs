@@ -175,7 +175,8 @@ fn system_roots() -> RootCerts {
 }
 
 fn failed(context: &mut Context<'_>, error: Error) -> Raise {
-    if let Some(late) = context.overdue() {
+    let late = if matches!(error, Error::Timeout(_)) { context.overdue_by_now() } else { context.overdue() };
+    if let Some(late) = late {
         return late;
     }
     match error {

@@ -18,6 +18,7 @@ mod pack;
 mod path;
 mod prime;
 mod random;
+mod redis;
 mod rounding;
 mod sqlite;
 mod store;
@@ -32,7 +33,7 @@ pub use table::TABLE;
 
 use std::ffi::CStr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::exchange::Exchange;
 use crate::gauge::{Clock, Gauge};
@@ -41,6 +42,9 @@ use crate::resources::Resources;
 use crate::shared::Shared;
 use crate::timers::Timers;
 use crate::tree::Tree;
+
+/// By so much at most.
+const CLOCKS_DIFFER: Duration = Duration::from_millis(5);
 
 /// The most arguments of a native function, its receiver included.
 pub const ARGUMENTS_MAX: usize = 13;
@@ -151,6 +155,16 @@ impl Context<'_> {
         Some(raise("Timeout::ExitException", "execution expired"))
     }
 
+    /// The same after a wait that took all of the time: another clock may have ended it a little early.
+    pub fn overdue_by_now(&mut self) -> Option<Raise> {
+        let left = self.until().saturating_duration_since(Instant::now());
+        if left < CLOCKS_DIFFER {
+            #[expect(clippy::disallowed_methods, reason = "off the I/O thread, for the rest of a wait")]
+            std::thread::sleep(left);
+        }
+        self.overdue()
+    }
+
     /// To be called every few milliseconds by what can take long, and before what can block: whether it may go on.
     pub fn tick(&mut self) -> Result<(), Raise> {
         self.leave();
@@ -229,6 +243,14 @@ impl<'a> Arg<'a> {
             Arg::Tree(bytes) => out.extend_from_slice(bytes),
         }
         out
+    }
+
+    /// Bytes of it.
+    pub fn len(self) -> usize {
+        match self {
+            Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) | Arg::Tree(bytes) => bytes.len(),
+            _ => 0,
+        }
     }
 
     /// Neither nil nor false.

@@ -151,6 +151,9 @@ pub fn allow(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// seal(folders): the application is loaded; from now on it reads below these and those that were allowed
 pub fn seal(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    if context.resources.folders.is_sealed() {
+        return Err(raise("FrozenError", "the application is loaded already"));
+    }
     if let Arg::Tree(tree) = arg(args, 0)
         && let Ok(Tree::Array(items)) = Tree::decode(tree)
     {

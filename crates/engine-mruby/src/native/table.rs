@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use super::{Arg, Context, Native, Outcome};
 use super::{
     chars, cipher, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path, prime,
-    random, rounding, sqlite, store, temporary, text, time, zlib,
+    random, redis, rounding, sqlite, store, temporary, text, time, zlib,
 };
 
 const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
@@ -135,6 +135,8 @@ pub static TABLE: &[Native] = &[
     function(c"http_send", http::send),
     function(c"http_head", http::head),
     function(c"http_read", http::read),
+    function(c"redis_open", redis::open),
+    function(c"redis_call", redis::call),
     function(c"timer_start", time::timer_start),
     function(c"timer_stop", time::timer_stop),
     function(c"handle_close", zlib::close),

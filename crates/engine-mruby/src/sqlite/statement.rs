@@ -84,9 +84,13 @@ impl Statement {
                     let (text, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
                     ffi::sqlite3_bind_text64(raw, at, text, length, copied, ffi::SQLITE_UTF8 as u8)
                 }
-                Tree::Str(bytes) => ffi::sqlite3_bind_blob64(raw, at, start(bytes), bytes.len() as u64, copied),
+                Tree::Str(bytes) | Tree::Bytes(bytes) => {
+                    ffi::sqlite3_bind_blob64(raw, at, start(bytes), bytes.len() as u64, copied)
+                }
                 Tree::Array(one) => match one.as_slice() {
-                    [Tree::Str(bytes)] => ffi::sqlite3_bind_blob64(raw, at, start(bytes), bytes.len() as u64, copied),
+                    [Tree::Str(bytes) | Tree::Bytes(bytes)] => {
+                        ffi::sqlite3_bind_blob64(raw, at, start(bytes), bytes.len() as u64, copied)
+                    }
                     _ => ffi::SQLITE_MISUSE,
                 },
                 _ => ffi::SQLITE_MISUSE,
@@ -202,7 +206,7 @@ impl Statement {
                     };
                     let length = usize::try_from(ffi::sqlite3_column_bytes(raw, column)).unwrap_or(0);
                     let bytes = if bytes.is_null() { &[] } else { slice::from_raw_parts(bytes, length) };
-                    counted_bytes(out, b's', bytes);
+                    counted_bytes(out, if text { b's' } else { b'b' }, bytes);
                 }
             }
         }

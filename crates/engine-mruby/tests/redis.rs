@@ -1,0 +1,166 @@
+//! Redis: the gem's names against a real server, and bounds against one that means ill.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use engine::{Engine, Fault};
+use support::peer::Peer;
+use support::table::{ANSWER, agrees, value};
+use support::{App, get, wait};
+
+/// A real server, in a folder of its own.
+struct Server {
+    child: Child,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Server {
+    fn start() -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let socket = folder.path().join("socket");
+        let child = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--unixsocket"])
+            .arg(&socket)
+            .args(["--dir", &folder.path().display().to_string()])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("redis-server: {error}. bin/setup installs it"));
+        let begin = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(10), "redis-server does not serve");
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        Server { child, folder, port }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn app(url: &str) -> App {
+    support::app(&format!("require 'redis'\nR = Redis.new(url: {url:?})\nURL = {url:?}\n{ANSWER}"))
+}
+
+#[test]
+fn commands_have_the_usual_names_and_answers() {
+    let server = Server::start();
+    let app = app(&format!("redis://127.0.0.1:{}/0", server.port));
+    agrees(&app, "redis.txt");
+    let socket = server.folder.path().join("socket");
+    let unix = format!("Redis.new(url: 'unix://{}').ping", socket.display());
+    assert_eq!(value(&app, &unix), r#""PONG""#);
+    assert_eq!(value(&app, &format!("Redis.new(path: {socket:?}).ping('x')")), r#""x""#);
+}
+
+/// A server that answers any command in the way its first word says.
+fn hostile() -> Peer {
+    Peer::start(|stream| {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut stream = stream;
+        let mut line = String::new();
+        while reader.read_line(&mut line).is_ok_and(|count| count > 0) {
+            let word = line.trim().to_lowercase();
+            line.clear();
+            let sent = match word.as_str() {
+                "silent" => stream.read(&mut [0]).map(|_| ()),
+                "endless" => forever(&mut stream, b"$1000000000000\r\n", &[b'x'; 65536]),
+                "line" => forever(&mut stream, b"+", &[b'x'; 65536]),
+                "items" => forever(&mut stream, b"*1000000000000\r\n", b":1\r\n:2\r\n:3\r\n:4\r\n"),
+                "deep" => forever(&mut stream, b"", b"*1\r\n"),
+                "trickle" => loop {
+                    if stream.write_all(b":").is_err() {
+                        return;
+                    }
+                    std::thread::park_timeout(Duration::from_millis(20));
+                },
+                "nonsense" => stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+                "length" => stream.write_all(b"$3\r\nabcdef\r\n"),
+                "cut" => stream.write_all(b"$10\r\nab").and_then(|()| stream.shutdown(std::net::Shutdown::Both)),
+                _ => Ok(()),
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    })
+}
+
+fn forever(stream: &mut TcpStream, first: &[u8], more: &[u8]) -> std::io::Result<()> {
+    stream.write_all(first)?;
+    loop {
+        stream.write_all(more)?;
+    }
+}
+
+#[test]
+fn servers_that_mean_ill_end_in_errors() {
+    let peer = hostile();
+    let app = app(&format!("redis://127.0.0.1:{}", peer.port));
+    for (code, expected) in [
+        ("R.call('endless')", "Redis::ProtocolError: the answer is larger"),
+        ("R.call('line')", "Redis::ProtocolError: the answer is larger"),
+        ("R.call('items')", "Redis::ProtocolError: the answer is larger"),
+        ("R.call('deep')", "Redis::ProtocolError: the answer nests too deep"),
+        ("R.call('nonsense')", "Redis::ProtocolError: Got "),
+        ("R.call('length')", "Redis::ProtocolError: a text of the answer has another length"),
+        ("R.call('cut')", "Redis::ConnectionError: Connection lost"),
+        ("Redis.new(url: URL, timeout: 0.1).call('silent')", "Redis::TimeoutError: "),
+        ("Redis.new(url: URL, timeout: 0.1).call('trickle')", "Redis::TimeoutError: "),
+        ("Timeout.timeout(0.1) { R.call('silent') }", "Timeout::Error: "),
+        (
+            "Redis.new(url: 'redis://127.0.0.1:1').ping",
+            "Redis::CannotConnectError: Error connecting to Redis on 127.0.0.1:1 (",
+        ),
+        ("Redis.new(host: 'no.such.host.invalid').ping", "Redis::CannotConnectError: "),
+        ("Redis.new(path: '/nowhere').ping", "Redis::CannotConnectError: "),
+        ("Redis.new(url: 'http://127.0.0.1')", "ArgumentError: "),
+        ("R.subscribe('x')", "NotImplementedError: "),
+    ] {
+        let begin = Instant::now();
+        let got = value(&app, code);
+        assert!(got.starts_with(expected), "{code}: {got}");
+        assert!(begin.elapsed() < Duration::from_secs(5), "{code}: {:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn an_endless_answer_holds_nobody_up() {
+    let peer = hostile();
+    let port = peer.port;
+    let app = support::app(&format!(
+        "require 'redis'
+         R = Redis.new(host: '127.0.0.1', port: {port}, timeout: 60)
+         run ->(env) {{
+           return [200, {{}}, ['fine']] if env['PATH_INFO'] == '/ok'
+           [200, {{}}, [R.call(env['PATH_INFO'][1..-1]).to_s]] }}"
+    ));
+    for path in ["/silent", "/trickle"] {
+        let begin = Instant::now();
+        let mut request = get(path);
+        request.deadline = begin + Duration::from_millis(1000);
+        let stuck = app.engine.call(request);
+        assert!(begin.elapsed() < Duration::from_millis(400), "{path} held the I/O thread for {:?}", begin.elapsed());
+        while begin.elapsed() < Duration::from_millis(800) {
+            let asked = Instant::now();
+            assert_eq!(app.body("/ok"), "fine");
+            assert!(asked.elapsed() < Duration::from_millis(400), "during {path}: {:?}", asked.elapsed());
+        }
+        match wait(stuck).result {
+            Err(Fault::OutOfTime(_)) => {}
+            other => panic!("{path}: {other:?}"),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(3), "{path} took {:?}", begin.elapsed());
+    }
+}
