@@ -9,9 +9,8 @@ module URI
   class Generic
     PORTS = { "http" => 80, "https" => 443, "ftp" => 21, "ws" => 80, "wss" => 443 }.freeze
 
-    attr_reader :scheme, :userinfo, :host, :opaque
-    attr_accessor :port, :path, :query, :fragment
-    attr_writer :host, :scheme, :userinfo
+    attr_reader :opaque
+    attr_accessor :scheme, :userinfo, :host, :port, :path, :query, :fragment
     def hostname = host&.start_with?("[") ? host[1...-1] : host
 
     def self.parse(text)

@@ -118,7 +118,9 @@ mod tests {
     #[test]
     fn numbers_that_look_like_primes_are_told() {
         // Strong pseudoprimes to several bases, and the largest primes below two powers of two.
-        for number in [2_047, 1_373_653, 25_326_001, 3_215_031_751, 3_825_123_056_546_413_051, 9_223_372_036_854_775_805] {
+        for number in
+            [2_047, 1_373_653, 25_326_001, 3_215_031_751, 3_825_123_056_546_413_051, 9_223_372_036_854_775_805]
+        {
             assert!(!tested(number), "{number}");
         }
         for number in [4_294_967_291, 9_223_372_036_854_775_783] {
