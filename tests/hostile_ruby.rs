@@ -69,7 +69,7 @@ const CASES: &[(&str, &str, &[u16])] = &[
     ("/marshal-string", r#"text(Marshal.load("\x04\b\"\x04\xff\xff\xff\x7fabc").size)"#, &[500]),
     (
         "/zlib",
-        r#"z = Zlib::Deflate.deflate("\0" * 10_000_000); text(Zlib::Inflate.inflate(z * 1).size); loop { Zlib::Inflate.inflate(z) }"#,
+        r#"z = Zlib::Deflate.deflate("\0" * 10_000_000); text(Zlib.inflate(z).size); loop { Zlib::Inflate.inflate(z) }"#,
         &[500, 504],
     ),
     ("/erb", r#"ERB.new("<% while true %>x<% end %>").result"#, &[500, 504]),

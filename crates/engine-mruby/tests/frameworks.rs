@@ -1,6 +1,14 @@
 //! Gems as they are, on the embedded interpreter: Rack, and Roda where the machine's Ruby has it. GEM_PATH says where
 //! else to look: `GEM_PATH=folder cargo test -p engine-mruby --test frameworks`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
+)]
+
 mod support;
 
 use std::process::Command;

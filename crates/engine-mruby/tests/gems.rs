@@ -1,5 +1,7 @@
 //! require, autoload, and gems in a folder beside the application.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 mod support;
 
 use std::fs;

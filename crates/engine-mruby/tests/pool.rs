@@ -1,5 +1,7 @@
 //! Many threads, more requests than interpreters: the queue, its limits, and the two modes.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 mod support;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,5 +1,7 @@
 //! The Rack contract, called without any HTTP: environment in, answer out.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 mod support;
 
 use engine::{Fault, Input};

@@ -1,6 +1,14 @@
 //! Applications on Rack's and Roda's own files, and requests to them with CRuby's answers (tests/rack_cases): the
 //! embedded interpreter gives the same. `bin/rack-cases` shows the shares, and prints the answers anew.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and what it prints is what bin/rack-cases and its kin show"
+)]
+
 mod support;
 
 use std::collections::HashMap;
@@ -319,6 +327,7 @@ folders! {
     roda_sessions
     roda_views
     sinatra
+    sinatra_classic
 }
 
 #[test]

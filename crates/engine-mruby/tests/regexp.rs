@@ -1,6 +1,8 @@
 //! Regular expressions where no single value says it all: whose match it is, blocks, time, memory. Values are compared
 //! with CRuby's by spec.rs.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 mod support;
 
 use std::time::{Duration, Instant};

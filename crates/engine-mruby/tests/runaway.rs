@@ -1,5 +1,7 @@
 //! Scripts that will not end, and scripts that eat memory: each costs its own request an answer, and nothing else.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 mod support;
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,7 @@
 //! Timeout: a block that takes too long is ended, and what is around it goes on.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
 mod support;
 
 use std::time::{Duration, Instant};
