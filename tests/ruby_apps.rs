@@ -31,15 +31,22 @@ fn serve(app: &str, env: &[(&str, &str)]) -> Server {
 }
 
 /// Lets apps/check.rb ask all it knows, and returns its report.
-fn check(app: &str, server: &Server, options: &[&str]) -> String {
+fn asked(app: &str, server: &Server, options: &[&str]) -> String {
     let script = server::repository().join("apps/check.rb");
     let url = format!("http://127.0.0.1:{}", server.port);
     let output = Command::new(ruby::program()).arg(script).args([app, &url]).args(options).output().unwrap();
     let report = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{report}\n{}", server.log());
+    let log = server.log();
+    assert!(output.status.success(), "{report}\n{log}");
+    assert!(!log.contains("ERROR"), "{log}");
+    report
+}
+
+/// The same where the server has chosen CRuby.
+fn check(app: &str, server: &Server, options: &[&str]) -> String {
+    let report = asked(app, server, options);
     let log = server.log();
     assert!(log.contains("engine: ruby, because"), "{log}");
-    assert!(!log.contains("ERROR"), "{log}");
     report
 }
 
@@ -70,6 +77,18 @@ impl Drop for Upstream {
 fn prime_sums() {
     require("sinatra/base");
     check("prime-sums", &serve("prime-sums", &[]), &["--clients", "8"]);
+}
+
+/// The same on the embedded interpreter, with the gems of the tests.
+#[test]
+fn prime_sums_embedded() {
+    let gems = server::repository().join("build/gems");
+    assert!(gems.join("gems").is_dir(), "the gems are not there: run bin/gems, or all of bin/setup");
+    let config = server::repository().join("apps/prime-sums/config.ru");
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "mruby", "-t", "4", config.to_str().unwrap()];
+    let server = Server::spawn(server::folder(), &[("GEM_PATH", gems.to_str().unwrap())], &options);
+    let report = asked("prime-sums", &server, &["--clients", "4", "--strict"]);
+    assert!(report.contains("right"), "{report}");
 }
 
 #[test]

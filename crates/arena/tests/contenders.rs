@@ -12,11 +12,12 @@ use arena::contender::{Catalogue, Presence, Recipe, Server, Wanted, look};
 use arena::place::{Place, PlaceOptions};
 use arena::process::until;
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "falcon",
     "foolsgold",
     "foolsgold-jruby",
     "foolsgold-mruby",
+    "foolsgold-mruby-gems",
     "foolsgold-plain",
     "iodine",
     "itsi",

@@ -132,7 +132,9 @@ typedef struct fg_vm {
   bool out_of_memory;     /* the limit was met since the last call */
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions seen since the script was told to stop */
-  struct { mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing; } symbols;
+  struct {
+    mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
+  } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
   mrb_value stream_class, gone_class, timeout_class;
   bool streaming; /* a body is being read: its stream or block takes bytes */

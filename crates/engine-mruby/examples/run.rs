@@ -1,4 +1,5 @@
-//! One or more requests to an application, without a server: `cargo run -p engine-mruby --example run -- CONFIG.RU PATH...`
+//! Requests to an application, without a server:
+//! `cargo run -p engine-mruby --example run -- CONFIG.RU PATH...`
 
 #[path = "../tests/support/mod.rs"]
 mod support;

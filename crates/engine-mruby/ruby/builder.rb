@@ -92,6 +92,15 @@ module FoolsGold
 
     private
 
+    # Rack's own builder may have been given methods, which a rackup file expects here: Sinatra's `get` and its kin.
+    def method_missing(name, *args, **options, &block)
+      theirs = Rack::Builder
+      given = theirs != Builder && (theirs.method_defined?(name) || theirs.private_method_defined?(name))
+      owner = given && theirs.instance_method(name).owner
+      return super unless owner && !owner.is_a?(Class)
+      owner.instance_method(name).bind(self).call(*args, **options, &block)
+    end
+
     # What was mapped so far, as a function from the application for all other paths to the map.
     def take_map
       mapped = @map

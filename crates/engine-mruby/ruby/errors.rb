@@ -73,7 +73,7 @@ module FoolsGold
     Ractor Signal
     Socket TCPSocket TCPServer UNIXSocket Net Open3 YAML Psych CSV
     Etc WeakRef Observable OptionParser
-    BigDecimal Rational Complex Find Resolv Ripper Coverage
+    BigDecimal Rational Complex Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
 end

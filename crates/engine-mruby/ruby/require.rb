@@ -6,11 +6,9 @@ module FoolsGold
   # of ours that is loaded when they are first required (prelude.rs).
   BUILT_IN = %w[
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape
-    uri set enumerator fiber rational pp thread
-    rack rack/builder rack/urlmap rack/lint rbconfig
-    delegate forwardable singleton ostruct English weakref base64
-    digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir
-    date logger benchmark shellwords tsort pathname prime ipaddr
+    uri set enumerator fiber rational pp thread rack rack/builder rack/urlmap rack/lint rbconfig delegate forwardable
+    singleton ostruct English weakref base64 digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest
+    openssl/hmac openssl/cipher zlib tempfile tmpdir date logger benchmark shellwords tsort pathname prime ipaddr find
   ].freeze
 
   # Names that mean the file of another, and libraries whose parts are in their one file.

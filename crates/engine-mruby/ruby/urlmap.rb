@@ -1,4 +1,5 @@
-# Rack::URLMap, unless the application has Rack's own: several applications, told apart by the beginning of the path or by the host.
+# Rack::URLMap, unless the application has Rack's own: several applications, told apart by the beginning of the path or
+# by the host.
 
 module FoolsGold
   # Sends a request to the application with the longest matching prefix, which sees the rest as its PATH_INFO.

@@ -34,6 +34,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/environment.rb", include_str!("../ruby/environment.rb")),
     (c"foolsgold/urlmap.rb", include_str!("../ruby/urlmap.rb")),
     (c"foolsgold/builder.rb", include_str!("../ruby/builder.rb")),
+    (c"foolsgold/callers.rb", include_str!("../ruby/callers.rb")),
     (c"foolsgold/reflect.rb", include_str!("../ruby/reflect.rb")),
     (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
 ];
@@ -46,6 +47,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
     (c"foolsgold/dir", include_str!("../ruby/library/dir.rb")),
     (c"foolsgold/files", include_str!("../ruby/library/files.rb")),
+    (c"foolsgold/gem_entry", include_str!("../ruby/library/gem_entry.rb")),
     (c"foolsgold/gems", include_str!("../ruby/library/gems.rb")),
     (c"foolsgold/objectspace", include_str!("../ruby/library/objectspace.rb")),
     (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
@@ -96,6 +98,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/gunzip", include_str!("../ruby/library/gunzip.rb")),
     (c"tempfile", include_str!("../ruby/library/tempfile.rb")),
     (c"ipaddr", include_str!("../ruby/library/ipaddr.rb")),
+    (c"find", include_str!("../ruby/library/find.rb")),
     (c"prime", include_str!("../ruby/library/prime.rb")),
     (c"forwardable", include_str!("../ruby/library/forwardable.rb")),
     (c"monitor", include_str!("../ruby/library/monitor.rb")),

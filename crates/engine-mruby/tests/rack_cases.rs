@@ -319,6 +319,7 @@ folders! {
     roda_sessions
     roda_views
     sinatra
+    sinatra_classic
 }
 
 #[test]

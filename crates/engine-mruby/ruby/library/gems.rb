@@ -2,51 +2,10 @@
 # name. A Gemfile.lock says which versions; without one the newest of each counts. Loaded when something is required
 # that is neither the application's own nor built in.
 
+FoolsGold::Loader.library("foolsgold/gem_entry")
+
 module FoolsGold
   module Gems
-    # One gem: its folder and the folders below it that are required from.
-    class Entry
-      attr_reader :name, :version, :folder
-
-      def initialize(name, version, folder, specification)
-        @name = name
-        @version = version
-        @folder = folder
-        @specification = specification
-      end
-
-      def newer?(other)
-        mine = numbers
-        theirs = other.numbers
-        [mine.size, theirs.size].max.times do |at|
-          left = mine[at] || 0
-          right = theirs[at] || 0
-          return left > right if left != right
-        end
-        false
-      end
-
-      def numbers = version.split(".").map(&:to_i)
-
-      def paths
-        @paths ||= words("require_paths", ["lib"]).map { |path| File.join(folder, path) }
-      end
-
-      def extension?
-        !words("extensions", []).empty?
-      end
-
-      # A list of words in the gem's specification, as RubyGems writes it.
-      def words(name, otherwise)
-        return otherwise unless File.file?(@specification)
-        line = File.readlines(@specification).find { |one| one.include?("s.#{name} = [") }
-        return otherwise unless line
-        found = []
-        line.split('"').each_with_index { |word, at| found << word if at.odd? }
-        found
-      end
-    end
-
     class << self
       # The file that `require name` means in a gem. Its folders join $LOAD_PATH, for what it requires itself.
       def find(name)

@@ -20,14 +20,17 @@ class IPAddr
 
   # An address of text, such as "10.0.0.0/8" or "[::1]", or of a number with its family.
   def initialize(address = "::", family = 0)
-    return take(address, family, BITS.fetch(family) { raise AddressFamilyError, "unsupported address family: #{family}" }) \
-      if address.is_a?(Integer)
+    if address.is_a?(Integer)
+      bits = BITS.fetch(family) { raise AddressFamilyError, "unsupported address family: #{family}" }
+      return take(address, family, bits)
+    end
     @text = address.to_str
     plain, prefix = @text.split("/", 2)
     plain = plain.to_s.delete_prefix("[").delete_suffix("]").split("%", 2).first.to_s
     six = plain.include?(":")
     number = six ? number_of_six(plain) : number_of_four(plain)
-    take(number, six ? INET6 : INET, prefix ? bits_of(prefix, six ? INET6 : INET) : BITS[six ? INET6 : INET])
+    family = six ? INET6 : INET
+    take(number, family, prefix ? bits_of(prefix, family) : BITS[family])
   end
 
   def ipv4? = family == INET

@@ -1,5 +1,5 @@
-# Thread, of which there is one (Queue and its kin are in queue.rb). One interpreter runs one thing at a time: what would
-# need a second thread raises and says so, the rest works as in a program with one thread.
+# Thread, of which there is one (Queue and its kin are in queue.rb). One interpreter runs one thing at a time: what
+# would need a second thread raises and says so, the rest works as in a program with one thread.
 
 class ThreadError < StandardError; end
 

@@ -2,7 +2,8 @@
 //!
 //! No crate has that dialect, and none can be interrupted, so a pattern is read here (`parser.rs`) and runs in one of
 //! two ways: as an automaton of regex-automata (`plain.rs`), which takes a time in proportion to the text, wherever
-//! that gives what Ruby gives; else on a machine of ours (`machine.rs`) that goes back and tries again, and can be stopped.
+//! that gives what Ruby gives; else on a machine of ours (`machine.rs`) that goes back and tries again, and can be
+//! stopped.
 
 mod brackets;
 mod cache;

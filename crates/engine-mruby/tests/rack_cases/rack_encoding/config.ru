@@ -27,7 +27,8 @@ BODY = lambda do |env|
   when "/none" then [204, {}, []]
   when "/packed" then [200, { "content-encoding" => "br" }, ["packed"]]
   when "/no_transform" then [200, { "cache-control" => "no-transform" }, [TEXT]]
-  when "/each" then [200, { "content-type" => "text/plain" }, Enumerator.new { |out| 3.times { |at| out << "part #{at}\n" } }]
+  when "/each" then [200, { "content-type" => "text/plain" },
+      Enumerator.new { |out| 3.times { |at| out << "part #{at}\n" } }]
   when "/dated" then [200, { "last-modified" => "Tue, 02 Jan 2024 03:04:05 GMT" }, [TEXT]]
   else [200, { "content-type" => "text/plain", "content-length" => TEXT.bytesize.to_s }, [TEXT]]
   end

@@ -41,7 +41,9 @@ class Gist
   def call(env)
     status, headers, body = @app.call(env)
     text = body.to_enum(:each).to_a.join
-    parts = [/<title>(.*?)<\/title>/m, /<h1>(.*?)<\/h1>/m, /<h2>(.*?)<\/h2>/m].map { |part| text[part, 1].to_s.squeeze(" ") }
+    parts = [/<title>(.*?)<\/title>/m, /<h1>(.*?)<\/h1>/m, /<h2>(.*?)<\/h2>/m].map do |part|
+      text[part, 1].to_s.squeeze(" ")
+    end
     ids = text.scan(/id="(?:summary|traceback|requestinfo|get-info|post-info|cookie-info|env-info|info|explanation)"/)
     headers["content-length"] = "0" if headers["content-length"]
     headers.delete("content-length")

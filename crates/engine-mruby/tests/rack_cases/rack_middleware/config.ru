@@ -55,7 +55,8 @@ end
 map "/conditional" do
   use Rack::ConditionalGet
   run lambda { |env|
-    headers = { "content-type" => "text/plain", "etag" => "\"one\"", "last-modified" => "Tue, 02 Jan 2024 03:04:05 GMT" }
+    headers = { "content-type" => "text/plain", "etag" => "\"one\"",
+        "last-modified" => "Tue, 02 Jan 2024 03:04:05 GMT" }
     env["PATH_INFO"] == "/none" ? [200, { "content-type" => "text/plain" }, ["none"]] : [200, headers, ["body"]]
   }
 end
@@ -69,7 +70,8 @@ map "/cascade" do
 end
 
 map "/cascade_codes" do
-  run Rack::Cascade.new([->(_) { [500, {}, ["500"]] }, ->(_) { [403, {}, ["403"]] }, ->(_) { [200, {}, ["ok"]] }], [500])
+  run Rack::Cascade.new([->(_) { [500, {}, ["500"]] }, ->(_) { [403, {}, ["403"]] }, ->(_) { [200, {}, ["ok"]] }],
+      [500])
 end
 
 map "/empty_cascade" do
@@ -155,7 +157,8 @@ map "/recursive" do
   use Rack::Recursive
   run lambda { |env|
     case env["PATH_INFO"]
-    when "/include" then [200, {}, [env["rack.recursive.include"].call(env, "#{env['SCRIPT_NAME']}/inner").last.to_enum.to_a.join]]
+    when "/include" then [200, {},
+        [env["rack.recursive.include"].call(env, "#{env['SCRIPT_NAME']}/inner").last.to_enum.to_a.join]]
     when "/forward" then raise Rack::ForwardRequest, "/recursive/inner"
     else [200, {}, ["inner #{env['PATH_INFO']}"]]
     end

@@ -2,7 +2,8 @@
 
 require "rack"
 
-ADDRESS = %i[scheme host port hostname authority host_authority server_authority host_with_port url base_url fullpath path
+ADDRESS = %i[scheme host port hostname authority host_authority server_authority host_with_port url base_url
+             fullpath path
              ssl? forwarded_for forwarded_port forwarded_authority ip server_name server_port
              forwarded_priority].freeze
 KIND = %i[media_type media_type_params content_charset content_type content_length form_data? parseable_data?].freeze

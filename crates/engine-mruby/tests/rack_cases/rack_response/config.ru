@@ -109,7 +109,9 @@ PATHS = {
     [raw.status, raw.headers, [raw.successful?.inspect, raw.redirect?.inspect]]
   end,
   "/mock" => lambda do
-    inner = ->(env) { [200, { "content-type" => "text/plain", "set-cookie" => "k=v" }, [env["PATH_INFO"], env["rack.input"].read]] }
+    inner = ->(env) do
+      [200, { "content-type" => "text/plain", "set-cookie" => "k=v" }, [env["PATH_INFO"], env["rack.input"].read]]
+    end
     asked = Rack::MockRequest.new(inner)
     got = asked.post("/mocked?x=1", input: "posted", "HTTP_X" => "y")
     form = asked.post("/form", params: { "a" => ["1", { "b" => "c" }] })

@@ -73,7 +73,8 @@ PATHS = {
   end,
   "/mime" => lambda do |env|
     type = pairs(env)["t"]
-    [Rack::Mime.mime_type(File.extname(type)), Rack::Mime.mime_type(".none", nil), Rack::Mime.match?("text/html", "text/*"),
+    [Rack::Mime.mime_type(File.extname(type)), Rack::Mime.mime_type(".none", nil),
+        Rack::Mime.match?("text/html", "text/*"),
      Rack::Mime.match?("text/html", "image/*"), Rack::Mime::MIME_TYPES.size > 600]
   end,
   "/headers" => lambda do |_|
@@ -82,7 +83,8 @@ PATHS = {
     [headers, headers["content-TYPE"], headers.key?("x"), headers.delete("X"), headers.fetch("Set-Cookie"),
      headers.merge("SET-COOKIE" => "b"), headers.to_a, headers.values_at("content-type"), headers.dup.class,
      headers.select { |name, _| name == "set-cookie" }.class, headers.reject { true }, headers.compact, headers.invert,
-     headers.dig("Content-Type"), headers.slice("Content-Type"), headers.except("Content-Type"), headers.assoc("set-cookie"),
+     headers.dig("Content-Type"), headers.slice("Content-Type"), headers.except("Content-Type"),
+         headers.assoc("set-cookie"),
      headers.transform_values(&:upcase), headers.update("New" => "n").keys]
   end,
   "/context" => lambda do |env|

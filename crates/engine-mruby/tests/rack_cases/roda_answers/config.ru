@@ -24,13 +24,15 @@ answers("/json", :json) do
   end
 end
 
-answers("/json_own", [:json, { classes: [Array, Struct], serializer: ->(o) { o.to_a.inspect }, content_type: "x/y" }]) do
+answers("/json_own",
+    [:json, { classes: [Array, Struct], serializer: ->(o) { o.to_a.inspect }, content_type: "x/y" }]) do
   pair = Struct.new(:left, :right)
   route { |r| r.get("struct") { pair.new(1, 2) }; r.get("hash") { [[1]] } }
 end
 
 answers("/json_parser", :json_parser) { route { |r| r.params.inspect } }
-answers("/json_parser_wrap", [:json_parser, { wrap: :unless_hash, error_handler: ->(r) { r.halt [422, {}, ["bad json"]] } }]) do
+answers("/json_parser_wrap",
+    [:json_parser, { wrap: :unless_hash, error_handler: ->(r) { r.halt [422, {}, ["bad json"]] } }]) do
   route { |r| r.POST.inspect }
 end
 
@@ -52,7 +54,10 @@ answers("/verbs", :all_verbs) do
 end
 
 answers("/head", :head) { route { |r| r.get("a") { "body" }; r.post("b") { "no" } } }
-answers("/not_found", :not_found) { not_found { |r| response["x-nf"] = "1"; "no #{r.path}" }; route { |r| r.get("a") { "a" } } }
+answers("/not_found", :not_found) do
+  not_found { |r| response["x-nf"] = "1"; "no #{r.path}" }
+  route { |r| r.get("a") { "a" } }
+end
 answers("/not_allowed", :not_allowed) { route { |r| r.get("a") { "a" }; r.is("b") { r.get { "b" }; r.post { "p" } } } }
 
 answers("/error_handler", [:error_handler, {}]) do
@@ -64,12 +69,20 @@ end
 answers("/status_handler", :status_handler) do
   status_handler(403) { "forbidden" }
   status_handler(404, keep_headers: ["x-kept"]) { |r| "gone #{r.path}" }
-  route { |r| response["x-kept"] = "1"; response["x-lost"] = "1"; r.get("403") { response.status = 403; "" }; r.get("ok") { "ok" } }
+  route do |r|
+    response["x-kept"] = "1"
+    response["x-lost"] = "1"
+    r.get("403") { response.status = 403; "" }
+    r.get("ok") { "ok" }
+  end
 end
 
 answers("/symbol_status", :symbol_status) { route { |_| response.status = :not_acceptable; "s" } }
 answers("/status_303", :status_303) { route { |r| r.redirect("/to") } }
-answers("/default_status", :hooks) { plugin(:default_status) { @late ? 202 : 201 }; route { |_| @late = true; "status" } }
+answers("/default_status", :hooks) do
+  plugin(:default_status) { @late ? 202 : 201 }
+  route { |_| @late = true; "status" }
+end
 
 answers("/custom_results", :custom_block_results) do
   handle_block_result(Integer) { |number| "number #{number}" }
@@ -89,7 +102,9 @@ answers("/caching", :caching) do
   end
 end
 
-answers("/params", :indifferent_params) { route { |_| [params[:a], params["a"], params[:h] && params[:h][:x]].inspect } }
+answers("/params", :indifferent_params) do
+  route { |_| [params[:a], params["a"], params[:h] && params[:h][:x]].inspect }
+end
 
 answers("/streaming", :streaming) do
   route do |r|
@@ -102,12 +117,16 @@ end
 answers("/heartbeat", :heartbeat) { route { |_| "beat" } }
 answers("/heart", [:heartbeat, { path: "/alive" }]) { route { |_| "beat" } }
 answers("/response_request", :response_request) { route { |_| response.request.path.to_s } }
-answers("/request_headers", :request_headers) { route { |r| [r.headers["X-One"], r.headers["none"], r.headers["content-type"]].inspect } }
+answers("/request_headers", :request_headers) do
+  route { |r| [r.headers["X-One"], r.headers["none"], r.headers["content-type"]].inspect }
+end
 answers("/environments", :environments) do
   self.environment = :staging
   configure(:staging) { opts[:conf] = "staged" }
   configure { opts[:all] = "all" }
-  route { |_| [self.class.environment, self.class.production?, self.class.development?, opts[:conf], opts[:all]].inspect }
+  route do |_|
+    [self.class.environment, self.class.production?, self.class.development?, opts[:conf], opts[:all]].inspect
+  end
 end
 
 answers("/sinatra", :sinatra_helpers) do
@@ -129,12 +148,26 @@ answers("/typecast", :all_verbs) do
     tp = typecast_params
     r.get("ints") { [tp.int("i"), tp.int("j", 7), tp.array(:int, "a")].inspect }
     r.get("must") { tp.int!("i").inspect }
-    r.get("kinds") { [tp.str("s"), tp.nonempty_str("n"), tp.bool("b"), tp.float("f"), tp.pos_int("p"), tp.even("e")].inspect }
+    r.get("kinds") do
+      [tp.str("s"), tp.nonempty_str("n"), tp.bool("b"), tp.float("f"), tp.pos_int("p"), tp.even("e")].inspect
+    end
     r.get("dates") { [tp.date("d"), tp.time("t")].map(&:to_s).inspect }
     r.get("nested") { tp.convert! { |t| t.int("i"); t["h"].str!("x") }.inspect }
     r.get("each") { tp.array!(:pos_int, "a").sum.to_s }
   rescue Roda::RodaPlugins::TypecastParams::Error => error
     "#{error.class.name.split('::').last} #{error.param_name} #{error.reason}"
+  end
+end
+
+answers("/sized", :all_verbs) do
+  plugin :typecast_params
+  plugin :typecast_params_sized_integers, sizes: [8, 16]
+  route do |r|
+    tp = typecast_params
+    r.get("one") { [tp.int8("a"), tp.uint8("a"), tp.int16("a", 5), tp.pos_int8("a")].inspect }
+    tp.int8!("a").inspect
+  rescue Roda::RodaPlugins::TypecastParams::Error => error
+    "#{error.param_name} #{error.reason}"
   end
 end
 

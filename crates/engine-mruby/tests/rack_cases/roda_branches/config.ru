@@ -76,7 +76,9 @@ tree("/class_level", :all_verbs, :class_level_routing) do
 end
 
 tree("/run_append", :run_append_slash) { route { |r| r.on("in") { r.run(->(env) { [200, {}, [env["PATH_INFO"]]] }) } } }
-tree("/run_require", :run_require_slash) { route { |r| r.on("in") { r.run(->(env) { [200, {}, [env["PATH_INFO"]]] }) }; "no" } }
+tree("/run_require", :run_require_slash) do
+  route { |r| r.on("in") { r.run(->(env) { [200, {}, [env["PATH_INFO"]]] }) }; "no" }
+end
 
 tree("/run_handler", :run_handler) do
   inner = ->(env) { [env["PATH_INFO"].delete("/").to_i, { "x-inner" => "1" }, ["inner"]] }

@@ -23,9 +23,14 @@ end
 headed("/plain", :plain_hash_response_headers) { route { |_| response["X-Upper"] = "1"; response.headers.class.name } }
 headed("/delete_empty", :delete_empty_headers) { route { |_| response["x-empty"] = ""; response["x-nil"] = "1"; "" } }
 headed("/content_type", [:response_content_type, { mime_types: { exotic: "x/exotic", json: "application/json" } }]) do
-  route { |r| r.get("json") { response.content_type = :json; "{}" }; r.get("ex") { response.content_type = :exotic; response.content_type } }
+  route do |r|
+    r.get("json") { response.content_type = :json; "{}" }
+    r.get("ex") { response.content_type = :exotic; response.content_type }
+  end
 end
-headed("/attachment", :response_attachment) { route { |r| response.attachment(r.params["f"] || "notes.txt", "inline"); "a" } }
+headed("/attachment", :response_attachment) do
+  route { |r| response.attachment(r.params["f"] || "notes.txt", "inline"); "a" }
+end
 headed("/attach_bare", :response_attachment) { route { |_| response.attachment; "a" } }
 
 headed("/cookies", [:cookies, { path: "/c", same_site: :lax }]) do
@@ -43,7 +48,11 @@ end
 
 headed("/hsts", [:hsts, { subdomains: false, preload: true }]) { route { |_| "hsts" } }
 headed("/csp", :hooks) do
-  plugin(:content_security_policy) { |csp| csp.default_src(:none); csp.script_src(:self, "https://cdn.example"); csp.upgrade_insecure_requests }
+  plugin(:content_security_policy) do |csp|
+    csp.default_src(:none)
+    csp.script_src(:self, "https://cdn.example")
+    csp.upgrade_insecure_requests
+  end
   route do |r|
     r.get("add") { content_security_policy.add_script_src([:nonce, "abc"]); content_security_policy.report_only; "a" }
     r.get("set") { content_security_policy { |csp| csp.img_src(:self) }; "s" }
@@ -61,14 +70,20 @@ headed("/https_own", [:redirect_http_to_https, { status_map: Hash.new(308), port
 end
 headed("/assume", :assume_ssl) { route { |r| [r.ssl?, r.scheme].inspect } }
 headed("/ip", [:ip_from_header, "X-Real-Ip"]) { route { |r| r.ip.inspect } }
-headed("/hosts", [:host_authorization, ["good.example", /\A\w+\.ok\.example\z/]]) { route { |_| check_host_authorization!; "allowed" } }
+headed("/hosts", [:host_authorization, ["good.example", /\A\w+\.ok\.example\z/]]) do
+  route { |_| check_host_authorization!; "allowed" }
+end
 headed("/bearer", :bearer_token) { route { |r| r.bearer_token.inspect } }
 
 headed("/redirect_path", :redirect_path) do
   plugin :path
   thing = Class.new { def id = 5 }
   path(thing) { |one| "/things/#{one.id}" }
-  route { |r| r.get("a") { r.redirect(thing.new) }; r.get("b") { r.redirect(thing.new, "/edit") }; r.redirect("/plain") }
+  route do |r|
+    r.get("a") { r.redirect(thing.new) }
+    r.get("b") { r.redirect(thing.new, "/edit") }
+    r.redirect("/plain")
+  end
 end
 
 headed("/path", :path) do
@@ -78,10 +93,14 @@ headed("/path", :path) do
   path(:full, "/full", url: true, add_script_name: true)
   path(:only, "/only", url_only: true)
   path(item) { |one, extra = nil| "/struct/#{one.id}/#{extra}" }
-  route { |_| [root_path, item_path(1, "x"), full_path, full_url, only_url, path(item.new(2)), url(item.new(3), "e")].inspect }
+  route do |_|
+    [root_path, item_path(1, "x"), full_path, full_url, only_url, path(item.new(2)), url(item.new(3), "e")].inspect
+  end
 end
 
-headed("/relative", :relative_path) { route { |r| r.on("a") { [relative_path("/x/y"), relative_prefix, relative_path("/")].inspect } } }
+headed("/relative", :relative_path) do
+  route { |r| r.on("a") { [relative_path("/x/y"), relative_prefix, relative_path("/")].inspect } }
+end
 headed("/link_to", :link_to) do
   plugin :path
   path(:home, "/home")
@@ -98,7 +117,6 @@ headed("/filtered", [:common_logger, LOG, { method: :write }]) do
 end
 headed("/log", :hooks) { route { |_| LOG.string.gsub(/\[[^\]]+\]/, "[date]").gsub(/\d\.\d{4,}/, "0.0") } }
 headed("/hints", :early_hints) { route { |_| send_early_hints("link" => "</a.css>; rel=preload"); "hinted" } }
-headed("/chunked", :streaming) { plugin :chunked rescue (return route { |_| "no chunked" }); route { |_| "chunked" } }
 headed("/shape", :shape_friendly) { route { |r| "shape #{r.remaining_path} #{response.status.inspect}" } }
 headed("/sec_fetch", :sec_fetch_site_csrf) { route { |_| check_sec_fetch_site!; "fetched" } }
 

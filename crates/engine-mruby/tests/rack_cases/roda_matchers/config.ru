@@ -93,7 +93,9 @@ matcher("/integer_max", [:Integer_matcher_max, 100]) { route { |r| r.is(Integer)
 
 matcher("/custom", :custom_matchers) do
   set = Class.new { def initialize(words) = (@words = words); attr_reader :words }
-  custom_matcher(set) { |one| one.words.any? { |word| consume(self.class.cached_matcher(word) { Regexp.escape(word) }) } }
+  custom_matcher(set) do |one|
+    one.words.any? { |word| consume(self.class.cached_matcher(word) { Regexp.escape(word) }) }
+  end
   red = set.new(%w[red rot])
   route { |r| r.is(red) { "red" } }
 end

@@ -29,7 +29,10 @@ kept("/sessions", [:sessions, { secret: SECRET, key: "s.session" }]) do
   route { |r| SESSION_ROUTES.call(r, session) || r.get("gone") { clear_session; "gone" } }
 end
 
-kept("/sessions_own", [:sessions, { secret: SECRET, key: "o.session", gzip_over: 100, cookie_options: { path: "/", same_site: "Strict" }, max_seconds: 1000, max_idle_seconds: 100, pad_size: nil }]) do
+kept("/sessions_own",
+    [:sessions,
+        { secret: SECRET, key: "o.session", gzip_over: 100, cookie_options: { path: "/", same_site: "Strict" },
+            max_seconds: 1000, max_idle_seconds: 100, pad_size: nil }]) do
   route { |r| SESSION_ROUTES.call(r, session) }
 end
 
@@ -52,14 +55,20 @@ kept("/csrf", [:sessions, { secret: SECRET, key: "c.session" }], [:route_csrf, {
   route do |r|
     r.get("token") { csrf_token("/csrf/post") }
     r.get("token_any") { plain = csrf_token; valid_csrf?(token: plain).inspect }
-    r.get("tag") { [csrf_field, csrf_header, csrf_metatag[/\A<meta name="_csrf" content="/], csrf_tag[/\A<input type="hidden" name="_csrf" value="/], csrf_formaction_tag("/x")[/name="[^"]*"/], csrf_path("x")].inspect }
+    r.get("tag") do
+      [csrf_field, csrf_header,
+          csrf_metatag[/\A<meta name="_csrf" content="/], csrf_tag[/\A<input type="hidden" name="_csrf" value="/],
+              csrf_formaction_tag("/x")[/name="[^"]*"/], csrf_path("x")].inspect
+    end
     check_csrf!
     r.post("post") { "posted" }
     "other"
   end
 end
 
-kept("/csrf_raise", [:sessions, { secret: SECRET, key: "r.session" }], :route_csrf) { route { |r| check_csrf!; "checked" } }
+kept("/csrf_raise", [:sessions, { secret: SECRET, key: "r.session" }], :route_csrf) do
+  route { |r| check_csrf!; "checked" }
+end
 
 kept("/conditional", :hooks) do
   plugin(:conditional_sessions, secret: SECRET, key: "n.session") { path_info != "/off" }
@@ -68,7 +77,10 @@ end
 
 kept("/hmac", [:hmac_paths, { secret: "0123456789abcdef" * 4 }]) do
   route do |r|
-    r.get("paths") { [hmac_path("/w/1"), hmac_path("/w/1", root: "/in"), hmac_path("/w/2", method: :get), hmac_path("/w/3", params: { "a" => "b" }), hmac_path("/w/1", seconds: 1).size.to_s].join("\n") }
+    r.get("paths") do
+      [hmac_path("/w/1"), hmac_path("/w/1", root: "/in"), hmac_path("/w/2", method: :get),
+          hmac_path("/w/3", params: { "a" => "b" }), hmac_path("/w/1", seconds: 1).size.to_s].join("\n")
+    end
     r.hmac_path { r.get("w", Integer) { |id| "widget #{id}" } }
     r.on("in") { r.hmac_path { "in #{r.remaining_path}" } }
     "not signed"

@@ -38,11 +38,19 @@ pages("/escape", [:render, { views: VIEWS, layout: "plain_layout" }]) do
 end
 
 pages("/partials", RENDER, :partials) do
-  route { |r| r.get("one") { partial("item", locals: { item: "i" }) }; r.get("each") { render_each(%w[a b], "entry") }; each_partial(%w[c d], "item") }
+  route do |r|
+    r.get("one") { partial("item", locals: { item: "i" }) }
+    r.get("each") { render_each(%w[a b], "entry") }
+    each_partial(%w[c d], "item")
+  end
 end
 
 pages("/render_each", RENDER, :render_each) do
-  route { |r| r.get("as") { render_each([1, 2], "row", local: :number) }; r.get("block") { out = +""; render_each([1, 2], "entry") { |s| out << s.strip }; out }; render_each(%w[x y], "entry") }
+  route do |r|
+    r.get("as") { render_each([1, 2], "row", local: :number) }
+    r.get("block") { out = +""; render_each([1, 2], "entry") { |s| out << s.strip }; out }
+    render_each(%w[x y], "entry")
+  end
 end
 
 pages("/view_options", RENDER, :view_options) do
@@ -54,8 +62,12 @@ pages("/view_options", RENDER, :view_options) do
   end
 end
 
-pages("/content_for", RENDER, :content_for) { route { |_| content_for(:side, "given side"); view("with_side", layout: "side_layout") } }
-pages("/content_append", RENDER, [:content_for, { append: true }]) { route { |_| content_for(:side) { "block side" }; view("with_side", layout: "side_layout") } }
+pages("/content_for", RENDER, :content_for) do
+  route { |_| content_for(:side, "given side"); view("with_side", layout: "side_layout") }
+end
+pages("/content_append", RENDER, [:content_for, { append: true }]) do
+  route { |_| content_for(:side) { "block side" }; view("with_side", layout: "side_layout") }
+end
 pages("/capture", RENDER, :capture_erb, :inject_erb) do
   def boxed(&block) = inject_erb("[#{capture_erb(&block).strip}]")
   route { |_| render("capture") }
@@ -73,35 +85,84 @@ pages("/locals", RENDER, [:render_locals, { render: { name: "default" }, layout:
   route { |r| r.get("own") { render("page", locals: { name: "own" }) }; render("page") }
 end
 pages("/branch_locals", RENDER, :branch_locals) do
-  route { |r| set_view_locals(name: "branch"); set_layout_locals(side: "b"); r.get("over") { view("page", locals: { name: "over" }) }; view("page") }
+  route do |r|
+    set_view_locals(name: "branch")
+    set_layout_locals(side: "b")
+    r.get("over") { view("page", locals: { name: "over" }) }
+    view("page")
+  end
 end
 pages("/precompiled", RENDER, :precompile_templates) do
   precompile_views(%w[page], [:name])
   route { |_| view("page", locals: { name: "pre" }) }
 end
-pages("/padrino", RENDER, :padrino_render) { route { |r| r.get("partial") { partial("item", locals: { item: 1 }) }; render("page", locals: { name: "padrino" }) } }
+pages("/padrino", RENDER, :padrino_render) do
+  route { |r| r.get("partial") { partial("item", locals: { item: 1 }) }; render("page", locals: { name: "padrino" }) }
+end
 pages("/engines", RENDER, [:additional_render_engines, ["str"]]) { route { |_| render("text") } }
-pages("/directories", [:render, { views: "#{VIEWS}/sub", escape: true }], [:additional_view_directories, [VIEWS]]) { route { |_| render("row", locals: { number: 3 }) } }
-pages("/subdir", RENDER, :hash_branch_view_subdir) { hash_branch("sub") { |_| view("deep") }; route { |r| r.hash_branches; "no" } }
-pages("/leading", RENDER, :view_options, :view_subdir_leading_slash) { route { |_| set_view_subdir("sub"); view("/page", locals: { name: "lead" }) } }
+pages("/directories", [:render, { views: "#{VIEWS}/sub", escape: true }], [:additional_view_directories, [VIEWS]]) do
+  route { |_| render("row", locals: { number: 3 }) }
+end
+pages("/subdir", RENDER, :hash_branch_view_subdir) do
+  hash_branch("sub") { |_| view("deep") }
+  route { |r| r.hash_branches; "no" }
+end
+pages("/leading", RENDER, :view_options, :view_subdir_leading_slash) do
+  route { |_| set_view_subdir("sub"); view("/page", locals: { name: "lead" }) }
+end
 pages("/part", RENDER, :part) { route { |_| part("page", name: "part") } }
 pages("/each_part", RENDER, :each_part) { route { |_| each_part(%w[p q], "entry") } }
 pages("/exception_page", :exception_page) do
-  plugin(:error_handler) { |error| exception_page(error)[/<h1>.*?<\/h1>/m].to_s.squeeze(" ") + exception_page(error, json: true).keys.inspect }
+  plugin(:error_handler) do |error|
+    exception_page(error)[/<h1>.*?<\/h1>/m].to_s.squeeze(" ") + exception_page(error, json: true).keys.inspect
+  end
   route { |_| raise ArgumentError, "shown" }
 end
 
-pages("/public", [:public, { root: File.expand_path("public", __dir__), headers: { "x-public" => "1" }, gzip: true }]) { route { |r| r.public; "not a file" } }
+pages("/chunked", RENDER, :chunked) do
+  route do |r|
+    r.get("each") { chunked("page", locals: { name: "chunked" }) }
+    chunked("page", locals: { name: "in parts" }) { @title = "late" }
+  end
+end
+pages("/hash_cache", [:hash_public, { root: File.expand_path("public", __dir__), length: 8 }],
+    [:hash_public_cache, File.expand_path("hashes.json", __dir__)]) do
+  scan_hash_public_cache_dir
+  route { |_| "#{hash_path('file.txt')} #{opts[:hash_public_cache].class}" }
+end
+PUBLIC = { root: File.expand_path("public", __dir__), headers: { "x-public" => "1" }, gzip: true }.freeze
+pages("/public", [:public, PUBLIC]) do
+  route { |r| r.public; "not a file" }
+end
 pages("/static", [:static, ["/deep"], { root: File.expand_path("public", __dir__) }]) { route { |_| "not static" } }
-pages("/multi_public", [:multi_public, { a: File.expand_path("public", __dir__), b: [File.expand_path("public/deep", __dir__), { "x-b" => "1" }, "x/y"] }]) do
+pages("/multi_public",
+    [:multi_public,
+        { a: File.expand_path("public", __dir__),
+            b: [File.expand_path("public/deep", __dir__), { "x-b" => "1" }, "x/y"] }]) do
   route { |r| r.on("a") { r.multi_public(:a); "a none" }; r.on("b") { r.multi_public(:b); "b none" } }
 end
-pages("/send_file", :send_file) { route { |r| send_file(File.expand_path("public/file.txt", __dir__), filename: r.params["name"], disposition: r.params["name"] ? "attachment" : nil) } }
-pages("/timestamp", [:timestamp_public, { root: File.expand_path("public", __dir__) }]) { route { |r| r.timestamp_public; timestamp_path("file.txt") } }
-pages("/hash_public", [:hash_public, { root: File.expand_path("public", __dir__), length: 8 }]) { route { |r| r.hash_public; hash_path("file.txt") } }
-pages("/assets", [:assets, { css: ["app.css"], js: { head: ["app.js"] }, path: File.expand_path("assets", __dir__), css_opts: {}, timestamp_paths: false }]) do
+pages("/send_file", :send_file) do
+  route do |r|
+    send_file(File.expand_path("public/file.txt", __dir__), filename: r.params["name"],
+        disposition: r.params["name"] ? "attachment" : nil)
+  end
+end
+pages("/timestamp", [:timestamp_public, { root: File.expand_path("public", __dir__) }]) do
+  route { |r| r.timestamp_public; timestamp_path("file.txt") }
+end
+pages("/hash_public", [:hash_public, { root: File.expand_path("public", __dir__), length: 8 }]) do
+  route { |r| r.hash_public; hash_path("file.txt") }
+end
+pages("/assets",
+    [:assets,
+        { css: ["app.css"], js: { head: ["app.js"] }, path: File.expand_path("assets", __dir__), css_opts: {},
+            timestamp_paths: false }]) do
   plugin :assets_preloading
-  route { |r| r.assets; [assets(:css), assets([:js, :head], "data-x" => "1"), assets_paths(:css).inspect, preload_assets_link_header(:css), preload_assets_link_tags(:css)].join("\n") }
+  route do |r|
+    r.assets
+    [assets(:css), assets([:js, :head], "data-x" => "1"), assets_paths(:css).inspect, preload_assets_link_header(:css),
+        preload_assets_link_tags(:css)].join("\n")
+  end
 end
 
 run lambda { |env|

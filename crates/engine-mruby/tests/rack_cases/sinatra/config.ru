@@ -33,7 +33,9 @@ class Shop < Sinatra::Base
   get("/agent") { "agent" }
   get("/host", host_name: "one.example") { "one" }
   get("/host") { "other" }
-  get("/provides", provides: %w[json html]) { "#{content_type} #{request.preferred_type(%w[text/html application/json])}" }
+  get("/provides", provides: %w[json html]) do
+    "#{content_type} #{request.preferred_type(%w[text/html application/json])}"
+  end
   get("/pass/:n") { pass if params["n"] == "1"; "first" }
   get("/pass/*") { "second" }
   get("/params") { params.to_h.inspect }
@@ -63,7 +65,9 @@ class Shop < Sinatra::Base
   get("/send") { send_file File.join(settings.public_folder, "page.txt") }
   get("/attach") { attachment "n.txt"; "attached" }
   get("/url") { [url("/x"), url("/x", false), uri("y"), to("/z")].join(" ") }
-  get("/request") { [request.path, request.secure?, request.accept.map(&:to_s), request.forwarded?, request.ip].inspect }
+  get("/request") do
+    [request.path, request.secure?, request.accept.map(&:to_s), request.forwarded?, request.ip].inspect
+  end
   get("/not_found") { not_found }
   get("/raise") { raise Missing, "gone" }
   get("/raise_other") { raise ArgumentError, "other" }

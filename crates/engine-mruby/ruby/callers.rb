@@ -1,0 +1,40 @@
+# Where one was called from, taken apart: caller_locations and its kin.
+
+module Kernel
+  # One line of a backtrace, taken apart.
+  class Location
+    attr_reader :path, :lineno, :label
+
+    def initialize(line)
+      @line = line
+      path, lineno, label = line.split(":", 3)
+      @path = path
+      @lineno = lineno.to_i
+      @label = label.to_s.delete_prefix("in ")
+    end
+
+    def to_s = @line
+    def inspect = @line.inspect
+    def base_label = label
+    def absolute_path = File.expand_path(path)
+  end
+
+  def caller_locations(start = 1, length = nil)
+    lines = caller(start + 1) || []
+    lines = lines.first(length) if length
+    lines.map { |line| Location.new(line) }
+  end
+
+  def display(port = $stdout)
+    port.write(to_s)
+    nil
+  end
+
+  private :caller_locations
+end
+
+class Exception
+  def backtrace_locations
+    backtrace&.map { |line| Kernel::Location.new(line) }
+  end
+end
