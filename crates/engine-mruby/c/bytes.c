@@ -3,6 +3,7 @@
 
 #include <mruby/array.h>
 #include <mruby/class.h>
+#include <mruby/hash.h>
 #include <mruby/string.h>
 
 mrb_int mrb_utf8len(const char *, const char *);
@@ -71,10 +72,26 @@ static mrb_value characters(mrb_state *mrb, mrb_value self)
   return found;
 }
 
+/* String.new(text = "", encoding: nil, capacity: nil) */
+static mrb_value initialize(mrb_state *mrb, mrb_value self)
+{
+  const mrb_value *args;
+  mrb_int count;
+  mrb_get_args(mrb, "*", &args, &count);
+  mrb_value options = count > 0 && mrb_hash_p(args[count - 1]) ? args[--count] : mrb_nil_value();
+  if (count > 1) mrb_argnum_error(mrb, count, 0, 1);
+  if (count == 1) mrb_funcall(mrb, self, "replace", 1, args[0]);
+  if (mrb_nil_p(options)) return self;
+  mrb_value encoding = mrb_hash_get(mrb, options, mrb_symbol_value(mrb_intern_lit(mrb, "encoding")));
+  if (!mrb_nil_p(encoding)) mrb_funcall(mrb, self, "force_encoding", 1, encoding);
+  return self;
+}
+
 void fg_bytes_init(mrb_state *mrb)
 {
   struct RClass *string = mrb->string_class;
   mrb_define_method(mrb, string, "__binary?", is_marked, MRB_ARGS_NONE());
   mrb_define_method(mrb, string, "__binary!", mark, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, string, "initialize", initialize, MRB_ARGS_ANY());
   mrb_define_method(mrb, string, "__chars", characters, MRB_ARGS_NONE());
 }

@@ -71,7 +71,6 @@ end
 
 class Float
   def integer? = false
-  def to_int = to_i
   def fdiv(other) = self / other
   def magnitude = abs
   def coerce(other) = [Float(other), self]
@@ -82,6 +81,7 @@ class Range
     return to_enum(:step, by) unless block
     raise ArgumentError, "step can't be 0" if by == 0
     at = first
+    return each_with_index { |one, index| yield one if index % by == 0 } unless at.is_a?(Numeric)
     if at.is_a?(Float) || by.is_a?(Float)
       count = ((last - at) / by.to_f + 1e-9).floor
       (0..count).each do |index|

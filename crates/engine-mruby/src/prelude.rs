@@ -28,6 +28,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/input.rb", include_str!("../ruby/input.rb")),
     (c"foolsgold/stringio.rb", include_str!("../ruby/stringio.rb")),
     (c"foolsgold/securerandom.rb", include_str!("../ruby/securerandom.rb")),
+    (c"foolsgold/random.rb", include_str!("../ruby/random.rb")),
     (c"foolsgold/context.rb", include_str!("../ruby/context.rb")),
     (c"foolsgold/store.rb", include_str!("../ruby/store.rb")),
     (c"foolsgold/stream.rb", include_str!("../ruby/stream.rb")),

@@ -35,7 +35,7 @@ pub fn gcm(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (key, iv) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
     let (position, bytes) = (arg(args, 2).int()?, arg(args, 3).bytes()?);
     // The first block of the key stream belongs to the tag.
-    let (first, position) = ([iv, &[0, 0, 0, 1]].concat(), position + BLOCK_BYTES as i64);
+    let (first, position) = ([iv, &[0, 0, 0, 1]].concat(), position.saturating_add(BLOCK_BYTES as i64));
     match key.len() {
         16 => stream::<ctr::Ctr32BE<Aes128>>(context, key, &first, position, bytes),
         24 => stream::<ctr::Ctr32BE<Aes192>>(context, key, &first, position, bytes),
@@ -48,7 +48,8 @@ where
     C: KeyIvInit + StreamCipher + StreamCipherSeek,
 {
     let mut cipher = C::new_from_slices(key, iv).map_err(|_| refused("key or iv of a wrong length"))?;
-    cipher.try_seek(position as u64).map_err(|_| refused("too many bytes for one key and iv"))?;
+    let position = u64::try_from(position).map_err(|_| refused("a position before the first byte"))?;
+    cipher.try_seek(position).map_err(|_| refused("too many bytes for one key and iv"))?;
     let mut out = bytes.to_vec();
     for chunk in out.chunks_mut(CHUNK_BYTES) {
         cipher.try_apply_keystream(chunk).map_err(|_| refused("too many bytes for one key and iv"))?;

@@ -19,6 +19,7 @@ mod path;
 mod prime;
 mod random;
 mod redis;
+mod rounding;
 mod sqlite;
 mod store;
 mod table;

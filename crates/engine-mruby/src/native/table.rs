@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use super::{Arg, Context, Native, Outcome};
 use super::{
     chars, cipher, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path, prime,
-    random, redis, sqlite, store, temporary, text, time, zlib,
+    random, redis, rounding, sqlite, store, temporary, text, time, zlib,
 };
 
 const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
@@ -33,6 +33,12 @@ const fn json(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outc
 pub static TABLE: &[Native] = &[
     method(c"Float", c"to_s", float::to_s),
     method(c"Float", c"inspect", float::to_s),
+    method(c"Float", c"to_i", rounding::truncated),
+    method(c"Float", c"to_int", rounding::truncated),
+    method(c"Float", c"truncate", rounding::truncated),
+    method(c"Float", c"floor", rounding::floor),
+    method(c"Float", c"ceil", rounding::ceil),
+    method(c"Float", c"round", rounding::round),
     method(c"String", c"inspect", inspect::inspect),
     method(c"String", c"dump", inspect::dump),
     method(c"String", c"upcase", encoding::upcase),

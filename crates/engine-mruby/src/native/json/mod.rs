@@ -13,6 +13,9 @@ use crate::tree::Tree;
 /// As deep as either goes where nothing else is said, and as values can cross the border.
 const NESTING_MAX: usize = 100;
 
+/// After so many values it is asked whether there is still time.
+const VALUES: usize = 20_000;
+
 fn too_large() -> Raise {
     raise("NoMemoryError", "the JSON is larger than the interpreter's memory")
 }
@@ -61,11 +64,11 @@ impl Options {
 /// json_generate(object, options or nil)
 pub fn generate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let tree = arg(args, 0).tree();
-    write::write(&tree, &Options::new(arg(args, 1)), context.shared.memory_bytes).map(Value::Str)
+    write::write(&tree, &Options::new(arg(args, 1)), context).map(Value::Str)
 }
 
 /// json_parse(text, options or nil)
 pub fn parse(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let options = Options::new(arg(args, 1));
-    read::read(arg(args, 0).bytes()?, &options, context.shared.memory_bytes).map(Value::Tree)
+    read::read(arg(args, 0).bytes()?, &options, context).map(Value::Tree)
 }

@@ -1,13 +1,15 @@
 //! JSON as the bytes of a tree.
 
-use super::super::{Raise, raise};
-use super::{Options, number, too_deep, too_large};
+use super::super::{Context, Raise, raise};
+use super::{Options, VALUES, number, too_deep, too_large};
 use crate::tree::{DEPTH_MAX, Tree};
 
 /// As much of what is wrong stands in a message.
 const SHOWN: usize = 40;
 
-struct Parser<'a> {
+struct Parser<'a, 'c, 'd> {
+    context: &'c mut Context<'d>,
+    values: usize,
     bytes: &'a [u8],
     at: usize,
     out: Vec<u8>,
@@ -18,9 +20,12 @@ struct Parser<'a> {
 }
 
 /// Reads all of a text.
-pub fn read(bytes: &[u8], options: &Options, bytes_max: usize) -> Result<Vec<u8>, Raise> {
+pub fn read(bytes: &[u8], options: &Options, context: &mut Context<'_>) -> Result<Vec<u8>, Raise> {
+    let bytes_max = context.shared.memory_bytes;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut parser = Parser {
+        context,
+        values: 0,
         bytes,
         at: 0,
         out: Vec::with_capacity(bytes.len()),
@@ -36,7 +41,7 @@ pub fn read(bytes: &[u8], options: &Options, bytes_max: usize) -> Result<Vec<u8>
     if parser.at < bytes.len() { Err(parser.unexpected()) } else { Ok(parser.out) }
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_, '_> {
     fn unexpected(&self) -> Raise {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         let shown = String::from_utf8_lossy(&rest[..rest.len().min(SHOWN)]);
@@ -84,6 +89,10 @@ impl Parser<'_> {
     fn value(&mut self, depth: usize) -> Result<(), Raise> {
         if self.out.len() > self.bytes_max {
             return Err(too_large());
+        }
+        self.values += 1;
+        if self.values.is_multiple_of(VALUES) {
+            self.context.tick()?;
         }
         match self.peek() {
             Some(b'"') => self.text(b's'),

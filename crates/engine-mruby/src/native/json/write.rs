@@ -1,11 +1,13 @@
 //! The bytes of a tree as JSON.
 
-use super::super::{Raise, float, raise};
-use super::{Options, too_deep, too_large};
+use super::super::{Context, Raise, float, raise};
+use super::{Options, VALUES, too_deep, too_large};
 use crate::tree::{self, Reader, Token};
 
 /// How it is laid out, and what may be in it.
-struct Writer {
+struct Writer<'c, 'd> {
+    context: &'c mut Context<'d>,
+    values: usize,
     out: Vec<u8>,
     indent: Vec<u8>,
     space: Vec<u8>,
@@ -20,8 +22,11 @@ struct Writer {
 }
 
 /// Writes it.
-pub fn write(tree: &[u8], options: &Options, bytes_max: usize) -> Result<Vec<u8>, Raise> {
+pub fn write(tree: &[u8], options: &Options, context: &mut Context<'_>) -> Result<Vec<u8>, Raise> {
+    let bytes_max = context.shared.memory_bytes;
     let mut writer = Writer {
+        context,
+        values: 0,
         out: Vec::with_capacity(tree.len()),
         indent: options.text("indent"),
         space: options.text("space"),
@@ -42,7 +47,7 @@ fn malformed(error: tree::Malformed) -> Raise {
     raise("RuntimeError", error.to_string())
 }
 
-impl Writer {
+impl Writer<'_, '_> {
     fn put(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
@@ -50,6 +55,10 @@ impl Writer {
     fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Result<(), Raise> {
         if self.out.len() > self.bytes_max {
             return Err(too_large());
+        }
+        self.values += 1;
+        if self.values.is_multiple_of(VALUES) {
+            self.context.tick()?;
         }
         match reader.token().map_err(malformed)? {
             Token::Nil => self.put(b"null"),

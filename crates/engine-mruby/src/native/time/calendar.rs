@@ -9,6 +9,8 @@ pub const EPOCH: i64 = 2_440_588;
 /// The first day of the Gregorian calendar.
 const REFORM: i64 = 2_299_161;
 const DAY: i64 = 86_400;
+/// No month, day or hour is larger.
+const FIELD_MAX: u64 = 1 << 32;
 /// Years beyond these are refused.
 const YEARS_MAX: i64 = 1 << 31;
 
@@ -63,8 +65,8 @@ fn number(year: i64, month: i64, day: i64) -> i64 {
 
 /// The day number of a date that exists; a negative month or day counts from the end.
 pub fn valid(year: i64, month: i64, day: i64) -> Option<i64> {
-    let month = if month < 0 { month + 13 } else { month };
-    if !(1..=12).contains(&month) || !(-31..=31).contains(&day) || year.abs() > YEARS_MAX {
+    let month = if month < 0 { month.saturating_add(13) } else { month };
+    if !(1..=12).contains(&month) || !(-31..=31).contains(&day) || year.unsigned_abs() > YEARS_MAX as u64 {
         return None;
     }
     let found = if day < 0 { number(year, month + 1, 1) + day } else { number(year, month, day) };
@@ -79,7 +81,7 @@ pub fn year_day(day: i64) -> i64 {
 
 /// The day number of a day of a year, from its end where it is negative.
 fn ordinal(year: i64, day: i64) -> Option<i64> {
-    if year.abs() > YEARS_MAX || !(-366..=366).contains(&day) {
+    if year.unsigned_abs() > YEARS_MAX as u64 || !(-366..=366).contains(&day) {
         return None;
     }
     let found = if day < 0 { number(year + 1, 1, 1) + day } else { number(year, 1, 1) + day - 1 };
@@ -94,8 +96,8 @@ fn first_monday(year: i64) -> i64 {
 
 /// The day number of a day of a week, from the end where they are negative.
 pub fn commercial(year: i64, week: i64, day: i64) -> Option<i64> {
-    let day = if day < 0 { day + 8 } else { day };
-    if year.abs() > YEARS_MAX || !(-53..=53).contains(&week) || !(1..=7).contains(&day) {
+    let day = if day < 0 { day.saturating_add(8) } else { day };
+    if year.unsigned_abs() > YEARS_MAX as u64 || !(-53..=53).contains(&week) || !(1..=7).contains(&day) {
         return None;
     }
     let start = if week < 0 { first_monday(year + 1) + 7 * week } else { first_monday(year) + 7 * (week - 1) };
@@ -112,7 +114,7 @@ pub fn week_of(number: i64) -> (i64, i64, i64) {
 
 /// The day of a week as `%U` (from Sunday) and `%W` (from Monday) count them.
 pub fn week_num(year: i64, week: i64, day: i64, monday: bool) -> Option<i64> {
-    if year.abs() > YEARS_MAX || !(0..=53).contains(&week) || !(0..=6).contains(&day) {
+    if year.unsigned_abs() > YEARS_MAX as u64 || !(0..=53).contains(&week) || !(0..=6).contains(&day) {
         return None;
     }
     let first = number(year, 1, 1) + 6;
@@ -132,9 +134,12 @@ pub fn fields(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// time_civil(year, month, day, hour, minute, second) → seconds, without an offset
 pub fn seconds_of(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let field = |at: usize| arg(args, at).int();
+    let field = |at: usize| {
+        let field = arg(args, at).int()?;
+        if field.unsigned_abs() > FIELD_MAX { Err(raise("ArgumentError", "argument out of range")) } else { Ok(field) }
+    };
     let year = field(0)?;
-    if year.abs() > YEARS_MAX / 4 {
+    if year.unsigned_abs() > YEARS_MAX as u64 / 4 {
         return Err(raise("ArgumentError", "year too big"));
     }
     let day = gregorian(year, field(1)?, field(2)?) - EPOCH;
@@ -143,7 +148,11 @@ pub fn seconds_of(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 fn day_number(arg: Arg<'_>) -> Result<i64, Raise> {
     let number = arg.int()?;
-    if number.abs() > YEARS_MAX * 366 { Err(raise("RangeError", "a date beyond all calendars")) } else { Ok(number) }
+    if number.unsigned_abs() > YEARS_MAX as u64 * 366 {
+        Err(raise("RangeError", "a date beyond all calendars"))
+    } else {
+        Ok(number)
+    }
 }
 
 /// date_fields(number) → [year, month, day, day of the week, day of the year]

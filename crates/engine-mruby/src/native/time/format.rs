@@ -90,7 +90,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// strftime(format, seconds, nanoseconds, offset, zone, whether it is UTC, whether it is a Date)
 pub fn strftime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (epoch, offset) = (seconds(arg(args, 1))?, arg(args, 3).int()?);
+    let (epoch, offset) = (seconds(arg(args, 1))?, seconds(arg(args, 3))?);
     let local = epoch + offset;
     let day = local.div_euclid(86_400) + EPOCH;
     let (year, month, of_month, year_day) = if arg(args, 6).truthy() {

@@ -20,7 +20,11 @@ const SECONDS_MAX: i64 = 1 << 55;
 /// An argument as seconds.
 fn seconds(arg: Arg<'_>) -> Result<i64, Raise> {
     let seconds = arg.int()?;
-    if seconds.abs() > SECONDS_MAX { Err(raise("RangeError", "a time beyond all calendars")) } else { Ok(seconds) }
+    if seconds.unsigned_abs() > SECONDS_MAX as u64 {
+        Err(raise("RangeError", "a time beyond all calendars"))
+    } else {
+        Ok(seconds)
+    }
 }
 
 fn integers(numbers: &[i64]) -> Value {

@@ -1,0 +1,47 @@
+# Random and rand with ranges, and sums of Floats that do not lose their last digits.
+
+class Random
+  alias __rand rand
+  def rand(limit = nil)
+    return limit ? __rand(limit) : __rand unless limit.is_a?(Range)
+    low, high = limit.begin, limit.end
+    return low + __rand * (high - low) if low.is_a?(Float) || high.is_a?(Float)
+    count = high - low + (limit.exclude_end? ? 0 : 1)
+    raise ArgumentError, "invalid argument - #{limit}" if count <= 0
+    low + __rand(count)
+  end
+
+  def self.new_seed = SecureRandom.random_number(1 << 62)
+  def self.rand(*args) = FoolsGold::RANDOM.rand(*args)
+end
+
+FoolsGold::RANDOM = Random.new
+
+module Kernel
+  alias __rand rand
+
+  def rand(limit = nil)
+    return FoolsGold::RANDOM.rand(limit) if limit.is_a?(Range)
+    limit.nil? || limit == 0 ? __rand : __rand(limit.to_i.abs)
+  end
+end
+
+class Array
+  alias __sum sum
+
+  # Kahan's way with Neumaier's improvement, from the first Float on.
+  def sum(start = 0, &block)
+    return map(&block).sum(start) if block
+    return __sum(start) unless any?(Float)
+    total, lost = start.to_f, 0.0
+    return __sum(start) unless start.is_a?(Numeric) && all? { |one| one.is_a?(Float) || one.is_a?(Integer) }
+    each do |one|
+      one = one.to_f
+      raised = total + one
+      return __sum(start) unless raised.finite?
+      lost += total.abs >= one.abs ? (total - raised) + one : (one - raised) + total
+      total = raised
+    end
+    total + lost
+  end
+end
