@@ -6,6 +6,7 @@ mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,13 +27,19 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let socket = folder.path().join("socket");
-        let child = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--unixsocket"])
-            .arg(&socket)
-            .args(["--dir", &folder.path().display().to_string()])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("redis-server: {error}. bin/setup installs it"));
+        let spawn = |program: &str| {
+            Command::new(program)
+                .arg0("redis-server")
+                .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--unixsocket"])
+                .arg(&socket)
+                .args(["--dir", &folder.path().display().to_string()])
+                .stdout(Stdio::null())
+                .spawn()
+        };
+        // One program with several names, which looks at the one it was called by: Debian's redis-tools has it without
+        // a service that would be started.
+        let child = spawn("redis-server").or_else(|_| spawn("redis-check-rdb"));
+        let child = child.unwrap_or_else(|error| panic!("redis-server: {error}. bin/setup installs redis-tools"));
         let begin = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(begin.elapsed() < Duration::from_secs(10), "redis-server does not serve");
