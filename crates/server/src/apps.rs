@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use engine::Engine;
 use tokio::runtime::Handle;
+use tracing::{info, warn};
 
 use crate::app::App;
 use crate::app_settings::AppSettings;
 use crate::asked::Problem;
+use crate::cradle::Ordered;
 use crate::engines::Budget;
 use crate::found::Found;
 use crate::router::Router;
@@ -115,6 +117,30 @@ impl Apps {
             .map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)))
             .collect();
         if failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) }
+    }
+
+    /// The server ends: nobody waits in a pause any more.
+    pub fn end_pauses(&self) {
+        self.0.iter().for_each(|app| app.end_pause());
+    }
+
+    /// What was ordered by hand, for a process that takes the place of this one.
+    pub fn ordered(&self) -> Vec<Ordered> {
+        self.0.iter().filter_map(|app| app.ordered()).collect()
+    }
+
+    /// Does what was ordered in the process before this one.
+    pub fn follow(&self, all: &[Ordered]) {
+        for ordered in all {
+            let outcome = match self.get(&ordered.app) {
+                Some(app) => app.follow(ordered),
+                None => Err("there is no such application any more".to_owned()),
+            };
+            match outcome {
+                Ok(()) => info!(target: "server", "as in the process before this one, {ordered}"),
+                Err(why) => warn!(target: "server", "other than in the process before this one, not {ordered}: {why}"),
+            }
+        }
     }
 
     /// What the front calls.

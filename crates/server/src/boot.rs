@@ -88,6 +88,9 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let admin = Admin::start(&settings.admin, place(&found), sockets.admin.take(), launch.is_successor())?;
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = Arc::new(Apps::start(&settings, found, ground)?);
+    if let Some(cradle) = &launch.cradle {
+        apps.follow(&cradle.ordered);
+    }
     let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin };
     let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
@@ -128,7 +131,7 @@ async fn run(
     let handle = tokio::runtime::Handle::current();
     let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
     let slowest = settings.apps.iter().map(|app| app.ruby.boot_time).max().unwrap_or_default();
-    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), slowest + BESIDE_BOOT_TIME);
+    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), apps.clone(), slowest + BESIDE_BOOT_TIME);
     desk.on_upgrade(upgrade.clone(), settings.operating.signals == Habit::Unicorn);
     let log_files = launch.log_files;
     desk.on_reopen_logs(Box::new(move || log_files.reopen()));

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use front::Stop;
@@ -99,9 +100,14 @@ impl Desk {
     /// requests are finished.
     pub fn drain(&self) {
         let Inner { drain_lag, runtime, is_draining, .. } = &*self.0;
-        if is_draining.swap(true, Ordering::SeqCst) || drain_lag.is_zero() {
+        if is_draining.swap(true, Ordering::SeqCst) {
+            info!(target: "server", "draining already");
+            return;
+        }
+        if drain_lag.is_zero() {
             return self.stop(false);
         }
+        self.end_pauses();
         info!(target: "server", "not ready any more; connections are accepted for {drain_lag:?} more");
         let (desk, lag) = (self.clone(), *drain_lag);
         drop(runtime.spawn(async move {
@@ -121,12 +127,23 @@ impl Desk {
             }
             let time = if now { Duration::ZERO } else { *drain_time };
             info!(target: "server", "ending, running requests have {time:?}");
+            self.end_pauses();
         }
         if now {
             warn!(target: "server", "ending at once");
             stop.now();
         } else {
             stop.drain();
+        }
+    }
+
+    /// Who waits in a pause is answered before the end. In a thread, since engines take a moment for an order.
+    fn end_pauses(&self) {
+        let apps = self.0.apps.clone();
+        let spawned = thread::Builder::new().name("end of pauses".into()).spawn(move || apps.end_pauses());
+        if let Err(error) = spawned {
+            warn!(target: "server", "no thread to end pauses, which is waited for now: {error}");
+            self.0.apps.end_pauses();
         }
     }
 

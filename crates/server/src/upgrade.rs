@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
+use crate::apps::Apps;
 use crate::cradle::{Birth, Cradle, Line};
 use crate::program::Program;
 use crate::runfiles::RunFiles;
@@ -25,6 +26,7 @@ pub struct Upgrade {
     /// Until we begin to end: a socket is closed only when nobody holds it.
     shares: Mutex<Vec<Shared>>,
     run_files: Arc<RunFiles>,
+    apps: Arc<Apps>,
     /// In which a successor must serve.
     limit: Duration,
     state: Mutex<State>,
@@ -55,9 +57,15 @@ enum State {
 
 impl Upgrade {
     /// With everything a successor is given.
-    pub fn new(program: Program, shares: Vec<Shared>, run_files: Arc<RunFiles>, limit: Duration) -> Arc<Upgrade> {
+    pub fn new(
+        program: Program,
+        shares: Vec<Shared>,
+        run_files: Arc<RunFiles>,
+        apps: Arc<Apps>,
+        limit: Duration,
+    ) -> Arc<Upgrade> {
         let (shares, state) = (Mutex::new(shares), Mutex::new(State::Alone));
-        Arc::new(Upgrade { program, shares, run_files, limit, state })
+        Arc::new(Upgrade { program, shares, run_files, apps, limit, state })
     }
 
     /// Starts a successor and waits until it serves beside us, or until it is known why not.
@@ -169,6 +177,9 @@ impl Upgrade {
         };
         for Shared { share, is_activated, .. } in &*self.shares() {
             line.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
+        }
+        for ordered in self.apps.ordered() {
+            line.order(&ordered).map_err(told)?;
         }
         line.say("begin").map_err(told)?;
         line.patience(Some(self.limit)).map_err(told)?;
