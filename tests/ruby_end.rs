@@ -87,7 +87,7 @@ fn a_request_that_outlives_the_drain_is_cut_and_its_worker_ended() {
 #[test]
 fn what_an_end_at_once_cuts_off_is_said_to_be_cut_by_the_server_and_not_replayed() {
     let mut server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
-    let mut held = send(&server, "/hold/go");
+    let mut held = send(&server, "/wait?go");
     ruby::wait_for_note(&server, "runs go");
     let begun = Instant::now();
     server.signal(Signal::QUIT);

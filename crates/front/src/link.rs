@@ -169,7 +169,7 @@ impl Link {
         self.flushed.load(Relaxed)
     }
 
-    /// Why a request was given up in the middle: the server cuts everything off at its end, or else its client has gone.
+    /// Why a request was given up in the middle: the server cuts off what runs at its end, or else its client has gone.
     pub(crate) fn cut_by(&self) -> Fault {
         if self.common.stop.is_now() { Fault::Stopping } else { Fault::ClientGone }
     }

@@ -40,8 +40,11 @@ pub fn look(settings: &Settings, engines: &[EngineKind], start: &Start) -> Vec<P
     found.into_iter().map(Problem).collect()
 }
 
+/// What a file must be that is there already.
+type Check = fn(&Path, &File) -> Result<(), String>;
+
 /// One that is made at the start, or taken over with what is in it.
-fn file(what: &str, path: &Path, check: Option<fn(&Path, &File) -> Result<(), String>>) -> Option<String> {
+fn file(what: &str, path: &Path, check: Option<Check>) -> Option<String> {
     let shown = path.display();
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Some(format!("{what} {shown} is a folder: name a file in it")),

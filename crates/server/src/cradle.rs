@@ -2,8 +2,9 @@
 //! parent, over which listening sockets come down, and "I serve" or "I cannot, because" goes up.
 //!
 //! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
-//! its kind and its address for each socket, `ordered` with what was ordered by hand for each application, then `begin`;
-//! after an upgrade `free` (the pid file is nobody's) and `yours` (so are the files of Unix sockets). Up: `serving` with the addresses that were taken, or `failed` with why.
+//! its kind and its address for each socket, `ordered` with what was ordered by hand for each application that was told
+//! something, then `begin`; after an upgrade `free` (the pid file is nobody's) and `yours` (so are the files of Unix
+//! sockets). Up: `serving` with the addresses that were taken, or `failed` with why.
 
 use std::ffi::OsString;
 use std::fmt;
