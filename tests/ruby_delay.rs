@@ -182,6 +182,5 @@ fn what_a_request_lost_in_the_line_is_not_said_of_the_application() {
         client
     });
     assert_eq!(clients.each_mut().map(|client| client.reply().unwrap().status), [200, 504], "{}", server.log());
-    assert!(server.logs("took longer than 1.2s, "), "{}", server.log());
     assert!(server.logs("ms of which it waited for a worker"), "{}", server.log());
 }
