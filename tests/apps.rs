@@ -224,6 +224,15 @@ fn all_together_have_no_more_workers_than_they_may() {
         assert!(held.iter_mut().all(|client| client.reply().unwrap().status == 200), "{}", server.log());
         assert_eq!(get(&server, "a", &format!("/{other}")).status, 200);
     }
+    let scale = |workers: &str| {
+        let words = ["scale", "--app", "one", workers];
+        let output = support::server::command().current_dir(&server.folder).args(words).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (code, told) = scale("3");
+    assert!(code == Some(1) && told.contains("the others keep 1: one can be told to have 2 at most"), "{told}");
+    let (code, told) = scale("2:9");
+    assert!(code == Some(0) && told.contains("with all other applications 3 at most"), "{told}");
 }
 
 #[test]
@@ -233,6 +242,21 @@ fn more_than_fits_is_refused_before_anything_is_loaded() {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("must be at least 2, the fewest of all applications together"), "{told}");
+    let auto = CAPPED.replace("total-workers = 3", "total-workers = 1").replace("engine = \"ruby\"\n", "");
+    put(&folder, "foolsgold.toml", &auto);
+    let check = || {
+        let mut command = support::server::command();
+        let output = command.current_dir(&folder).args(["config", "--check", "-C", "foolsgold.toml"]).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let ru = "run ->(_) { [200, {}, []] }\n";
+    for name in ["one", "two"] {
+        put(&folder.join(name), "config.ru", &format!("require \"sinatra\"\n{ru}"));
+    }
+    let (code, told) = check();
+    assert!(code == Some(2) && told.contains("total-workers = 1: must be at least 2"), "both run on Ruby: {told}");
+    put(&folder.join("two"), "config.ru", ru);
+    assert_eq!(check().0, Some(0), "an application on mruby has no workers: {}", check().1);
     fs::remove_dir_all(folder).unwrap();
 }
 

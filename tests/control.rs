@@ -286,8 +286,7 @@ fn a_server_that_starts_says_so() {
     assert_eq!((ready().status, ready().text().as_str()), (503, "starting\n"));
     assert_eq!(Client::unix(&socket).get("/healthz").status, 200);
     let output = server::command().current_dir(&folder).args(["status", "--control", "c.sock"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("is starting"), "{}", said(&output));
+    assert!(output.status.success() && said(&output).contains("starting since"), "{}", said(&output));
     fs::write(folder.join("go"), "").unwrap();
     assert!(within(PATIENCE, || ready().status == 200));
     child.kill().unwrap();
@@ -339,4 +338,25 @@ fn after_a_restart_commands_and_watchers_see_the_successor() {
     }
     assert!(done(&server, &["stop"]).contains("ended"));
     assert!(next.ended(), "{}", server.log());
+}
+
+#[test]
+fn a_server_that_starts_can_be_seen_and_ended() {
+    for (engine, hangs) in [("ruby", "sleep"), ("mruby", "nil while true")] {
+        let folder = server::folder();
+        fs::write(folder.join("config.ru"), hangs).unwrap();
+        let mut command = server::command();
+        command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", engine, "--pidfile", "a.pid"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let call = |words: &[&str]| server::command().current_dir(&folder).args(words).output().unwrap();
+        let is_starting = || said(&call(&["status", "--json"])).contains("\"state\":\"starting\"");
+        assert!(within(PATIENCE, is_starting), "{}", said(&call(&["status"])));
+        assert!(said(&call(&["reload"])).contains("the server is starting"));
+        let stop = call(&["stop"]);
+        assert!(stop.status.success(), "{}", said(&stop));
+        let status = child.wait().unwrap();
+        assert_eq!((engine == "ruby").then_some(0), status.code(), "{engine}: {status}");
+        assert!(engine == "mruby" || !folder.join("a.pid").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

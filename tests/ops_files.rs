@@ -50,6 +50,29 @@ fn a_pid_file_that_was_left_behind_is_taken_over() {
 }
 
 #[test]
+fn a_state_file_that_is_something_else_is_left_alone_and_no_file_is_two_things() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let said = |options: &[&str]| {
+        let run = ruby::run(&folder, options);
+        (run.status.code(), String::from_utf8_lossy(&run.stderr).into_owned())
+    };
+    let (code, words) = said(&["-S", "config.ru", "-t", "1"]);
+    assert!(code == Some(1) && words.contains("is it a state file?"), "{words}");
+    assert_eq!(fs::read_to_string(folder.join("config.ru")).unwrap(), app("", "1"));
+    for (options, right) in [
+        (["--pidfile", "x", "-S", "./x"], "is the pid file, too: name another"),
+        (["--pidfile", "x", "--log-file", "x"], "is the log file, too: name another"),
+        (["-S", "x", "--log-file", "x"], "is the log file, too: name another"),
+    ] {
+        let (code, words) = said(&options);
+        assert!(code == Some(2) && words.contains(right), "{options:?}: {words}");
+    }
+    assert!(!folder.join("x").exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_start_that_fails_leaves_no_pid_file() {
     let folder = server::folder();
     fs::write(folder.join("config.ru"), "raise \"no\"").unwrap();

@@ -203,3 +203,43 @@ fn systemd_is_told_who_the_service_is() {
     next.signal(Signal::TERM);
     manager.hears("STOPPING=1");
 }
+
+const RETIRES: &str = r##"
+pid "web.pid"
+worker_processes 2
+before_fork do |server, worker|
+  old = "#{server.config[:pid]}.oldbin"
+  if File.exist?(old) && server.pid != old
+    begin
+      signal = (worker.nr + 1) >= server.worker_processes ? :QUIT : :TTOU
+      Process.kill(signal, File.read(old).to_i)
+    rescue Errno::ENOENT, Errno::ESRCH
+    end
+  end
+end
+"##;
+
+#[test]
+fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serves() {
+    adopt_orphans();
+    let config = "run lambda { |env| [200, {}, [\"v1 #{env['PATH_INFO']}\"]] }";
+    let files = [("config.ru", config), ("unicorn.rb", RETIRES)];
+    let mut server = ruby::serve_files(&files, &[], &["-C", "unicorn.rb"]);
+    fs::write(server.folder.join("config.ru"), "raise \"broken on purpose\"").unwrap();
+    server.signal(Signal::USR2);
+    assert!(server.logs("and this one goes on"), "{}", server.log());
+    assert!(!server.folder.join("web.pid.oldbin").exists() && server.is_alive());
+    fs::write(server.folder.join("config.ru"), config.replace("v1", "v2")).unwrap();
+    let port = server.port;
+    let load = Load::start(4, move || Client::tcp(port));
+    load.goes_on(100);
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&pidfile(&server), server.id());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    load.goes_on(100);
+    load.end();
+    assert_eq!(server.text("/x"), "v2 /x");
+    assert!(server.log().contains("SIGQUIT: a graceful end, when the new process serves"), "{}", server.log());
+    next.signal(Signal::QUIT);
+    assert!(next.ended(), "{}", server.log());
+}

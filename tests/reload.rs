@@ -143,13 +143,14 @@ fn the_end_does_not_wait_for_code_that_hangs_while_it_is_loaded() {
     for engine in ENGINES {
         let mut server = serve(engine, &["-t", "2"]);
         put(&server.folder, "config.ru", &code(2, "loop {}"));
-        reload(&server, "generation 2 is loaded");
+        reload(&server, "generation 2 is being loaded");
         thread::park_timeout(Duration::from_millis(300));
         let begun = Instant::now();
         server.signal(Signal::TERM);
         let status = server.ended(PATIENCE).unwrap_or_else(|| panic!("{engine} hangs\n{}", server.log()));
         assert!(status.success(), "{engine}: {status}\n{}", server.log());
         assert!(begun.elapsed() < Duration::from_secs(5), "{engine}: {:?}\n{}", begun.elapsed(), server.log());
+        assert!(!server.log().contains("cannot be loaded"), "nothing is wrong with it\n{}", server.log());
     }
 }
 

@@ -166,3 +166,21 @@ fn a_full_queue_and_a_long_wait_are_503() {
     assert_eq!(holder.reply().unwrap().text(), "waited");
     assert_eq!(server.text("/"), "gold");
 }
+
+#[test]
+fn what_a_request_lost_in_the_line_is_not_said_of_the_application() {
+    let config = "run lambda { |env| sleep env[\"QUERY_STRING\"].to_f; [200, {}, []] }";
+    let server = ruby::serve(config, &["-w", "1", "-t", "1", "--request-time", "1200ms"]);
+    let mut clients = ["/?0.8", "/?5"].map(|path| {
+        let mut client = server.client();
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+        // So that they come in this order.
+        assert!(within(PATIENCE, || {
+            let output = support::server::command().current_dir(&server.folder).args(["recorder", "--json"]).output();
+            path != "/?0.8" || String::from_utf8_lossy(&output.unwrap().stdout).contains("\"path\":\"/\"")
+        }));
+        client
+    });
+    assert_eq!(clients.each_mut().map(|client| client.reply().unwrap().status), [200, 504], "{}", server.log());
+    assert!(server.logs("ms of which it waited for a worker"), "{}", server.log());
+}

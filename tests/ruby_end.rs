@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use support::{Client, PATIENCE, Server, ruby, within};
@@ -82,6 +82,20 @@ fn a_request_that_outlives_the_drain_is_cut_and_its_worker_ended() {
     let _ = held.reply();
     assert!(server.ended(Duration::from_secs(5)).is_some(), "{}", server.log());
     assert_gone(&pids, Duration::from_secs(1), &server.log());
+}
+
+#[test]
+fn what_an_end_at_once_cuts_off_is_said_to_be_cut_by_the_server_and_not_replayed() {
+    let mut server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let mut held = send(&server, "/wait?go");
+    ruby::wait_for_note(&server, "runs go");
+    let begun = Instant::now();
+    server.signal(Signal::QUIT);
+    assert!(held.reply().is_err());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}\n{}", begun.elapsed(), server.log());
+    let log = server.log();
+    assert!(log.contains(" stopping") && !log.contains("client_gone") && !log.contains("replayed"), "{log}");
 }
 
 #[test]

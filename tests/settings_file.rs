@@ -108,12 +108,12 @@ fn all_errors_of_flags_variables_and_file_are_told_at_once() {
 
 #[test]
 fn config_shows_each_setting_and_where_it_came_from() {
-    let toml = "threads = 3\nbind = [\"tcp://127.0.0.1:1\", \"unix:///tmp/x\"]\n";
+    let toml = "threads = 3\nbind = [\"tcp://127.0.0.1:1\", \"unix:///tmp/no-such-socket\"]\n";
     let folder = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", toml)]);
     let (output, said) = run(&folder, &[("RACK_ENV", "test")], &["config", "--queue", "5"]);
     assert!(output.status.success(), "{said}");
     assert_eq!(line(&said, "threads"), ["threads", "3", "foolsgold.toml:1"]);
-    assert_eq!(line(&said, "bind"), ["bind", "tcp://127.0.0.1:1, unix:///tmp/x", "foolsgold.toml:2"]);
+    assert_eq!(line(&said, "bind"), ["bind", "tcp://127.0.0.1:1, unix:///tmp/no-such-socket", "foolsgold.toml:2"]);
     assert_eq!(line(&said, "environment"), ["environment", "test", "$RACK_ENV"]);
     assert_eq!(line(&said, "queue"), ["queue", "5", "--queue"]);
     assert_eq!(line(&said, "request-time"), ["request-time", "30s", "default"]);
@@ -176,6 +176,10 @@ fn a_reload_reads_the_file_again() {
     server.signal(rustix::process::Signal::USR1);
     assert!(support::within(support::PATIENCE, || server.text("/") == "second"), "{}", server.log());
     assert!(server.logs("io-threads is 2 now and was 1: takes effect at the next start"), "{}", server.log());
+    // Whoever asks is told, however often.
+    let output = server::command().current_dir(&server.folder).arg("reload").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("not by a reload: io-threads is 2 now and was 1"), "{said}");
 }
 
 #[test]
@@ -202,4 +206,45 @@ fn several_applications_are_served_each_with_its_own_settings() {
     let none: [&str; 0] = [];
     let server = Server::spawn(files, &[], &none);
     assert_eq!((server.text("/shop/x"), server.text("/shopping")), ("shop".to_owned(), "all".to_owned()));
+}
+
+#[test]
+fn a_link_to_no_file_is_not_taken_for_no_file() {
+    let files = folder(&[("config.ru", &app("", RU))]);
+    std::os::unix::fs::symlink("releases/foolsgold.toml", files.join("foolsgold.toml")).unwrap();
+    let (output, said) = run(&files, &[], &["-b", "tcp://127.0.0.1:0"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("foolsgold.toml: is a link to a file that is not there"), "{said}");
+    fs::remove_dir_all(files).unwrap();
+}
+
+#[test]
+fn a_check_finds_what_a_start_would_stumble_over() {
+    let files = folder(&[("config.ru", &app("", RU)), ("notes", "mine")]);
+    let long = format!("unix:///tmp/{}.sock", "x".repeat(120));
+    let none = "there is no folder";
+    for (options, right) in [
+        (&["--pidfile", "nowhere/a.pid"] as &[&str], none),
+        (&["--pidfile", "notes"], "is it a pid file?"),
+        (&["-S", "nowhere/state"], none),
+        (&["-S", "notes"], "is it a state file?"),
+        (&["--log-file", "nowhere/log"], none),
+        (&["--dir", "/nowhere"], "--dir /nowhere: No such file"),
+        (&["--dir", "notes"], "--dir notes: Not a directory"),
+        (&["--ruby", "/nowhere/ruby", "--engine", "ruby"], "there is no such program"),
+        (&["--ruby", "no-such-ruby", "--engine", "ruby"], "there is no such program"),
+        (&["-b", &long], "at most 107 bytes"),
+        (&["-b", "unix:///nowhere/x"], none),
+        (&["--control", "/"], "there is something else of this name"),
+        (&["--admin", "unix:///nowhere/x"], none),
+    ] {
+        let (output, said) = run(&files, &[], &[&["config", "--check"], options].concat());
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
+        assert!(said.contains(right), "{options:?}: {said}");
+    }
+    let fine = ["config", "--check", "--pidfile", "a.pid", "-S", "state", "--log-file", "log", "--control", "c.sock"];
+    let (output, said) = run(&files, &[], &fine);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(fs::read_dir(&files).unwrap().count(), 2, "nothing is made");
+    fs::remove_dir_all(files).unwrap();
 }

@@ -166,3 +166,19 @@ fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
     client.patience(PATIENCE);
     assert_eq!(client.reply().unwrap().text(), "ok", "{}", server.log());
 }
+
+#[test]
+fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
+    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
+    let server = ruby::serve(config, &["--min-workers", "1", "--max-workers", "2"]);
+    let count = |wanted: usize| within(PATIENCE, || ruby::workers(&server).len() == wanted);
+    for (signal, workers, words) in [
+        (Signal::TTIN, 2, "SIGTTIN: 2 workers"),
+        (Signal::TTIN, 2, "SIGTTIN: 2 workers are as many as there may be"),
+        (Signal::TTOU, 1, "SIGTTOU: from 1 to 2 workers, 1 now"),
+        (Signal::TTOU, 1, "SIGTTOU: 1 is the fewest there may be"),
+    ] {
+        server.signal(signal);
+        assert!(server.logs(words) && count(workers), "{words}\n{}", server.log());
+    }
+}

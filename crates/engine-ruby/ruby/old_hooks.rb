@@ -49,6 +49,7 @@ module FoolsGold
       @is_puma = kind == "puma"
       @places = {} # A worker's number to the lowest that no other one has: that is how these servers count.
       @data = Hash.new { |data, key| data[key] = {} }
+      @front = Process.ppid
     end
 
     def load(path)
@@ -109,6 +110,15 @@ module FoolsGold
       config = @file.config
       @server ||= OldServer.new(config, config[:pid], config[:logger] || Logger.new($stderr), config[:worker_processes],
                                 config[:timeout])
+      @server.pid = pid
+      @server
+    end
+
+    # Of a process whose successor is on its way, the file beside it, as in Unicorn: so a hook does not end its own.
+    def pid
+      path = @file.config[:pid]
+      aside = "#{path}.oldbin"
+      path && File.file?(aside) && File.read(aside).to_i == @front ? aside : path
     end
 
     # A hook may set traps for signals with which its own server would be ended; here the front decides.

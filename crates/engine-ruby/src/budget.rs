@@ -56,12 +56,32 @@ impl Members {
     fn held(&self) -> usize {
         self.all.iter().map(|(_, member)| member.standing.holds).sum()
     }
+
+    /// Makes another one give a place up, which it does not need, or, if `must`, whoever has most.
+    fn ask(&mut self, id: u64, must: bool) {
+        let others = self.all.iter_mut().filter(|(other, _)| *other != id).map(|(_, member)| member);
+        let mut others: Vec<&mut Member> = others.filter(|other| other.standing.holds > other.standing.floor).collect();
+        // One at a time: the place that was asked for may be enough.
+        if others.iter().any(|other| other.was_asked) {
+            return;
+        }
+        others.sort_by_key(|other| (other.standing.spare_for, other.standing.holds - other.standing.floor));
+        let asked = others.pop().filter(|other| other.standing.spare_for.is_some() || must);
+        if let Some(asked) = asked {
+            asked.was_asked = asked.events.send(Event::GiveUp).is_ok();
+        }
+    }
 }
 
 impl Budget {
     /// So many workers in all.
     pub fn new(places: usize) -> Arc<Budget> {
         Arc::new(Budget { places, members: Mutex::default() })
+    }
+
+    /// So many.
+    pub fn places(&self) -> usize {
+        self.places
     }
 
     /// One more application.
@@ -87,6 +107,10 @@ impl Share {
             member.was_asked &= standing.holds >= member.standing.holds;
             member.standing = standing;
         }
+        // Somebody was told to keep more than there was room for: what others do not need is taken from them.
+        if members.held() > self.budget.places {
+            members.ask(self.id, false);
+        }
     }
 
     /// There is none to give up, after all.
@@ -107,17 +131,7 @@ impl Share {
             }
             return true;
         }
-        let others = members.all.iter_mut().filter(|(id, _)| *id != self.id).map(|(_, member)| member);
-        let mut others: Vec<&mut Member> = others.filter(|other| other.standing.holds > other.standing.floor).collect();
-        // One at a time: the place that was asked for may be enough.
-        if others.iter().any(|other| other.was_asked) {
-            return false;
-        }
-        others.sort_by_key(|other| (other.standing.spare_for, other.standing.holds - other.standing.floor));
-        let asked = others.pop().filter(|other| other.standing.spare_for.is_some() || has_none);
-        if let Some(asked) = asked {
-            asked.was_asked = asked.events.send(Event::GiveUp).is_ok();
-        }
+        members.ask(self.id, has_none);
         false
     }
 }

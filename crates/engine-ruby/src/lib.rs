@@ -188,6 +188,7 @@ impl RubyEngine {
     /// Ends all processes, those that do not end by themselves within this time by force.
     pub fn stop(&self, time: Duration) {
         self.pool.close();
+        self.pool.is_to_end();
         self.supervisor.stop(time);
     }
 }

@@ -51,6 +51,8 @@ pub struct Pool {
     looked: AtomicU64,
     start: Instant,
     is_watched: AtomicBool,
+    /// All workers are being ended: there is nobody to run anything again.
+    is_ending: AtomicBool,
     active: Notify,
 }
 
@@ -71,6 +73,7 @@ impl Pool {
             looked: AtomicU64::new(0),
             start: Instant::now(),
             is_watched: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
             active: Notify::new(),
         })
     }
@@ -231,6 +234,11 @@ impl Pool {
         waiting
     }
 
+    /// From now on a worker that ends leaves nothing to be run again.
+    pub fn is_to_end(&self) {
+        self.is_ending.store(true, Ordering::SeqCst);
+    }
+
     fn stop(&self, worker: u32) {
         if let Some(worker) = self.dispatch().worker(worker) {
             worker.control.stop();
@@ -248,10 +256,13 @@ impl Pool {
         let reason = worker.reason.unwrap_or(Reason::Crash);
         *self.ends().entry(reason.name()).or_default() += 1;
         let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
-        let mut lost = 0;
+        let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
         for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
-            let fault = Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid));
-            if job.may_replay(has_begun) {
+            let fault = match is_ending {
+                true => Fault::Stopping,
+                false => Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid)),
+            };
+            if !is_ending && job.may_replay(has_begun) {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
                 continue;
             }
@@ -261,9 +272,12 @@ impl Pool {
             }
             job.answer(Err(fault));
         }
+        let requests = |number| if number == 1 { "1 request".to_owned() } else { format!("{number} requests") };
         let replayed = replays.len() + last_tries.len();
-        if replayed + lost > 0 {
-            let replayed = if replayed == 1 { "1 request".to_owned() } else { format!("{replayed} requests") };
+        if is_ending && lost > 0 {
+            tracing::warn!(target: "engine", "worker {id}: {} cut off at its end", requests(lost));
+        } else if replayed + lost > 0 {
+            let replayed = requests(replayed);
             tracing::warn!(target: "engine", "worker {id}: {replayed} replayed elsewhere, {lost} lost");
         }
         {

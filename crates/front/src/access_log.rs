@@ -146,7 +146,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         let Some(log) = &self.link.common.settings.access_log else { return };
         if self.status == 0 && self.fault.is_empty() {
-            self.fault = engine::Fault::ClientGone.name();
+            self.fault = self.link.cut_by().name();
         }
         LINE.with_borrow_mut(|line| {
             line.text.clear();

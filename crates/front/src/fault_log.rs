@@ -1,10 +1,19 @@
 //! What the log says of a request that failed, before its answer or in the middle of it.
 
+use std::time::Duration;
+
 use engine::Fault;
 
+/// Who waits for less than this has not waited.
+const WORTH_SAYING: Duration = Duration::from_millis(100);
+
 /// Says in the log what the client is not told.
-pub(crate) fn write(fault: &Fault, id: &str) {
+pub(crate) fn write(fault: &Fault, id: &str, queued: Duration) {
     match fault {
+        // The time of a request begins with its coming: what it lost in the line the application did not have.
+        Fault::OutOfTime(_) if queued >= WORTH_SAYING => {
+            tracing::error!(target: "app", "request {id}: {fault}, {queued:.2?} of which it waited for a worker");
+        }
         Fault::App(error) => {
             let backtrace = error.backtrace.join("\n  ");
             tracing::error!(target: "app", "request {id}: {fault}\n  {backtrace}");

@@ -51,7 +51,7 @@ pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::Limits;
 pub use listen::{Listener, Share, listen};
-pub use private::listen_privately;
+pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately};
 pub use trust::Trusted;
 
 use crate::accept::Door;

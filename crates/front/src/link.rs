@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::request::Takeover;
-use engine::{Duplex, Engine, Hints, Peer, Reply, body};
+use engine::{Duplex, Engine, Fault, Hints, Peer, Reply, body};
 use http::HeaderMap;
 
 use crate::access_log::Record;
@@ -167,6 +167,11 @@ impl Link {
 
     pub(crate) fn is_flushed(&self) -> bool {
         self.flushed.load(Relaxed)
+    }
+
+    /// Why a request was given up in the middle: the server cuts off what runs at its end, or else its client has gone.
+    pub(crate) fn cut_by(&self) -> Fault {
+        if self.common.stop.is_now() { Fault::Stopping } else { Fault::ClientGone }
     }
 
     /// Remembers the task to wake. It is the same for the life of the connection.

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use engine::Fault;
@@ -105,7 +106,11 @@ impl Body for Out {
             return Poll::Ready(match next {
                 None => this.finish(),
                 Some(Err(fault)) => {
-                    fault_log::write(&fault, this.record.as_ref().map_or("-", |record| record.id.as_str()));
+                    fault_log::write(
+                        &fault,
+                        this.record.as_ref().map_or("-", |record| record.id.as_str()),
+                        Duration::ZERO,
+                    );
                     let error = this.fault(&fault);
                     Some(Err(error))
                 }
@@ -148,7 +153,7 @@ impl Drop for Out {
             && !matches!(self.kind, Kind::Empty)
             && !is_read_out(&self.kind)
         {
-            record.fault = Fault::ClientGone.name();
+            record.fault = self.link.cut_by().name();
         }
     }
 }

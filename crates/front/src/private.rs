@@ -10,8 +10,8 @@ use crate::listen::Listener;
 
 /// The owner connects; others are not let in.
 const MODE: u32 = 0o600;
-/// What the kernel has room for, without the zero at the end.
-const PATH_BYTES: usize = 107;
+/// For the path of a Unix socket: what the kernel has room for, without the zero at the end.
+pub const PATH_BYTES: usize = 107;
 
 /// Binds a socket of mode 0600. With `replace`, it takes the name from whoever listens there now: the successor of a
 /// server does so, whose predecessor then goes on to serve those who are connected.

@@ -43,7 +43,7 @@ fn status(fault: &Fault) -> (StatusCode, bool) {
 
 /// The answer for a request that failed.
 pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, visit.id());
+    fault_log::write(fault, visit.id(), visit.waited());
     let (status, is_worth_retrying) = status(fault);
     let settings = visit.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);

@@ -127,6 +127,7 @@ pub(crate) struct Visit {
     pub(crate) record: Option<Box<Record>>,
     scheme: Scheme,
     id: RequestId,
+    waited: Duration,
 }
 
 impl Visit {
@@ -147,14 +148,20 @@ impl Visit {
             })
         });
         let (is_head, wants_html) = (head.method == Method::HEAD, page::wants_html(&head.headers));
-        Visit { is_head, wants_html, link, record, scheme: told.scheme, id }
+        Visit { is_head, wants_html, link, record, scheme: told.scheme, id, waited: Duration::ZERO }
     }
 
     pub(crate) fn id(&self) -> &str {
         self.id.as_str()
     }
 
+    /// How long it waited for a worker.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited
+    }
+
     fn queued(&mut self, queued: Duration) {
+        self.waited = queued;
         if let Some(record) = &mut self.record {
             record.queued = queued;
         }

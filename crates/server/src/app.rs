@@ -13,6 +13,7 @@ use tracing::warn;
 
 use crate::app_settings::AppSettings;
 use crate::apps::Ground;
+use crate::cradle::Ordered;
 use crate::deploy::{Deploy, Outcome};
 use crate::engines::{Base, Size};
 use crate::found::Found;
@@ -68,6 +69,8 @@ struct Log {
 pub struct Remembered {
     pub scale: Option<(usize, usize)>,
     pub is_paused: bool,
+    /// The server ends, and nothing is held back any more.
+    is_ending: bool,
 }
 
 #[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
@@ -139,22 +142,60 @@ impl App {
     /// Tells the engine. What would otherwise be forgotten with the next generation is remembered.
     pub fn order(&self, order: Order) -> Result<String, String> {
         let mut remembered = self.remembered();
+        if order == Order::Pause && remembered.is_ending {
+            return Err("the server ends: who waits is answered, and nothing is held back any more".to_owned());
+        }
         if matches!(order, Order::Pause | Order::Resume) {
-            let is_paused = order == Order::Pause;
-            for old in self.leaving() {
-                // One that is just ending has nothing to hold back.
-                let _ = old.engine().order(order.clone());
-            }
-            let told = self.engine().order(order)?;
-            remembered.is_paused = is_paused;
-            self.farewell.set_paused(is_paused);
-            return Ok(told);
+            return self.hold(&mut remembered, order);
         }
         let told = self.engine().order(order.clone())?;
         if let Order::Scale { min, max } = order {
             remembered.scale = Some((min, max));
         }
         Ok(told)
+    }
+
+    fn hold(&self, remembered: &mut Remembered, order: Order) -> Result<String, String> {
+        let is_paused = order == Order::Pause;
+        for old in self.leaving() {
+            // One that is just ending has nothing to hold back.
+            let _ = old.engine().order(order.clone());
+        }
+        let told = self.engine().order(order)?;
+        remembered.is_paused = is_paused;
+        self.farewell.set_paused(is_paused);
+        Ok(told)
+    }
+
+    /// The server ends: who waits in a pause is answered, and there is no other pause.
+    pub fn end_pause(&self) {
+        let mut remembered = self.remembered();
+        remembered.is_ending = true;
+        if remembered.is_paused
+            && let Err(why) = self.hold(&mut remembered, Order::Resume)
+        {
+            warn!(target: "server", "the pause of {} cannot be ended: {why}", self.name);
+        }
+    }
+
+    /// What somebody ordered by hand, for a process that takes the place of this one.
+    pub fn ordered(&self) -> Option<Ordered> {
+        let remembered = self.remembered();
+        let Remembered { scale, is_paused, .. } = *remembered;
+        (is_paused || scale.is_some()).then(|| Ordered { app: self.name.clone(), scale, is_paused })
+    }
+
+    /// What was ordered in the process before this one. Returns when there are as many workers.
+    pub fn follow(&self, ordered: &Ordered) -> Result<(), String> {
+        if ordered.is_paused {
+            self.order(Order::Pause)?;
+        }
+        let Some((min, max)) = ordered.scale else { return Ok(()) };
+        self.order(Order::Scale { min, max })?;
+        let current = self.current();
+        let until = Instant::now() + current.settings.ruby.boot_time;
+        wait_until(until, || current.workers_now() >= min || self.farewell.is_hurried());
+        Ok(())
     }
 
     /// All processes end within this time, and what is being loaded is given up.

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::Engine;
+use engine::{Engine, Order};
 use tokio::runtime::Handle;
+use tracing::{info, warn};
 
 use crate::app::App;
 use crate::app_settings::AppSettings;
 use crate::asked::Problem;
+use crate::cradle::Ordered;
 use crate::engines::Budget;
 use crate::found::Found;
 use crate::router::Router;
@@ -39,6 +41,8 @@ pub struct Ground {
     pub called_off: Arc<AtomicBool>,
     /// Notices that are in the log already.
     pub noticed: Mutex<Vec<String>>,
+    /// Changes of the settings that take a new start, as of the last reload.
+    pub waiting: Mutex<Vec<String>>,
 }
 
 impl Ground {
@@ -49,6 +53,15 @@ impl Ground {
         let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();
         noticed.extend(news.iter().cloned());
         news
+    }
+
+    /// What a reload could not change.
+    pub fn set_waiting(&self, changes: Vec<String>) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -98,11 +111,16 @@ impl Apps {
 
     /// Loads this one anew, or all of them one after the other; what came of it in words.
     pub fn reload(&self, name: Option<&str>) -> Result<String, String> {
-        let Some(name) = name else { return self.reload_all() };
-        match self.get(name) {
-            Some(app) => app.reload(),
-            None => Err(format!("there is no application {name}; there is {}", self.names())),
-        }
+        let told = match name.map(|name| self.get(name)) {
+            None => self.reload_all()?,
+            Some(Some(app)) => app.reload()?,
+            Some(None) => {
+                let name = name.unwrap_or_default();
+                return Err(format!("there is no application {name}; there is {}", self.names()));
+            }
+        };
+        let waiting = self.0.first().map(|app| app.ground.waiting()).unwrap_or_default();
+        Ok(waiting.iter().fold(told, |told, change| format!("{told}\nnot by a reload: {change}")))
     }
 
     /// One that fails does not keep the others from their new code.
@@ -115,6 +133,49 @@ impl Apps {
             .map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)))
             .collect();
         if failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) }
+    }
+
+    /// Has so many workers of an application, if all together may have them.
+    pub fn scale(&self, app: &App, min: usize, max: usize) -> Result<String, String> {
+        let total = app.ground.budget.as_ref().map(|budget| budget.places());
+        let is_counted = |app: &App| app.current().bounds().is_some();
+        let Some(total) = total.filter(|_| is_counted(app)) else { return app.order(Order::Scale { min, max }) };
+        let others = self.0.iter().filter(|other| other.name() != app.name() && is_counted(other));
+        let kept: usize = others.map(|other| other.engine().snapshot().pool.min).sum();
+        if min + kept > total {
+            let left = total.saturating_sub(kept);
+            return Err(format!(
+                "all applications together have {total} workers at most (--total-workers), and the others keep {kept}: \
+                 {} can be told to have {left} at most, not {min}",
+                app.name()
+            ));
+        }
+        let told = app.order(Order::Scale { min, max })?;
+        Ok(if max <= total { told } else { format!("{told}; with all other applications {total} at most") })
+    }
+
+    /// The server ends: nobody waits in a pause any more.
+    pub fn end_pauses(&self) {
+        self.0.iter().for_each(|app| app.end_pause());
+    }
+
+    /// What was ordered by hand, for a process that takes the place of this one.
+    pub fn ordered(&self) -> Vec<Ordered> {
+        self.0.iter().filter_map(|app| app.ordered()).collect()
+    }
+
+    /// Does what was ordered in the process before this one.
+    pub fn follow(&self, all: &[Ordered]) {
+        for ordered in all {
+            let outcome = match self.get(&ordered.app) {
+                Some(app) => app.follow(ordered),
+                None => Err("there is no such application any more".to_owned()),
+            };
+            match outcome {
+                Ok(()) => info!(target: "server", "as in the process before this one, {ordered}"),
+                Err(why) => warn!(target: "server", "other than in the process before this one, not {ordered}: {why}"),
+            }
+        }
     }
 
     /// What the front calls.

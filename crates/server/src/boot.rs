@@ -85,9 +85,19 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
     let ground = ground(&settings, &lanes, bundle_gemfile, again);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
-    let admin = Admin::start(&settings.admin, place(&found), sockets.admin.take(), launch.is_successor())?;
+    let (listener, called_off) = (sockets.admin.take(), ground.called_off.clone());
+    let admin = Admin::start(&settings.admin, place(&found), listener, launch.is_successor(), called_off)?;
     // The applications first: as long as they are not ready, no client should find an open door.
-    let apps = Arc::new(Apps::start(&settings, found, ground)?);
+    let apps = match Apps::start(&settings, found, ground) {
+        Err(_) if admin.is_unwanted() => {
+            info!(target: "server", "ended, as ordered, before it served");
+            return Ok(());
+        }
+        started => Arc::new(started?),
+    };
+    if let Some(cradle) = &launch.cradle {
+        apps.follow(&cradle.ordered);
+    }
     let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin };
     let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
@@ -128,13 +138,17 @@ async fn run(
     let handle = tokio::runtime::Handle::current();
     let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
     let slowest = settings.apps.iter().map(|app| app.ruby.boot_time).max().unwrap_or_default();
-    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), slowest + BESIDE_BOOT_TIME);
-    desk.on_upgrade(upgrade.clone(), settings.operating.signals == Habit::Unicorn);
+    let (limit, stays) = (slowest + BESIDE_BOOT_TIME, settings.operating.signals == Habit::Unicorn);
+    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), apps.clone(), limit, stays);
+    desk.on_upgrade(upgrade.clone());
     let log_files = launch.log_files;
     desk.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
     admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    if admin.is_unwanted() {
+        desk.stop(false);
+    }
     run_files.set_control(admin.control().as_deref());
     run_files.write()?;
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
@@ -169,7 +183,19 @@ fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, 
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
     let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
     let (called_off, noticed) = (Arc::default(), Mutex::new(settings.notices.clone()));
-    Arc::new(Ground { lanes, request_time, queue_wait, drain_time, bundle_gemfile, again, budget, called_off, noticed })
+    let waiting = Mutex::default();
+    Arc::new(Ground {
+        lanes,
+        request_time,
+        queue_wait,
+        drain_time,
+        bundle_gemfile,
+        again,
+        budget,
+        called_off,
+        noticed,
+        waiting,
+    })
 }
 
 fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {

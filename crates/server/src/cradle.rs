@@ -2,10 +2,12 @@
 //! parent, over which listening sockets come down, and "I serve" or "I cannot, because" goes up.
 //!
 //! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
-//! its kind and its address for each socket, then `begin`; after an upgrade `free` (the pid file is nobody's) and
-//! `yours` (so are the files of Unix sockets). Up: `serving` with the addresses that were taken, or `failed` with why.
+//! its kind and its address for each socket, `ordered` with what was ordered by hand for each application that was told
+//! something, then `begin`; after an upgrade `free` (the pid file is nobody's) and `yours` (so are the files of Unix
+//! sockets). Up: `serving` with the addresses that were taken, or `failed` with why.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -22,6 +24,7 @@ use rustix::net::{
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
+use crate::engines::count;
 use crate::program::PARENT;
 
 /// A message is cut to this: what is said of a failure has a backtrace at most.
@@ -59,6 +62,43 @@ pub struct Cradle {
     pub parent: u32,
     pub line: Line,
     pub sockets: Vec<Handed>,
+    pub ordered: Vec<Ordered>,
+}
+
+/// What somebody ordered by hand for an application: it holds in a process that takes the place of another, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ordered {
+    pub app: String,
+    /// The fewest and the most workers.
+    pub scale: Option<(usize, usize)>,
+    pub is_paused: bool,
+}
+
+impl Ordered {
+    /// As a message.
+    fn message(&self) -> String {
+        let (min, max) = self.scale.unwrap_or_default();
+        let held = if self.is_paused { "paused" } else { "" };
+        format!("ordered\n{}\n{min}\n{max}\n{held}", self.app)
+    }
+
+    fn read(text: &str) -> Option<Ordered> {
+        let [_, app, min, max, held] = text.split('\n').collect::<Vec<_>>()[..] else { return None };
+        let scale = (min.parse().ok()?, max.parse().ok()?);
+        Some(Ordered { app: app.to_owned(), scale: (scale.1 > 0).then_some(scale), is_paused: held == "paused" })
+    }
+}
+
+impl fmt::Display for Ordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.app)?;
+        if let Some((min, max)) = self.scale {
+            let fewest = if min == max { String::new() } else { format!("{min} to ") };
+            write!(f, " {fewest}{}", count(max, "worker"))?;
+        }
+        let and = if self.scale.is_some() { "," } else { "" };
+        if self.is_paused { write!(f, "{and} paused") } else { Ok(()) }
+    }
 }
 
 impl Cradle {
@@ -84,9 +124,13 @@ impl Cradle {
             "upgrade" => Birth::Upgrade,
             other => return Err(io::Error::other(format!("{other:?} is no beginning"))),
         };
-        let mut sockets = Vec::new();
+        let (mut sockets, mut ordered) = (Vec::new(), Vec::new());
         loop {
             let (text, socket) = line.receive()?;
+            if text.starts_with("ordered\n") {
+                ordered.extend(Ordered::read(&text));
+                continue;
+            }
             let mut words = text.split('\n');
             match (words.next(), words.next(), words.next(), socket) {
                 (Some("socket"), Some(kind), Some(asked), Some(socket)) => {
@@ -97,7 +141,7 @@ impl Cradle {
             }
         }
         line.patience(None)?;
-        Ok(Cradle { birth, parent, line, sockets })
+        Ok(Cradle { birth, parent, line, sockets, ordered })
     }
 }
 
@@ -124,6 +168,11 @@ impl Line {
         let text = format!("socket\n{kind}\n{asked}");
         sendmsg(&self.0, &[IoSlice::new(text.as_bytes())], &mut extra, SendFlags::NOSIGNAL)?;
         Ok(())
+    }
+
+    /// Tells what was ordered by hand.
+    pub fn order(&self, ordered: &Ordered) -> io::Result<()> {
+        self.say(&ordered.message())
     }
 
     /// Says this.

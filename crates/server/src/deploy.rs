@@ -63,7 +63,7 @@ impl App {
         let begun = Instant::now();
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let (name, old) = (self.name(), self.generation());
-        info!(target: "server", "reload of {name}: generation {number} is loaded");
+        info!(target: "server", "reload of {name}: generation {number} is being loaded");
         let made = self.make(number, begun);
         let failed = made.as_ref().err().cloned();
         let outcome = if failed.is_some() { Outcome::Failed } else { Outcome::Live };
@@ -74,6 +74,12 @@ impl App {
                 let (words, took) = (new.in_words(), begun.elapsed());
                 info!(target: "server", "reload of {name}: generation {number} serves after {took:?}: {words}");
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
+            }
+            Err(_) if self.farewell.is_hurried() => {
+                let told = format!("generation {number} was not loaded to its end: this process ends");
+                self.note(Deploy::new(number, begun, outcome, Some(told.clone())));
+                info!(target: "server", "reload of {name}: {told}");
+                Err(told)
             }
             Err(why) => {
                 self.note(Deploy::new(number, begun, outcome, failed));
@@ -107,9 +113,10 @@ impl App {
         let is_only_one = settings.apps.len() == 1;
         let mine = settings.apps.into_iter().find(|app| app.name == self.name());
         let mut mine = mine.ok_or_else(|| "the settings know no application of this name any more".to_owned())?;
-        for notice in self.ground.news(&settings.notices) {
+        for notice in self.ground.news(&settings.notices).into_iter().chain(self.ground.news(&settings.waiting)) {
             warn!(target: "server", "{notice}");
         }
+        self.ground.set_waiting(settings.waiting);
         let gemfile = self.ground.bundle_gemfile.as_deref();
         let found = found::find(&mut mine, gemfile, is_only_one).map_err(|missing| missing.to_string())?;
         Ok((found, mine))

@@ -3,7 +3,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use front::Stop;
 use tokio::runtime::Handle;
@@ -29,10 +30,10 @@ struct Inner {
     /// Whether it listens.
     is_open: AtomicBool,
     is_draining: AtomicBool,
+    /// Since when.
+    ending: OnceLock<Instant>,
     runtime: Handle,
     upgrade: OnceLock<Arc<Upgrade>>,
-    /// A successor does not end this process: see docs/upgrading.md.
-    side_by_side: AtomicBool,
     reopen_logs: OnceLock<Act>,
 }
 
@@ -47,9 +48,9 @@ impl Desk {
             since: SystemTime::now(),
             is_open: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
+            ending: OnceLock::new(),
             runtime,
             upgrade: OnceLock::new(),
-            side_by_side: AtomicBool::new(false),
             reopen_logs: OnceLock::new(),
         }))
     }
@@ -79,6 +80,11 @@ impl Desk {
         self.0.is_draining.load(Ordering::SeqCst) || self.0.stop.is_draining()
     }
 
+    /// For how long it has been on this way.
+    pub fn draining_for(&self) -> Option<Duration> {
+        self.0.ending.get().map(Instant::elapsed)
+    }
+
     /// The listeners are open.
     pub fn set_open(&self) {
         self.0.is_open.store(true, Ordering::SeqCst);
@@ -98,10 +104,16 @@ impl Desk {
     /// The end in the order that load balancers need: not ready at once, no new connections after the lag, running
     /// requests are finished.
     pub fn drain(&self) {
-        let Inner { drain_lag, runtime, is_draining, .. } = &*self.0;
-        if is_draining.swap(true, Ordering::SeqCst) || drain_lag.is_zero() {
+        let Inner { drain_lag, runtime, is_draining, ending, .. } = &*self.0;
+        let _ = ending.set(Instant::now());
+        if is_draining.swap(true, Ordering::SeqCst) {
+            info!(target: "server", "draining already");
+            return;
+        }
+        if drain_lag.is_zero() {
             return self.stop(false);
         }
+        self.end_pauses();
         info!(target: "server", "not ready any more; connections are accepted for {drain_lag:?} more");
         let (desk, lag) = (self.clone(), *drain_lag);
         drop(runtime.spawn(async move {
@@ -112,7 +124,8 @@ impl Desk {
 
     /// The end: running requests are finished for up to the drain time, or everything is cut off now.
     pub fn stop(&self, now: bool) {
-        let Inner { stop, drain_time, is_draining, upgrade, .. } = &*self.0;
+        let Inner { stop, drain_time, is_draining, upgrade, ending, .. } = &*self.0;
+        let _ = ending.set(Instant::now());
         is_draining.store(true, Ordering::SeqCst);
         if !stop.is_draining() {
             // Before anything is closed: a successor must have it by then.
@@ -121,12 +134,23 @@ impl Desk {
             }
             let time = if now { Duration::ZERO } else { *drain_time };
             info!(target: "server", "ending, running requests have {time:?}");
+            self.end_pauses();
         }
         if now {
             warn!(target: "server", "ending at once");
             stop.now();
         } else {
             stop.drain();
+        }
+    }
+
+    /// Who waits in a pause is answered before the end. In a thread, since engines take a moment for an order.
+    fn end_pauses(&self) {
+        let apps = self.0.apps.clone();
+        let spawned = thread::Builder::new().name("end of pauses".into()).spawn(move || apps.end_pauses());
+        if let Err(error) = spawned {
+            warn!(target: "server", "no thread to end pauses, which is waited for now: {error}");
+            self.0.apps.end_pauses();
         }
     }
 
@@ -138,11 +162,16 @@ impl Desk {
         }
         let upgrade = self.0.upgrade.get().ok_or("this server cannot be replaced by another program yet")?;
         let pid = upgrade.start()?;
-        if self.0.side_by_side.load(Ordering::SeqCst) {
+        if !upgrade.leaves() {
             return Ok(format!("process {pid} serves beside this one, until SIGQUIT ends one of them"));
         }
         self.stop(false);
         Ok(format!("process {pid} serves, and this one finishes what it has"))
+    }
+
+    /// Whether an end that was asked for waits for a successor that is being started.
+    pub fn puts_off_the_end(&self) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.puts_off_the_end())
     }
 
     /// Whether a successor serves beside this process.
@@ -160,9 +189,8 @@ impl Desk {
         act(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
     }
 
-    /// Says how to upgrade, and whether both processes then stay; the first word counts.
-    pub fn on_upgrade(&self, upgrade: Arc<Upgrade>, side_by_side: bool) {
-        self.0.side_by_side.store(side_by_side, Ordering::SeqCst);
+    /// Says how to upgrade; the first word counts.
+    pub fn on_upgrade(&self, upgrade: Arc<Upgrade>) {
         let _ = self.0.upgrade.set(upgrade);
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::app_settings::{AppSettings, Ruby};
 use crate::asked::{Asked, Origin, Problem};
+use crate::check;
 use crate::choice::EngineKind;
 use crate::found::{self, Found, Missing};
 use crate::options::{Kind, Name, Row, TABLE};
@@ -14,6 +15,7 @@ use crate::picker::Picker;
 use crate::rackup;
 use crate::settings::{RUBY_THREADS, Settings, settle};
 use crate::start::Start;
+use crate::workers;
 
 /// One setting.
 struct Line {
@@ -39,9 +41,9 @@ pub struct Effective {
     notices: Vec<String>,
 }
 
-/// Settles everything, and finds the applications; the errors are all there are.
-pub fn find(start: &Start) -> Result<Effective, Vec<Problem>> {
-    let asked = start.asked();
+/// Settles everything, and finds the applications; with `check`, looks at the files and folders that are named. The
+/// errors are all there are.
+pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<Problem>> {
     let mut settings = settle(asked.clone(), start.cores)?;
     let mut problems = Vec::new();
     let mut apps = Vec::new();
@@ -61,6 +63,13 @@ pub fn find(start: &Start) -> Result<Effective, Vec<Problem>> {
                 apps.push((engine, AppLines { name: app.name.clone(), rackup, place, engine: why, lines }));
             }
             Err(whys) => problems.extend(whys),
+        }
+    }
+    if problems.is_empty() {
+        let engines: Vec<EngineKind> = apps.iter().map(|(engine, _)| *engine).collect();
+        problems.extend(workers::fit(&settings, &engines).err());
+        if check {
+            problems.extend(check::look(&settings, &engines, start));
         }
     }
     if !problems.is_empty() {

@@ -36,6 +36,12 @@ pub fn add(asked: &mut Asked, home: &Path) {
     };
     match fs::read_to_string(home.join(&path)) {
         Ok(text) => read(asked, &path, home, &text),
+        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound && home.join(&path).is_symlink() => {
+            asked.refuse(format!(
+                "{}: is a link to a file that is not there; - in its place (-C -) reads none",
+                path.display()
+            ));
+        }
         Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => mention_others(asked, &folder, home),
         Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
     }

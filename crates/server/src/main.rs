@@ -8,6 +8,7 @@ mod apps;
 mod asked;
 mod binds;
 mod boot;
+mod check;
 mod choice;
 mod client;
 mod control_path;
@@ -105,7 +106,7 @@ fn main() -> ExitCode {
         Command::Version => show(&format!("{}\n", boot::versions())),
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(asked),
-        Command::Config { json, check } => show_settings(&start, json, check),
+        Command::Config { json, check } => show_settings(asked, &start, json, check),
         Command::Explain => explain(&asked),
         Command::Serve => serve(asked, start, program),
     }
@@ -139,6 +140,8 @@ fn run(asked: Asked, start: Start, program: Program, cradle: Option<Cradle>) -> 
             Err(Missing::File(why)) => return Err(Failure::Start(apps::named(!is_only_one, &app.name, why))),
         }
     }
+    let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
+    workers::fit(&settings, &engines).map_err(|problem| Failure::options(vec![problem]))?;
     let launch = launch::prepare(program, cradle, &start.environment, &settings.operating).map_err(Failure::Start)?;
     let Some(launch) = launch else { return Ok(()) };
     let log_files = launch.log_files.clone();
@@ -184,8 +187,8 @@ impl Failure {
     }
 }
 
-fn show_settings(start: &Start, json: bool, check: bool) -> ExitCode {
-    match effective::find(start) {
+fn show_settings(asked: Asked, start: &Start, json: bool, check: bool) -> ExitCode {
+    match effective::find(asked, start, check) {
         Ok(_) if check && json => show("{}\n"),
         Ok(settings) if check => show(&settings.verdict()),
         Ok(settings) if json => show(&settings.json()),

@@ -36,6 +36,7 @@ impl Picker<'_> {
     /// All of them.
     pub fn operating(&mut self) -> Operating {
         let (stdout, stderr) = self.log_files();
+        self.files_apart(&[stdout.as_deref(), stderr.as_deref()]);
         let daemonize = self.flag(Name::Daemonize);
         if daemonize && stdout.is_none() && stderr.is_none() {
             let given = self.pick(Name::Daemonize);
@@ -73,6 +74,22 @@ impl Picker<'_> {
             }
         }
         (out.or(both.clone()), err.or(both))
+    }
+
+    /// A file can be one thing only: the log would go into the pid file, or the state over it.
+    fn files_apart(&mut self, logs: &[Option<&Path>]) {
+        let logs: Vec<PathBuf> = logs.iter().filter_map(|path| fixed(*path)).collect();
+        let [pidfile, state] = [Name::Pidfile, Name::State].map(|name| fixed(self.path(name).as_deref()));
+        for (name, path) in [(Name::Pidfile, &pidfile), (Name::State, &state)] {
+            if path.as_ref().is_some_and(|path| logs.contains(path)) {
+                let given = self.pick(name);
+                self.refuse(&given, "is the log file, too: name another");
+            }
+        }
+        if pidfile.is_some() && pidfile == state {
+            let given = self.pick(Name::State);
+            self.refuse(&given, "is the pid file, too: name another");
+        }
     }
 
     fn identity(&mut self) -> Option<Identity> {

@@ -32,8 +32,7 @@ impl Pidfile {
         if !file.metadata().is_ok_and(|found| found.is_file()) {
             return Err(format!("the pid file {shown} is not a file"));
         }
-        let mut text = String::new();
-        let _ = (&file).take(64).read_to_string(&mut text);
+        let text = text_in(&file);
         let (text, pid) = (text.trim(), text.trim().parse::<u32>().ok());
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
@@ -51,10 +50,13 @@ impl Pidfile {
             }
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        if !text.is_empty() && pid.is_none() {
-            return Err(format!("{shown} has something else in it than a process id: is it a pid file?"));
-        }
+        is_pid(&path, text)?;
         Ok(Pidfile { path, file, left_by: pid.filter(|pid| *pid != process::id()) })
+    }
+
+    /// Whether it is empty, or has a number in it, whosever.
+    pub fn check(path: &Path, file: &File) -> Result<(), String> {
+        is_pid(path, text_in(file).trim())
     }
 
     /// Writes our number.
@@ -72,11 +74,21 @@ impl Pidfile {
 
     /// Gives the file to a successor; until the end our number stands in one beside it.
     pub fn give_away(self) -> OldPidfile {
-        let path = old(&self.path);
-        if let Err(error) = fs::write(&path, format!("{}\n", process::id())) {
-            warn!(target: "server", "the pid file {} cannot be written: {error}", path.display());
+        self.aside()
+    }
+
+    /// Writes our number into that one beside it.
+    pub fn aside(&self) -> OldPidfile {
+        let aside = self.old();
+        if let Err(error) = fs::write(&aside.path, format!("{}\n", process::id())) {
+            warn!(target: "server", "the pid file {} cannot be written: {error}", aside.path.display());
         }
-        OldPidfile { of: self.path.clone(), path }
+        aside
+    }
+
+    /// The one beside it.
+    pub fn old(&self) -> OldPidfile {
+        OldPidfile { of: self.path.clone(), path: old(&self.path) }
     }
 
     /// At the end.
@@ -117,6 +129,19 @@ impl OldPidfile {
             warn!(target: "server", "{} cannot be removed: {error}", self.path.display());
         }
     }
+}
+
+fn text_in(file: &File) -> String {
+    let mut bytes = Vec::new();
+    let _ = file.take(64).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn is_pid(path: &Path, text: &str) -> Result<(), String> {
+    if text.is_empty() || text.parse::<u32>().is_ok() {
+        return Ok(());
+    }
+    Err(format!("{} has something else in it than a process id: is it a pid file?", path.display()))
 }
 
 fn old(path: &Path) -> PathBuf {

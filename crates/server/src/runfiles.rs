@@ -82,6 +82,20 @@ impl RunFiles {
         }
     }
 
+    /// A successor is being started whose hooks look for our number where Unicorn has it by then.
+    pub fn announce(&self) {
+        if let Pid::Ours(file) = &*self.lock() {
+            file.aside();
+        }
+    }
+
+    /// There is no successor, after all.
+    pub fn recant(&self) {
+        if let Pid::Ours(file) = &*self.lock() {
+            file.old().remove();
+        }
+    }
+
     /// A successor serves.
     pub fn give_away(&self) {
         let mut pid = self.lock();

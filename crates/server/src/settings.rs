@@ -50,6 +50,8 @@ pub struct Settings {
     pub chosen: Vec<String>,
     /// Things that are worth a warning at start.
     pub notices: Vec<String>,
+    /// Of a reload: changes that take a new start.
+    pub waiting: Vec<String>,
 }
 
 /// Checks everything; the errors are all there are.
@@ -79,6 +81,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
         operating: picker.operating(),
         chosen: chosen(&asked),
         notices: Vec::new(),
+        waiting: Vec::new(),
     };
     settings.notices = once_each(picker.notices);
     // What holds for several applications is wrong for each of them.

@@ -68,6 +68,9 @@ impl Signals {
         })
         .await;
         match act {
+            Act::End if desk.puts_off_the_end() => {
+                info!(target: "server", "SIG{name}: a graceful end, when the new process serves");
+            }
             Act::End => {
                 self.ends += 1;
                 let again = self.ends > 1;
@@ -157,12 +160,30 @@ fn order_all(desk: &Desk, order: &Order) -> Result<String, String> {
 
 fn scale(desk: &Desk, more: bool) -> Result<String, String> {
     each(desk, |app| {
-        let Bounds { min, max, .. } = app.engine().snapshot().pool;
-        // An elastic pool keeps its play; one that may go down to nothing goes on to be one.
-        let step = |count: usize| if more { count + 1 } else { count.saturating_sub(1).max(1) };
-        let min = if min == 0 && !more { 0 } else { step(min) };
-        app.order(Order::Scale { min, max: step(max) })
+        let Bounds { min, max, wanted } = app.engine().snapshot().pool;
+        let own = app.current().bounds().unwrap_or((min, max));
+        if min == max && own.0 == own.1 {
+            let count = if more { max + 1 } else { max.saturating_sub(1).max(1) };
+            return desk.apps().scale(app, count, count);
+        }
+        step(desk, app, (own.0.max(1), max), wanted, more)
     })
+}
+
+/// One worker more or less of an elastic pool, within what it may have; it is kept until somebody says something else.
+fn step(desk: &Desk, app: &App, (fewest, most): (usize, usize), wanted: usize, more: bool) -> Result<String, String> {
+    if more && wanted >= most {
+        return Err(format!("{wanted} workers are as many as there may be: foolsgold scale sets other bounds"));
+    }
+    if !more && wanted <= fewest {
+        return Err(format!("{wanted} is the fewest there may be: foolsgold scale sets other bounds"));
+    }
+    let count = if more { wanted + 1 } else { wanted - 1 };
+    if !more {
+        // Makes one go now, and not when it has had nothing to do for long.
+        desk.apps().scale(app, count, count)?;
+    }
+    desk.apps().scale(app, count, most)
 }
 
 fn backtraces(desk: &Desk) -> Result<String, String> {

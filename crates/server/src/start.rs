@@ -81,7 +81,7 @@ impl Start {
         let now = Fixed::of(&asked, self.cores);
         let mut settings = settle(asked, self.cores)?;
         if let Some(first) = self.first.get() {
-            settings.notices.extend(now.changed_from(first));
+            settings.waiting = now.changed_from(first);
         }
         Ok(settings)
     }

@@ -14,7 +14,7 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     fs::write(&file, format!("io-threads = 2\nthreads = 3\n{}", apps("/shop"))).unwrap();
     let first = start.settle(start.asked()).unwrap();
     assert_eq!((first.apps[0].mruby.interpreters, first.apps[0].environment.as_str()), (7, "test"));
-    assert!(start.again().unwrap().notices.is_empty());
+    assert!(start.again().unwrap().waiting.is_empty());
 
     let blog = "[[app]]\nname = \"blog\"\n";
     let text = format!("bind = \"unix:///x\"\nio-threads = 4\nthreads = 5\n{}{blog}", apps("/store").replace('7', "8"));
@@ -27,7 +27,7 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
         "the application shop is at every host /store now and was at every host /shop: takes effect at the next start",
         "the application blog is new: it takes effect at the next start",
     ];
-    assert_eq!(now.notices, expected);
+    assert_eq!(now.waiting, expected);
 
     fs::write(&file, "threads = 0\nqueue = \"x\"").unwrap();
     assert_eq!(start.again().unwrap_err().len(), 2);

@@ -3,9 +3,13 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
+use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
+
+/// So much of a file is looked at to see what it is.
+const LOOK_BYTES: u64 = 4096;
 
 /// A state file that is ours.
 #[derive(Debug)]
@@ -15,12 +19,29 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Opens it, while it may be.
+    /// Opens it, while it may be. What is no state file is left as it is.
     pub fn claim(path: &Path) -> Result<StateFile, String> {
         let told = |error: std::io::Error| format!("the state file {} cannot be written: {error}", path.display());
         let path = std::path::absolute(path).map_err(told)?;
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&path);
-        Ok(StateFile { path: path.clone(), file: file.map_err(told)? })
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
+        let file = file.map_err(told)?;
+        if !file.metadata().is_ok_and(|found| found.is_file()) {
+            return Err(format!("the state file {} is not a file", path.display()));
+        }
+        StateFile::check(&path, &file)?;
+        Ok(StateFile { path, file })
+    }
+
+    /// Whether it is empty, or a state file, of ours or of Puma's.
+    pub fn check(path: &Path, file: &File) -> Result<(), String> {
+        let mut bytes = Vec::new();
+        let read = file.take(LOOK_BYTES).read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes);
+        let is_one = text.starts_with("---") && text.lines().any(|line| line.starts_with("pid:"));
+        if read.is_ok() && (is_one || text.trim().is_empty()) {
+            return Ok(());
+        }
+        Err(format!("{} has something else in it than the state of a server: is it a state file?", path.display()))
     }
 
     /// Where it is.
@@ -75,5 +96,19 @@ mod tests {
         fs::write(&path, "---\npid: 1\n").unwrap();
         state.remove();
         assert!(path.exists());
+    }
+
+    #[test]
+    fn one_that_was_left_behind_is_taken_over_and_a_precious_file_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        fs::write(&path, "---\ncontrol_url: unix:///x\npid: 12\n").unwrap();
+        StateFile::claim(&path).unwrap().write(None).unwrap();
+        for precious in ["run MyApp\n", "---\nthreads: 5\n", "---"] {
+            fs::write(&path, precious).unwrap();
+            assert!(StateFile::claim(&path).unwrap_err().contains("is it a state file?"));
+            assert_eq!(fs::read_to_string(&path).unwrap(), precious);
+        }
+        assert!(StateFile::claim(folder.path()).is_err());
     }
 }

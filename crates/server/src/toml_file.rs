@@ -235,6 +235,12 @@ fn words(row: &Row, value: &DeValue<'_>) -> Result<Vec<String>, String> {
             Ok(text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect())
         }
         DeValue::String(text) => Ok(vec![text.trim().to_owned()]),
+        DeValue::Integer(number) if row.name == Name::Umask => match number.radix() {
+            // Written as bits are; and 27 is taken as on the command line, where 027 cannot be a number of TOML.
+            8 => Ok(vec![format!("0{}", number.as_str().trim_start_matches("0o"))]),
+            10 => Ok(vec![number.as_str().to_owned()]),
+            _ => Err("must be octal, such as 0o027 or \"027\"".to_owned()),
+        },
         DeValue::Integer(number) => {
             let number = i128::from_str_radix(number.as_str(), number.radix());
             number.map(|number| vec![number.to_string()]).map_err(|_| "is too large".to_owned())

@@ -193,3 +193,12 @@ fn a_number_of_workers_on_the_command_line_replaces_the_fewest_and_the_most_of_t
     assert_eq!(workers(&[], &[("FOOLS_GOLD_WORKERS", "3")]), (3, 3));
     assert_eq!(workers(&[], &[("WEB_CONCURRENCY", "3")]), (1, 6), "a platform says it to everybody");
 }
+
+#[test]
+fn bits_are_octal_however_they_are_written() {
+    for text in ["umask = 0o27", "umask = 0o027", "umask = 27", "umask = \"027\"", "umask = \"27\""] {
+        assert_eq!(settled(text, &[], &[]).unwrap().operating.umask, Some(0o27), "{text}");
+    }
+    assert_eq!(problems("umask = 0x17"), [":1: umask = 0x17: must be octal, such as 0o027 or \"027\""]);
+    assert_eq!(problems("umask = 28"), [":1: umask = 28: must be an octal number up to 777, such as 027"]);
+}

@@ -5,12 +5,14 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{self, Child};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use tracing::{info, warn};
 
+use crate::apps::Apps;
 use crate::cradle::{Birth, Cradle, Line};
 use crate::program::Program;
 use crate::runfiles::RunFiles;
@@ -25,8 +27,13 @@ pub struct Upgrade {
     /// Until we begin to end: a socket is closed only when nobody holds it.
     shares: Mutex<Vec<Shared>>,
     run_files: Arc<RunFiles>,
+    apps: Arc<Apps>,
     /// In which a successor must serve.
     limit: Duration,
+    /// As in Unicorn, both serve until somebody ends one; hooks of the successor may do so before it serves.
+    stays: bool,
+    /// This process was told to end while the successor was being started: it does when that serves.
+    leaves: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -55,9 +62,16 @@ enum State {
 
 impl Upgrade {
     /// With everything a successor is given.
-    pub fn new(program: Program, shares: Vec<Shared>, run_files: Arc<RunFiles>, limit: Duration) -> Arc<Upgrade> {
+    pub fn new(
+        program: Program,
+        shares: Vec<Shared>,
+        run_files: Arc<RunFiles>,
+        apps: Arc<Apps>,
+        limit: Duration,
+        stays: bool,
+    ) -> Arc<Upgrade> {
         let (shares, state) = (Mutex::new(shares), Mutex::new(State::Alone));
-        Arc::new(Upgrade { program, shares, run_files, limit, state })
+        Arc::new(Upgrade { program, shares, run_files, apps, limit, stays, leaves: AtomicBool::new(false), state })
     }
 
     /// Starts a successor and waits until it serves beside us, or until it is known why not.
@@ -77,11 +91,16 @@ impl Upgrade {
         }
         info!(target: "server", "upgrade: starting {}", self.program.path().display());
         systemd::reloading("starting the new program");
+        self.leaves.store(false, Ordering::SeqCst);
+        if self.stays {
+            self.run_files.announce();
+        }
         let outcome = self.raise().and_then(|successor| self.welcome(successor));
         if let Err(why) = &outcome {
             warn!(target: "server", "upgrade: the new program does not serve, and this one goes on: {why}");
             if let state @ State::Trying = &mut *self.lock() {
                 *state = State::Alone;
+                self.run_files.recant();
                 systemd::ready("serving; an upgrade has failed");
             }
         }
@@ -106,6 +125,22 @@ impl Upgrade {
         drop(state);
         self.watch(child);
         Ok(pid)
+    }
+
+    /// This process is to end: whether that waits until the successor serves that is being started. Its hooks, made for
+    /// Unicorn, end this process while it has no worker yet.
+    pub fn puts_off_the_end(&self) -> bool {
+        // Whoever waits for the successor looks at the flag after the state has changed.
+        let state = self.lock();
+        let puts_off = self.stays && matches!(*state, State::Trying);
+        self.leaves.fetch_or(puts_off, Ordering::SeqCst);
+        drop(state);
+        puts_off
+    }
+
+    /// Whether this process does not stay beside its successor.
+    pub fn leaves(&self) -> bool {
+        !self.stays || self.leaves.load(Ordering::SeqCst)
     }
 
     /// Whether a successor serves, too.
@@ -169,6 +204,9 @@ impl Upgrade {
         };
         for Shared { share, is_activated, .. } in &*self.shares() {
             line.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
+        }
+        for ordered in self.apps.ordered() {
+            line.order(&ordered).map_err(told)?;
         }
         line.say("begin").map_err(told)?;
         line.patience(Some(self.limit)).map_err(told)?;

@@ -4,10 +4,11 @@ use engine_ruby::User;
 use nix::unistd::geteuid;
 
 use crate::app_settings::AppSettings;
-use crate::asked::{OWN_VARIABLES, Origin};
+use crate::asked::{OWN_VARIABLES, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::options::Name;
 use crate::picker::Picker;
+use crate::settings::Settings;
 
 impl Picker<'_> {
     /// The fewest and the most. `--workers` alone is both; beside one of the others it is the one that is not said.
@@ -62,12 +63,27 @@ impl Picker<'_> {
     pub fn total_workers(&mut self, apps: &[AppSettings]) -> Option<usize> {
         self.optional(Name::TotalWorkers)?;
         let total = self.small(Name::TotalWorkers);
-        let ruby = apps.iter().filter(|app| app.engine != Some(EngineKind::Mruby));
-        let least: usize = ruby.map(|app| app.ruby.min_workers).sum();
+        let least = fewest(apps.iter().filter(|app| app.engine == Some(EngineKind::Ruby)));
         if total < least {
             let given = self.pick(Name::TotalWorkers);
-            self.refuse(&given, &format!("must be at least {least}, the fewest of all applications together"));
+            self.refuse(&given, &at_least(least));
         }
         Some(total)
     }
+}
+
+/// The same when it is known which applications run on Ruby.
+pub fn fit(settings: &Settings, engines: &[EngineKind]) -> Result<(), Problem> {
+    let Some(total) = settings.total_workers else { return Ok(()) };
+    let pairs = settings.apps.iter().zip(engines).filter(|(_, engine)| **engine == EngineKind::Ruby);
+    let least = fewest(pairs.map(|(app, _)| app));
+    if total >= least { Ok(()) } else { Err(Problem(format!("total-workers = {total}: {}", at_least(least)))) }
+}
+
+fn fewest<'a>(apps: impl Iterator<Item = &'a AppSettings>) -> usize {
+    apps.map(|app| app.ruby.min_workers).sum()
+}
+
+fn at_least(least: usize) -> String {
+    format!("must be at least {least}, the fewest of all applications together")
 }

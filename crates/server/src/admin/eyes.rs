@@ -1,13 +1,22 @@
 //! What the admin listener and the control socket see: nothing but that the server starts, and from then on, all of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::process::{Signal, getpid, kill_process};
+use tracing::info;
 
 use crate::admin::history::History;
 use crate::admin::service::{ControlFile, inode_of};
 use crate::admin::view::look_briefly;
 use crate::desk::Desk;
+use crate::generation::wait_until;
+
+/// A start that is called off has so long to end by itself.
+const CALL_OFF_TIME: Duration = Duration::from_secs(2);
 
 /// Where the server is, for commands that look for it.
 #[derive(Debug, Clone, Default)]
@@ -30,16 +39,42 @@ pub struct Running {
 pub struct Eyes {
     pub place: Place,
     pub history: History,
+    /// When the program started.
+    pub since: SystemTime,
     running: OnceLock<Running>,
+    /// Set, it ends the loading of applications.
+    called_off: Arc<AtomicBool>,
+    /// Somebody has ended it before it ran.
+    is_unwanted: AtomicBool,
     control: Mutex<Option<ControlFile>>,
     admin: OnceLock<String>,
 }
 
 impl Eyes {
     /// Of a server that starts.
-    pub fn new(place: Place) -> Eyes {
+    pub fn new(place: Place, called_off: Arc<AtomicBool>) -> Eyes {
         let (history, control) = (History::default(), Mutex::default());
-        Eyes { place, history, running: OnceLock::new(), control, admin: OnceLock::new() }
+        let (since, running, admin, is_unwanted) = (SystemTime::now(), OnceLock::new(), OnceLock::new(), false.into());
+        Eyes { place, history, since, running, called_off, is_unwanted, control, admin }
+    }
+
+    /// Ends a server that starts. What does not let itself be called off ends with the process, as by a signal.
+    pub fn call_off(&self) -> Result<(), String> {
+        self.is_unwanted.store(true, Ordering::SeqCst);
+        self.called_off.store(true, Ordering::SeqCst);
+        info!(target: "server", "the end, as ordered, while applications are being loaded");
+        let spawned = thread::Builder::new().name("end of a start".into()).spawn(|| {
+            let until = Instant::now() + CALL_OFF_TIME;
+            wait_until(until, || false);
+            // Once the server runs this is a graceful end, which it is on its way to.
+            let _ = kill_process(getpid(), Signal::TERM);
+        });
+        spawned.map(drop).map_err(|error| format!("no thread to end the start: {error}"))
+    }
+
+    /// Whether somebody has ended it before it ran.
+    pub fn is_unwanted(&self) -> bool {
+        self.is_unwanted.load(Ordering::SeqCst)
     }
 
     /// The server runs.

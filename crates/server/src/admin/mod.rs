@@ -20,6 +20,7 @@ pub mod sheet;
 pub mod view;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use front::{Bind, Listener};
@@ -47,14 +48,15 @@ impl Admin {
     /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
     /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
     /// `listener`: that of the admin page, bound; `is_successor`: an older process still has both, and keeps them
-    /// until this one runs.
+    /// until this one runs; `called_off` ends the loading of applications.
     pub fn start(
         settings: &AdminSettings,
         place: Place,
         listener: Option<Listener>,
         is_successor: bool,
+        called_off: Arc<AtomicBool>,
     ) -> Result<Admin, String> {
-        let eyes = Arc::new(Eyes::new(place));
+        let eyes = Arc::new(Eyes::new(place, called_off));
         let serving = Serving::start(eyes.clone());
         let serving =
             serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
@@ -80,6 +82,11 @@ impl Admin {
             info!(target: "server", "commands find this server by its control socket {}", path.display());
         }
         Ok(())
+    }
+
+    /// Whether somebody has ended the server before it ran.
+    pub fn is_unwanted(&self) -> bool {
+        self.eyes.is_unwanted()
     }
 
     /// Where it is told what to do.

@@ -75,7 +75,7 @@ pub fn scale(running: &Running, params: &Params) -> Outcome {
         return Err(Trouble::wrong(format!("must be from 1 to {WORKERS_MAX}, and min not more than max: {min}:{max}")));
     }
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    told(app.order(Order::Scale { min: small(min), max: small(max) }))
+    told(running.desk.apps().scale(&app, small(min), small(max)))
 }
 
 /// The end of one worker.

@@ -9,7 +9,7 @@ use crate::admin::eyes::{Eyes, Running};
 use crate::admin::history::Step;
 use crate::admin::orders;
 use crate::admin::params::Params;
-use crate::admin::view::StatusView;
+use crate::admin::view::{ServerView, StatusView};
 
 /// One thing that can be asked.
 pub struct Route {
@@ -98,11 +98,23 @@ pub fn answer(eyes: &Eyes, door: Door, request: &Request, body: &[u8]) -> Option
         if let Some(worker) = worker {
             params.set("worker", worker);
         }
-        let Some(running) = eyes.running() else {
-            return Err(Trouble::unready("the server is starting: its applications are being loaded"));
-        };
+        let Some(running) = eyes.running() else { return starting(eyes, route, &params) };
         (route.answer)(eyes, running, &params)
     }))
+}
+
+/// What there is to see of a server that starts, and what can be done with it.
+fn starting(eyes: &Eyes, route: &Route, params: &Params) -> Outcome {
+    match route.path {
+        "/v1" => Ok(index()),
+        "/v1/status" => json_value(StatusView { server: ServerView::starting(eyes), apps: Vec::new() }),
+        "/v1/drain" | "/v1/stop" => {
+            params.is("now")?;
+            eyes.call_off().map_err(Trouble::failed)?;
+            Ok(json!({ "message": "ending; it has not begun to serve" }))
+        }
+        _ => Err(Trouble::unready("the server is starting: its applications are being loaded")),
+    }
 }
 
 /// The row for a path and a method, and the worker in the path.

@@ -31,6 +31,8 @@ pub struct ServerView {
     pub ready: bool,
     pub since_ms: u64,
     pub uptime_s: f64,
+    /// Since it began to end.
+    pub draining_s: Option<f64>,
     /// Where it was started, as the shell called the place, and the folder of what it serves.
     pub started_in: String,
     pub folder: String,
@@ -85,6 +87,29 @@ impl StatusView {
 }
 
 impl ServerView {
+    /// Of one that loads its applications.
+    pub fn starting(eyes: &Eyes) -> ServerView {
+        let since = eyes.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        ServerView {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            state: "starting".to_owned(),
+            ready: false,
+            since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            uptime_s: rounded(eyes.since.elapsed().unwrap_or_default().as_secs_f64()),
+            draining_s: None,
+            started_in: eyes.place.started_in.clone(),
+            folder: eyes.place.folder.display().to_string(),
+            listeners: Vec::new(),
+            control: eyes.control(),
+            admin: eyes.admin(),
+            connections: Connections::default(),
+            answers: BTreeMap::new(),
+            refused: 0,
+            process: Process::look(),
+        }
+    }
+
     fn look(eyes: &Eyes, running: &Running) -> ServerView {
         let desk = &running.desk;
         let since = desk.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -96,6 +121,7 @@ impl ServerView {
             ready: desk.is_ready(),
             since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             uptime_s: rounded(desk.since().elapsed().unwrap_or_default().as_secs_f64()),
+            draining_s: desk.draining_for().map(|time| rounded(time.as_secs_f64())),
             started_in: eyes.place.started_in.clone(),
             folder: eyes.place.folder.display().to_string(),
             listeners: running.listeners.clone(),

@@ -167,14 +167,17 @@ fn past_table(apps: &Value, name: &str) -> String {
 pub fn status_text(status: &Value) -> String {
     let server = &status["server"];
     let listeners: Vec<String> = rows(&server["listeners"]).iter().map(text).collect();
+    let since = server["draining_s"].as_f64().unwrap_or_else(|| number(&server["uptime_s"]));
     let mut out = format!(
-        "foolsgold {}, process {}, {} since {} on {}\n",
+        "foolsgold {}, process {}, {} since {}",
         text(&server["version"]),
         text(&server["pid"]),
         text(&server["state"]),
-        lasting(number(&server["uptime_s"])),
-        listeners.join(", ")
+        lasting(since),
     );
+    // One that loads its applications listens nowhere yet.
+    let on = if listeners.is_empty() { String::new() } else { format!(" on {}", listeners.join(", ")) };
+    let _ = writeln!(out, "{on}");
     let connections = &server["connections"];
     let memory = server["process"]["pss_kib"].as_f64().or_else(|| server["process"]["rss_kib"].as_f64());
     let memory = memory.map(|kib| format!("; {} in the server", size(kib))).unwrap_or_default();

@@ -11,7 +11,8 @@ const TIMEOUT: &str = "counts from the last byte of a request to its answer; the
                        gets 504, and its worker is killed only if that does not end it (--kill-time)";
 const EXEC: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
-const SERVER: &str = "runs; of the server it is given there are config, pid, logger and worker_processes";
+const RETIRES: &str = "runs; of the server it is given there are config, pid, logger and worker_processes; where it \
+                       ends the old master (pid.oldbin, QUIT) after USR2, that ends when the new one serves";
 const TRAPS: &str = "runs; traps for TERM in it have no effect, since workers end when the server says so";
 const MOLD: &str = "runs in the process that has loaded the application and forks workers";
 const SERVICE: &str = "there is no service worker: start it as a process of its own";
@@ -47,7 +48,7 @@ pub const KNOWN: &[Known] = &[
     ("default_middleware", Does::Needless("no middleware is added")),
     ("early_hints", Does::Needless("early hints are always sent")),
     ("set", Does::Needless("")),
-    ("before_fork", Does::Runs(SERVER)),
+    ("before_fork", Does::Runs(RETIRES)),
     ("after_fork", Does::Runs(TRAPS)),
     ("after_worker_ready", Does::Runs("")),
     ("after_worker_exit", Does::Runs(MOLD)),

@@ -1,0 +1,86 @@
+//! What `foolsgold config --check` looks at beside the settings themselves: the files, folders and programs that they
+//! name, as a start would find them. Nothing is made, and nothing is written.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use front::Bind;
+use rustix::fs::{Access, access};
+
+use crate::admin::settings::Control;
+use crate::asked::Problem;
+use crate::choice::EngineKind;
+use crate::pidfile::Pidfile;
+use crate::settings::Settings;
+use crate::start::Start;
+use crate::state::StateFile;
+
+/// All that a start would stumble over.
+pub fn look(settings: &Settings, engines: &[EngineKind], start: &Start) -> Vec<Problem> {
+    let operating = &settings.operating;
+    let mut found = Vec::new();
+    found.extend(operating.pidfile.as_deref().and_then(|path| file("the pid file", path, Some(Pidfile::check))));
+    found.extend(operating.state.as_deref().and_then(|path| file("the state file", path, Some(StateFile::check))));
+    for log in [&operating.stdout, &operating.stderr].into_iter().flatten() {
+        found.extend(file("the log file", log, None));
+    }
+    let listeners = settings.binds.iter().chain(&settings.admin.bind);
+    let sockets = listeners.filter_map(|bind| if let Bind::Unix(path) = bind { Some(path) } else { None });
+    let control = match &settings.admin.control {
+        Control::Path(path) => Some(path),
+        _ => None,
+    };
+    found.extend(sockets.chain(control).filter_map(|path| socket(path)));
+    for (app, _) in settings.apps.iter().zip(engines).filter(|(_, engine)| **engine == EngineKind::Ruby) {
+        found.extend(program(&app.ruby.program, start));
+    }
+    let mut found: Vec<String> = found;
+    found.dedup();
+    found.into_iter().map(Problem).collect()
+}
+
+/// What a file must be that is there already.
+type Check = fn(&Path, &File) -> Result<(), String>;
+
+/// One that is made at the start, or taken over with what is in it.
+fn file(what: &str, path: &Path, check: Option<Check>) -> Option<String> {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Some(format!("{what} {shown} is a folder: name a file in it")),
+        Ok(_) => check.and_then(|check| File::open(path).ok().and_then(|file| check(path, &file).err())),
+        Err(_) => folder(what, path),
+    }
+}
+
+/// The folder in which something is to be made.
+fn folder(what: &str, path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let shown = (path.display(), folder.display());
+    (!folder.is_dir()).then(|| format!("{what} {}: there is no folder {}: make it first", shown.0, shown.1))
+}
+
+fn socket(path: &Path) -> Option<String> {
+    let (what, shown) = ("the Unix socket", path.display());
+    if path.as_os_str().len() > front::SOCKET_PATH_BYTES {
+        let most = front::SOCKET_PATH_BYTES;
+        return Some(format!("{what} {shown}: its path may have at most {most} bytes; name a shorter one"));
+    }
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_socket() => None,
+        Ok(_) => Some(format!("{what} {shown}: there is something else of this name; name another path")),
+        Err(_) => folder(what, path),
+    }
+}
+
+/// A Ruby, by a path or by a name on PATH.
+fn program(ruby: &Path, start: &Start) -> Option<String> {
+    let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    let is_there = if ruby.as_os_str().as_encoded_bytes().contains(&b'/') {
+        is_program(&ruby.to_owned())
+    } else {
+        let path = start.environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        std::env::split_paths(&path.unwrap_or_default()).any(|folder| is_program(&folder.join(ruby)))
+    };
+    (!is_there).then(|| format!("--ruby {}: there is no such program; name another", ruby.display()))
+}

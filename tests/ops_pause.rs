@@ -1,0 +1,92 @@
+//! A pause, and what was ordered by hand, when the server ends or another process takes its place.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use support::successor::{Process, adopt_orphans};
+use support::{Client, PATIENCE, Server, app, ruby, server, within};
+
+/// What a command prints that must succeed.
+#[track_caller]
+fn done(server: &Server, words: &[&str]) -> String {
+    let output = server::command().current_dir(&server.folder).args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {said}\n{}", server.log());
+    said
+}
+
+fn status(server: &Server) -> Value {
+    serde_json::from_str(&done(server, &["status", "--json"])).unwrap()
+}
+
+/// A request that waits in a pause.
+fn waiting(server: &Server) -> Client {
+    done(server, &["pause"]);
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(within(PATIENCE, || status(server)["apps"][0]["queued"] == 1), "{}", status(server));
+    client
+}
+
+fn on_ruby(options: &[&str]) -> Server {
+    ruby::serve("run lambda { |env| [200, {}, [\"gold\"]] }", options)
+}
+
+#[test]
+fn the_end_of_a_paused_server_answers_who_waits() {
+    let mruby = || Server::start(&app("", "\"gold\""), &["-t", "1"]);
+    for (start, end) in
+        [(&mruby as &dyn Fn() -> Server, "stop"), (&mruby, "TERM"), (&|| on_ruby(&["-w", "1"]), "drain")]
+    {
+        let mut server = start();
+        let (mut client, begin) = (waiting(&server), Instant::now());
+        match end {
+            "TERM" => server.signal(Signal::TERM),
+            command => drop(done(&server, &[command])),
+        }
+        let reply = client.reply().unwrap();
+        assert_eq!((reply.status, reply.text().as_str()), (200, "gold"), "{end}\n{}", server.log());
+        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{end}\n{}", server.log());
+        assert!(begin.elapsed() < Duration::from_secs(8), "{end} took {:?}\n{}", begin.elapsed(), server.log());
+    }
+}
+
+#[test]
+fn a_drain_asked_for_twice_keeps_its_lag_and_nothing_is_paused_meanwhile() {
+    let mut server = Server::start(&app("", "\"gold\""), &["-t", "1", "--drain-lag", "2s"]);
+    let mut client = waiting(&server);
+    let begin = Instant::now();
+    done(&server, &["drain", "--no-wait"]);
+    assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
+    done(&server, &["drain", "--no-wait"]);
+    let pause = server::command().current_dir(&server.folder).arg("pause").output().unwrap();
+    assert_eq!(pause.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&pause.stderr).contains("the server ends"), "{pause:?}");
+    assert_eq!(server.text("/"), "gold", "connections are accepted for the lag");
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}\n{}", begin.elapsed(), server.log());
+}
+
+#[test]
+fn an_upgrade_takes_pause_and_scale_along_and_answers_who_waits() {
+    adopt_orphans();
+    let mut server = on_ruby(&["-w", "1", "--pidfile", "web.pid"]);
+    done(&server, &["scale", "2:3"]);
+    let mut client = waiting(&server);
+    done(&server, &["restart"]);
+    let next = Process::named_in(&server.folder.join("web.pid"), server.id());
+    assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    let all = status(&server);
+    let one = &all["apps"][0];
+    assert_eq!(all["server"]["pid"], next.0);
+    assert_eq!((&one["is_paused"], &one["pool"]["min"], &one["pool"]["max"]), (&true.into(), &2.into(), &3.into()));
+    assert!(server.log().contains("app: 2 to 3 workers, paused"), "{}", server.log());
+    done(&server, &["resume"]);
+    assert_eq!(server.text("/"), "gold");
+}
