@@ -30,7 +30,7 @@ impl Work {
             if self.told.is_some() {
                 return self.cannot_start(StartError::Late(limit));
             }
-            tracing::error!(target: "engine", "pid {pid} did not load, or fork, within {limit:?} and is killed");
+            tracing::error!(target: "engine", "pid {pid} did not load, or fork, within {} and is killed", engine::brief(limit));
             kill_now(pid);
         }
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use engine::brief;
 use front::Stop;
 use tokio::runtime::Handle;
 use tracing::{info, warn};
@@ -102,7 +103,7 @@ impl Desk {
         if is_draining.swap(true, Ordering::SeqCst) || drain_lag.is_zero() {
             return self.stop(false);
         }
-        info!(target: "server", "not ready any more; connections are accepted for {drain_lag:?} more");
+        info!(target: "server", "not ready any more; connections are accepted for {} more", brief(*drain_lag));
         let (desk, lag) = (self.clone(), *drain_lag);
         drop(runtime.spawn(async move {
             tokio::time::sleep(lag).await;
@@ -117,10 +118,11 @@ impl Desk {
         if !stop.is_draining() {
             // Before anything is closed: a successor must have it by then.
             if !upgrade.get().is_some_and(|upgrade| upgrade.hand_over()) {
-                systemd::stopping(&format!("ending, running requests have {drain_time:?}"));
+                systemd::stopping(&format!("ending, running requests have {}", brief(*drain_time)));
             }
-            let time = if now { Duration::ZERO } else { *drain_time };
-            info!(target: "server", "ending, running requests have {time:?}");
+            if !now {
+                info!(target: "server", "ending, running requests have {}", brief(*drain_time));
+            }
         }
         if now {
             warn!(target: "server", "ending at once");

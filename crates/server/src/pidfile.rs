@@ -75,6 +75,10 @@ impl Pidfile {
         let path = old(&self.path);
         if let Err(error) = fs::write(&path, format!("{}\n", process::id())) {
             warn!(target: "server", "the pid file {} cannot be written: {error}", path.display());
+            // On a full disk it has been made, and has no number in it by which it would be known as ours.
+            if fs::metadata(&path).is_ok_and(|found| found.is_file()) {
+                let _ = fs::remove_file(&path);
+            }
         }
         OldPidfile { of: self.path.clone(), path }
     }
