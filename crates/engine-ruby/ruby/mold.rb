@@ -26,7 +26,8 @@ module FoolsGold
 
     def run
       $stdout.sync = $stderr.sync = true
-      %w[INT HUP QUIT].each { |name| ignore(name) }
+      %w[INT HUP].each { |name| trap(name, "IGNORE") }
+      trap("QUIT", "IGNORE") unless RUBY_ENGINE == "jruby" # A Java machine has it for itself.
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       watch_front
@@ -34,12 +35,6 @@ module FoolsGold
     end
 
     private
-
-    def ignore(signal)
-      trap(signal, "IGNORE")
-    rescue ArgumentError
-      nil # A Java machine may keep QUIT for itself.
-    end
 
     def load
       kind, payload = Frames.read(@io)

@@ -59,8 +59,8 @@ impl Room {
             let peer = link.peer.remote.map_or_else(|| "a Unix socket".to_owned(), |peer| peer.to_string());
             tracing::warn!(
                 target: "front",
-                "all {places} places for connections are taken: those that ask nothing are closed for new ones, first one \
-                 from {peer}"
+                "all {places} places for connections are taken: those that ask nothing are closed for new ones, first \
+                 one from {peer}"
             );
         }
     }

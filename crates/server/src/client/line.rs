@@ -131,8 +131,8 @@ pub fn silent(socket: &Path, time: Duration) -> String {
         (socket.display(), if time.is_zero() { String::new() } else { format!(" within {}", brief(time)) });
     match front::listener_of(socket) {
         Ok(pid) => format!(
-            "process {pid}, whose control socket is {shown}, did not answer{within}: it is stopped, hangs or is very busy; \
-             kill -CONT {pid} lets it go on if it was stopped, kill -KILL {pid} ends it"
+            "process {pid}, whose control socket is {shown}, did not answer{within}: it is stopped, hangs or is very \
+             busy; kill -CONT {pid} lets it go on if it was stopped, kill -KILL {pid} ends it"
         ),
         Err(_) => format!(
             "the server whose control socket is {shown} did not answer{within}: it is stopped, hangs or is very busy; \
