@@ -74,8 +74,8 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     work.await
 }
 
-/// Runs `work`, looking up when a stop is asked for: `None` when all, or this connection, is to end at once. A drain only
-/// wakes it; the wire and the service look for themselves.
+/// Runs `work`, looking up when a stop is asked for: `None` when all, or this connection, is to end at once. A drain
+/// only wakes it; the wire and the service look for themselves.
 async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<T> {
     let stop = &link.common.stop;
     let mut work = pin!(work);
