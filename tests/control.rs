@@ -54,8 +54,7 @@ fn get(socket: &Path, target: &str) -> (Reply, Value) {
 
 fn post(socket: &Path, target: &str, body: &str) -> (u16, Value) {
     let reply = Client::unix(socket).post(target, body);
-    // What the front refuses by itself, such as too long a body, is answered in words.
-    (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
+    (reply.status, serde_json::from_slice(&reply.body).unwrap())
 }
 
 fn status(server: &Server) -> Value {
@@ -113,7 +112,9 @@ fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
         assert!(value["error"].as_str().unwrap().contains(words), "{target} {body}: {value}");
     }
     let long = post(&socket, "/v1/scale", &format!("{{\"app\":\"{}\"}}", "x".repeat(70_000)).replace('x', "y"));
-    assert_eq!(long.0, 413);
+    assert!(long.0 == 413 && long.1["error"] == "the body is too large", "{long:?}");
+    let (reply, value) = get(&socket, &format!("/{}", "x".repeat(20_000)));
+    assert!(reply.status == 431 && value["error"].is_string(), "{value}");
 }
 
 #[test]
@@ -359,4 +360,40 @@ fn a_server_that_starts_can_be_seen_and_ended() {
         assert!(engine == "mruby" || !folder.join("a.pid").exists());
         fs::remove_dir_all(folder).unwrap();
     }
+}
+
+#[test]
+fn probes_are_answered_though_others_hold_connections_open() {
+    let server = Server::start(&app("", "\"gold\""), &["--admin", "0"]);
+    let admin = status(&server)["server"]["admin"].as_str().unwrap().to_owned();
+    let port: u16 = admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let control = socket(&server);
+    let mut held = Vec::new();
+    for _ in 0..70 {
+        for mut client in [Client::tcp(port), Client::unix(&control)] {
+            client.send("GET /met").unwrap();
+            held.push(client);
+        }
+    }
+    let begun = Instant::now();
+    assert_eq!(Client::tcp(port).get("/healthz").status, 200);
+    assert!(done(&server, &["status"]).contains("serving"));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(server.logs("all 64 places for connections are taken"), "{}", server.log());
+}
+
+#[test]
+fn a_server_that_is_stopped_is_not_said_to_be_missing() {
+    let server = Server::start(&app("", "\"gold\""), &[]);
+    let control = socket(&server);
+    server.signal(Signal::STOP);
+    let pid = server.id();
+    let (code, why) = failed(&server, &["status"]);
+    assert!(code == 1 && why.contains(&format!("process {pid}, whose control socket")), "{code} {why}");
+    let begun = Instant::now();
+    let (code, why) = failed(&server, &["stop", "--now", "--control", control.to_str().unwrap()]);
+    assert!(code == 1 && why.contains(&format!("kill -KILL {pid}")), "{code} {why}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    server.signal(Signal::CONT);
+    assert!(done(&server, &["status"]).contains("serving"));
 }

@@ -68,6 +68,8 @@ fn metrics_count_what_happened() {
     let value = |key: &str| *samples.get(key).unwrap_or_else(|| panic!("{key} is not in\n{}", reply.text()));
     let of = "app=\"app\",engine=\"mruby\"";
     assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), 5.0);
+    // There before the first, so that an alert sees it come.
+    assert_eq!(value(&format!("foolsgold_worker_ends_total{{{of},reason=\"crash\"}}")), 0.0);
     assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"4xx\"}}")), 3.0);
     assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"app\",fault=\"app_error\"}}")), 2.0);
     assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"load\",fault=\"queue_full\"}}")), 0.0);
@@ -104,7 +106,7 @@ fn the_page_about_metrics_names_them_all_and_no_others() {
     let missing: Vec<_> = shown.difference(&named).collect();
     assert!(missing.is_empty(), "docs/metrics.md does not name {missing:?}");
     // Until a worker has ended there is no reason to show.
-    let gone: Vec<_> = named.difference(&shown).filter(|name| **name != "foolsgold_worker_ends_total").collect();
+    let gone: Vec<_> = named.difference(&shown).collect();
     assert!(gone.is_empty(), "docs/metrics.md names {gone:?}, and there is nothing of that name");
 }
 
@@ -212,4 +214,22 @@ fn a_person_sees_in_a_browser_what_the_server_does() {
         assert!(dom.contains(words), "{words:?} is not on the page:\n{dom}");
     }
     assert!(!dom.contains("secret") && !dom.contains("pyrite <b>"), "{dom}");
+}
+
+#[test]
+fn the_servers_own_probe_is_no_request() {
+    for engine in ["mruby", "ruby"] {
+        let options = ["--engine", engine, "--probe", "/up", "--ruby", &support::ruby::program()];
+        let (server, port) =
+            start(&paths(&[("/up", "sleep 0.05; text(1)")]), &[&options[..], &["--slow-time", "10ms"]].concat());
+        server.signal(rustix::process::Signal::USR1);
+        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        let text = ask(port, "/metrics", "").text();
+        for (key, value) in samples(&text) {
+            let is_of_requests = ["foolsgold_requests_total", "foolsgold_service_time_seconds_count"];
+            assert!(!is_of_requests.iter().any(|name| key.starts_with(name)) || value == 0.0, "{engine} {key} {value}");
+        }
+        let status = server::command().current_dir(&server.folder).args(["recorder", "--json"]).output().unwrap();
+        assert!(!String::from_utf8_lossy(&status.stdout).contains("/up"), "{status:?}");
+    }
 }

@@ -280,3 +280,34 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
     assert_says(&said, &["note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it"]);
     fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
+    let puma = "workers \"many\"\nport 99999\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma)]);
+    let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(
+        &said,
+        &["does not start with these values:", "puma.rb:1: workers \"many\": must be", "puma.rb:2: port 99999"],
+    );
+    let (output, said) = run(&folder, &[], &["explain", "nope.rb"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_says(&said, &["foolsgold: cannot explain this:", "nope.rb: cannot be read"]);
+    fs::write(folder.join("puma.rb"), "load 'nope.rb'").unwrap();
+    let (_, said) = run(&folder, &[], &["explain", "puma.rb"]);
+    assert!(said.contains("nope.rb") && !said.contains("nope.rb.rb"), "{said}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_leaves_a_process_behind_is_read() {
+    let begun = std::time::Instant::now();
+    let server = serve(
+        &[("config.ru", APP), ("puma.rb", "fork { sleep 20 }\nbind 'tcp://127.0.0.1:0'\n")],
+        &[],
+        &["-C", "puma.rb"],
+    );
+    assert_eq!(server.get("/").status, 200);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}

@@ -25,6 +25,8 @@ fn the_command_ends_when_the_server_serves() {
     fs::write(folder.join("config.ru"), app("", "'v1 ' + env['PATH_INFO']")).unwrap();
     let ran = run(&folder, &["-t", "1"]);
     assert!(ran.status.success() && ran.stderr.is_empty() && ran.stdout.is_empty(), "{ran:?}");
+    let told = fs::read_to_string(folder.join("out.log")).unwrap();
+    assert!(told.contains("serving") && told.contains("web.sock"), "a script may look at once: {told}");
     let process = Process::named_in(&folder.join("web.pid"), 0);
     let socket = folder.join("web.sock");
     assert_eq!(Client::unix(&socket).get("/a").text(), "v1 /a");
@@ -60,5 +62,19 @@ fn a_start_that_fails_is_told_by_the_command() {
         assert_eq!(said.matches(words).count(), 1, "once: {said}");
         assert!(!folder.join("web.sock").exists() && !folder.join("web.pid").exists());
     }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_failed_start_is_told_where_it_was_called_though_standard_error_goes_to_a_file() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), "raise \"broken on purpose\"").unwrap();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--redirect-stderr", "err.log", "--log-file", "out.log"];
+    let ran = server::command().current_dir(&folder).args(options).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("broken on purpose").count(), 1, "{said}");
+    let kept = fs::read_to_string(folder.join("err.log")).unwrap();
+    assert!(kept.contains("cannot start: ") && kept.contains("broken on purpose"), "{kept}");
     fs::remove_dir_all(folder).unwrap();
 }

@@ -10,7 +10,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use support::successor::{Manager, Process, adopt_orphans};
@@ -128,4 +129,19 @@ fn the_file_of_an_activated_socket_stays_over_upgrades_and_the_end() {
     assert!(next.ended());
     assert!(path.exists(), "it is systemd's\n{}", server.log());
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_manager_that_cannot_be_told_is_complained_of_once() {
+    for (socket, times) in [("/nowhere", 1), ("", 0)] {
+        let folder = server::folder();
+        fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+        let environment = [("NOTIFY_SOCKET", socket), ("WATCHDOG_USEC", "1")];
+        let mut server = Server::spawn(folder, &environment, &["-b", "tcp://127.0.0.1:0", "-t", "1"]);
+        assert_eq!(server.get("/").status, 200);
+        thread::park_timeout(Duration::from_millis(400));
+        server.signal(Signal::TERM);
+        assert!(server.ended(PATIENCE).unwrap().success());
+        assert_eq!(server.log().matches("systemd cannot be told").count(), times, "{}", server.log());
+    }
 }

@@ -208,3 +208,20 @@ fn process_titles_say_who_is_who() {
     let folder = fs::canonicalize(&server.folder).unwrap();
     assert!(server.text("/title").contains(folder.to_str().unwrap()), "it runs where it was started");
 }
+
+#[test]
+fn ctrl_backslash_ends_all_of_it_without_a_word_of_ruby() {
+    // As a terminal sends it: to every process of the group.
+    let mut server = ruby::serve(APP, &["-w", "2", "-t", "2"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    let pids = ruby::processes(server.id());
+    for pid in &pids {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        let _ = rustix::process::kill_process(pid, Signal::QUIT);
+    }
+    server.signal(Signal::QUIT);
+    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+    assert_gone(&pids, PATIENCE, &server.log());
+    let log = server.log();
+    assert!(!log.contains("ThreadError") && !log.contains("SIGQUIT (SignalException)"), "{log}");
+}

@@ -76,7 +76,13 @@ fn another_file_or_none_may_be_named() {
     }
     let (_, said) = run(&folder, &[("FOOLS_GOLD_CONFIG", "etc/other.toml")], &["config"]);
     assert_eq!(line(&said, "environment")[1..], ["other", "etc/other.toml:1"]);
-    for (name, word) in [("no.toml", "there is no such file"), ("etc", "is a folder")] {
+    fs::write(folder.join("large.toml"), "#\n".repeat(600_000)).unwrap();
+    for (name, word) in [
+        ("no.toml", "there is no such file"),
+        ("etc", "is a folder"),
+        ("/dev/zero", "cannot be read: it is not a regular file"),
+        ("large.toml", "is too large for a settings file"),
+    ] {
         let (output, said) = run(&folder, &[], &["-C", name]);
         assert_eq!(output.status.code(), Some(2));
         assert!(said.contains(&format!("-C {name}: {word}")), "{said}");
@@ -247,4 +253,18 @@ fn a_check_finds_what_a_start_would_stumble_over() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(fs::read_dir(&files).unwrap().count(), 2, "nothing is made");
     fs::remove_dir_all(files).unwrap();
+}
+
+#[test]
+fn very_many_mistakes_are_not_all_told() {
+    let unknown: String = (0..20_000).map(|number| format!("nothing{number} = 1\n")).collect();
+    for toml in [unknown, "threads = 1\n".repeat(20_000)] {
+        let folder = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", &toml)]);
+        let begun = std::time::Instant::now();
+        let (output, said) = run(&folder, &[], &["config"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said.lines().count() < 60 && said.contains("and more of the kind, which are not shown"), "{said}");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

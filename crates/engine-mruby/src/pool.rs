@@ -236,7 +236,7 @@ fn run(pool: &Weak<Pool>, inbox: &Receiver<Task>) {
 
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
-        let (responder, reply) = reply::metered(self.settings.meter.clone());
+        let (responder, reply) = reply::metered(&self.settings.meter, &request);
         self.watchdog.wake();
         match self.queue.offer(Job { request, responder, offered: Instant::now() }) {
             Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job),

@@ -14,7 +14,7 @@ end
    slot answer runner control out_of_band worker children].each { |name| require_relative name }
 
 module FoolsGold
-  # Signals: INT is for the front alone, though the terminal sends it to all.
+  # Signals: INT and QUIT are for the front alone, though the terminal sends them to all.
   class Mold
     # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
     GRACE_SECONDS = 1
@@ -27,6 +27,7 @@ module FoolsGold
     def run
       $stdout.sync = $stderr.sync = true
       %w[INT HUP].each { |name| trap(name, "IGNORE") }
+      trap("QUIT", "IGNORE") unless RUBY_ENGINE == "jruby" # A Java machine has it for itself.
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       watch_front

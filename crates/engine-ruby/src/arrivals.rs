@@ -61,7 +61,7 @@ impl Work {
         }
         booting.is_ready = true;
         let took = booting.since.elapsed();
-        tracing::debug!(target: "engine", "worker {id} (pid {pid}) is ready after {took:?}");
+        tracing::debug!(target: "engine", "worker {id} (pid {pid}) is ready after {}", engine::brief(took));
         if self.is_stopping {
             control.stop();
         }

@@ -30,7 +30,8 @@ impl Work {
             if self.told.is_some() {
                 return self.cannot_start(StartError::Late(limit));
             }
-            tracing::error!(target: "engine", "pid {pid} did not load, or fork, within {limit:?} and is killed");
+            let limit = engine::brief(limit);
+            tracing::error!(target: "engine", "pid {pid} did not load, or fork, within {limit} and is killed");
             kill_now(pid);
         }
     }

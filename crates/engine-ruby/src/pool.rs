@@ -339,7 +339,7 @@ impl Pool {
 
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
-        let (responder, reply) = reply::metered(self.meter.clone());
+        let (responder, reply) = reply::metered(&self.meter, &request);
         let job = match Job::new(request, responder, LANE.get()) {
             Ok(job) => job,
             Err((responder, fault)) => {

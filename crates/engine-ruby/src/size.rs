@@ -26,7 +26,7 @@ impl Work {
             dispatch.usage.grown(self.wanted, Instant::now());
             dispatch.line.len()
         };
-        tracing::info!(target: "engine", "requests wait ({waiting}): there are to be {} workers", self.wanted);
+        tracing::info!(target: "engine", "requests wait ({waiting}): there are to be {}", workers(self.wanted));
     }
 
     /// Lets workers go that have not been needed for a while.
@@ -110,7 +110,15 @@ impl Work {
             self.pool.dispatch().usage.grown(self.wanted, Instant::now());
         }
         let wanted = self.wanted;
-        tracing::info!(target: "engine", "as ordered, from {min} to {max} workers; there are to be {wanted} now");
-        Ok(if min == max { format!("{max} workers") } else { format!("from {min} to {max} workers, {wanted} now") })
+        tracing::info!(target: "engine", "as ordered, {}; there are to be {wanted} now", range(min, max));
+        Ok(if min == max { range(min, max) } else { format!("{}, {wanted} now", range(min, max)) })
     }
+}
+
+fn workers(number: usize) -> String {
+    if number == 1 { "1 worker".to_owned() } else { format!("{number} workers") }
+}
+
+fn range(min: usize, max: usize) -> String {
+    if min == max { workers(max) } else { format!("from {min} to {}", workers(max)) }
 }

@@ -86,7 +86,7 @@ impl Work {
             return;
         }
         let pause = self.backoff.failed(Instant::now());
-        tracing::error!(target: "engine", "{error}; tried again in {pause:?}");
+        tracing::error!(target: "engine", "{error}; tried again in {}", engine::brief(pause));
     }
 
     /// Tells whoever waits for the start that it is over.
@@ -109,7 +109,7 @@ impl Work {
         if let Some(mold) = self.molds.get_mut(&pid) {
             mold.ready = Some(forks);
             let took = mold.since.elapsed();
-            tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {took:?}");
+            tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {}", engine::brief(took));
         }
         self.facts = facts;
         if self.wanted == 0 {

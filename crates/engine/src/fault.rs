@@ -4,6 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::brief::brief;
+
 /// Whose fault it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Culprit {
@@ -101,10 +103,10 @@ impl fmt::Display for Fault {
             Fault::ClientGone => f.write_str("the client went away"),
             Fault::App(error) => write!(f, "{}: {}", error.class, error.message),
             Fault::BadAnswer(why) => write!(f, "the application's answer is not valid Rack: {why}"),
-            Fault::OutOfTime(limit) => write!(f, "the application took longer than {limit:?}"),
+            Fault::OutOfTime(limit) => write!(f, "the application took longer than {}", brief(*limit)),
             Fault::OutOfMemory(bytes) => write!(f, "the application used more than its {bytes} bytes of memory"),
             Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
-            Fault::QueueWait(limit) => write!(f, "no worker was free within {limit:?}"),
+            Fault::QueueWait(limit) => write!(f, "no worker was free within {}", brief(*limit)),
             Fault::Stopping => f.write_str("the server is ending"),
             Fault::WorkerDied(how) => write!(f, "the worker died: {how}"),
             Fault::Broken(why) => write!(f, "the engine cannot run the application: {why}"),

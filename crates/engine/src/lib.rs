@@ -4,6 +4,7 @@
 //! written against it, and against nothing else of each other.
 
 pub mod body;
+mod brief;
 pub mod counters;
 pub mod env;
 pub mod fault;
@@ -21,6 +22,7 @@ pub mod status;
 pub mod wear;
 
 pub use body::{Duplex, Sink, Source};
+pub use brief::brief;
 pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault};
 pub use meter::Meter;

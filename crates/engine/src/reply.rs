@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::fault::Fault;
 use crate::meter::Meter;
+use crate::request::Request;
 use crate::response::Response;
 use crate::snapshot::Past;
 
@@ -48,10 +49,10 @@ pub fn pair() -> (Responder, Reply) {
     (Responder { way: sender, meter: None }, Reply { way: receiver, due: None })
 }
 
-/// A fresh pair whose answer is counted.
-pub fn metered(meter: Arc<Meter>) -> (Responder, Reply) {
+/// A fresh pair whose answer is counted, unless the server asks itself.
+pub fn metered(meter: &Arc<Meter>, request: &Request) -> (Responder, Reply) {
     let (mut responder, reply) = pair();
-    responder.meter = Some((meter, Instant::now()));
+    responder.meter = (!request.is_own).then(|| (meter.clone(), Instant::now()));
     (responder, reply)
 }
 

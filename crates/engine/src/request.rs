@@ -131,6 +131,8 @@ pub struct Request {
     pub deadline: Instant,
     /// When it must have begun to run.
     pub queue_deadline: Instant,
+    /// The server asks itself: nothing is counted.
+    pub is_own: bool,
     /// For early hints, where the connection can carry them.
     pub hints: Option<Arc<dyn Hints>>,
     /// For a full hijack, where the connection can be given away.
@@ -158,6 +160,7 @@ impl Request {
             received: now,
             deadline: due,
             queue_deadline: due,
+            is_own: false,
             hints: None,
             takeover: None,
         }

@@ -58,8 +58,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = SocketAddr::from(([127, 0, 0, 1], u16::try_from(number("--port", 9301))?));
     let listeners = front::listen(&[Bind::Tcp(address)])?;
     let access_log = (number("--log", 0) == 1).then(|| AccessLog::new(LogFormat::Text, std::io::sink()));
-    let settings =
-        Settings { limits: limits(), trusted: Vec::new(), access_log, development: false, counts: Default::default() };
+    let settings = Settings {
+        limits: limits(),
+        trusted: Vec::new(),
+        access_log,
+        development: false,
+        json_errors: false,
+        makes_room: false,
+        counts: Default::default(),
+    };
     let lanes = front::Lanes::start(2)?;
     front::serve(listeners, &lanes, engine, Arc::new(settings), Stop::new()).await;
     Ok(())

@@ -76,23 +76,18 @@ fn without_delay(set: io::Result<()>) {
 pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits: Arc<Semaphore>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
-        let permit = tokio::select! {
-            biased;
-            () = common.stop.draining() => break,
-            permit = permits.clone().acquire_owned() => permit,
-        };
-        // The semaphore is never closed.
-        let Ok(permit) = permit else { return };
         let accepted = tokio::select! {
             biased;
             () = common.stop.draining() => break,
-            accepted = poll_fn(|cx| door.poll_accept(cx)) => accepted,
+            accepted = next(&door, &common, &permits) => accepted,
         };
         match accepted {
-            Ok(socket) => {
+            Ok(Some((socket, permit))) => {
                 wait = FIRST_WAIT;
                 place(socket, lanes, &common, permit, &guard);
             }
+            // The semaphore is never closed.
+            Ok(None) => return,
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
                 tracing::warn!(target: "front", "cannot accept connections, trying again in {wait:?}: {error}");
@@ -107,6 +102,22 @@ pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits:
     // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
     drop(door);
     drop(guard);
+}
+
+/// The next connection, with its place. Where room is made for it, it is accepted first: only then is one needed.
+async fn next(
+    door: &Door,
+    common: &Common,
+    permits: &Arc<Semaphore>,
+) -> io::Result<Option<(Socket, OwnedSemaphorePermit)>> {
+    let accepted = poll_fn(|cx| door.poll_accept(cx));
+    if let Some(room) = &common.room {
+        let socket = accepted.await?;
+        let permit = room.place(permits, common.settings.limits.connections).await;
+        return Ok(permit.map(|permit| (socket, permit)));
+    }
+    let Ok(permit) = permits.clone().acquire_owned().await else { return Ok(None) };
+    Ok(Some((accepted.await?, permit)))
 }
 
 /// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are permits.

@@ -33,6 +33,12 @@ impl FromStr for Bind {
                 |_| format!("\"{text}\" has no number; write fd://3 for the first socket that systemd hands over");
             return number.parse().map(Bind::Inherited).map_err(wrong);
         }
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.trim_start_matches('/');
+            return Err(format!(
+                "\"{text}\" is not an address; write unix://{path}, or unix:///path for an absolute one"
+            ));
+        }
         let address = text.strip_prefix("tcp://").unwrap_or(text);
         if address.contains("://") {
             return Err(format!("\"{text}\" is of no kind known here; write tcp://host:port or unix:///path"));

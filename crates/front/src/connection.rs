@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use crate::access_log;
 use crate::limits::Limits;
 use crate::link::{Common, Link};
+use crate::page::Form;
 use crate::reply;
 use crate::service;
 use crate::socket::Socket;
@@ -46,6 +47,9 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
     let link = Link::new(common.clone(), &socket);
+    if let Some(room) = &common.room {
+        room.enter(&link);
+    }
     let theirs = link.clone();
     let service = service_fn(move |request| service::answer(theirs.clone(), request));
     let mut http = common.http.serve_connection(Wire::new(socket, link.clone()), service);
@@ -58,7 +62,7 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
             // Handed over, and everything of earlier responses is out.
             if link.is_handed() && link.is_flushed() { Poll::Ready(None) } else { Poll::Pending }
         });
-        let ended = until_stopped(&common, ended).await;
+        let ended = until_stopped(&link, ended).await;
         let Some(ended) = ended else { return End::Cut };
         let parts = http.into_parts();
         match ended {
@@ -70,10 +74,10 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     work.await
 }
 
-/// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain only wakes it; the
-/// wire and the service look for themselves.
-async fn until_stopped<T>(common: &Common, work: impl Future<Output = T>) -> Option<T> {
-    let stop = &common.stop;
+/// Runs `work`, looking up when a stop is asked for: `None` when all, or this connection, is to end at once. A drain
+/// only wakes it; the wire and the service look for themselves.
+async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<T> {
+    let stop = &link.common.stop;
     let mut work = pin!(work);
     let mut changed = pin!(stop.changed());
     let mut seen = None;
@@ -86,7 +90,7 @@ async fn until_stopped<T>(common: &Common, work: impl Future<Output = T>) -> Opt
                 changed.set(stop.changed());
             }
         }
-        if stop.is_now() {
+        if stop.is_now() || link.is_dismissed() {
             return Poll::Ready(None);
         }
         work.as_mut().poll(cx).map(Some)
@@ -100,14 +104,15 @@ async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
     early.extend(wire.take_held());
     let write_time = link.common.settings.limits.write_time;
     let relay = upgrade::relay(wire.socket, early, handover, write_time);
-    let _ = until_stopped(&link.common, relay).await;
+    let _ = until_stopped(link, relay).await;
 }
 
 /// hyper is done: with an error, or because the wire showed it an end.
 async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
     let write_time = link.common.settings.limits.write_time;
     if let Some(refusal) = wire.refusal {
-        let text = reply::refusal(refusal.status, refusal.why);
+        let form = if link.common.settings.json_errors { Form::Json } else { Form::Text };
+        let text = reply::refusal(refusal.status, refusal.why, form);
         access_log::refused(link, wire.since(), refusal.status.as_u16());
         link.common.settings.counts.refuse(refusal.status.as_u16());
         if upgrade::write(&mut wire.socket, &text, write_time).await.is_err() {
@@ -125,6 +130,6 @@ async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
     }
     if !wire.is_ended() && (wire.refusal.is_some() || wire.has_leftovers()) {
         let linger = upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES);
-        let _ = until_stopped(&link.common, linger).await;
+        let _ = until_stopped(link, linger).await;
     }
 }

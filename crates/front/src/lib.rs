@@ -26,6 +26,7 @@ mod page;
 mod private;
 mod reply;
 mod request_id;
+mod room;
 mod service;
 mod socket;
 mod spool;
@@ -51,11 +52,12 @@ pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::Limits;
 pub use listen::{Listener, Share, listen};
-pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately};
+pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
 pub use trust::Trusted;
 
 use crate::accept::Door;
 use crate::link::Common;
+use crate::room::Room;
 
 /// Connections that are cut off have so long to let go.
 const CUT_TIME: Duration = Duration::from_secs(1);
@@ -71,6 +73,11 @@ pub struct Settings {
     pub access_log: Option<AccessLog>,
     /// Whether pages tell what went wrong in the application.
     pub development: bool,
+    /// Whether errors are told as an API tells them, `{"error": "..."}`, and not as pages.
+    pub json_errors: bool,
+    /// Whether, when all places for connections are taken, the one that has asked for nothing the longest is closed for
+    /// somebody new, instead of letting that one wait. An answer that the engine still owes is never cut off.
+    pub makes_room: bool,
     /// What was seen so far.
     pub counts: Arc<Counts>,
 }
@@ -88,7 +95,8 @@ pub async fn serve(
     let permits = Arc::new(Semaphore::new(settings.limits.connections.min(Semaphore::MAX_PERMITS)));
     let drain_time = settings.limits.drain_time;
     let http = connection::http(&settings.limits);
-    let common = Arc::new(Common { engine, settings, stop: stop.clone(), http });
+    let room = settings.makes_room.then(Room::default);
+    let common = Arc::new(Common { engine, settings, stop: stop.clone(), room, http });
     let (guard, gone) = drain::guard();
     let counts = gone.counts();
     for listener in listeners {

@@ -14,6 +14,7 @@ use http::HeaderMap;
 
 use crate::access_log::Record;
 use crate::drain::Stop;
+use crate::room::Room;
 use crate::socket::Socket;
 use crate::{Settings, trust, upgrade};
 
@@ -22,6 +23,7 @@ pub(crate) struct Common {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) stop: Stop,
+    pub(crate) room: Option<Room>,
     pub(crate) http: hyper::server::conn::http1::Builder,
 }
 
@@ -52,6 +54,10 @@ pub(crate) struct Link {
     aside_flag: AtomicBool,
     aside: Mutex<Aside>,
     handed: AtomicBool,
+    /// The engine has a request of this connection and has not answered it.
+    asked: AtomicBool,
+    /// The place is wanted for somebody else.
+    dismissed: AtomicBool,
     waker: OnceLock<Waker>,
 }
 
@@ -97,6 +103,8 @@ impl Link {
             aside_flag: AtomicBool::new(false),
             aside: Mutex::new(Aside::default()),
             handed: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
+            dismissed: AtomicBool::new(false),
             waker: OnceLock::new(),
         })
     }
@@ -134,6 +142,29 @@ impl Link {
 
     pub(crate) fn received(&self) -> Instant {
         self.opened + Duration::from_nanos(self.received.load(Relaxed))
+    }
+
+    /// When the connection was opened, brought its last whole head, or had its last answer: whichever came last.
+    pub(crate) fn heard(&self) -> Instant {
+        self.ended().max(self.received())
+    }
+
+    pub(crate) fn set_asked(&self, asked: bool) {
+        self.asked.store(asked, Relaxed);
+    }
+
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Relaxed)
+    }
+
+    /// Ends the connection, whatever it is at.
+    pub(crate) fn dismiss(&self) {
+        self.dismissed.store(true, Relaxed);
+        self.wake();
+    }
+
+    pub(crate) fn is_dismissed(&self) -> bool {
+        self.dismissed.load(Relaxed)
     }
 
     pub(crate) fn wait_until(&self, at: Option<Instant>) {

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +17,7 @@ use rustix::net::sockopt::{set_socket_reuseaddr, socket_acceptconn, socket_domai
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use crate::address::{Bind, BindError};
+use crate::private::listener_of;
 
 /// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
 /// (`net.core.somaxconn`, usually 4096).
@@ -178,10 +179,10 @@ fn clear_stale(path: &Path) -> io::Result<()> {
     if !found.file_type().is_socket() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of that name that is not a socket"));
     }
-    match UnixStream::connect(path) {
+    match listener_of(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        Err(error) => Err(error),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody is listening on it")),
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        _ => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody is listening on it")),
     }
 }
 
@@ -226,6 +227,7 @@ impl Drop for FileKeeper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::UnixStream;
 
     #[test]
     fn a_stale_socket_is_replaced_a_live_one_is_not_and_the_end_removes_it() {

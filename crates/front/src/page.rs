@@ -27,10 +27,38 @@ pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"))
 }
 
+/// How it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    Html,
+    Json,
+}
+
 /// The page and its media type.
-pub(crate) fn render(page: &Page<'_>, is_html: bool) -> (String, &'static str) {
-    // Writing to a string cannot fail.
-    if is_html { (html(page), "text/html; charset=utf-8") } else { (text(page), "text/plain; charset=utf-8") }
+pub(crate) fn render(page: &Page<'_>, form: Form) -> (String, &'static str) {
+    match form {
+        Form::Text => (text(page), "text/plain; charset=utf-8"),
+        Form::Html => (html(page), "text/html; charset=utf-8"),
+        Form::Json => (json(page), "application/json"),
+    }
+}
+
+/// As an API says what is wrong.
+fn json(page: &Page<'_>) -> String {
+    let mut out = String::from("{\"error\":\"");
+    let words = if page.why.is_empty() { reason(page.status) } else { page.why };
+    let fault = page.fault.map(|fault| format!(": {fault}")).unwrap_or_default();
+    for c in words.chars().chain(fault.chars()) {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '"' | '\\' => write!(out, "\\{c}"),
+            c if c.is_control() => write!(out, "\\u{:04x}", u32::from(c)),
+            c => out.write_char(c),
+        };
+    }
+    out.push_str("\"}\n");
+    out
 }
 
 fn reason(status: StatusCode) -> &'static str {
@@ -115,7 +143,7 @@ mod tests {
             backtrace: vec!["<a>:1".into()],
         }));
         let page = Page { status: StatusCode::INTERNAL_SERVER_ERROR, id: "i", why: "<w>", fault: Some(&fault) };
-        let (html, _) = render(&page, true);
+        let (html, _) = render(&page, Form::Html);
         for raw in ["<b>", "<script>", "<a>", "<w>", "\"<", "'&"] {
             assert!(!html.contains(raw), "{raw} in {html}");
         }
@@ -123,8 +151,17 @@ mod tests {
     }
 
     #[test]
+    fn an_api_is_told_in_json() {
+        let fault = Fault::BadAnswer("a \"b\"\n\\".into());
+        let page = Page { status: StatusCode::BAD_GATEWAY, id: "", why: "no", fault: Some(&fault) };
+        let (text, _) = render(&page, Form::Json);
+        assert!(text.starts_with("{\"error\":\"no: ") && text.ends_with("\"}\n"), "{text}");
+        assert!(text.contains("a \\\"b\\\"\\u000a\\\\"), "{text}");
+    }
+
+    #[test]
     fn in_production_only_the_status_and_the_id_are_told() {
         let page = Page { status: StatusCode::BAD_GATEWAY, id: "the-id", why: "", fault: None };
-        assert_eq!(render(&page, false).0, "502 Bad Gateway\nrequest the-id\n");
+        assert_eq!(render(&page, Form::Text).0, "502 Bad Gateway\nrequest the-id\n");
     }
 }

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
 use crate::address::{Bind, BindError};
 use crate::listen::Listener;
 
@@ -32,6 +34,16 @@ pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindErro
     Ok(listener)
 }
 
+/// The process that listens on a Unix socket. It never waits: one whose backlog is full is an error of the kind
+/// `WouldBlock`, and one that nobody listens on any more `ConnectionRefused`.
+pub fn listener_of(path: &Path) -> io::Result<u32> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let peer = rustix::net::sockopt::socket_peercred(&socket)?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).map_err(io::Error::other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +62,22 @@ mod tests {
         assert!(UnixStream::connect(&path).is_ok(), "the first took the second's name away");
         drop(second);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn whoever_listens_is_known_even_while_nothing_is_accepted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        rustix::net::listen(&socket, 0).unwrap();
+        assert_eq!(listener_of(&path).unwrap(), std::process::id());
+        // That question waits to be accepted, and there is no room for another.
+        assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let busy = listen_privately(&path, false).unwrap_err().to_string();
+        assert!(busy.contains("somebody is listening"), "{busy}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::fault_log;
 use crate::intake::IntakeError;
 use crate::link::Handover;
 use crate::out::{FileReader, Kind, Out};
-use crate::page::{self, Page};
+use crate::page::{self, Form, Page};
 use crate::service::Visit;
 use crate::spool::Spool;
 use crate::upgrade;
@@ -86,7 +86,7 @@ fn error(
     fault: Option<&Fault>,
     name: &'static str,
 ) -> http::Response<Out> {
-    let (text, media_type) = page::render(&Page { status, id: visit.id(), why, fault }, visit.wants_html);
+    let (text, media_type) = page::render(&Page { status, id: visit.id(), why, fault }, visit.form);
     if let Some(record) = &mut visit.record {
         record.fault = name;
     }
@@ -288,8 +288,8 @@ async fn gather(mut source: Source) -> Result<Gathered, Fault> {
 }
 
 /// A whole answer as bytes, for a request that hyper never got to see.
-pub(crate) fn refusal(status: StatusCode, why: &str) -> Vec<u8> {
-    let (text, media_type) = page::render(&Page { status, id: "", why, fault: None }, false);
+pub(crate) fn refusal(status: StatusCode, why: &str, form: Form) -> Vec<u8> {
+    let (text, media_type) = page::render(&Page { status, id: "", why, fault: None }, form);
     let reason = status.canonical_reason().unwrap_or("Error");
     let date = httpdate::fmt_http_date(std::time::SystemTime::now());
     format!(

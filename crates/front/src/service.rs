@@ -18,7 +18,7 @@ use crate::forwarded;
 use crate::intake::{self, IntakeError};
 use crate::link::{Handover, Link, Turn};
 use crate::out::Out;
-use crate::page;
+use crate::page::{self, Form};
 use crate::reply::{self, Outcome};
 use crate::request_id::RequestId;
 
@@ -53,6 +53,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
     let reply = visit.link.common.engine.call(request);
     let deadline = reply.due().unwrap_or(deadline);
 
+    visit.link.set_asked(true);
     let answer = match wait(&visit.link, reply, deadline).await {
         Waited::Answer(answer) => answer,
         Waited::Late => {
@@ -63,6 +64,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         }
         Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
     };
+    visit.link.set_asked(false);
     visit.queued(answer.queued);
 
     if let Some(duplex) = visit.link.take_taken() {
@@ -123,7 +125,7 @@ async fn wait(link: &Link, mut reply: Reply, deadline: Instant) -> Waited {
 pub(crate) struct Visit {
     pub(crate) link: Arc<Link>,
     pub(crate) is_head: bool,
-    pub(crate) wants_html: bool,
+    pub(crate) form: Form,
     pub(crate) record: Option<Box<Record>>,
     scheme: Scheme,
     id: RequestId,
@@ -147,8 +149,13 @@ impl Visit {
                 fault: "",
             })
         });
-        let (is_head, wants_html) = (head.method == Method::HEAD, page::wants_html(&head.headers));
-        Visit { is_head, wants_html, link, record, scheme: told.scheme, id, waited: Duration::ZERO }
+        let is_head = head.method == Method::HEAD;
+        let form = match page::wants_html(&head.headers) {
+            _ if link.common.settings.json_errors => Form::Json,
+            true => Form::Html,
+            false => Form::Text,
+        };
+        Visit { is_head, form, link, record, scheme: told.scheme, id, waited: Duration::ZERO }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -197,6 +204,7 @@ impl Visit {
             received: self.link.received(),
             deadline: now + limits.request_time,
             queue_deadline: now + limits.queue_wait,
+            is_own: false,
             hints,
             takeover: Some(Box::new(turn(&self.link))),
         }

@@ -236,3 +236,40 @@ fn a_slow_reader_does_not_hold_the_sink_until_the_spool_is_full() {
     eventually("all 16 MiB are taken", || *sent.lock().unwrap() == Some(256));
     assert_eq!(client.response().body.len(), 16 << 20);
 }
+
+#[test]
+fn where_room_is_made_nobody_is_kept_out_by_those_who_ask_nothing() {
+    let mut settings = settings();
+    settings.limits.connections = 4;
+    settings.makes_room = true;
+    let held: Mutex<Vec<Responder>> = Mutex::default();
+    let server = Server::with(settings, move |request| {
+        if request.path == "/held" {
+            let (responder, reply) = reply::pair();
+            held.lock().unwrap().push(responder);
+            return reply;
+        }
+        for responder in held.lock().unwrap().drain(..) {
+            responder.send(Ok(support::full("held")), Duration::ZERO);
+        }
+        Reply::ready(Ok(support::full("new")))
+    });
+    let mut asks = server.connect();
+    asks.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the call", || server.calls() == 1);
+    // Nothing, half a head, half a body.
+    let mut idle = Vec::new();
+    for bytes in [String::new(), "GET /".to_owned(), post(10)] {
+        let mut client = server.connect();
+        client.send(bytes);
+        idle.push(client);
+    }
+    let mut more: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    let begun = Instant::now();
+    assert_eq!(server.connect().get("/").body, b"new");
+    assert!(begun.elapsed() < support::SOON / 2, "{:?}", begun.elapsed());
+    // All of them had to go, and the one that waits for its answer did not.
+    assert!(idle.iter_mut().all(|client| client.is_closed()));
+    assert!(more[0].is_closed());
+    assert_eq!(asks.response().body, b"held");
+}

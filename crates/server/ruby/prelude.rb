@@ -34,7 +34,8 @@ module FoolsGold
     # JSON last: no version of it may be activated before the configuration has chosen its own.
     def tell(calls, error, path)
       require "json"
-      OUT.write(JSON.generate("calls" => calls, "error" => error && described(error, path)))
+      # One line: its end is the end, since a process that the configuration has started may hold the pipe open.
+      OUT.puts(JSON.generate("calls" => calls, "error" => error && described(error, path)))
       OUT.flush
       # No at_exit block and no thread of the configuration has anything to do here.
       exit!(0)

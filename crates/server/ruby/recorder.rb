@@ -71,8 +71,8 @@ class FoolsGold::Recorder
     end
 
     def load(path)
-      path = File.expand_path(path)
-      path += ".rb" unless File.file?(path)
+      said = File.expand_path(path)
+      path = [said, "#{said}.rb"].find { |one| File.file?(one) } || said
       @files << path
       read(path)
     end

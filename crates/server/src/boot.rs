@@ -19,6 +19,7 @@ use crate::desk::Desk;
 use crate::engines::{self, count};
 use crate::found::Found;
 use crate::launch::Launch;
+use crate::log::Flush;
 use crate::logfiles::LogFiles;
 use crate::runfiles::RunFiles;
 use crate::settings::{LogForm, Settings};
@@ -49,6 +50,8 @@ pub struct Plan {
     pub bundle_gemfile: Option<OsString>,
     pub again: Again,
     pub launch: Launch,
+    /// Waits until the log is written.
+    pub flush: Flush,
 }
 
 /// The versions of the program and of the engine in it.
@@ -73,7 +76,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
 }
 
 fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
-    let Plan { settings, found, bundle_gemfile, again, launch } = plan;
+    let Plan { settings, found, bundle_gemfile, again, launch, flush } = plan;
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }
@@ -98,7 +101,7 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     if let Some(cradle) = &launch.cradle {
         apps.follow(&cradle.ordered);
     }
-    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin };
+    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin, flush };
     let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
@@ -121,6 +124,7 @@ struct Stage<'a> {
     apps: &'a Arc<Apps>,
     run_files: &'a Arc<RunFiles>,
     admin: &'a Admin,
+    flush: Flush,
 }
 
 async fn run(
@@ -130,7 +134,7 @@ async fn run(
     mut signals: Signals,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
-    let Stage { settings, lanes, apps, run_files, admin } = stage;
+    let Stage { settings, lanes, apps, run_files, admin, flush } = stage;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;
@@ -141,7 +145,7 @@ async fn run(
     let (limit, stays) = (slowest + BESIDE_BOOT_TIME, settings.operating.signals == Habit::Unicorn);
     let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), apps.clone(), limit, stays);
     desk.on_upgrade(upgrade.clone());
-    let log_files = launch.log_files;
+    let (log_files, started) = (launch.log_files.clone(), launch.log_files);
     desk.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
@@ -153,6 +157,9 @@ async fn run(
     run_files.write()?;
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
     desk.set_open();
+    // Whoever is told that it serves may read in the log where.
+    flush();
+    started.let_starter_go();
     standing::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
     tokio::pin!(serving);
     loop {
@@ -212,6 +219,8 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         access_log: format.map(|format| AccessLog::new(format, log_files.stdout())),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),
+        json_errors: false,
+        makes_room: false,
         counts: Arc::default(),
     }
 }

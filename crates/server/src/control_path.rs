@@ -6,7 +6,6 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,19 +26,12 @@ pub fn listen(served: &Path, is_successor: bool) -> Result<(Listener, PathBuf), 
     // A second server of the same folder has its process in the name.
     let second = folder.join(format!("{name}.{}.sock", std::process::id()));
     // Another server of this folder may have the name: it is taken over from our own predecessor only.
-    let is_ours = is_successor && listener_of(&usual) == Some(parent_id());
+    let is_ours = is_successor && front::listener_of(&usual).ok() == Some(parent_id());
     if let Ok(listener) = front::listen_privately(&usual, is_ours) {
         return Ok((listener, usual));
     }
     let opened = front::listen_privately(&second, true);
     opened.map(|listener| (listener, second)).map_err(|error| error.to_string())
-}
-
-/// The process that listens there.
-fn listener_of(socket: &Path) -> Option<u32> {
-    let stream = UnixStream::connect(socket).ok()?;
-    let peer = rustix::net::sockopt::socket_peercred(&stream).ok()?;
-    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
 }
 
 /// Sockets in all folders where a server may have put one, those of this folder first.
@@ -154,8 +146,7 @@ fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, Ok(found)) = (entry.path(), entry.metadata()) else { continue };
         let is_old = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FRESH));
-        let is_dead =
-            || UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        let is_dead = || front::listener_of(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
         if found.file_type().is_socket() && is_old && is_dead() {
             // Somebody else may have been faster.
             let _ = fs::remove_file(&path);
@@ -201,15 +192,6 @@ mod tests {
         assert!(is_our_own(folder.path()).is_ok());
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(is_our_own(folder.path()).unwrap_err().contains("others can write"));
-    }
-
-    #[test]
-    fn the_process_that_listens_is_known() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.sock");
-        assert_eq!(listener_of(&path), None);
-        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        assert_eq!(listener_of(&path), Some(std::process::id()));
     }
 
     #[test]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use engine::Order;
+use engine::{Order, brief};
 use serde::Serialize;
 use tracing::{error, info, warn};
 
 use crate::app::App;
 use crate::app_settings::AppSettings;
-use crate::engines::Size;
+use crate::engines::{Size, count};
 use crate::found::{self, Found, Missing};
 use crate::generation::{Generation, wait_until};
 use crate::probe;
@@ -72,7 +72,7 @@ impl App {
                 self.shift(&new, workers);
                 self.note(Deploy::new(number, begun, outcome, failed));
                 let (words, took) = (new.in_words(), begun.elapsed());
-                info!(target: "server", "reload of {name}: generation {number} serves after {took:?}: {words}");
+                info!(target: "server", "reload of {name}: generation {number} serves after {}: {words}", brief(took));
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
             }
             Err(_) if self.farewell.is_hurried() => {
@@ -150,7 +150,8 @@ impl App {
         }
         if ready < wanted {
             let time = new.settings.ruby.boot_time;
-            return Err(format!("{ready} of {wanted} workers were ready within {time:?} (--boot-time)"));
+            let wanted = count(wanted, "worker");
+            return Err(format!("{ready} of {wanted} came up within {} (--boot-time)", brief(time)));
         }
         Ok(())
     }

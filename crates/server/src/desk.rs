@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use engine::brief;
 use front::Stop;
 use tokio::runtime::Handle;
 use tracing::{info, warn};
@@ -114,7 +115,7 @@ impl Desk {
             return self.stop(false);
         }
         self.end_pauses();
-        info!(target: "server", "not ready any more; connections are accepted for {drain_lag:?} more");
+        info!(target: "server", "not ready any more; connections are accepted for {} more", brief(*drain_lag));
         let (desk, lag) = (self.clone(), *drain_lag);
         drop(runtime.spawn(async move {
             tokio::time::sleep(lag).await;
@@ -130,10 +131,11 @@ impl Desk {
         if !stop.is_draining() {
             // Before anything is closed: a successor must have it by then.
             if !upgrade.get().is_some_and(|upgrade| upgrade.hand_over()) {
-                systemd::stopping(&format!("ending, running requests have {drain_time:?}"));
+                systemd::stopping(&format!("ending, running requests have {}", brief(*drain_time)));
             }
-            let time = if now { Duration::ZERO } else { *drain_time };
-            info!(target: "server", "ending, running requests have {time:?}");
+            if !now {
+                info!(target: "server", "ending, running requests have {}", brief(*drain_time));
+            }
             self.end_pauses();
         }
         if now {

@@ -107,6 +107,9 @@ fn lines(asked: &Asked, cores: usize, app: Option<usize>, (engine, ruby): (Engin
             (Name::Threads, Origin::Default, EngineKind::Ruby) => RUBY_THREADS.to_string(),
             (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
             (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
+            (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {
+                format!("{} to {}", ruby.min_workers, ruby.max_workers)
+            }
             (Name::Workers, _, _) if picker.all(row.name) == "auto" => format!("auto ({cores})"),
             (_, Origin::Flag(_), _) if row.kind == Kind::Flag && picker.all(row.name).is_empty() => "yes".to_owned(),
             _ => picker.all(row.name),

@@ -1,8 +1,7 @@
 //! The settings file: which one is read, and what it adds to what was asked. foolsgold.toml is read by toml_file.rs,
 //! the files of other servers by old/.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::asked::{Asked, Given, Origin};
@@ -12,6 +11,9 @@ use crate::toml_file;
 
 /// The file that is read without being named.
 pub const USUAL: &str = "foolsgold.toml";
+
+/// Nobody has so many settings.
+const FILE_BYTES: u64 = 1024 * 1024;
 
 /// What other servers read, which is only mentioned.
 const OF_OTHERS: [&str; 7] = [
@@ -34,7 +36,7 @@ pub fn add(asked: &mut Asked, home: &Path) {
         Some(given) => PathBuf::from(&given.value),
         None => folder.join(USUAL),
     };
-    match fs::read_to_string(home.join(&path)) {
+    match text_of(&home.join(&path)) {
         Ok(text) => read(asked, &path, home, &text),
         Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound && home.join(&path).is_symlink() => {
             asked.refuse(format!(
@@ -45,6 +47,14 @@ pub fn add(asked: &mut Asked, home: &Path) {
         Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => mention_others(asked, &folder, home),
         Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
     }
+}
+
+/// The text of a settings file: nothing else than a file, and none that is too large for one.
+pub fn text_of(path: &Path) -> io::Result<String> {
+    let (file, _) = engine::regular::open(path)?;
+    let mut text = String::new();
+    let read = file.take(FILE_BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > FILE_BYTES { Err(ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
 fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
@@ -65,6 +75,7 @@ fn unreadable(named: Option<&Given>, path: &Path, error: &std::io::Error) -> Str
         ErrorKind::NotFound => format!("{what}: there is no such file; - in its place reads none"),
         ErrorKind::IsADirectory => format!("{what}: is a folder; name the file in it"),
         ErrorKind::InvalidData => format!("{what}: is not a text in UTF-8"),
+        ErrorKind::FileTooLarge => format!("{what}: is too large for a settings file, which has at most 1 MiB"),
         _ => format!("{what}: cannot be read: {error}"),
     }
 }

@@ -22,6 +22,12 @@ const BATCH_BYTES: usize = 64 * 1024;
 /// More than this is not kept for a reader that does not read: 40 000 lines or so.
 const HELD_BYTES: usize = 8 * 1024 * 1024;
 
+/// Whoever waits for lines to be written waits at most so long: nobody may read them.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
+
+/// Waits until the lines of the log are written.
+pub type Flush = Box<dyn Fn() + Send>;
+
 /// The open log. What was logged before [`Log::finish`] is written when that returns.
 pub struct Log {
     held: Arc<Held>,
@@ -40,6 +46,9 @@ struct State {
     lines: Vec<u8>,
     dropped: u64,
     ended: bool,
+    /// Bytes since the start: put in, and written.
+    put: u64,
+    written: u64,
 }
 
 /// Opens the log for the whole process.
@@ -59,6 +68,18 @@ pub fn open(form: LogForm, filter: &LogFilter, out: Box<dyn Write + Send>) -> Re
 }
 
 impl Log {
+    /// A way to wait until what was logged before is written, as long as that may take.
+    pub fn flusher(&self) -> Flush {
+        let held = self.held.clone();
+        Box::new(move || {
+            let state = held.lock();
+            let wanted = state.put;
+            let waited = held.changed.wait_timeout_while(state, FLUSH_TIME, |state| state.written < wanted);
+            // Whoever waits goes on in any case.
+            drop(waited);
+        })
+    }
+
     /// Writes what is left.
     pub fn finish(mut self) {
         self.held.lock().ended = true;
@@ -85,6 +106,7 @@ impl Held {
         }
         let before = state.lines.len();
         state.lines.extend_from_slice(line);
+        state.put += line.len() as u64;
         let wake = before == 0 || (before < BATCH_BYTES && state.lines.len() >= BATCH_BYTES);
         drop(state);
         if wake {
@@ -102,6 +124,8 @@ impl Held {
                 let _ = writeln!(out, "{dropped} log lines were dropped: standard output is read too slowly");
             }
             let _ = out.flush();
+            self.lock().written += batch.len() as u64;
+            self.changed.notify_all();
             batch.clear();
             if ended {
                 return;

@@ -6,12 +6,16 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, PipeReader, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 /// So much of what an application prints is written at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -25,6 +29,8 @@ pub struct LogFiles {
     stderr: Option<Arc<LogFile>>,
     /// Closed when their thread has written all.
     ends: Mutex<Vec<Receiver<()>>>,
+    /// What standard error was, if that is a file now: until the server serves somebody may look there.
+    before: Mutex<Option<File>>,
 }
 
 /// One open file.
@@ -39,6 +45,8 @@ struct Open {
     file: File,
     /// Bytes that could not be written since the last that could.
     lost: usize,
+    /// What was written last is the beginning of a line.
+    is_cut: bool,
 }
 
 impl LogFiles {
@@ -50,7 +58,7 @@ impl LogFiles {
             (Some(out), Some(path)) if out.path == absolute(path)? => Some(out.clone()),
             (_, path) => path.map(one).transpose()?,
         };
-        let files = LogFiles { stdout: out, stderr: err, ends: Mutex::default() };
+        let files = LogFiles { stdout: out, stderr: err, ends: Mutex::default(), before: Mutex::default() };
         files.turn().map_err(|error| format!("the log files cannot be written to: {error}"))?;
         Ok(files)
     }
@@ -63,6 +71,8 @@ impl LogFiles {
             ends.push(follow(reader, file.clone())?);
         }
         if let Some(file) = &self.stderr {
+            let before: OwnedFd = io::stderr().as_fd().try_clone_to_owned()?;
+            *self.before() = Some(before.into());
             let (reader, writer) = io::pipe()?;
             rustix::stdio::dup2_stderr(&writer)?;
             ends.push(follow(reader, file.clone())?);
@@ -77,6 +87,24 @@ impl LogFiles {
             Some(file) => Box::new(Writer(file.clone())),
             None => Box::new(io::stdout()),
         }
+    }
+
+    fn before(&self) -> std::sync::MutexGuard<'_, Option<File>> {
+        // It is replaced whole.
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says why there is no server to whoever started it, where standard error is a file by now.
+    pub fn tell_starter(&self, text: &str) {
+        if let Some(mut before) = self.before().take() {
+            // It may be closed.
+            let _ = before.write_all(text.as_bytes());
+        }
+    }
+
+    /// The server serves: whoever started it can go.
+    pub fn let_starter_go(&self) {
+        self.before().take();
     }
 
     /// Where the files are.
@@ -143,18 +171,30 @@ fn absolute(path: &Path) -> Result<PathBuf, String> {
 
 fn append(path: &Path) -> Result<File, String> {
     let told = |error: io::Error| format!("the log file {} cannot be opened: {error}", path.display());
-    // Opening a pipe without a reader would wait for one.
-    if fs::metadata(path).is_ok_and(|found| found.is_dir()) {
+    let kind = fs::metadata(path).ok().map(|found| found.file_type());
+    if kind.is_some_and(|kind| kind.is_dir()) {
         return Err(format!("the log file {} is a folder", path.display()));
     }
-    OpenOptions::new().append(true).create(true).open(path).map_err(told)
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    if !kind.is_some_and(|kind| kind.is_fifo()) {
+        return options.open(path).map_err(told);
+    }
+    // To open a pipe without a reader would be to wait for one.
+    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    let file = file.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO) => format!("the log file {} is a pipe that nobody reads", path.display()),
+        _ => told(error),
+    })?;
+    rustix::fs::fcntl_setfl(&file, OFlags::APPEND).map_err(|error| told(error.into()))?;
+    Ok(file)
 }
 
 impl LogFile {
     fn open(path: &Path) -> Result<LogFile, String> {
         let path = absolute(path)?;
         let file = append(&path)?;
-        Ok(LogFile { path, open: Mutex::new(Open { file, lost: 0 }) })
+        Ok(LogFile { path, open: Mutex::new(Open { file, lost: 0, is_cut: false }) })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
@@ -164,7 +204,8 @@ impl LogFile {
 
     fn reopen(&self) -> Result<(), String> {
         let file = append(&self.path)?;
-        self.lock().file = file;
+        let open = &mut *self.lock();
+        (open.file, open.is_cut) = (file, false);
         Ok(())
     }
 
@@ -172,14 +213,31 @@ impl LogFile {
     fn write(&self, bytes: &[u8]) {
         let open = &mut *self.lock();
         if open.lost > 0 {
-            let told = writeln!(open.file, "{} bytes of the log could not be written, and are lost", open.lost);
-            if told.is_ok() {
+            let first = if open.is_cut { "\n" } else { "" };
+            let told = format!("{first}{} bytes of the log could not be written, and are lost\n", open.lost);
+            if open.put(told.as_bytes()) == 0 {
                 open.lost = 0;
             }
         }
-        if open.lost > 0 || open.file.write_all(bytes).is_err() {
-            open.lost += bytes.len();
+        open.lost += if open.lost > 0 { bytes.len() } else { open.put(bytes) };
+    }
+}
+
+impl Open {
+    /// Writes as much as there is room for; how much is left.
+    fn put(&mut self, mut bytes: &[u8]) -> usize {
+        while !bytes.is_empty() {
+            match self.file.write(bytes) {
+                Ok(0) => break,
+                Ok(count) => {
+                    self.is_cut = bytes[count - 1] != b'\n';
+                    bytes = &bytes[count..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
         }
+        bytes.len()
     }
 }
 
@@ -213,6 +271,42 @@ mod tests {
         file.write(b"three\n");
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one\ntwo\n");
         assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
+    }
+
+    #[test]
+    fn what_was_lost_is_told_on_a_line_of_its_own() {
+        // Half of a line had room.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let file = LogFile::open(&path).unwrap();
+        file.write(b"2026");
+        file.lock().lost = 988;
+        file.write(b"next\n");
+        let told = "2026\n988 bytes of the log could not be written, and are lost\nnext\n";
+        assert_eq!(fs::read_to_string(&path).unwrap(), told);
+        file.lock().lost = 5;
+        file.write(b"last\n");
+        let more = "5 bytes of the log could not be written, and are lost\nlast\n";
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{told}{more}"));
+    }
+
+    #[test]
+    fn a_full_disk_is_counted_and_a_pipe_needs_a_reader() {
+        let full = LogFile::open(Path::new("/dev/full")).unwrap();
+        full.write(b"one\n");
+        full.write(b"two\n");
+        assert_eq!(full.lock().lost, 8);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        assert!(LogFile::open(&path).unwrap_err().contains("is a pipe that nobody reads"));
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let reader = rustix::fs::open(&path, flags, rustix::fs::Mode::empty()).unwrap();
+        LogFile::open(&path).unwrap().write(b"line\n");
+        let mut text = [0; 5];
+        File::from(reader).read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"line\n");
     }
 
     #[test]

@@ -6,9 +6,14 @@ use std::str::FromStr;
 use tracing::Level;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
+use crate::near::nearest;
+
 /// The rules of a filter; the longest target that fits a line decides.
 #[derive(Debug, Clone, Default)]
 pub struct LogFilter(Targets);
+
+/// All there are: docs/logging.md says what each of them tells.
+const TARGETS: [&str; 5] = ["server", "front", "engine", "access", "app"];
 
 const LEVELS: &str = "off, error, warn, info, debug, trace";
 
@@ -52,11 +57,12 @@ fn level(word: &str) -> Result<LevelFilter, String> {
 }
 
 fn name(target: &str) -> Result<&str, String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
-    if !target.is_empty() && target.chars().all(plain) {
+    if TARGETS.contains(&target) {
         return Ok(target);
     }
-    Err(format!("\"{target}\" is not a target: must be a name such as server, front, engine, access or app"))
+    let near = nearest(target, TARGETS.into_iter());
+    let near = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();
+    Err(format!("\"{target}\" is not a target: must be one of {}{near}", TARGETS.join(", ")))
 }
 
 #[cfg(test)]
@@ -84,7 +90,8 @@ mod tests {
         assert_eq!(refusal("inof"), format!("\"inof\" is not a level: must be one of {right}, or TARGET=LEVEL"));
         assert_eq!(refusal("front="), format!("\"\" is not a level: must be one of {right}"));
         assert_eq!(refusal("3"), format!("\"3\" is not a level: must be one of {right}"));
-        let right = "must be a name such as server, front, engine, access or app";
+        let right = "must be one of server, front, engine, access, app";
         assert_eq!(refusal("a b=info"), format!("\"a b\" is not a target: {right}"));
+        assert_eq!(refusal("acces=off"), format!("\"acces\" is not a target: {right}; access is the nearest"));
     }
 }

@@ -148,10 +148,16 @@ fn run(asked: Asked, start: Start, program: Program, cradle: Option<Cradle>) -> 
     let log = log::open(settings.log_form, &settings.log_filter, log_files.stdout())
         .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
     let again: Again = Box::new(move || start.again());
-    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again, launch });
+    let (flush, has_starter) = (log.flusher(), launch.cradle.is_none());
+    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again, launch, flush });
     log.finish();
     log_files.finish();
-    outcome.map_err(Failure::Start)
+    outcome.map_err(|why| {
+        if has_starter {
+            log_files.tell_starter(&cannot_start(&why));
+        }
+        Failure::Start(why)
+    })
 }
 
 /// Why there is no server.
@@ -199,14 +205,15 @@ fn show_settings(asked: Asked, start: &Start, json: bool, check: bool) -> ExitCo
 
 fn explain(asked: &Asked) -> ExitCode {
     if !asked.problems.is_empty() {
-        return refuse(&asked.problems);
+        return refuse_to("explain this", &asked.problems);
     }
     let Some(path) = asked.rackup.as_deref() else {
-        return refuse(&["explain: needs the configuration file of another server: foolsgold explain config/puma.rb"]);
+        let why = "explain: needs the configuration file of another server: foolsgold explain config/puma.rb";
+        return refuse_to("explain nothing", &[why]);
     };
     match old::explain(asked, path) {
         Ok(page) => show(&page),
-        Err(problems) => refuse(&problems),
+        Err(problems) => refuse_to("explain this", &problems),
     }
 }
 
@@ -235,12 +242,20 @@ fn show(text: &str) -> ExitCode {
 }
 
 fn refuse(problems: &[impl Display]) -> ExitCode {
+    refuse_to("start with these options", problems)
+}
+
+fn refuse_to(what: &str, problems: &[impl Display]) -> ExitCode {
     let lines: String = problems.iter().map(|problem| format!("  {problem}\n")).collect();
-    let _ = write!(io::stderr(), "foolsgold: cannot start with these options:\n{lines}See foolsgold --help.\n");
+    let _ = write!(io::stderr(), "foolsgold: cannot {what}:\n{lines}See foolsgold --help.\n");
     ExitCode::from(BAD_USAGE)
 }
 
 fn fail(why: &str) -> ExitCode {
-    let _ = writeln!(io::stderr(), "foolsgold: cannot start: {why}");
+    let _ = io::stderr().write_all(cannot_start(why).as_bytes());
     ExitCode::from(CANNOT_START)
+}
+
+fn cannot_start(why: &str) -> String {
+    format!("foolsgold: cannot start: {why}\n")
 }

@@ -1,8 +1,15 @@
 //! Finds the name somebody probably meant. Pure.
 
+/// No name is so long.
+const LONGEST: usize = 64;
+
 /// The candidate that differs from `word` in the fewest letters, if it is few enough to be a slip.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = (word.chars().count() / 3).clamp(1, 3);
+    let letters = word.chars().count();
+    if letters > LONGEST {
+        return None;
+    }
+    let allowed = (letters / 3).clamp(1, 3);
     candidates
         .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= allowed || (word.len() > 3 && candidate.starts_with(word)))
@@ -10,18 +17,22 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be put in, taken out or changed (Levenshtein), keeping one row of the table.
+/// How many letters must be put in, taken out or changed, or change places with their neighbour (Levenshtein and
+/// Damerau, each letter but once), keeping the last three rows of the table.
 fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut before = vec![0; to.len() + 1];
     let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, letter) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
+    for (at, letter) in from.iter().enumerate() {
+        let mut next = vec![at + 1; to.len() + 1];
         for (column, other) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+            let changed = row[column] + usize::from(letter != other);
+            next[column + 1] = changed.min(row[column + 1] + 1).min(next[column] + 1);
+            if at > 0 && column > 0 && *letter == to[column - 1] && from[at - 1] == *other {
+                next[column + 1] = next[column + 1].min(before[column - 1] + 1);
+            }
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[to.len()]
 }
@@ -31,9 +42,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_are_those_of_levenshtein() {
+    fn distances_count_slips() {
         for (from, to, expected) in
-            [("", "", 0), ("abc", "abc", 0), ("kitten", "sitting", 3), ("", "ab", 2), ("ab", "", 2)]
+            [("", "", 0), ("abc", "abc", 0), ("kitten", "sitting", 3), ("", "ab", 2), ("ab", "", 2), ("ba", "ab", 1)]
         {
             assert_eq!(distance(from, to), expected, "{from} {to}");
         }
@@ -45,6 +56,7 @@ mod tests {
         let near = |word| nearest(word, names.into_iter());
         assert_eq!(near("thread"), Some("threads"));
         assert_eq!(near("therads"), Some("threads"));
+        assert_eq!(near("bnid"), Some("bind"));
         assert_eq!(near("env"), None);
         assert_eq!(near("envi"), Some("environment"));
         assert_eq!(near("zebra"), None);

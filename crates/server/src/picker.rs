@@ -79,6 +79,11 @@ impl Picker<'_> {
             Some(number) if (least..=most).contains(&number) => return number,
             Some(_) if most == u64::MAX => self.refuse(given, &format!("must be at least {}", show(least))),
             Some(_) => self.refuse(given, &format!("must be from {} to {}", show(least), show(most))),
+            // What is beyond all that a number can be is a number all the same.
+            None if is_too_large(text) && most == u64::MAX => self.refuse(given, "is too large"),
+            None if is_too_large(text) => {
+                self.refuse(given, &format!("must be from {} to {}", show(least), show(most)));
+            }
             None => self.refuse(given, &format!("must be {form}")),
         }
         0
@@ -119,4 +124,11 @@ impl Picker<'_> {
         }
         given.value
     }
+}
+
+/// Whether only its digits keep it from being a size or a duration.
+fn is_too_large(text: &str) -> bool {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let one = format!("1{unit}");
+    unit.len() < text.len() && (parse_size(&one).is_some() || parse_time(&one).is_some())
 }

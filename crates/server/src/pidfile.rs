@@ -80,8 +80,13 @@ impl Pidfile {
     /// Writes our number into that one beside it.
     pub fn aside(&self) -> OldPidfile {
         let aside = self.old();
-        if let Err(error) = fs::write(&aside.path, format!("{}\n", process::id())) {
-            warn!(target: "server", "the pid file {} cannot be written: {error}", aside.path.display());
+        let path = &aside.path;
+        if let Err(error) = fs::write(path, format!("{}\n", process::id())) {
+            warn!(target: "server", "the pid file {} cannot be written: {error}", path.display());
+            // On a full disk it has been made, and has no number in it by which it would be known as ours.
+            if fs::metadata(path).is_ok_and(|found| found.is_file()) {
+                let _ = fs::remove_file(path);
+            }
         }
         aside
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Engine, Input, Peer, Request, Scheme};
+use engine::{Engine, Input, Peer, Request, Scheme, brief};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Version};
 
@@ -19,7 +19,7 @@ pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Durati
         Err(error) => return told(format!("could not be waited for: {error}")),
     };
     match runtime.block_on(async { tokio::time::timeout(time, reply).await }) {
-        Err(_) => told(format!("had no answer within {time:?}")),
+        Err(_) => told(format!("had no answer within {}", brief(time))),
         Ok(answer) => match answer.result {
             Err(fault) => told(format!("had no answer: {fault}")),
             Ok(response) if response.head.status.is_success() || response.head.status.is_redirection() => Ok(()),
@@ -56,6 +56,7 @@ pub fn request(settings: &AppSettings, path: &str, time: Duration) -> Request {
         received: now,
         deadline: now + time,
         queue_deadline: now + time,
+        is_own: true,
         hints: None,
         takeover: None,
     };

@@ -105,7 +105,8 @@ fn chosen(asked: &Asked) -> Vec<String> {
     let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| asked.values_for(app, row.name));
     // Of an application, only what it says itself.
     let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
-    of(None).chain(own).map(Given::as_written).collect()
+    // A list in a file is one place with several values.
+    once_each(of(None).chain(own).map(Given::as_written).collect())
 }
 
 impl Picker<'_> {

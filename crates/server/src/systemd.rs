@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -15,9 +16,24 @@ use crate::cradle::Handed;
 /// The number of the first socket that is handed over.
 const FIRST: u32 = 3;
 
+/// It is not told more often, however little time it allows.
+const LEAST_PAUSE: Duration = Duration::from_millis(100);
+
 fn tell(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
-        warn!(target: "server", "systemd cannot be told how this service is: {error}");
+    static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+    // An empty variable counts as absent.
+    if std::env::var_os("NOTIFY_SOCKET").is_none_or(|socket| socket.is_empty()) {
+        return;
+    }
+    match sd_notify::notify(state) {
+        Ok(()) => HAS_FAILED.store(false, Ordering::Relaxed),
+        Err(error) if !HAS_FAILED.swap(true, Ordering::Relaxed) => {
+            warn!(
+                target: "server",
+                "systemd cannot be told how this service is: {error} (NOTIFY_SOCKET); this is said once"
+            );
+        }
+        Err(_) => {}
     }
 }
 
@@ -48,7 +64,7 @@ pub fn moved_to(pid: u32) {
 /// takes up work. Never ends; returns at once when nobody watches.
 pub async fn watchdog(lanes: Vec<Handle>) {
     let Some(allowed) = sd_notify::watchdog_enabled().filter(|time| !time.is_zero()) else { return };
-    let half = allowed / 2;
+    let half = (allowed / 2).max(LEAST_PAUSE);
     info!(target: "server", "systemd's watchdog is told every {half:?} that the I/O threads answer");
     let mut tick = interval(half);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -12,6 +12,9 @@ use crate::options::{Kind, Name, Row, TABLE};
 
 const BRACKETS: &str = "write [[app]], with two brackets on each side";
 
+/// Who has made more mistakes than these has made one that comes before them all.
+const MOST: usize = 50;
+
 /// What only an application has, beside its options.
 const OF_APPS: [&str; 4] = ["name", "path", "host", "prefix"];
 
@@ -20,6 +23,8 @@ type Entry<'a> = (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a
 struct Reader<'a> {
     asked: &'a mut Asked,
     text: &'a str,
+    /// Where its lines end.
+    ends: Vec<usize>,
     shown: String,
     /// Of the file.
     folder: PathBuf,
@@ -31,11 +36,15 @@ pub fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
     let shown = path.display().to_string();
     let folder = home.join(path.parent().unwrap_or(Path::new("")));
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { asked, text, shown, folder, home };
-    for error in &errors {
+    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+    let mut reader = Reader { asked, text, ends, shown, folder, home };
+    for error in errors.iter().take(MOST) {
         let line = error.span().map_or(1, |span| reader.line(span.start));
         let why = error.message().replace('\n', ", ");
         reader.asked.refuse(format!("{}:{line}: is not TOML: {why}", reader.shown));
+    }
+    if errors.len() > MOST {
+        reader.and_more();
     }
     // What is there of a broken file would only be misunderstood.
     if errors.is_empty() {
@@ -52,7 +61,15 @@ fn entries<'a>(table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
 
 impl Reader<'_> {
     fn line(&self, at: usize) -> usize {
-        self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+        self.ends.partition_point(|end| *end < at) + 1
+    }
+
+    fn has_enough(&self) -> bool {
+        self.asked.problems.len() >= MOST
+    }
+
+    fn and_more(&mut self) {
+        self.asked.refuse(format!("{}: and more of the kind, which are not shown", self.shown));
     }
 
     /// Where an entry stands, as it is written there.
@@ -70,6 +87,9 @@ impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         let mut seen = Vec::new();
         for entry in entries(table) {
+            if self.has_enough() {
+                return self.and_more();
+            }
             let name = entry.0.get_ref().as_ref();
             match (name, entry.1.get_ref()) {
                 ("app", DeValue::Array(apps)) => self.apps(apps.iter().collect(), &entry),
@@ -111,6 +131,9 @@ impl Reader<'_> {
         }
         let several = apps.len() > 1;
         for (at, app) in apps.into_iter().enumerate() {
+            if self.has_enough() {
+                return self.and_more();
+            }
             let DeValue::Table(table) = app.get_ref() else {
                 self.refuse(entry, BRACKETS);
                 return;
@@ -127,15 +150,22 @@ impl Reader<'_> {
         let mut app =
             AskedApp { name: String::new(), path: self.folder.clone(), host: None, prefix: String::new(), place };
         for entry in entries(table) {
+            if self.has_enough() {
+                return self.and_more();
+            }
             let key = entry.0.get_ref().as_ref();
             if !OF_APPS.contains(&key) {
                 self.option(&entry, Some(at), &mut seen);
                 continue;
             }
-            let Some(word) = entry.1.get_ref().as_str().filter(|word| !word.is_empty() || key == "prefix") else {
+            let Some(word) = entry.1.get_ref().as_str() else {
                 self.refuse(&entry, "must be a text between quotes");
                 continue;
             };
+            if word.is_empty() && key != "prefix" {
+                self.refuse(&entry, "needs a value, or must be left out");
+                continue;
+            }
             let checked = match key {
                 "name" => self.app_name(word).map(|name| app.name = name),
                 "path" => {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use engine::brief;
 use tracing::{info, warn};
 
 use crate::apps::Apps;
@@ -198,7 +199,7 @@ impl Upgrade {
     /// Hands over, and waits for the answer: what was taken, or why nothing is; nothing if it has ended without a word.
     fn converse(&self, line: &Line) -> Result<Vec<String>, Option<String>> {
         let told = |error: io::Error| match error.kind() {
-            io::ErrorKind::WouldBlock => Some(format!("it did not serve within {:?}", self.limit)),
+            io::ErrorKind::WouldBlock => Some(format!("it did not serve within {}", brief(self.limit))),
             io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => None,
             _ => Some(format!("it cannot be spoken to: {error}")),
         };

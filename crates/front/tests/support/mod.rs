@@ -62,7 +62,15 @@ pub fn limits() -> Limits {
 }
 
 pub fn settings() -> Settings {
-    Settings { limits: limits(), trusted: Vec::new(), access_log: None, development: false, counts: Default::default() }
+    Settings {
+        limits: limits(),
+        trusted: Vec::new(),
+        access_log: None,
+        development: false,
+        json_errors: false,
+        makes_room: false,
+        counts: Default::default(),
+    }
 }
 
 pub fn full(text: &str) -> Response {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::Order;
 use serde_json::json;
+use tracing::{info, warn};
 
 use crate::admin::answer::{Outcome, Trouble};
 use crate::admin::eyes::Running;
@@ -41,7 +42,12 @@ pub fn drain(running: &Running, _: &Params) -> Outcome {
 
 /// Log files that were moved away.
 pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
-    told(running.desk.reopen_logs())
+    let outcome = running.desk.reopen_logs();
+    match &outcome {
+        Ok(words) => info!(target: "server", "as ordered: {words}"),
+        Err(why) => warn!(target: "server", "as ordered, but: {why}"),
+    }
+    told(outcome)
 }
 
 /// Requests wait.
@@ -72,7 +78,8 @@ pub fn scale(running: &Running, params: &Params) -> Outcome {
         _ => return Err(Trouble::wrong("say workers, such as workers=4, or min and max")),
     };
     if min > max || max == 0 || max > WORKERS_MAX {
-        return Err(Trouble::wrong(format!("must be from 1 to {WORKERS_MAX}, and min not more than max: {min}:{max}")));
+        let right = format!("must be from 1 to {WORKERS_MAX}, and min not more than max; min may be 0");
+        return Err(Trouble::wrong(format!("{min}:{max}: {right}")));
     }
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     told(running.desk.apps().scale(&app, small(min), small(max)))
@@ -137,7 +144,9 @@ fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
         [app] => Ok(app.clone()),
         all => {
             let (number, names) = (count(all.len(), "application"), names(running));
-            Err(Trouble::wrong(format!("there are {number}: say which one with app: {names}")))
+            Err(Trouble::wrong(format!(
+                "there are {number}: say which one with app, on the command line with --app: {names}"
+            )))
         }
     }
 }

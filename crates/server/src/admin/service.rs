@@ -21,10 +21,13 @@ use crate::admin::eyes::Eyes;
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
 
-/// Who asks has a minute to say it, and a day for what it may take: a reload loads an application.
+/// Who asks has little to say, and a minute to begin with it or to take the answer; and a day for what it may take: a
+/// reload loads an application.
+const SAY_TIME: Duration = Duration::from_secs(10);
 const ASK_TIME: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// So many may ask at once, at each listener.
+/// So many may ask at once, at each listener. Whoever then comes is taken instead of somebody who asks nothing: a probe
+/// must not fail because others hold connections open.
 const CONNECTIONS: usize = 64;
 /// Nobody has more to say.
 const HEADER_BYTES: usize = 16 * 1024;
@@ -155,10 +158,10 @@ fn front_settings() -> front::Settings {
     let limits = front::Limits {
         header_bytes: HEADER_BYTES,
         header_count: 100,
-        header_time: ASK_TIME,
+        header_time: SAY_TIME,
         body_bytes: BODY_BYTES as u64,
         body_memory_bytes: BODY_BYTES,
-        body_time: ASK_TIME,
+        body_time: SAY_TIME,
         keep_alive: ASK_TIME,
         connections: CONNECTIONS,
         write_time: ASK_TIME,
@@ -167,5 +170,13 @@ fn front_settings() -> front::Settings {
         request_time: ANSWER_TIME,
         drain_time: END_TIME,
     };
-    front::Settings { limits, trusted: Vec::new(), access_log: None, development: true, counts: Arc::default() }
+    front::Settings {
+        limits,
+        trusted: Vec::new(),
+        access_log: None,
+        development: true,
+        json_errors: true,
+        makes_room: true,
+        counts: Arc::default(),
+    }
 }

@@ -14,6 +14,9 @@ use crate::app::App;
 use crate::boot;
 use crate::deploy::Outcome;
 
+/// Why workers end when something is wrong, or is replaced in time.
+const ENDS: [&str; 5] = ["crash", "hung", "max_requests", "memory", "timeout"];
+
 type Row = (Vec<(&'static str, String)>, Value);
 
 /// What an application shows at this moment.
@@ -165,8 +168,12 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         rows
     });
     let restarts = apps.iter().flat_map(|app| {
-        let reasons = app.snapshot.restarts_by.iter();
-        reasons.map(|(reason, count)| app.with(&[("reason", reason)], Value::Count(*count)))
+        // From the start, so that the first of each is seen as a step.
+        let mut counts: BTreeMap<&str, u64> = ENDS.into_iter().map(|reason| (reason, 0)).collect();
+        counts.extend(app.snapshot.restarts_by.iter().map(|(reason, count)| (reason.as_str(), *count)));
+        let rows: Vec<Row> =
+            counts.into_iter().map(|(reason, count)| app.with(&[("reason", reason)], Value::Count(count))).collect();
+        rows
     });
     let memory = apps.iter().flat_map(|app| {
         let workers = app.snapshot.workers.iter().filter_map(|worker| worker.pss_kib).sum::<u64>();

@@ -3,22 +3,25 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::client::Failure;
 use crate::client::asked::{Call, Which};
-use crate::client::line::{Line, Trouble};
+use crate::client::line::{Line, Trouble, silent};
 use crate::control_path;
 use crate::options::Name;
 use crate::start::Start;
 
-/// A server that answers.
+/// A server that answers, or of which that is not known.
 struct Living {
     line: Line,
     pid: u64,
     folder: String,
     started_in: String,
+    /// It did not answer within this time.
+    silent: Option<Duration>,
 }
 
 /// The server that this command is for.
@@ -49,7 +52,10 @@ pub fn server(call: &Call) -> Result<Line, Failure> {
         }
     }
     match ours.len() {
-        1 => Ok(ours.remove(0).line),
+        1 => match ours.remove(0) {
+            Living { line, silent: Some(time), .. } => Err(Failure::failed(silent(&line.socket, time))),
+            Living { line, .. } => Ok(line),
+        },
         0 => Err(Failure::no_server(none(&here, &others))),
         _ => Err(Failure::usage(several(&here, &ours))),
     }
@@ -94,13 +100,23 @@ fn look(socket: &Path) -> Result<Option<Living>, Failure> {
         Ok(status) => status,
         // It is starting: whoever asks will be told so.
         Err(Trouble::Refused(..)) => Value::Null,
+        Err(Trouble::Silent(time)) => return Ok(Some(Living::silent(line, time))),
         Err(_) => return Ok(None),
     };
     let server = &status["server"];
     let text = |name: &str| server[name].as_str().unwrap_or_default().to_owned();
     let pid = server["pid"].as_u64().unwrap_or_default();
     let (folder, started_in) = (text("folder"), text("started_in"));
-    Ok(Some(Living { line, pid, folder, started_in }))
+    Ok(Some(Living { line, pid, folder, started_in, silent: None }))
+}
+
+impl Living {
+    /// What is known of it without its help.
+    fn silent(line: Line, time: Duration) -> Living {
+        let pid = front::listener_of(&line.socket).map_or(0, u64::from);
+        let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string();
+        Living { line, pid, started_in: folder.clone(), folder, silent: Some(time) }
+    }
 }
 
 /// The control socket that the settings file of this folder names.
@@ -142,9 +158,10 @@ fn several(here: &Here, ours: &[Living]) -> String {
 }
 
 fn list(out: &mut String, servers: &[Living]) {
-    for Living { line, pid, folder, .. } in servers {
+    for Living { line, pid, folder, silent, .. } in servers {
+        let silent = if silent.is_some() { ", does not answer" } else { "" };
         // Writing to a string cannot fail.
-        let _ = write!(out, "\n  --control {}  (process {pid}, {folder})", line.socket.display());
+        let _ = write!(out, "\n  --control {}  (process {pid}, {folder}{silent})", line.socket.display());
     }
 }
 

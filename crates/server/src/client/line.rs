@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::brief;
 use front::{AskError, ask};
 use http::{Method, StatusCode};
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub enum Trouble {
     Refused(StatusCode, String),
     /// There is nobody.
     Gone(io::Error),
+    /// Somebody has the socket, and did not answer within this time.
+    Silent(Duration),
     /// It did not answer as it should.
     Other(String),
 }
@@ -57,9 +60,15 @@ impl Line {
         self.ask(Method::GET, "/v1/status", "", GLANCE_TIME)
     }
 
-    /// Tells it to do something, and waits until it is done.
+    /// Tells it to do something, and waits until it is done; but not when it does not answer at all.
     pub fn order(&self, target: &str, parameters: &Value) -> Result<Value, Trouble> {
+        self.look("/v1")?;
         self.ask(Method::POST, target, &parameters.to_string(), ORDER_TIME)
+    }
+
+    /// Tells it to do what it says yes or no to at once.
+    pub fn brief_order(&self, target: &str, parameters: &Value) -> Result<Value, Trouble> {
+        self.ask(Method::POST, target, &parameters.to_string(), LOOK_TIME)
     }
 
     /// From now on Ctrl-C does not end this program but what waits.
@@ -84,6 +93,11 @@ impl Line {
         let answer = self.runtime.block_on(ask(&self.socket, method, target, json, time));
         let (status, body) = match answer {
             Ok(answer) => answer,
+            // The kernel holds no more connections for a server that takes none.
+            Err(AskError::Connect(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(Trouble::Silent(Duration::ZERO));
+            }
+            Err(AskError::Late(time)) => return Err(Trouble::Silent(time)),
             Err(AskError::Connect(error)) => return Err(Trouble::Gone(error)),
             Err(error) => return Err(Trouble::Other(format!("{} {error}", self.socket.display()))),
         };
@@ -106,7 +120,24 @@ impl Trouble {
             Trouble::Refused(status, why) if status == StatusCode::BAD_REQUEST => Failure::usage(why),
             Trouble::Refused(_, why) | Trouble::Other(why) => Failure::failed(why),
             Trouble::Gone(error) => Failure::no_server(gone(socket, &error)),
+            Trouble::Silent(time) => Failure::failed(silent(socket, time)),
         }
+    }
+}
+
+/// A server is there, and does not answer.
+pub fn silent(socket: &Path, time: Duration) -> String {
+    let (shown, within) =
+        (socket.display(), if time.is_zero() { String::new() } else { format!(" within {}", brief(time)) });
+    match front::listener_of(socket) {
+        Ok(pid) => format!(
+            "process {pid}, whose control socket is {shown}, did not answer{within}: it is stopped, hangs or is very \
+             busy; kill -CONT {pid} lets it go on if it was stopped, kill -KILL {pid} ends it"
+        ),
+        Err(_) => format!(
+            "the server whose control socket is {shown} did not answer{within}: it is stopped, hangs or is very busy; \
+             `ss -xlp` names its process"
+        ),
     }
 }
 

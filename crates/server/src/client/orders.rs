@@ -67,8 +67,11 @@ pub fn stop(call: &Call) -> Result<(), Failure> {
 /// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does.
 fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
-    let before = pid(&line).ok().flatten();
-    tell(&line, call, target, parameters)?;
+    let before = match pid(&line) {
+        Err(trouble @ Trouble::Silent(_)) => return Err(trouble.failure(&line.socket)),
+        known => known.ok().flatten(),
+    };
+    tell(&line, call, |all| line.brief_order(target, all), parameters)?;
     if call.has(Flag::NoWait) {
         return Ok(());
     }
@@ -76,6 +79,7 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     loop {
         match pid(&line) {
             Err(Trouble::Gone(_) | Trouble::Other(_)) => break,
+            Err(trouble @ Trouble::Silent(_)) => return Err(trouble.failure(&line.socket)),
             Ok(now) if now != before => break,
             Ok(_) | Err(Trouble::Refused(..)) => {}
         }
@@ -93,10 +97,16 @@ fn pid(line: &Line) -> Result<Option<u64>, Trouble> {
 
 /// Tells it, and says what the server says.
 fn order(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
-    tell(&find::server(call)?, call, target, parameters)
+    let line = find::server(call)?;
+    tell(&line, call, |all| line.order(target, all), parameters)
 }
 
-fn tell(line: &Line, call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
+fn tell(
+    line: &Line,
+    call: &Call,
+    order: impl FnOnce(&Value) -> Result<Value, Trouble>,
+    parameters: Value,
+) -> Result<(), Failure> {
     let mut all = match parameters {
         Value::Object(all) => all,
         _ => Map::new(),
@@ -104,7 +114,7 @@ fn tell(line: &Line, call: &Call, target: &str, parameters: Value) -> Result<(),
     if let Some(app) = &call.app {
         all.insert("app".to_owned(), json!(app));
     }
-    let answer = line.order(target, &Value::Object(all)).map_err(|trouble| trouble.failure(&line.socket))?;
+    let answer = order(&Value::Object(all)).map_err(|trouble| trouble.failure(&line.socket))?;
     say(&format!("{}\n", answer["message"].as_str().unwrap_or("done")));
     Ok(())
 }

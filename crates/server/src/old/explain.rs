@@ -1,13 +1,14 @@
 //! `foolsgold explain FILE`: the translation, as a foolsgold.toml with a comment for all that is not in it.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 use super::translation::{Remark, Setting, Translation, What};
 use super::{Kind, translate};
-use crate::asked::{Asked, Place, Problem};
+use crate::asked::{Asked, Given, Origin, Place, Problem};
+use crate::file::text_of;
 use crate::options::{Kind as Takes, Row};
+use crate::settings::settle;
 
 /// Comments are aligned here, where the setting leaves room.
 const COLUMN: usize = 40;
@@ -17,7 +18,7 @@ const WIDTH: usize = 100;
 /// The text, or why there is none.
 pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
     let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
+    let text = text_of(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
     match Kind::of(path, &text) {
         Err(why) => Err(vec![Problem(why)]),
         Ok(None) => {
@@ -25,12 +26,23 @@ pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
         }
         Ok(Some(kind)) => {
             let translation = translate(asked, kind, path, Path::new(""), &text);
-            translation.map(|translation| page(&translation)).map_err(|whys| whys.into_iter().map(Problem).collect())
+            translation
+                .map(|translation| page(&translation, &unusable(&translation)))
+                .map_err(|whys| whys.into_iter().map(Problem).collect())
         }
     }
 }
 
-fn page(translation: &Translation) -> String {
+/// What the server would say of the settings.
+fn unusable(translation: &Translation) -> Vec<Problem> {
+    let given = translation.settings.iter().map(|setting| {
+        let (name, value, origin) = (setting.row.name, setting.value.clone(), Origin::File(setting.place.clone()));
+        Given { name, value, origin, app: None }
+    });
+    settle(Asked { given: given.collect(), ..Asked::default() }, 1).err().unwrap_or_default()
+}
+
+fn page(translation: &Translation, unusable: &[Problem]) -> String {
     let (kind, shown) = (translation.kind.name(), &translation.shown);
     let mut out = format!("# {shown}, a configuration of {kind}, as a foolsgold.toml.\n\n");
     if let Some(rackup) = &translation.rackup {
@@ -49,6 +61,10 @@ fn page(translation: &Translation) -> String {
     for setting in translation.settings.iter().filter(|setting| setting.row.long != "bind") {
         let text = format!("{} = {}", setting.row.long, value(setting.row, &setting.value));
         line(&mut out, &text, &setting.place);
+    }
+    if !unusable.is_empty() {
+        let _ = writeln!(out, "\n# The server does not start with these values:");
+        unusable.iter().for_each(|problem| wrapped(&mut out, "#   ", &problem.0));
     }
     for (what, title) in [
         (What::Refused, "The server does not start with these:"),

@@ -8,10 +8,10 @@ mod thin;
 mod translation;
 mod unicorn;
 
-use std::fs;
 use std::path::{self, Path};
 
 use crate::asked::{Asked, Given, Origin};
+use crate::file::text_of;
 use crate::options::Name;
 use record::{Call, Language};
 use translation::{Known, Translation, What};
@@ -208,7 +208,7 @@ pub fn hooks_kind(path: &Path) -> Result<&'static str, String> {
     if let Some(kind) = Kind::by_name(path) {
         return Ok(kind.word());
     }
-    let text = fs::read_to_string(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
+    let text = text_of(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
     let own = path.file_name().is_some_and(|name| name == "foolsgold.rb");
     Ok(Kind::by_content(&text).filter(|_| !own).map_or("", Kind::word))
 }

@@ -1,7 +1,7 @@
 //! Runs the user's Ruby on a configuration file that is Ruby, or YAML with Ruby in it, and reads what it wrote down.
 
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -91,7 +91,7 @@ pub fn read(path: &Path, home: &Path, language: &Language<'_>, asked: &Asked) ->
 
 /// Hands the script over and takes what comes. Two threads, since both sides may wait for each other.
 fn finish(mut child: Child, script: String) -> Result<Vec<u8>, String> {
-    let (Some(mut stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else {
+    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("Ruby has no standard input or output".to_owned());
     };
     thread::spawn(move || {
@@ -100,8 +100,9 @@ fn finish(mut child: Child, script: String) -> Result<Vec<u8>, String> {
     });
     let (done, all) = mpsc::sync_channel(1);
     thread::spawn(move || {
+        // To the end of a line: a process that the configuration has started may hold the pipe open for ever.
         let mut output = Vec::new();
-        let _ = stdout.read_to_end(&mut output);
+        let _ = BufReader::new(stdout).read_until(b'\n', &mut output);
         let _ = done.send(output);
     });
     let output = all.recv_timeout(PATIENCE);

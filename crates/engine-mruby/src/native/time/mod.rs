@@ -109,7 +109,8 @@ pub fn sleep(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let Some(exchange) = &mut context.exchange else {
         return Err(raise(
             "NotImplementedError",
-            "sleep while the application is loaded would delay every interpreter",
+            "sleep while the application is loaded would delay every interpreter. Leave it out, or run \
+             with --engine ruby.",
         ));
     };
     exchange.leave();

@@ -1,0 +1,47 @@
+//! Durations as people read them: three digits are enough.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A duration for a person: `861ms` and not `861.156098ms`; whole seconds are never cut.
+#[derive(Debug, Clone, Copy)]
+pub struct Brief(Duration);
+
+/// This duration, for a person.
+pub fn brief(time: Duration) -> Brief {
+    let nanos = time.as_nanos();
+    let mut unit = 1;
+    while nanos / unit >= 1000 && unit < 1_000_000_000 {
+        unit *= 10;
+    }
+    let rounded = (nanos + unit / 2) / unit * unit;
+    Brief(u64::try_from(rounded).map_or(time, Duration::from_nanos))
+}
+
+impl fmt::Display for Brief {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_zero() { f.write_str("0s") } else { write!(f, "{:?}", self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_whole_seconds_are_kept() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (999, "999ns"),
+            (861_156_098, "861ms"),
+            (999_999_999, "1s"),
+            (2_345_678_901, "2.35s"),
+            (30_000_000_000, "30s"),
+            (86_400_000_000_000, "86400s"),
+            (3_661_400_000_000, "3661s"),
+        ] {
+            assert_eq!(brief(Duration::from_nanos(nanos)).to_string(), text);
+        }
+        assert_eq!(brief(Duration::MAX).to_string(), format!("{:?}", Duration::MAX));
+    }
+}
