@@ -188,7 +188,8 @@ fn several_applications_share_a_number_of_workers() {
     assert!(waiting.into_iter().all(|waiting| waiting.recv_timeout(PATIENCE).unwrap().result.is_ok()));
     assert!(one.get("/").is_ok() && other.get("/").is_ok());
     let both = || one.engine.snapshot().workers.len() + other.engine.snapshot().workers.len();
-    assert!(within(PATIENCE, || both() == 3), "{}", both());
+    // On a busy machine a second one may be given up before the first has gone.
+    assert!(within(PATIENCE, || (2..=3).contains(&both())), "{}", both());
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod sources;
 mod verdict;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::asked::{self, Command};
@@ -75,15 +76,13 @@ fn of(found: &Found, engine: EngineKind) -> Found {
 }
 
 impl Words {
-    /// Words that begin with a slash and are no file are paths to ask for.
+    /// Words that begin with a slash and are no file, nor named like one, are paths to ask for.
     fn read(words: &[OsString]) -> Words {
         let mut read = Words::default();
         for word in words {
             match word.to_str() {
                 Some("--json") => read.json = true,
-                Some(path) if path.starts_with('/') && !std::path::Path::new(path).exists() => {
-                    read.paths.push(path.to_owned());
-                }
+                Some(path) if is_asked_for(path) => read.paths.push(path.to_owned()),
                 // The root is every machine's folder, and nobody's application.
                 Some("/") => read.paths.push("/".to_owned()),
                 _ => read.rest.push(word.clone()),
@@ -93,16 +92,22 @@ impl Words {
     }
 }
 
+fn is_asked_for(word: &str) -> bool {
+    let path = Path::new(word);
+    word.starts_with('/') && !path.exists() && path.extension().is_none_or(|extension| extension != "ru")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn paths_are_told_from_files() {
-        let words = ["shop", "/", "/etc/passwd", "--json", "/no/such?x=1", "-e", "test"].map(OsString::from);
+        let words =
+            ["shop", "/", "/etc/passwd", "--json", "/no/such?x=1", "/no/such.ru", "-e", "test"].map(OsString::from);
         let read = Words::read(&words);
         assert_eq!(read.paths, ["/", "/no/such?x=1"]);
-        assert_eq!(read.rest, ["shop", "/etc/passwd", "-e", "test"].map(OsString::from));
+        assert_eq!(read.rest, ["shop", "/etc/passwd", "/no/such.ru", "-e", "test"].map(OsString::from));
         assert!(read.json);
     }
 }
