@@ -13,7 +13,10 @@ class Symbol
   # The symbol is held in a variable: a method that is defined with the block has another self.
   def to_proc
     name = self
-    ->(object, *args, **options, &block) { object.__send__(name, *args, **options, &block) }
+    found = lambda do |object, *args, &block|
+      args.empty? && !block ? object.__send__(name) : object.__send__(name, *args, &block)
+    end
+    found.ruby2_keywords
   end
 end
 
