@@ -140,4 +140,3 @@ end
 
 [IO, Dir].each { |owner| owner.extend(FoolsGold::RestOfFiles) }
 FoolsGold.wait_for(File, :Stat, "foolsgold/files")
-FoolsGold.wait_for(IO, :Constants, "foolsgold/files")

@@ -23,6 +23,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/loading.rb", include_str!("../ruby/loading.rb")),
     (c"foolsgold/folders.rb", include_str!("../ruby/folders.rb")),
     (c"foolsgold/file.rb", include_str!("../ruby/file.rb")),
+    (c"foolsgold/ioconstants.rb", include_str!("../ruby/ioconstants.rb")),
     (c"foolsgold/positioned.rb", include_str!("../ruby/positioned.rb")),
     (c"foolsgold/reading.rb", include_str!("../ruby/reading.rb")),
     (c"foolsgold/input.rb", include_str!("../ruby/input.rb")),

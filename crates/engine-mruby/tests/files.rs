@@ -48,6 +48,11 @@ fn files_answer_as_on_cruby() {
 }
 
 #[test]
+fn constants_are_there_before_anything_is_called() {
+    assert_eq!(value(&small(), "[File::FNM_DOTMATCH, IO::SEEK_END, File::Constants::LOCK_EX]"), "[4, 2, 2]");
+}
+
+#[test]
 fn patterns_do_not_explode_and_find_nothing_outside() {
     let app = small();
     for (code, expected) in [

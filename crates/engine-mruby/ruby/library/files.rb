@@ -1,37 +1,6 @@
 # Open files, and the constants of IO. With it come File::Stat (stat.rb), folders and patterns (dir.rb).
 
 class IO
-  SEEK_SET = 0
-  SEEK_CUR = 1
-  SEEK_END = 2
-
-  module Constants
-    RDONLY = 0
-    WRONLY = 1
-    RDWR = 2
-    APPEND = 1024
-    CREAT = 64
-    EXCL = 128
-    NONBLOCK = 2048
-    TRUNC = 512
-    BINARY = 0
-    SHARE_DELETE = 0
-    LOCK_SH = 1
-    LOCK_EX = 2
-    LOCK_NB = 4
-    LOCK_UN = 8
-    FNM_SYSCASE = 0
-    FNM_SHORTNAME = 0
-    FNM_NOESCAPE = 1
-    FNM_PATHNAME = 2
-    FNM_DOTMATCH = 4
-    FNM_CASEFOLD = 8
-    FNM_EXTGLOB = 16
-    NULL = "/dev/null"
-  end
-
-  include Constants
-
   class << self
     def read(*args, **options) = File.read(*args, **options)
     def binread(*args) = File.read(*args)
