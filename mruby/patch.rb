@@ -3,10 +3,11 @@
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
 # and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
 # and lets strings be bytes (patch_binary.rb);
+# and answers rightly for large Integers (patch_bigint.rb, patch_num*.rb);
 # and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
-%w[parser language hash autoload defined regexp blocks binary].each { |name| require_relative "patch_#{name}" }
+Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 
 # What both forms of the parser get.
 PARSER = [
@@ -24,7 +25,7 @@ CHANGES = {
      "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
     *MISSING_BLOCK, *VISIBILITY_VM,
     *KEYWORDS_VM,
-    *OWN_INDEX,
+    *OWN_INDEX, *COMPARE_VM, *STEP_VM,
   ],
   "include/mruby.h" => CALLINFO,
   "include/mruby/proc.h" => PROC_FLAGS,
@@ -32,6 +33,9 @@ CHANGES = {
   "include/mruby/hash.h" => HASH_FLAGS,
   "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS + CLASS_NEW,
   "src/kernel.c" => VISIBILITY_KERNEL,
+  "src/numeric.c" => NUMERIC,
+  "src/object.c" => COMPARE_OBJECT,
+  "mrbgems/mruby-numeric-ext/src/numeric_ext.c" => NUMERIC_EXT,
   # An exception is raised for the first time: its cause is the one being handled at that moment.
   "src/error.c" => [
     ["void\nmrb_exc_set(mrb_state *mrb, mrb_value exc)\n{\n",
@@ -107,16 +111,11 @@ CHANGES = {
     ["if (sign == 0 && MRB_INT_MAX - n == c - 1) {\n        n = MRB_INT_MIN;\n        sign = 1;\n",
      "if (sign == 0 && MRB_INT_MAX - n == c - 1 && p + 1 == pend) {\n" \
      "        n = MRB_INT_MIN;\n        sign = 1;\n        p++;\n"],
+    # Two underscores in a row end a number of any size.
+    ["        if (p4 == NULL && c != '_') break;\n",
+     "        if (c == '_' ? p3 + 1 < pend && p3[1] == '_' : p4 == NULL) break;\n"],
   ],
-  # Numbers of more than 79 000 digits: one multiplication of such takes tens of milliseconds and cannot be interrupted;
-  # for twice the digits it takes four times as long.
-  "mrbgems/mruby-bigint/core/bigint.c" => [
-    ["mpz_realloc(mrb_state *mrb, mpz_t *x, size_t size)\n{\n",
-     "mpz_realloc(mrb_state *mrb, mpz_t *x, size_t size)\n{\n" \
-     "  if (size > 262144 / (8 * sizeof(mp_limb))) {\n" \
-     "    mrb_raise(mrb, E_RANGE_ERROR, \"integer has more than 262144 bits\");\n" \
-     "  }\n"],
-  ],
+  "mrbgems/mruby-bigint/core/bigint.c" => BIGINT,
   # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
   "src/readfloat.c" => [
     ["mrb_read_float(const char *str, char **endp, double *fp)\n{\n",

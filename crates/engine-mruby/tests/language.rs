@@ -240,3 +240,15 @@ fn floats_in_json_are_read_exactly() {
     );
     assert_eq!(eval("JSON.parse('[12345.789012345675]') == [12345.789012345675]"), "true");
 }
+
+#[test]
+fn a_step_of_a_local_variable_leaves_the_others_alone() {
+    assert_eq!(eval("t = 2**64; a = 5; b = 6; t += 1; t -= 2; [t, a, b]"), "[18446744073709551615, 5, 6]");
+    assert_eq!(eval("t = Time.at(7); a = 5; b = 6; t += 1; t -= 2; [t.to_i, a, b]"), "[6, 5, 6]");
+    assert_eq!(
+        eval("plus = Class.new { def +(by) = [:plus, by] }.new; a = 5; b = 6; plus += 1; [plus, a, b]"),
+        "[[:plus, 1], 5, 6]"
+    );
+    assert_eq!(eval("t = nil; a = 5; b = 6; (t += 1) rescue a += 1; [t, a, b]"), "[nil, 6, 6]");
+    assert_eq!(eval("(2**64..2**64 + 2).to_a"), "[18446744073709551616, 18446744073709551617, 18446744073709551618]");
+}
