@@ -6,7 +6,7 @@ module Process
   CLOCK_PROCESS_CPUTIME_ID = 2
 
   def self.clock_gettime(clock, unit = :float_second)
-    seconds = clock == CLOCK_REALTIME ? FoolsGold::Native.time_real : FoolsGold::Native.monotonic
+    seconds = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? FoolsGold::Native.time_real : FoolsGold::Native.monotonic
     case unit
     when :float_second then seconds
     when :float_millisecond then seconds * 1e3

@@ -252,3 +252,34 @@ fn a_step_of_a_local_variable_leaves_the_others_alone() {
     assert_eq!(eval("t = nil; a = 5; b = 6; (t += 1) rescue a += 1; [t, a, b]"), "[nil, 6, 6]");
     assert_eq!(eval("(2**64..2**64 + 2).to_a"), "[18446744073709551616, 18446744073709551617, 18446744073709551618]");
 }
+
+#[test]
+fn what_waits_for_its_file_can_be_asked_for_anywhere() {
+    assert_eq!(
+        eval("[Kernel.autoload?(:Zork), Module.new.autoload?(:Zork), autoload?(:Zork), Comparable.autoload?(:Zork)]"),
+        "[nil, nil, nil, nil]"
+    );
+    assert_eq!(
+        eval("Kernel.autoload(:Zork, '/nowhere/zork'); [Kernel.autoload?(:Zork), Object.autoload?(:Zork, false)]"),
+        "[\"/nowhere/zork\", nil]"
+    );
+}
+
+#[test]
+fn names_of_the_core_are_there_from_the_start() {
+    assert_eq!(
+        eval(
+            "[IO::WaitReadable, IO::EAGAINWaitReadable.ancestors.include?(Errno::EAGAIN), IO::TimeoutError.superclass, \
+             File::NOCTTY, FileTest.file?('nowhere'), Process::WNOHANG, Process.last_status, Signal.signame(15)]"
+        ),
+        "[IO::WaitReadable, true, IOError, 256, false, 1, nil, \"TERM\"]"
+    );
+    assert_eq!(
+        eval(
+            "[FrozenError.new('x', receiver: 5).receiver, Process.clock_gettime(Process::CLOCK_REALTIME_COARSE) > 1e9]"
+        ),
+        "[5, true]"
+    );
+    let message = eval("begin; Process.kill(:TERM, 1); rescue NotImplementedError => e; e.message; end");
+    assert!(message.contains("--engine ruby"), "{message}");
+}
