@@ -283,3 +283,19 @@ fn names_of_the_core_are_there_from_the_start() {
     let message = eval("begin; Process.kill(:TERM, 1); rescue NotImplementedError => e; e.message; end");
     assert!(message.contains("--engine ruby"), "{message}");
 }
+
+#[test]
+fn patterns_are_refused_with_file_line_and_word_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for code in ["case 1\nin Integer then 2\nend", "x = [1]\nx => [a]", "x = {a: 1}\nputs(1) if x in {a:}"] {
+        std::fs::write(folder.path().join("config.ru"), code).unwrap();
+        let settings = engine_mruby::Settings { rackup: folder.path().join("config.ru"), ..support::settings() };
+        let error = engine_mruby::MrubyEngine::start(settings).err().unwrap().to_string();
+        assert!(error.contains("config.ru:2: syntax error"), "{error}");
+        assert!(error.contains("pattern matching") && error.contains("`case ... when`"), "{error}");
+    }
+    std::fs::write(folder.path().join("config.ru"), "x = (1 +\n").unwrap();
+    let settings = engine_mruby::Settings { rackup: folder.path().join("config.ru"), ..support::settings() };
+    let error = engine_mruby::MrubyEngine::start(settings).err().unwrap().to_string();
+    assert!(error.contains("syntax error") && !error.contains("pattern"), "{error}");
+}
