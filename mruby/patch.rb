@@ -12,7 +12,7 @@ Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 # What both forms of the parser get.
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
-  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED
 ].flatten(1).freeze
 
 CHANGES = {
