@@ -2,7 +2,7 @@
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
 # and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
-# and lets strings be bytes (patch_binary.rb);
+# and lets strings be bytes (patch_binary.rb), and symbols be many (patch_symbols.rb);
 # and answers rightly for large Integers (patch_bigint.rb, patch_num*.rb);
 # and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
@@ -27,7 +27,8 @@ CHANGES = {
     *KEYWORDS_VM,
     *OWN_INDEX, *COMPARE_VM, *STEP_VM,
   ],
-  "include/mruby.h" => CALLINFO,
+  "include/mruby.h" => CALLINFO + SYMBOL_STATE,
+  "src/symbol.c" => SYMBOL_TABLE,
   "include/mruby/proc.h" => PROC_FLAGS,
   "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
@@ -52,6 +53,7 @@ CHANGES = {
     ["MRB_API mrb_value\nmrb_gv_get(",
      "int (*fg_on_gv_get)(mrb_state*, mrb_sym, mrb_value*);\nMRB_API mrb_value\nmrb_gv_get("],
     *AUTOLOAD_VARIABLE,
+    *SAFE_INSPECT,
   ],
   # The values of a copied hash are replaced in the order of its keys, without hashing any: the environment of a request
   # has the same keys as that of the one before.
