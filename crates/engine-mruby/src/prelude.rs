@@ -40,6 +40,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/callers.rb", include_str!("../ruby/callers.rb")),
     (c"foolsgold/reflect.rb", include_str!("../ruby/reflect.rb")),
     (c"foolsgold/names.rb", include_str!("../ruby/names.rb")),
+    (c"foolsgold/values.rb", include_str!("../ruby/values.rb")),
     (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
 ];
 
