@@ -29,6 +29,7 @@ CHANGES = {
   ],
   "include/mruby.h" => CALLINFO + SYMBOL_STATE,
   "src/symbol.c" => SYMBOL_TABLE,
+  "src/backtrace.c" => TRACE,
   "include/mruby/proc.h" => PROC_FLAGS,
   "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
