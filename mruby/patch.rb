@@ -119,21 +119,7 @@ CHANGES = {
      "        if (c == '_' ? p3 + 1 < pend && p3[1] == '_' : p4 == NULL) break;\n"],
   ],
   "mrbgems/mruby-bigint/core/bigint.c" => BIGINT,
-  # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
-  "src/readfloat.c" => [
-    ["mrb_read_float(const char *str, char **endp, double *fp)\n{\n",
-     "mrb_read_float(const char *str, char **endp, double *fp)\n{\n" \
-     "  const char *start = str;\n" \
-     "  while (ISSPACE(*start)) start++;\n" \
-     "  const char *digit = *start == '-' || *start == '+' ? start + 1 : start;\n" \
-     "  if (ISDIGIT(*digit) && !(digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X'))) {\n" \
-     "    char *end;\n" \
-     "    *fp = strtod(start, &end);\n" \
-     "    if (endp) *endp = end;\n" \
-     "    return TRUE;\n" \
-     "  }\n"],
-    ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
-  ],
+  "src/readfloat.c" => READ_FLOAT,
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
