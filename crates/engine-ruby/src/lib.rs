@@ -71,6 +71,8 @@ pub struct Settings {
     pub rackup: PathBuf,
     /// The Gemfile that Bundler is to use, absolute.
     pub gemfile: Option<PathBuf>,
+    /// Folders that come before all others in $LOAD_PATH.
+    pub load_path: Vec<PathBuf>,
     /// The Ruby file with hooks, absolute.
     pub hooks: Option<PathBuf>,
     /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
