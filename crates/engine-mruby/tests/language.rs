@@ -73,6 +73,12 @@ fn a_cause_is_kept() {
 }
 
 #[test]
+fn at_exit_gives_its_block_back() {
+    assert_eq!(eval("kept = at_exit { 1 }; [kept.class, kept.call]"), "[Proc, 1]");
+    assert_eq!(eval("begin; at_exit; rescue ArgumentError => e; e.message; end"), "\"called without a block\"");
+}
+
+#[test]
 fn retry_and_else_and_return_in_ensure_work_on() {
     assert_eq!(eval("n = 0; begin; n += 1; raise 'x' if n < 3; n; rescue; retry; end"), "3");
     assert_eq!(eval("begin; 1; rescue; 2; else; 3; ensure; 4; end"), "3");
