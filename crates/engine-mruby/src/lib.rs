@@ -9,6 +9,7 @@
 
 mod environment;
 mod exchange;
+mod failure;
 mod folders;
 mod gauge;
 mod glob;
@@ -102,7 +103,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::App(error) => {
                 write!(f, "{}: {}", error.class, error.message)?;
-                error.backtrace.iter().try_for_each(|line| write!(f, "\n    {line}"))?;
+                error.lines().try_for_each(|line| write!(f, "\n    {line}"))?;
                 if error.class == "SyntaxError" { write!(f, "\n    {SYNTAX_HINT}") } else { Ok(()) }
             }
             StartError::Machine(error) => write!(f, "no thread or no memory for the interpreters: {error}"),

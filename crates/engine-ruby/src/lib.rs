@@ -145,7 +145,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::App(error) => {
                 write!(f, "{}: {}", error.class, error.message)?;
-                error.backtrace.iter().try_for_each(|line| write!(f, "\n    {line}"))
+                error.lines().try_for_each(|line| write!(f, "\n    {line}"))
             }
             StartError::Ruby(ruby, error) => {
                 write!(f, "the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display())
