@@ -50,7 +50,7 @@ module FoolsGold
     while lines.size < CAUSES_MAX && (error = error.cause) && seen.none? { |one| one.equal?(error) }
       seen << error
       place = (error.backtrace || []).find { |line| !line.start_with?("foolsgold/") }
-      lines << "caused by #{error.class}: #{error.message}#{" (#{place})" if place}"
+      lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
     end
     lines
   end

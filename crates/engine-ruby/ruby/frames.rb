@@ -109,7 +109,7 @@ module FoolsGold
       while seen.size <= CAUSES && (error = error.cause) && seen.none? { |one| one.equal?(error) }
         seen << error
         place = backtrace(error).first
-        lines << "caused by #{error.class}: #{error.message}#{" (#{place})" if place}"
+        lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
       end
       lines
     rescue StandardError
