@@ -73,6 +73,14 @@ fn a_cause_is_kept() {
 }
 
 #[test]
+fn what_only_cruby_has_says_what_to_do() {
+    for code in ["Rational(1, 3)", "3r", "2i", "Complex(1, 2)", "Complex::I", "1.to_r", "'a'.crypt('bc')"] {
+        let said = eval(&format!("begin; {code}; rescue NameError => e; e.message; end"));
+        assert!(said.contains("docs/writing-apps.md, or run with --engine ruby"), "{code}: {said}");
+    }
+}
+
+#[test]
 fn at_exit_gives_its_block_back() {
     assert_eq!(eval("kept = at_exit { 1 }; [kept.class, kept.call]"), "[Proc, 1]");
     assert_eq!(eval("begin; at_exit; rescue ArgumentError => e; e.message; end"), "\"called without a block\"");
