@@ -6,12 +6,12 @@
 # and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
-%w[parser language hash autoload defined regexp blocks binary].each { |name| require_relative "patch_#{name}" }
+%w[parser language hash autoload defined regexp blocks calls binary].each { |name| require_relative "patch_#{name}" }
 
 # What both forms of the parser get.
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
-  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, YIELD, NO_KEYWORDS
 ].flatten(1).freeze
 
 CHANGES = {
@@ -22,16 +22,20 @@ CHANGES = {
     ["#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if",
      "extern void (*fg_on_except)(mrb_state*, const mrb_code*, int, mrb_value);\n" \
      "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
-    *MISSING_BLOCK, *VISIBILITY_VM,
+    *MISSING_BLOCK, *CALLS_VM, *VISIBILITY_VM,
     *KEYWORDS_VM,
     *OWN_INDEX,
   ],
-  "include/mruby.h" => CALLINFO,
+  "include/mruby.h" => CALLINFO + CALLS_HEADER,
   "include/mruby/proc.h" => PROC_FLAGS,
   "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
   "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS + CLASS_NEW,
   "src/kernel.c" => VISIBILITY_KERNEL,
+  "mrbgems/mruby-compiler/core/codegen.c" => YIELD_CODE + NO_KEYWORDS_CODE,
+  "mrbgems/mruby-object-ext/src/object.c" => EXEC,
+  "mrbgems/mruby-class-ext/src/class.c" => EXEC,
+  "mrbgems/mruby-fiber/src/fiber.c" => FIBER,
   # An exception is raised for the first time: its cause is the one being handled at that moment.
   "src/error.c" => [
     ["void\nmrb_exc_set(mrb_state *mrb, mrb_value exc)\n{\n",

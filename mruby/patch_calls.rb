@@ -1,0 +1,152 @@
+# What patch.rb changes in mruby for the arguments of blocks and calls: keywords that `yield`, `instance_exec`, `send`
+# and Fiber#resume hand on, an empty `**`, and objects that are taken apart by their `to_ary`.
+
+# A `yield` carries its keywords as a call does, where mruby makes them a Hash among the arguments.
+YIELD = [
+  ["      if (c->cdr->car) {\n        return cons((node*)NODE_YIELD, push(c->car, c->cdr->car));\n      }\n    }\n" \
+   "    return cons((node*)NODE_YIELD, c->car);\n  }\n  return cons((node*)NODE_YIELD, 0);\n",
+   "    }\n  }\n  return cons((node*)NODE_YIELD, c);\n"],
+  ["    printf(\"NODE_YIELD:\\n\");\n    dump_recur(mrb, tree, offset+1);\n",
+   "    printf(\"NODE_YIELD:\\n\");\n    if (tree) dump_recur(mrb, tree->car, offset+1);\n"],
+].freeze
+
+YIELD_CODE = [
+  ["      int lv = 0, ainfo = -1;\n      int n = 0, sendv = 0;\n", "      int lv = 0, ainfo = -1;\n      int n = 0, nk = 0, st = 0;\n"],
+  ["        n = gen_values(s, tree, VAL, 14);\n        if (n < 0) {\n          n = sendv = 1;\n          push();\n" \
+   "        }\n      }\n      push();pop(); /* space for a block */\n      pop_n(n+1);\n",
+   "        if (tree->car) {\n          st = n = gen_values(s, tree->car, VAL, 14);\n          if (n < 0) {\n" \
+   "            st = 1;\n            n = CALL_MAXARGS;\n            push();\n          }\n        }\n" \
+   "        if (tree->cdr && tree->cdr->car) {\n          nk = gen_hash(s, tree->cdr->car->cdr, VAL, 14);\n" \
+   "          if (nk < 0) {\n            st++;\n            nk = CALL_MAXARGS;\n          }\n" \
+   "          else st += nk*2;\n        }\n      }\n      push();pop(); /* space for a block */\n      pop_n(st+1);\n"],
+  ["      if (sendv) n = CALL_MAXARGS;\n      genop_3(s, OP_SEND, cursp(), new_sym(s, MRB_SYM_2(s->mrb, call)), n);\n",
+   "      genop_3(s, OP_SEND, cursp(), new_sym(s, MRB_SYM_2(s->mrb, call)), n|(nk<<4));\n"],
+].freeze
+
+# `**nil` takes no keywords: the name of a parameter that none can be read by.
+NO_KEYWORDS = [
+  ["        kw = mrb_reserved_word(tok(p), toklen(p));\n",
+   "        kw = mrb_reserved_word(tok(p), toklen(p));\n" \
+   "        if (kw && kw->id[0] == keyword_nil && p->fg_stars) kw = NULL;\n"],
+  ["  p->ylval = lval;\n  return parser_yylex(p);\n",
+   "  p->ylval = lval;\n  int token = parser_yylex(p);\n" \
+   "  p->fg_stars = token == tPOW || token == tDSTAR;\n  return token;\n"],
+].freeze
+
+NO_KEYWORDS_CODE = [
+  ["      if (tail->cdr->cdr->car) {\n        kwrest = 1;\n      }\n",
+   "      if (tail->cdr->cdr->car) {\n" \
+   "        kwrest = nsym(tail->cdr->cdr->car->cdr) != mrb_intern_lit(s->mrb, \"nil\");\n      }\n"],
+  ["      if (tail->cdr->car && !kwrest) {\n", "      if ((tail->cdr->car || kd) && !kwrest) {\n"],
+].freeze
+
+TO_ARY = <<~C
+  /* What is taken apart where an Array is expected: by its own to_ary, if it has one. */
+  static mrb_value
+  fg_to_ary(mrb_state *mrb, mrb_value v)
+  {
+    if (mrb_immediate_p(v) || (mrb_type(v) != MRB_TT_OBJECT && mrb_type(v) != MRB_TT_CDATA)) return v;
+    mrb_sym name = mrb_intern_lit(mrb, "to_ary");
+    if (!mrb_respond_to(mrb, v, name)) return v;
+    mrb_value list = mrb_funcall_argv(mrb, v, name, 0, NULL);
+    return mrb_array_p(list) ? list : v;
+  }
+
+C
+
+CALLS_VM = [
+  # An empty `**` hands on nothing.
+  ["        mrb_ensure_hash_type(mrb, regs[a+(n==CALL_MAXARGS?1:n)+1]);\n",
+   "        mrb_int kidx = a+(n==CALL_MAXARGS?1:n)+1;\n" \
+   "        mrb_ensure_hash_type(mrb, regs[kidx]);\n" \
+   "        if (mrb_hash_empty_p(mrb, regs[kidx])) {\n" \
+   "          regs[kidx] = regs[kidx+1];\n" \
+   "          nk = 0;\n          c = n;\n          bidx = new_bidx = kidx;\n        }\n"],
+  # Without arguments the place of the keywords is that of the packed arguments; and when these were packed before, it is
+  # not behind as many of them as there can be.
+  ["  argv = &ci->stack[1];         /* maybe reallocated */\n  argv[0] = args;\n" \
+   "  if (ci->nk == 0) {\n    argv[1] = blk;\n  }\n  else {\n    mrb_assert(ci->nk == 15);\n" \
+   "    argv[1] = argv[ci->n];\n    argv[2] = blk;\n  }\n",
+   "  argv = &ci->stack[1];         /* maybe reallocated */\n" \
+   "  mrb_value kdict = ci->nk == 0 ? mrb_nil_value() : argv[ci->n == 15 ? 1 : ci->n];\n" \
+   "  argv[0] = args;\n" \
+   "  if (ci->nk == 0) {\n    argv[1] = blk;\n  }\n  else {\n    mrb_assert(ci->nk == 15);\n" \
+   "    argv[1] = kdict;\n    argv[2] = blk;\n  }\n"],
+  # method_missing gets what `send` was given, keywords included.
+  ["  if (MRB_METHOD_UNDEF_P(m)) {            /* call method_mising */\n    goto funcall;\n  }\n\n" \
+   "  ci->mid = name;\n  ci->u.target_class = c;\n",
+   "  mrb_bool missing = MRB_METHOD_UNDEF_P(m);\n" \
+   "  if (missing) {\n    c = mrb_class(mrb, self);\n" \
+   "    m = mrb_vm_find_method(mrb, c, &c, MRB_SYM(method_missing));\n" \
+   "    if (MRB_METHOD_UNDEF_P(m)) goto funcall;\n" \
+   "    if (n == 15) mrb_ary_set(mrb, regs[0], 0, mrb_symbol_value(name));\n" \
+   "    else regs[0] = mrb_symbol_value(name);\n  }\n\n" \
+   "  ci->mid = missing ? MRB_SYM(method_missing) : name;\n  ci->u.target_class = c;\n"],
+  ["  if (n == 15) {     /* variable length arguments */\n    regs[0] = mrb_ary_subseq",
+   "  if (missing) {\n    /* it wants the name */\n  }\n" \
+   "  else if (n == 15) {     /* variable length arguments */\n    regs[0] = mrb_ary_subseq"],
+  ["mrb_value\nmrb_yield_cont(mrb_state *mrb, mrb_value b, mrb_value self, mrb_int argc, const mrb_value *argv)\n{\n",
+   "mrb_value\nmrb_yield_cont(mrb_state *mrb, mrb_value b, mrb_value self, mrb_int argc, const mrb_value *argv)\n{\n" \
+   "  return fg_yield_cont(mrb, b, self, argc, argv, mrb_nil_value());\n}\n\n" \
+   "mrb_value\nfg_yield_cont(mrb_state *mrb, mrb_value b, mrb_value self, mrb_int argc, const mrb_value *argv,\n" \
+   "              mrb_value kdict)\n{\n"],
+  ["  mrb->c->ci->stack[3] = mrb_nil_value();\n  ci->n = 15;\n  ci->nk = 0;\n",
+   "  mrb->c->ci->stack[3] = mrb_nil_value();\n  ci->n = 15;\n  ci->nk = 0;\n" \
+   "  if (mrb_hash_p(kdict) && !mrb_hash_empty_p(mrb, kdict)) {\n" \
+   "    mrb->c->ci->stack[2] = kdict;\n    ci->nk = 15;\n  }\n"],
+  # A Hash of keywords counts among the arguments only where there are no keywords to take it.
+  ["          argnum_error(mrb, m1);\n", "          ci->n += ci->nk == 15;\n          argnum_error(mrb, m1);\n"],
+  ["  if (argc == 0 && mrb->c->ci->nk != 0 && !mrb_hash_empty_p(mrb, mrb->c->ci->stack[1])) {\n    argc++;\n  }\n", ""],
+  # An Array is taken apart for parameters that must be given, or for several; and not beside keywords.
+  ["      else if (len > 1 && argc == 1 && mrb_array_p(argv[0])) {\n        mrb_gc_protect(mrb, argv[0]);\n",
+   "      else if (len > 1 && argc == 1 && (m1 + m2 > 0 || o > 1) &&\n" \
+   "               (mrb_nil_p(kdict) || mrb_hash_empty_p(mrb, kdict)) && fg_spreads(mrb, &argv)) {\n" \
+   "        ci = mrb->c->ci;\n        mrb_gc_protect(mrb, argv[0]);\n"],
+  ["      mrb_value v = regs[b];\n\n      if (!mrb_array_p(v)) {\n        if (c == 0) {\n",
+   "      mrb_value v = regs[b];\n\n" \
+   "      if (!mrb_array_p(v)) regs[b] = v = fg_to_ary(mrb, v);\n" \
+   "      if (!mrb_array_p(v)) {\n        if (c == 0) {\n"],
+  ["      int len, idx;\n\n      if (!mrb_array_p(v)) {\n        v = ary_new_from_regs(mrb, 1, a);\n",
+   "      int len, idx;\n\n      if (!mrb_array_p(v)) regs[a] = v = fg_to_ary(mrb, v);\n" \
+   "      if (!mrb_array_p(v)) {\n        v = ary_new_from_regs(mrb, 1, a);\n"],
+  ["static void\nargnum_error(mrb_state *mrb, mrb_int num)\n{\n",
+   "#{TO_ARY}static mrb_bool\nfg_spreads(mrb_state *mrb, mrb_value **argv)\n{\n" \
+   "  if (mrb_array_p(**argv)) return TRUE;\n" \
+   "  mrb_value list = fg_to_ary(mrb, **argv);\n" \
+   "  if (!mrb_array_p(list)) return FALSE;\n" \
+   "  /* The stack may have moved. */\n" \
+   "  mrb->c->ci->stack[1] = list;\n  mrb->c->ci->n = 1;\n  *argv = mrb->c->ci->stack + 1;\n  return TRUE;\n}\n\n" \
+   "static void\nargnum_error(mrb_state *mrb, mrb_int num)\n{\n"],
+].freeze
+
+CALLS_HEADER = [
+  ["mrb_value mrb_yield_cont(mrb_state *mrb, mrb_value b, mrb_value self, mrb_int argc, const mrb_value *argv);\n",
+   "mrb_value mrb_yield_cont(mrb_state *mrb, mrb_value b, mrb_value self, mrb_int argc, const mrb_value *argv);\n" \
+   "mrb_value fg_yield_cont(mrb_state *mrb, mrb_value b, mrb_value self, mrb_int argc, const mrb_value *argv,\n" \
+   "                        mrb_value kdict);\n"],
+].freeze
+
+EXEC = [
+  ["  struct RClass *c;\n\n  mrb_get_args(mrb, \"*&!\", &argv, &argc, &blk);\n",
+   "  struct RClass *c;\n  mrb_value kdict = mrb_nil_value();\n  const mrb_kwargs keywords = {0, 0, NULL, NULL, &kdict};\n\n" \
+   "  mrb_get_args(mrb, \"*:&!\", &argv, &argc, &keywords, &blk);\n"],
+  ["  return mrb_yield_cont(mrb, blk, self, argc, argv);\n", "  return fg_yield_cont(mrb, blk, self, argc, argv, kdict);\n"],
+].freeze
+
+# The first `resume` calls the block: its keywords are those of the block.
+FIBER = [
+  ["  mrb_get_args(mrb, \"*!\", &a, &len);\n  if (mrb->c->ci->cci > 0) {\n    vmexec = TRUE;\n  }\n" \
+   "  return fiber_switch(mrb, self, len, a, TRUE, vmexec);\n",
+   "  struct mrb_context *fresh = fiber_check(mrb, self);\n" \
+   "  mrb_bool keywords = mrb->c->ci->nk == 15 && fresh->status == MRB_FIBER_CREATED;\n" \
+   "  mrb_get_args(mrb, \"*!\", &a, &len);\n  if (mrb->c->ci->cci > 0) {\n    vmexec = TRUE;\n  }\n" \
+   "  if (keywords && len > 0) fresh->cibase->nk = 15;\n" \
+   "  return fiber_switch(mrb, self, len, a, TRUE, vmexec);\n"],
+  ["      mrb_stack_extend(mrb, 3);   /* for receiver, args and (optional) block */\n" \
+   "      c->stbase[1] = mrb_ary_new_from_values(mrb, len, a);\n      len = 15;\n",
+   "      mrb_bool keywords = c->cibase->nk == 15;\n" \
+   "      mrb_stack_extend(mrb, 4);   /* for receiver, args, keywords and (optional) block */\n" \
+   "      if (keywords) c->stbase[2] = a[len-1];\n" \
+   "      c->stbase[1] = mrb_ary_new_from_values(mrb, len-keywords, a);\n      len = 15+keywords;\n"],
+  ["    c->cibase->n = (uint8_t)len;\n", "    c->cibase->n = (uint8_t)(len - (c->cibase->nk == 15));\n"],
+].freeze
