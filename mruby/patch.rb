@@ -2,16 +2,17 @@
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
 # and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
-# and lets strings be bytes (patch_binary.rb);
+# and lets strings be bytes (patch_binary.rb), and symbols be many (patch_symbols.rb);
+# and answers rightly for large Integers (patch_bigint.rb, patch_num*.rb);
 # and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
-%w[parser language hash autoload defined regexp blocks calls binary].each { |name| require_relative "patch_#{name}" }
+Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 
 # What both forms of the parser get.
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
-  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, YIELD, NO_KEYWORDS
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS
 ].flatten(1).freeze
 
 CHANGES = {
@@ -22,20 +23,20 @@ CHANGES = {
     ["#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if",
      "extern void (*fg_on_except)(mrb_state*, const mrb_code*, int, mrb_value);\n" \
      "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
-    *MISSING_BLOCK, *CALLS_VM, *VISIBILITY_VM,
+    *MISSING_BLOCK, *VISIBILITY_VM,
     *KEYWORDS_VM,
-    *OWN_INDEX,
+    *OWN_INDEX, *COMPARE_VM, *STEP_VM,
   ],
-  "include/mruby.h" => CALLINFO + CALLS_HEADER,
+  "include/mruby.h" => CALLINFO + SYMBOL_STATE,
+  "src/symbol.c" => SYMBOL_TABLE,
   "include/mruby/proc.h" => PROC_FLAGS,
   "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
   "src/class.c" => VISIBILITY_CLASS + AUTOLOAD_CLASS + CLASS_NEW,
   "src/kernel.c" => VISIBILITY_KERNEL,
-  "mrbgems/mruby-compiler/core/codegen.c" => YIELD_CODE + NO_KEYWORDS_CODE,
-  "mrbgems/mruby-object-ext/src/object.c" => EXEC,
-  "mrbgems/mruby-class-ext/src/class.c" => EXEC,
-  "mrbgems/mruby-fiber/src/fiber.c" => FIBER,
+  "src/numeric.c" => NUMERIC,
+  "src/object.c" => COMPARE_OBJECT,
+  "mrbgems/mruby-numeric-ext/src/numeric_ext.c" => NUMERIC_EXT,
   # An exception is raised for the first time: its cause is the one being handled at that moment.
   "src/error.c" => [
     ["void\nmrb_exc_set(mrb_state *mrb, mrb_value exc)\n{\n",
@@ -52,6 +53,7 @@ CHANGES = {
     ["MRB_API mrb_value\nmrb_gv_get(",
      "int (*fg_on_gv_get)(mrb_state*, mrb_sym, mrb_value*);\nMRB_API mrb_value\nmrb_gv_get("],
     *AUTOLOAD_VARIABLE,
+    *SAFE_INSPECT,
   ],
   # The values of a copied hash are replaced in the order of its keys, without hashing any: the environment of a request
   # has the same keys as that of the one before.
@@ -111,16 +113,11 @@ CHANGES = {
     ["if (sign == 0 && MRB_INT_MAX - n == c - 1) {\n        n = MRB_INT_MIN;\n        sign = 1;\n",
      "if (sign == 0 && MRB_INT_MAX - n == c - 1 && p + 1 == pend) {\n" \
      "        n = MRB_INT_MIN;\n        sign = 1;\n        p++;\n"],
+    # Two underscores in a row end a number of any size.
+    ["        if (p4 == NULL && c != '_') break;\n",
+     "        if (c == '_' ? p3 + 1 < pend && p3[1] == '_' : p4 == NULL) break;\n"],
   ],
-  # Numbers of more than 79 000 digits: one multiplication of such takes tens of milliseconds and cannot be interrupted;
-  # for twice the digits it takes four times as long.
-  "mrbgems/mruby-bigint/core/bigint.c" => [
-    ["mpz_realloc(mrb_state *mrb, mpz_t *x, size_t size)\n{\n",
-     "mpz_realloc(mrb_state *mrb, mpz_t *x, size_t size)\n{\n" \
-     "  if (size > 262144 / (8 * sizeof(mp_limb))) {\n" \
-     "    mrb_raise(mrb, E_RANGE_ERROR, \"integer has more than 262144 bits\");\n" \
-     "  }\n"],
-  ],
+  "mrbgems/mruby-bigint/core/bigint.c" => BIGINT,
   # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
   "src/readfloat.c" => [
     ["mrb_read_float(const char *str, char **endp, double *fp)\n{\n",
@@ -139,7 +136,7 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH, BINARY) { |_, one, other| one + other }.freeze
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
 CHANGES.each do |path, changes|

@@ -1,44 +1,5 @@
-# What patch.rb changes in mruby for the arguments of blocks and calls: keywords that `yield`, `instance_exec`, `send`
-# and Fiber#resume hand on, an empty `**`, and objects that are taken apart by their `to_ary`.
-
-# A `yield` carries its keywords as a call does, where mruby makes them a Hash among the arguments.
-YIELD = [
-  ["      if (c->cdr->car) {\n        return cons((node*)NODE_YIELD, push(c->car, c->cdr->car));\n      }\n    }\n" \
-   "    return cons((node*)NODE_YIELD, c->car);\n  }\n  return cons((node*)NODE_YIELD, 0);\n",
-   "    }\n  }\n  return cons((node*)NODE_YIELD, c);\n"],
-  ["    printf(\"NODE_YIELD:\\n\");\n    dump_recur(mrb, tree, offset+1);\n",
-   "    printf(\"NODE_YIELD:\\n\");\n    if (tree) dump_recur(mrb, tree->car, offset+1);\n"],
-].freeze
-
-YIELD_CODE = [
-  ["      int lv = 0, ainfo = -1;\n      int n = 0, sendv = 0;\n", "      int lv = 0, ainfo = -1;\n      int n = 0, nk = 0, st = 0;\n"],
-  ["        n = gen_values(s, tree, VAL, 14);\n        if (n < 0) {\n          n = sendv = 1;\n          push();\n" \
-   "        }\n      }\n      push();pop(); /* space for a block */\n      pop_n(n+1);\n",
-   "        if (tree->car) {\n          st = n = gen_values(s, tree->car, VAL, 14);\n          if (n < 0) {\n" \
-   "            st = 1;\n            n = CALL_MAXARGS;\n            push();\n          }\n        }\n" \
-   "        if (tree->cdr && tree->cdr->car) {\n          nk = gen_hash(s, tree->cdr->car->cdr, VAL, 14);\n" \
-   "          if (nk < 0) {\n            st++;\n            nk = CALL_MAXARGS;\n          }\n" \
-   "          else st += nk*2;\n        }\n      }\n      push();pop(); /* space for a block */\n      pop_n(st+1);\n"],
-  ["      if (sendv) n = CALL_MAXARGS;\n      genop_3(s, OP_SEND, cursp(), new_sym(s, MRB_SYM_2(s->mrb, call)), n);\n",
-   "      genop_3(s, OP_SEND, cursp(), new_sym(s, MRB_SYM_2(s->mrb, call)), n|(nk<<4));\n"],
-].freeze
-
-# `**nil` takes no keywords: the name of a parameter that none can be read by.
-NO_KEYWORDS = [
-  ["        kw = mrb_reserved_word(tok(p), toklen(p));\n",
-   "        kw = mrb_reserved_word(tok(p), toklen(p));\n" \
-   "        if (kw && kw->id[0] == keyword_nil && p->fg_stars) kw = NULL;\n"],
-  ["  p->ylval = lval;\n  return parser_yylex(p);\n",
-   "  p->ylval = lval;\n  int token = parser_yylex(p);\n" \
-   "  p->fg_stars = token == tPOW || token == tDSTAR;\n  return token;\n"],
-].freeze
-
-NO_KEYWORDS_CODE = [
-  ["      if (tail->cdr->cdr->car) {\n        kwrest = 1;\n      }\n",
-   "      if (tail->cdr->cdr->car) {\n" \
-   "        kwrest = nsym(tail->cdr->cdr->car->cdr) != mrb_intern_lit(s->mrb, \"nil\");\n      }\n"],
-  ["      if (tail->cdr->car && !kwrest) {\n", "      if ((tail->cdr->car || kd) && !kwrest) {\n"],
-].freeze
+# What patch.rb changes in mruby for the arguments of blocks and calls: keywords that `instance_exec`, `send` and
+# Fiber#resume hand on, an empty `**`, and objects that are taken apart by their `to_ary`.
 
 TO_ARY = <<~C
   /* What is taken apart where an Array is expected: by its own to_ary, if it has one. */
@@ -62,8 +23,8 @@ CALLS_VM = [
    "        if (mrb_hash_empty_p(mrb, regs[kidx])) {\n" \
    "          regs[kidx] = regs[kidx+1];\n" \
    "          nk = 0;\n          c = n;\n          bidx = new_bidx = kidx;\n        }\n"],
-  # Without arguments the place of the keywords is that of the packed arguments; and when these were packed before, it is
-  # not behind as many of them as there can be.
+  # Without arguments the place of the keywords is that of the packed arguments; and when these were packed before, it
+  # is not behind as many of them as there can be.
   ["  argv = &ci->stack[1];         /* maybe reallocated */\n  argv[0] = args;\n" \
    "  if (ci->nk == 0) {\n    argv[1] = blk;\n  }\n  else {\n    mrb_assert(ci->nk == 15);\n" \
    "    argv[1] = argv[ci->n];\n    argv[2] = blk;\n  }\n",
@@ -128,9 +89,11 @@ CALLS_HEADER = [
 
 EXEC = [
   ["  struct RClass *c;\n\n  mrb_get_args(mrb, \"*&!\", &argv, &argc, &blk);\n",
-   "  struct RClass *c;\n  mrb_value kdict = mrb_nil_value();\n  const mrb_kwargs keywords = {0, 0, NULL, NULL, &kdict};\n\n" \
+   "  struct RClass *c;\n  mrb_value kdict = mrb_nil_value();\n" \
+   "  const mrb_kwargs keywords = {0, 0, NULL, NULL, &kdict};\n\n" \
    "  mrb_get_args(mrb, \"*:&!\", &argv, &argc, &keywords, &blk);\n"],
-  ["  return mrb_yield_cont(mrb, blk, self, argc, argv);\n", "  return fg_yield_cont(mrb, blk, self, argc, argv, kdict);\n"],
+  ["  return mrb_yield_cont(mrb, blk, self, argc, argv);\n",
+   "  return fg_yield_cont(mrb, blk, self, argc, argv, kdict);\n"],
 ].freeze
 
 # The first `resume` calls the block: its keywords are those of the block.
@@ -150,3 +113,12 @@ FIBER = [
    "      c->stbase[1] = mrb_ary_new_from_values(mrb, len-keywords, a);\n      len = 15+keywords;\n"],
   ["    c->cibase->n = (uint8_t)len;\n", "    c->cibase->n = (uint8_t)(len - (c->cibase->nk == 15));\n"],
 ].freeze
+
+CALLS = {
+  "src/vm.c" => CALLS_VM,
+  "include/mruby.h" => CALLS_HEADER,
+  "mrbgems/mruby-compiler/core/codegen.c" => YIELD_CODE + NO_KEYWORDS_CODE,
+  "mrbgems/mruby-object-ext/src/object.c" => EXEC,
+  "mrbgems/mruby-class-ext/src/class.c" => EXEC,
+  "mrbgems/mruby-fiber/src/fiber.c" => FIBER,
+}.freeze

@@ -137,3 +137,9 @@ GENERATED = [
    "#line 2775 \"mrbgems/mruby-compiler/core/parse.y\"\n                    {\n" \
    "                      (yyval.stack) = #{LAMBDA}"],
 ].freeze
+
+# `_1` in `-> { }` is a parameter of it, as it is in any other block.
+NUMBERED = [
+  ["  return list4((node*)NODE_LAMBDA, locals_node(p), a, b);\n",
+   "  a = setup_numparams(p, a);\n  return list4((node*)NODE_LAMBDA, locals_node(p), a, b);\n"],
+].freeze

@@ -233,6 +233,7 @@ void fg_finder_setup(mrb_state *mrb, fg_vm *vm);
 #define FG_MATCH_SLOTS 2
 void fg_match_init(mrb_state *mrb, fg_vm *vm);
 mrb_value fg_match_group(mrb_state *mrb, mrb_value match, size_t group);
+void fg_match_check(mrb_state *mrb, mrb_value value);
 mrb_value fg_match_pre(mrb_state *mrb, mrb_value match);
 mrb_value fg_match_post(mrb_state *mrb, mrb_value match);
 size_t fg_match_size(mrb_value match);

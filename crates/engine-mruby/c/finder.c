@@ -234,13 +234,18 @@ int fg_match_global(mrb_state *mrb, mrb_sym name, mrb_value *value)
   return 1;
 }
 
+/* What comes from Ruby: a MatchData or nil. */
+void fg_match_check(mrb_state *mrb, mrb_value value)
+{
+  if (mrb_nil_p(value) || mrb_obj_class(mrb, value) == fg_of(mrb)->match_class) return;
+  mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected MatchData)", value);
+}
+
 /* Writes `$~`; its kin cannot be written. */
 static int set_global(mrb_state *mrb, mrb_sym name, mrb_value value)
 {
   if (fg_of(mrb) == NULL || name != fg_of(mrb)->match_symbols[LAST]) return 0;
-  if (!mrb_nil_p(value) && mrb_obj_class(mrb, value) != fg_of(mrb)->match_class) {
-    mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected MatchData)", value);
-  }
+  fg_match_check(mrb, value);
   fg_match_set(mrb, value, 0);
   return 1;
 }

@@ -17,13 +17,22 @@
 struct RProc *mrb_proc_new(mrb_state *, const mrb_irep *);
 int mrb_dump_irep(mrb_state *, const mrb_irep *, uint8_t flags, uint8_t **code, size_t *length);
 
+/* The parser has no patterns: what it says of them does not tell. */
+static const char *hint(const char *error)
+{
+  if (!strstr(error, "unexpected \"'in'\"") && !strstr(error, "expecting local variable or method")) return "";
+  return " (pattern matching, as in `case ... in`, `x in` and `x => [a, b]`, is not there: "
+         "use `case ... when`, `if` or assignments)";
+}
+
 static mrb_value syntax_message(mrb_state *mrb, struct mrb_parser_state *parser, const char *name)
 {
   mrb_value message = mrb_str_new_cstr(mrb, "");
   for (size_t i = 0; i < parser->nerr && i < 10; i++) {
     const struct mrb_parser_message *error = &parser->error_buffer[i];
     if (i > 0) mrb_str_cat_lit(mrb, message, "\n");
-    mrb_value line = mrb_format(mrb, "%s:%d: %s", name, (int)error->lineno, error->message);
+    mrb_value line =
+      mrb_format(mrb, "%s:%d: %s%s", name, (int)error->lineno, error->message, hint(error->message));
     mrb_str_cat_str(mrb, message, line);
   }
   return message;

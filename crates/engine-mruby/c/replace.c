@@ -203,6 +203,7 @@ static mrb_value set_match(mrb_state *mrb, mrb_value module)
   mrb_int above = 1;
   (void)module;
   mrb_get_args(mrb, "o|i", &match, &above);
+  fg_match_check(mrb, match);
   fg_match_set(mrb, match, (int)above);
   return match;
 }

@@ -124,8 +124,14 @@ module Kernel
     method_missing(name, *args, **options, &block)
   end
 
-  def autoload(name, path) = (is_a?(Module) ? self : Object).autoload(name, path)
-  def autoload?(name, inherit = true) = (is_a?(Module) ? self : Object).autoload?(name, inherit)
+  # Module's own: for Kernel itself, which has these as methods of its own, they would be called again and again.
+  def autoload(name, path)
+    Module.instance_method(:autoload).bind(Module === self ? self : Object).call(name, path)
+  end
+
+  def autoload?(name, inherit = true)
+    Module.instance_method(:autoload?).bind(Module === self ? self : Object).call(name, inherit)
+  end
 
   def using(*)
     raise NotImplementedError, "using: there are no refinements here. #{FoolsGold::HINT}"

@@ -5,9 +5,10 @@ class Integer
   def odd? = self % 2 == 1
   def pred = self - 1
   def ord = self
-  def size = 8
+  def size = self < 2**63 && self >= -2**63 ? 8 : (abs.bit_length + 7) / 8
+  def infinite? = nil
+  def frozen? = true
   def integer? = true
-  def fdiv(other) = to_f / other
   def magnitude = abs
   def numerator = self
   def denominator = 1
@@ -26,8 +27,11 @@ class Integer
   def gcdlcm(other) = [gcd(other), lcm(other)]
 
   def [](bit, length = nil)
-    return (self >> bit) & 1 unless length
-    (self >> bit) & ((1 << length) - 1)
+    return (self >> bit) & (length ? (1 << length) - 1 : 1) unless bit.is_a?(Range)
+    low, high = bit.begin || 0, bit.end
+    return self >> low unless high
+    length = high - low + (bit.exclude_end? ? 0 : 1)
+    length < 0 ? self >> low : (self >> low) & ((1 << length) - 1)
   end
 
   def coerce(other)
@@ -45,16 +49,6 @@ class Integer
     self == 0 || other == 0 ? 0 : (self / gcd(other) * other).abs
   end
 
-  def bit_length
-    number = self < 0 ? ~self : self
-    bits = 0
-    while number > 0
-      number >>= 1
-      bits += 1
-    end
-    bits
-  end
-
   # Newton's way, which stays exact beyond what a Float holds.
   def self.sqrt(number)
     raise Math::DomainError, "Numerical argument is out of domain - \"isqrt\"" if number < 0
@@ -66,57 +60,36 @@ class Integer
     root
   end
 
+  # The patched mruby has these two itself.
+  unless method_defined?(:bit_length)
+    def bit_length = (self < 0 ? ~self : self).to_s(2).delete_prefix("0").size
+    def fdiv(other) = to_f / other
+  end
+
   def self.try_convert(object) = object.respond_to?(:to_int) ? object.to_int : nil
 end
 
+# The logarithm of what a Float cannot hold is that of its upper bits.
+module Math
+  %i[log log2 log10].each do |name|
+    plain = method(name)
+    unit = plain.call(2)
+    define_singleton_method(name) do |number, *base|
+      next plain.call(number, *base) unless number.is_a?(Integer) && number.bit_length > 1000
+      low = number.bit_length - 53
+      found = plain.call(number >> low) + low * unit
+      next found if base.empty?
+      base == [2] ? log2(number) : found / log(*base)
+    end
+  end
+end
+
 class Float
+  %i[& | ^ ~ << >>].each { |name| undef_method name }
   def integer? = false
   def fdiv(other) = self / other
   def magnitude = abs
   def coerce(other) = [Float(other), self]
-end
-
-class Range
-  def step(by = 1, &block)
-    return to_enum(:step, by) unless block
-    raise ArgumentError, "step can't be 0" if by == 0
-    at = first
-    return each_with_index { |one, index| yield one if index % by == 0 } unless at.is_a?(Numeric)
-    if at.is_a?(Float) || by.is_a?(Float)
-      count = ((last - at) / by.to_f + 1e-9).floor
-      (0..count).each do |index|
-        value = at + index * by
-        yield value if value < last || (!exclude_end? && value == last)
-      end
-      return self
-    end
-    while self.end.nil? || (by > 0 ? at < self.end : at > self.end) || (!exclude_end? && at == self.end)
-      yield at
-      at += by
-    end
-    self
-  end
-  alias % step
-
-  def bsearch
-    low = self.begin
-    high = exclude_end? ? self.end - 1 : self.end
-    found = nil
-    while low <= high
-      middle = (low + high) / 2
-      answer = yield(middle)
-      return middle if answer == 0
-      if answer == true || (answer.is_a?(Numeric) && answer < 0)
-        found = middle if answer == true
-        high = middle - 1
-      else
-        low = middle + 1
-      end
-    end
-    found
-  end
-
-  def overlap?(other) = cover?(other.begin) || other.cover?(self.begin)
 end
 
 class Array

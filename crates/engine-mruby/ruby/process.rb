@@ -6,7 +6,8 @@ module Process
   CLOCK_PROCESS_CPUTIME_ID = 2
 
   def self.clock_gettime(clock, unit = :float_second)
-    seconds = clock == CLOCK_REALTIME ? FoolsGold::Native.time_real : FoolsGold::Native.monotonic
+    of_day = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE
+    seconds = of_day ? FoolsGold::Native.time_real : FoolsGold::Native.monotonic
     case unit
     when :float_second then seconds
     when :float_millisecond then seconds * 1e3

@@ -3,12 +3,13 @@
 class Random
   alias __rand rand
   def rand(limit = nil)
+    return SecureRandom.random_number(limit) if limit.is_a?(Integer) && limit.bit_length > 62
     return limit ? __rand(limit) : __rand unless limit.is_a?(Range)
     low, high = limit.begin, limit.end
     return low + __rand * (high - low) if low.is_a?(Float) || high.is_a?(Float)
     count = high - low + (limit.exclude_end? ? 0 : 1)
     raise ArgumentError, "invalid argument - #{limit}" if count <= 0
-    low + __rand(count)
+    low + rand(count)
   end
 
   def self.new_seed = SecureRandom.random_number(1 << 62)
@@ -21,7 +22,7 @@ module Kernel
   alias __rand rand
 
   def rand(limit = nil)
-    return FoolsGold::RANDOM.rand(limit) if limit.is_a?(Range)
+    return FoolsGold::RANDOM.rand(limit) if limit.is_a?(Range) || (limit.is_a?(Integer) && limit.bit_length > 62)
     limit.nil? || limit == 0 ? __rand : __rand(limit.to_i.abs)
   end
 end
@@ -33,9 +34,10 @@ class Array
   def sum(start = 0, &block)
     return map(&block).sum(start) if block
     return __sum(start) unless any?(Float)
-    total, lost = start.to_f, 0.0
     return __sum(start) unless start.is_a?(Numeric) && all? { |one| one.is_a?(Float) || one.is_a?(Integer) }
-    each do |one|
+    whole = start.is_a?(Integer) ? take_while { |one| one.is_a?(Integer) } : []
+    total, lost = whole.__sum(start).to_f, 0.0
+    drop(whole.size).each do |one|
       one = one.to_f
       raised = total + one
       return __sum(start) unless raised.finite?

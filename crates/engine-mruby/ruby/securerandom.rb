@@ -30,11 +30,21 @@ module SecureRandom
       case limit
       when nil, 0 then FoolsGold::Native.random_number(0)
       when Float then FoolsGold::Native.random_number(0) * limit
-      when Integer then FoolsGold::Native.random_number(limit)
+      when Integer then limit.bit_length > 62 ? wide(limit) : FoolsGold::Native.random_number(limit)
       else limit.first + FoolsGold::Native.random_number(limit.size)
       end
     end
     alias rand random_number
+
+    # Bits until they are below the limit, which they are every other time at least.
+    def wide(limit)
+      bits = (limit - 1).bit_length
+      loop do
+        number = hex((bits + 7) / 8).to_i(16) >> (-bits % 8)
+        return number if number < limit
+      end
+    end
+    private :wide
 
     def alphanumeric(count = nil, chars: ALPHANUMERIC)
       Array.new(count || 16) { chars[random_number(chars.size)] }.join

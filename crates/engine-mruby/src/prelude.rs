@@ -10,6 +10,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
     (c"foolsgold/numeric.rb", include_str!("../ruby/numeric.rb")),
+    (c"foolsgold/range.rb", include_str!("../ruby/range.rb")),
     (c"foolsgold/text.rb", include_str!("../ruby/text.rb")),
     (c"foolsgold/language.rb", include_str!("../ruby/language.rb")),
     (c"foolsgold/regexp.rb", include_str!("../ruby/regexp.rb")),
@@ -38,6 +39,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/builder.rb", include_str!("../ruby/builder.rb")),
     (c"foolsgold/callers.rb", include_str!("../ruby/callers.rb")),
     (c"foolsgold/reflect.rb", include_str!("../ruby/reflect.rb")),
+    (c"foolsgold/names.rb", include_str!("../ruby/names.rb")),
     (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
 ];
 

@@ -240,3 +240,62 @@ fn floats_in_json_are_read_exactly() {
     );
     assert_eq!(eval("JSON.parse('[12345.789012345675]') == [12345.789012345675]"), "true");
 }
+
+#[test]
+fn a_step_of_a_local_variable_leaves_the_others_alone() {
+    assert_eq!(eval("t = 2**64; a = 5; b = 6; t += 1; t -= 2; [t, a, b]"), "[18446744073709551615, 5, 6]");
+    assert_eq!(eval("t = Time.at(7); a = 5; b = 6; t += 1; t -= 2; [t.to_i, a, b]"), "[6, 5, 6]");
+    assert_eq!(
+        eval("plus = Class.new { def +(by) = [:plus, by] }.new; a = 5; b = 6; plus += 1; [plus, a, b]"),
+        "[[:plus, 1], 5, 6]"
+    );
+    assert_eq!(eval("t = nil; a = 5; b = 6; (t += 1) rescue a += 1; [t, a, b]"), "[nil, 6, 6]");
+    assert_eq!(eval("(2**64..2**64 + 2).to_a"), "[18446744073709551616, 18446744073709551617, 18446744073709551618]");
+}
+
+#[test]
+fn what_waits_for_its_file_can_be_asked_for_anywhere() {
+    assert_eq!(
+        eval("[Kernel.autoload?(:Zork), Module.new.autoload?(:Zork), autoload?(:Zork), Comparable.autoload?(:Zork)]"),
+        "[nil, nil, nil, nil]"
+    );
+    assert_eq!(
+        eval("Kernel.autoload(:Zork, '/nowhere/zork'); [Kernel.autoload?(:Zork), Object.autoload?(:Zork, false)]"),
+        "[\"/nowhere/zork\", nil]"
+    );
+}
+
+#[test]
+fn names_of_the_core_are_there_from_the_start() {
+    assert_eq!(
+        eval(
+            "[IO::WaitReadable, IO::EAGAINWaitReadable.ancestors.include?(Errno::EAGAIN), IO::TimeoutError.superclass, \
+             File::NOCTTY, FileTest.file?('nowhere'), Process::WNOHANG, Process.last_status, Signal.signame(15)]"
+        ),
+        "[IO::WaitReadable, true, IOError, 256, false, 1, nil, \"TERM\"]"
+    );
+    assert_eq!(
+        eval(
+            "[FrozenError.new('x', receiver: 5).receiver, Process.clock_gettime(Process::CLOCK_REALTIME_COARSE) > 1e9]"
+        ),
+        "[5, true]"
+    );
+    let message = eval("begin; Process.kill(:TERM, 1); rescue NotImplementedError => e; e.message; end");
+    assert!(message.contains("--engine ruby"), "{message}");
+}
+
+#[test]
+fn patterns_are_refused_with_file_line_and_word_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for code in ["case 1\nin Integer then 2\nend", "x = [1]\nx => [a]", "x = {a: 1}\nputs(1) if x in {a:}"] {
+        std::fs::write(folder.path().join("config.ru"), code).unwrap();
+        let settings = engine_mruby::Settings { rackup: folder.path().join("config.ru"), ..support::settings() };
+        let error = engine_mruby::MrubyEngine::start(settings).err().unwrap().to_string();
+        assert!(error.contains("config.ru:2: syntax error"), "{error}");
+        assert!(error.contains("pattern matching") && error.contains("`case ... when`"), "{error}");
+    }
+    std::fs::write(folder.path().join("config.ru"), "x = (1 +\n").unwrap();
+    let settings = engine_mruby::Settings { rackup: folder.path().join("config.ru"), ..support::settings() };
+    let error = engine_mruby::MrubyEngine::start(settings).err().unwrap().to_string();
+    assert!(error.contains("syntax error") && !error.contains("pattern"), "{error}");
+}

@@ -50,8 +50,16 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: f64) {
     pad_number(out, directive, &before, &digits, true);
 }
 
+/// No float has more digits than this: what follows are zeros. Rust's own formatting takes at most 65535.
+const DIGITS_MAX: usize = 1100;
+
+fn zeros(precision: usize) -> impl Iterator<Item = char> {
+    std::iter::repeat_n('0', precision.saturating_sub(DIGITS_MAX))
+}
+
 fn fixed(size: f64, precision: usize, point: bool) -> String {
-    let mut text = format!("{size:.precision$}");
+    let mut text = format!("{size:.0$}", precision.min(DIGITS_MAX));
+    text.extend(zeros(precision));
     if point && precision == 0 {
         text.push('.');
     }
@@ -60,9 +68,9 @@ fn fixed(size: f64, precision: usize, point: bool) -> String {
 
 /// Mantissa and power of ten.
 fn split(size: f64, precision: usize) -> (String, i32) {
-    let text = format!("{size:.precision$e}");
+    let text = format!("{size:.0$e}", precision.min(DIGITS_MAX));
     let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
-    (mantissa.to_owned(), power.parse().unwrap_or(0))
+    (mantissa.chars().chain(zeros(precision)).collect(), power.parse().unwrap_or(0))
 }
 
 fn with_power(mantissa: &str, power: i32) -> String {

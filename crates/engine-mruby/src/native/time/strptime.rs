@@ -37,7 +37,7 @@ pub fn strptime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         known.remove("_century");
         for name in ["cwyear", "year"] {
             if let Some(year) = known.get(name) {
-                known.set(name, year.rem_euclid(100) + century * 100);
+                known.set(name, century.saturating_mul(100).saturating_add(year.rem_euclid(100)));
             }
         }
     }
@@ -56,7 +56,7 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     fn format(&mut self, format: &str) -> Option<()> {
         let mut chars = format.char_indices().peekable();
-        while let Some((_, char)) = chars.next() {
+        while let Some((start, char)) = chars.next() {
             if char.is_ascii_whitespace() {
                 self.rest = self.rest.trim_start();
                 continue;
@@ -65,7 +65,8 @@ impl<'a> Scan<'a> {
                 self.rest = self.rest.strip_prefix(char)?;
                 continue;
             }
-            let (mut at, mut letter) = chars.next().unwrap_or((0, '%'));
+            // At the end it stands for itself.
+            let (mut at, mut letter) = chars.next().unwrap_or((start, '%'));
             let mut colons = 0;
             while matches!(letter, 'E' | 'O' | '-' | '0' | '^' | '#' | '_' | ':') {
                 colons += usize::from(letter == ':');

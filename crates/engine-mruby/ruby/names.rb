@@ -1,0 +1,116 @@
+# Constants and small methods that CRuby has from its start, and mruby has not: named by libraries before anything of
+# them is called.
+
+class IO
+  module WaitReadable; end
+  module WaitWritable; end
+
+  class TimeoutError < IOError; end
+
+  READABLE = 1
+  PRIORITY = 2
+  WRITABLE = 4
+
+  class EAGAINWaitReadable < Errno::EAGAIN
+    include WaitReadable
+  end
+
+  class EAGAINWaitWritable < Errno::EAGAIN
+    include WaitWritable
+  end
+
+  class EINPROGRESSWaitReadable < Errno::EINPROGRESS
+    include WaitReadable
+  end
+
+  class EINPROGRESSWaitWritable < Errno::EINPROGRESS
+    include WaitWritable
+  end
+
+  EWOULDBLOCKWaitReadable = EAGAINWaitReadable
+  EWOULDBLOCKWaitWritable = EAGAINWaitWritable
+
+  module Constants
+    SYNC = 1_052_672
+    DSYNC = 4096
+    RSYNC = 1_052_672
+    NOCTTY = 256
+    NOFOLLOW = 131_072
+    NOATIME = 262_144
+    DIRECT = 16_384
+    TMPFILE = 4_259_840
+  end
+end
+
+module Process
+  CLOCK_THREAD_CPUTIME_ID = 3
+  CLOCK_MONOTONIC_RAW = 4
+  CLOCK_REALTIME_COARSE = 5
+  CLOCK_MONOTONIC_COARSE = 6
+  CLOCK_BOOTTIME = 7
+  WNOHANG = 1
+  WUNTRACED = 2
+
+  class << self
+    def argv0 = $0
+    def last_status = nil
+    def setproctitle(title) = title
+    def warmup = true
+
+    %i[daemon detach kill wait wait2 waitall waitpid waitpid2].each do |name|
+      define_method(name) { |*| raise NotImplementedError, "Process.#{name}: #{FoolsGold::HINT}" }
+    end
+  end
+end
+
+# What File answers too.
+module FileTest
+  %i[directory? empty? executable? exist? file? identical? readable? size size? symlink? writable? zero?].each do |name|
+    define_singleton_method(name) { |*paths| File.public_send(name, *paths) }
+  end
+end
+
+module Signal
+  def self.signame(number) = list.key(number)
+end
+
+class Exception
+  def self.to_tty? = false
+end
+
+class FrozenError
+  attr_reader :receiver
+
+  def initialize(message = nil, receiver: nil)
+    super(message)
+    @receiver = receiver
+  end
+end
+
+class NoMatchingPatternKeyError
+  attr_reader :key, :matchee
+
+  def initialize(message = nil, matchee: nil, key: nil)
+    super(message)
+    @matchee = matchee
+    @key = key
+  end
+end
+
+class String
+  alias dedup -@
+end
+
+class Numeric
+  def integer? = false
+  def real? = true
+  def to_int = to_i
+end
+
+class Enumerator
+  def +(other) = chain(other)
+end
+
+class Random
+  def self.urandom(count) = SecureRandom.bytes(count)
+end
