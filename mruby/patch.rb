@@ -2,9 +2,8 @@
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
 # and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
-# and lets strings be bytes (patch_binary.rb), and symbols be many (patch_symbols.rb);
-# and answers rightly for large Integers (patch_bigint.rb, patch_num*.rb);
-# and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
+# and lets strings be bytes (patch_binary.rb), symbols be many (patch_symbols.rb), large Integers right (patch_num*.rb);
+# and makes room for private methods, ruby2_keywords, keywords of blocks, autoload, `defined?`, patterns (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
 Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
@@ -136,7 +135,7 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS) { |_, one, other| one + other }.freeze
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
 CHANGES.each do |path, changes|

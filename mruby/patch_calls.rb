@@ -1,20 +1,6 @@
 # What patch.rb changes in mruby for the arguments of blocks and calls: keywords that `instance_exec`, `send` and
 # Fiber#resume hand on, an empty `**`, and objects that are taken apart by their `to_ary`.
 
-TO_ARY = <<~C
-  /* What is taken apart where an Array is expected: by its own to_ary, if it has one. */
-  static mrb_value
-  fg_to_ary(mrb_state *mrb, mrb_value v)
-  {
-    if (mrb_immediate_p(v) || (mrb_type(v) != MRB_TT_OBJECT && mrb_type(v) != MRB_TT_CDATA)) return v;
-    mrb_sym name = mrb_intern_lit(mrb, "to_ary");
-    if (!mrb_respond_to(mrb, v, name)) return v;
-    mrb_value list = mrb_funcall_argv(mrb, v, name, 0, NULL);
-    return mrb_array_p(list) ? list : v;
-  }
-
-C
-
 CALLS_VM = [
   # An empty `**` hands on nothing.
   ["        mrb_ensure_hash_type(mrb, regs[a+(n==CALL_MAXARGS?1:n)+1]);\n",
@@ -71,7 +57,9 @@ CALLS_VM = [
    "      int len, idx;\n\n      if (!mrb_array_p(v)) regs[a] = v = fg_to_ary(mrb, v);\n" \
    "      if (!mrb_array_p(v)) {\n        v = ary_new_from_regs(mrb, 1, a);\n"],
   ["static void\nargnum_error(mrb_state *mrb, mrb_int num)\n{\n",
-   "#{TO_ARY}static mrb_bool\nfg_spreads(mrb_state *mrb, mrb_value **argv)\n{\n" \
+   "static mrb_value\nfg_to_ary(mrb_state *mrb, mrb_value v)\n{\n" \
+   "  return fg_stands_for(mrb, v, MRB_TT_ARRAY, \"to_ary\");\n}\n\n" \
+   "static mrb_bool\nfg_spreads(mrb_state *mrb, mrb_value **argv)\n{\n" \
    "  if (mrb_array_p(**argv)) return TRUE;\n" \
    "  mrb_value list = fg_to_ary(mrb, **argv);\n" \
    "  if (!mrb_array_p(list)) return FALSE;\n" \
