@@ -2,9 +2,8 @@
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
 # and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
-# and lets strings be bytes (patch_binary.rb), and symbols be many (patch_symbols.rb);
-# and answers rightly for large Integers (patch_bigint.rb, patch_num*.rb);
-# and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
+# and lets strings be bytes (patch_binary.rb), symbols be many (patch_symbols.rb), large Integers right (patch_num*.rb);
+# and makes room for private methods, ruby2_keywords, keywords of blocks, autoload, `defined?`, patterns (patch_*.rb).
 # Usage: ruby patch.rb SOURCE_FOLDER [--stress]. Refuses to guess: each place must be found exactly once.
 
 Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
@@ -12,7 +11,7 @@ Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 # What both forms of the parser get.
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
-  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, MASGN, LETTERS
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS, MASGN, LETTERS
 ].flatten(1).freeze
 
 CHANGES = {
@@ -23,9 +22,7 @@ CHANGES = {
     ["#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if",
      "extern void (*fg_on_except)(mrb_state*, const mrb_code*, int, mrb_value);\n" \
      "#define CODE_FETCH_HOOK(mrb, irep, pc, regs) if"],
-    *MISSING_BLOCK, *VISIBILITY_VM,
-    *KEYWORDS_VM,
-    *OWN_INDEX, *COMPARE_VM, *STEP_VM,
+    *MISSING_BLOCK, *VISIBILITY_VM, *KEYWORDS_VM, *OWN_INDEX, *COMPARE_VM, *STEP_VM,
   ],
   "include/mruby.h" => CALLINFO + SYMBOL_STATE,
   "src/symbol.c" => SYMBOL_TABLE,
@@ -119,25 +116,11 @@ CHANGES = {
      "        if (c == '_' ? p3 + 1 < pend && p3[1] == '_' : p4 == NULL) break;\n"],
   ],
   "mrbgems/mruby-bigint/core/bigint.c" => BIGINT,
-  # The text may end in the middle of what strtod would take (1e, 0x1): mruby's callers have looked at it before.
-  "src/readfloat.c" => [
-    ["mrb_read_float(const char *str, char **endp, double *fp)\n{\n",
-     "mrb_read_float(const char *str, char **endp, double *fp)\n{\n" \
-     "  const char *start = str;\n" \
-     "  while (ISSPACE(*start)) start++;\n" \
-     "  const char *digit = *start == '-' || *start == '+' ? start + 1 : start;\n" \
-     "  if (ISDIGIT(*digit) && !(digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X'))) {\n" \
-     "    char *end;\n" \
-     "    *fp = strtod(start, &end);\n" \
-     "    if (endp) *endp = end;\n" \
-     "    return TRUE;\n" \
-     "  }\n"],
-    ["#include <mruby.h>\n", "#include <mruby.h>\n#include <stdlib.h>\n"],
-  ],
+  "src/readfloat.c" => READ_FLOAT,
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, SUPER, EACH, COERCE, LISTS, IMPLICIT) { |_, one, other| one + other }.freeze
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS) { |_, one, other| one + other }.freeze
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
 changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES

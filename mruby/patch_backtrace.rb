@@ -1,5 +1,5 @@
-# What patch.rb changes for backtraces: until somebody asks for it, an exception's backtrace is a list of places in code,
-# and mruby lets that code go. Code of a file or an eval is gone when the exception is reported, and was read all the same.
+# What patch.rb changes for backtraces: until somebody asks for it, an exception's backtrace is a list of places in
+# code, and mruby lets that code go: that of a file or an eval is gone when the exception is reported, and was read.
 
 TRACE = [
   ["static const mrb_data_type bt_type = { \"Backtrace\", mrb_free };\n",

@@ -44,6 +44,7 @@ COMMA_GENERATED = [
 # another register, so that what is assigned to it is not what `yield` calls: Roda's streams do that.
 PARSER_STATE = [
   ["struct mrb_parser_state {\n", "struct mrb_parser_state {\n  int fg_yields; /* the method at hand does */\n" \
+   "  mrb_bool fg_stars; /* the last token is ** */\n" \
    "  mrb_ast_node *fg_keywords; /* of a list of parameters under way */\n"],
 ].freeze
 

@@ -1,45 +1,5 @@
-# What patch.rb changes in mruby so that arguments of other classes are asked for to_str, to_ary, to_hash or to_int
-# where a function of C wants a String, an Array, a Hash or an Integer; and `?é`, and `a&.b += 1`.
-
-IMPLICIT_C = <<~'C'.freeze
-  /* What an object says it is, for a letter of mrb_get_args; the object itself where it says nothing. */
-  MRB_API mrb_value
-  fg_implicit(mrb_state *mrb, mrb_value v, char letter)
-  {
-    const char *name;
-
-    if (mrb_immediate_p(v) || mrb_type(v) != MRB_TT_OBJECT) return v;
-    switch (letter) {
-    case 's': case 'S': case 'z': name = "to_str"; break;
-    case 'a': case 'A': name = "to_ary"; break;
-    case 'H': name = "to_hash"; break;
-    case 'i': name = "to_int"; break;
-    default: return v;
-    }
-    mrb_sym method = mrb_intern_cstr(mrb, name);
-    if (!mrb_respond_to(mrb, v, method)) return v;
-    mrb_value got = mrb_funcall_argv(mrb, v, method, 0, NULL);
-    mrb_bool fits = name[3] == 's' ? mrb_string_p(got) : name[3] == 'a' ? mrb_array_p(got)
-                  : name[3] == 'h' ? mrb_hash_p(got) : mrb_integer_p(got) || mrb_bigint_p(got);
-    if (fits) return got;
-    if (mrb_nil_p(got)) return v;
-    mrb_raisef(mrb, E_TYPE_ERROR, "can't convert %Y (%Y#%s gives %Y)", v, v, name, got);
-    return v;
-  }
-
-C
-
-# The call may move the stack and the frames.
-ASKED = <<~'C'.freeze
-      if (pickarg && !mrb_immediate_p(*pickarg) && mrb_type(*pickarg) == MRB_TT_OBJECT) {
-        mrb_value got = fg_implicit(mrb, *pickarg, c);
-        ci = mrb->c->ci;
-        argv = argv_on_stack ? ci->stack+1 : RARRAY_PTR(ci->stack[1]);
-        ((mrb_value*)argv)[i-1] = got;
-        pickarg = &argv[i-1];
-      }
-
-C
+# What patch.rb changes in mruby so that arguments of other classes are asked for to_str, to_hash or to_int outside of
+# mrb_get_args too (patch_convert.rb has the rest); and `?é`, and `a&.b += 1`.
 
 # A step of what is nil is left out.
 SAFE_STEP = <<~'C'.freeze
@@ -60,33 +20,24 @@ SAFE_STEP = <<~'C'.freeze
 C
 
 IMPLICIT = {
-  "include/mruby.h" => [
-    ["MRB_API mrb_value mrb_check_array_type(",
-     "#define FG_IMPLICIT 1\nMRB_API mrb_value fg_implicit(mrb_state *mrb, mrb_value v, char letter);\n" \
-     "MRB_API mrb_value mrb_check_array_type("],
-  ],
   "src/object.c" => [
-    ["MRB_API mrb_value\nmrb_ensure_integer_type(", "#{IMPLICIT_C}MRB_API mrb_value\nmrb_ensure_integer_type("],
     ["    mrb_raisef(mrb, E_TYPE_ERROR, \"%Y cannot be converted to Integer\", val);\n",
-     "    mrb_value asked = fg_implicit(mrb, val, 'i');\n" \
-     "    if (mrb_integer_p(asked) || mrb_bigint_p(asked)) return asked;\n" \
+     "    mrb_value asked = fg_stands_for(mrb, val, MRB_TT_INTEGER, \"to_int\");\n" \
+     "    if (mrb_integer_p(asked)) return asked;\n" \
      "    mrb_raisef(mrb, E_TYPE_ERROR, \"%Y cannot be converted to Integer\", val);\n"],
-  ],
-  "src/class.c" => [
-    ["    switch (c) {\n    case 'o':\n    case 'C':\n", "#{ASKED}    switch (c) {\n    case 'o':\n    case 'C':\n"],
   ],
   "src/string.c" => [
     ["  mrb_ensure_string_type(mrb, str2);\n  return mrb_str_cat_str(mrb, str1, str2);\n",
-     "  str2 = mrb_ensure_string_type(mrb, fg_implicit(mrb, str2, 'S'));\n" \
+     "  str2 = mrb_ensure_string_type(mrb, fg_stands_for(mrb, str2, MRB_TT_STRING, \"to_str\"));\n" \
      "  return mrb_str_cat_str(mrb, str1, str2);\n"],
   ],
   "mrbgems/mruby-string-ext/src/string.c" => [
     ["  else\n    mrb_ensure_string_type(mrb, str);\n",
-     "  else\n    str = mrb_ensure_string_type(mrb, fg_implicit(mrb, str, 'S'));\n"],
+     "  else\n    str = mrb_ensure_string_type(mrb, fg_stands_for(mrb, str, MRB_TT_STRING, \"to_str\"));\n"],
   ],
   "mrbgems/mruby-kernel-ext/src/kernel.c" => [
     ["  mrb_ensure_hash_type(mrb, arg);\n  return arg;\n",
-     "  return mrb_ensure_hash_type(mrb, fg_implicit(mrb, arg, 'H'));\n"],
+     "  return mrb_ensure_hash_type(mrb, fg_stands_for(mrb, arg, MRB_TT_HASH, \"to_hash\"));\n"],
   ],
 }.freeze
 

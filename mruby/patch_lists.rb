@@ -13,17 +13,6 @@ LISTS = {
      "        val.upto(last, exclude_end?, &block)\n        return self\n"],
     ["        return val.__upto_endless(&block)\n", "        val.__upto_endless(&block)\n        return self\n"],
   ],
-  "mrblib/enum.rb" => [
-    *%w[max min].zip(%w[> <]).map do |name, sign|
-      [/^  def #{name}\(&block\)\n.*?\K\(val <=> result\) #{sign} 0/m, "__order(val, result) #{sign} 0"]
-    end,
-    ["module Enumerable\n",
-     "module Enumerable\n" \
-     "  def __order(one, other)\n" \
-     "    found = one <=> other\n" \
-     "    return found if found\n" \
-     "    raise ArgumentError, \"comparison of \#{one.class} with \#{other.inspect} failed\"\n  end\n\n"],
-  ],
   "mrbgems/mruby-enum-ext/mrblib/enum.rb" => [
     ["      block.call(ary.dup) if ary.size == n\n    end\n    nil\n",
      "      block.call(ary.dup) if ary.size == n\n    end\n    self\n"],

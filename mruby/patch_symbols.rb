@@ -1,5 +1,5 @@
-# What patch.rb changes for symbols: their table grows with them. mruby's has 256 lists, and applications make symbols of
-# what clients send (JSON with symbol keys, respond_to?), so that each lookup took a millisecond in the end.
+# What patch.rb changes for symbols: their table grows with them. mruby's has 256 lists, and applications make symbols
+# of what clients send (JSON with symbol keys, respond_to?), so that each lookup took a millisecond in the end.
 
 SYMBOL_STATE = [
   ["  uint8_t *symlink;\n", "  mrb_sym *symlink;                       /* the one before in the same list */\n"],

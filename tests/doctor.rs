@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
+mod support;
+
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use support::server;
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -19,8 +22,28 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn doctor(folder: &Path, words: &[&str]) -> Output {
+    command(folder, words).output().unwrap()
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
-    command.arg("doctor").args(words).current_dir(folder).env_remove("BUNDLE_GEMFILE").output().unwrap()
+    command.arg("doctor").args(words).current_dir(folder).env_remove("BUNDLE_GEMFILE");
+    command
+}
+
+/// The gems that bin/gems gets.
+fn gems() -> PathBuf {
+    let gems = server::repository().join("build/gems");
+    assert!(gems.join("gems").is_dir(), "the gems are not there: run bin/gems, or all of bin/setup");
+    gems
+}
+
+/// What it says, as JSON, of an application with these gems.
+fn report(folder: &Path, words: &[&str]) -> (Value, Option<i32>) {
+    let mut command = command(folder, words);
+    let output = command.arg("--json").env("GEM_PATH", gems()).output().unwrap();
+    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    (all[0].clone(), output.status.code())
 }
 
 fn said(output: &Output) -> (String, Option<i32>) {
@@ -45,21 +68,102 @@ fn an_application_that_runs_is_compared_with_ruby() {
 
 #[test]
 fn all_that_is_missing_is_found_at_once_with_its_place() {
-    let config = "require 'nokogiri'\nrequire_relative 'lib/app'\nrun App.new\n";
-    let app = "require 'pg'\nclass App < Nokogiri::Base\n  page :x do\n  end\n  def call(env)\n    \
+    let config = "require 'goldsmith'\nrequire_relative 'lib/app'\nrun App.new\n";
+    let app = "begin\n  require 'touchstone'\nrescue LoadError\nend\nrequire 'assay'\n\
+               class App < Goldsmith::Base\n  page :x do\n  end\n  def call(env)\n    \
                name = env['x'].unicode_normalize\n    [200, {}, [name]]\n  end\nend\n";
     let folder = folder(&[("config.ru", config), ("lib/app.rb", app)]);
     let (text, code) = said(&doctor(folder.path(), &[]));
     assert_eq!(code, Some(1), "{text}");
     for line in [
         "loads     no",
-        "missing   the library \"nokogiri\", at config.ru:1",
-        "missing   the library \"pg\", at lib/app.rb:1",
-        "may lack  `unicode_normalize` (of String in CRuby), at lib/app.rb:6",
+        "missing   the library \"goldsmith\", at config.ru:1",
+        "missing   the library \"assay\", at lib/app.rb:5",
+        "may lack  `unicode_normalize` (of String in CRuby), at lib/app.rb:10",
     ] {
         assert!(lines(&text).contains(&line), "{line}\n{text}");
     }
+    // The code itself goes on without it.
+    assert!(!text.contains("touchstone"), "{text}");
+    assert!(text.contains("Neither engine runs it as it is.") && text.contains("gem install goldsmith"), "{text}");
+}
+
+#[test]
+fn what_only_ruby_has_makes_ruby_the_advice() {
+    let folder = folder(&[("config.ru", "require 'ripper'\nrun ->(env) { [200, {}, [Ripper.name]] }\n")]);
+    let (text, code) = said(&doctor(folder.path(), &[]));
+    assert!(lines(&text).contains(&"missing   the library \"ripper\", at config.ru:1"), "{text}");
+    assert!(text.contains("Recommended: --engine ruby. The embedded") && code == Some(1), "{text}");
+}
+
+#[test]
+fn real_sinatra_and_roda_applications_run_here() {
+    let roda = "require 'roda'\nclass App < Roda\n  plugin :render\n  \
+                route { |r| r.root { view(inline: 'hi', layout: false) } }\nend\nrun App.freeze.app\n";
+    let sinatra = "require 'sinatra/base'\nclass App < Sinatra::Base\n  enable :sessions\n  \
+                   set :session_secret, 'gold' * 16\n  get('/') { session[:seen] = true; erb 'hi' }\nend\nrun App\n";
+    for (config, tried) in [(roda, None), (sinatra, Some("rackup"))] {
+        let folder = folder(&[("config.ru", config)]);
+        let (one, code) = report(folder.path(), &["/"]);
+        assert_eq!((one["recommended"].as_str(), code), (Some("mruby"), Some(0)), "{one:#}");
+        assert_eq!(one["missing"], json!([]), "{one:#}");
+        assert_eq!(one["answers"][0]["status"], 200, "{one:#}");
+        let without = one["did_without"].as_array().unwrap();
+        assert!(tried.is_none_or(|name| without.contains(&json!(name))), "{one:#}");
+    }
+}
+
+#[test]
+fn gems_in_vendor_are_gems_and_ruby_gets_them_too() {
+    let config = "require 'tiny'\nrequire_relative 'lib/app'\nrun App\n";
+    let folder = folder(&[
+        ("config.ru", config),
+        ("lib/app.rb", "App = ->(env) { [200, {}, [Tiny.hello]] }"),
+        ("vendor/tiny-1.0.0/lib/tiny.rb", "require 'tiny/part'\nmodule Tiny; def self.hello = Part::WORD; end"),
+        ("vendor/tiny-1.0.0/lib/tiny/part.rb", "module Tiny; module Part; WORD = 'hello'; end; end"),
+    ]);
+    let (text, code) = said(&doctor(folder.path(), &[]));
+    assert!(text.contains("config.ru and 1 of the application; gems: tiny-1.0.0"), "{text}");
+    assert!(text.contains("GET /: 200, 5 bytes; the same on ruby ") && code == Some(0), "{text}");
+}
+
+#[test]
+fn what_fails_on_both_is_to_be_mended_and_what_fails_only_there_is_not() {
+    let broken = folder(&[("config.ru", "require_relative 'lib/a'\n"), ("lib/a.rb", "def x(\n")]);
+    let (text, code) = said(&doctor(broken.path(), &[]));
+    assert!(text.contains("mend the application first") && text.contains("refuses the file too"), "{text}");
+    assert_eq!(code, Some(1));
+    assert_eq!(report(broken.path(), &[]).0["recommended"], "none");
+    let config = "raise 'not on this Ruby' unless RUBY_ENGINE == 'mruby'\nrun ->(env) { [200, {}, ['x']] }\n";
+    let here = folder(&[("config.ru", config)]);
+    let (text, code) = said(&doctor(here.path(), &[]));
+    assert!(text.contains("does not load: ") && text.contains("not on this Ruby"), "{text}");
+    assert!(text.contains("Recommended: --engine mruby. ") && code == Some(0), "{text}");
+}
+
+#[test]
+fn syntax_that_only_ruby_has_is_told_from_mistakes() {
+    // No other syntax that CRuby has is as sure to stay away from mruby.
+    let config = "BEGIN { GOLD = 1 }\nrun ->(env) { [200, {}, [GOLD.inspect]] }\n";
+    let folder = folder(&[("config.ru", config)]);
+    let (text, code) = said(&doctor(folder.path(), &[]));
+    assert!(text.contains("`ruby -c` accepts the file: it has syntax") && code == Some(1), "{text}");
     assert!(text.contains("Recommended: --engine ruby."), "{text}");
+}
+
+#[test]
+fn what_changes_with_each_answer_is_no_difference() {
+    let app = "run ->(env) do\n  headers = { 'x-runtime' => rand.to_s, 'x-t' => rand.to_s, 'x-e' => RUBY_ENGINE }\n  \
+               [200, headers, [\"#{rand}\\n#{RUBY_ENGINE}\\n\"]]\nend";
+    let folder = folder(&[("config.ru", app)]);
+    let (text, code) = said(&doctor(folder.path(), &[]));
+    let words = "otherwise: other headers there: x-e; another body there, at line 2 (not compared: x-runtime, x-t, ";
+    assert!(text.contains(words) && code == Some(0), "{text}");
+    let config = "run ->(env) { [200, { 'x-t' => rand.to_s }, [rand.to_s]] }";
+    fs::write(folder.path().join("config.ru"), config).unwrap();
+    let one = report(folder.path(), &[]).0;
+    assert_eq!(one["answers"][0]["on_ruby"], "same", "{one:#}");
+    assert_eq!(one["answers"][0]["changing"], json!(["x-t", "body"]), "{one:#}");
 }
 
 #[test]

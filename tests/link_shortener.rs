@@ -5,6 +5,8 @@
 
 mod support;
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -17,6 +19,19 @@ fn serve(data: &Path, more: &[&str]) -> Server {
     let mut options = vec!["--access-log", "off", "-b", "tcp://127.0.0.1:0", app.to_str().unwrap()];
     options.extend_from_slice(more);
     Server::spawn(server::folder(), &[("LINKS_DB", &database)], &options)
+}
+
+/// The same for whom the permissions of files count, which they do not for root.
+fn serve_without_rights(data: &Path) -> Server {
+    let app = server::repository().join("apps/link-shortener");
+    let database = data.join("links.db").display().to_string();
+    let options = ["--access-log", "off", "-b", "tcp://127.0.0.1:0", app.to_str().unwrap()];
+    let prefix: &[&str] = if nix::unistd::geteuid().is_root() {
+        &["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+    } else {
+        &[]
+    };
+    Server::spawn_by(prefix, server::folder(), &[("LINKS_DB", &database)], &options)
 }
 
 /// Somebody with a browser: keeps the cookie.
@@ -126,7 +141,13 @@ fn what_is_wrong_is_said_and_nothing_is_lost() {
         ("url=javascript%3A%2F%2Fx.com%2Falert(1)", "Only addresses with http"),
         ("url=https%3A%2F%2Fshort.test%2Fabc", "address of this service"),
         ("url=https%3A%2F%2Fgood.com%40evil.com%2F", "name before the @"),
-        ("url=https%3A%2F%2Fexample.com%2F%C3%A4", "percent-encoded"),
+        ("url=javascript%3Aalert(1)", "Only addresses with http"),
+        ("url=mailto%3Ame%40example.com", "Only addresses with http"),
+        ("url=tel%3A123", "Only addresses with http"),
+        ("url=https%3A%2F%2Fm%C3%BCnchen.de%2F", "host outside of ASCII"),
+        ("url=https%3A%2F%2Fexample.com%2F%FF", "This is no address"),
+        ("url=https%3A%2F%2Fexample.com%2F%25zz", "This is no address"),
+        ("url=https%3A%2F%2Fexample.com%2F%0Aa", "This is no address"),
         ("url=https%3A%2F%2Fexample.com&code=a", "3 to 40"),
         ("url=https%3A%2F%2Fexample.com&code=..%2Fetc", "3 to 40"),
         ("url=https%3A%2F%2Fexample.com&code=API", "own"),
@@ -194,6 +215,49 @@ fn programs_have_an_interface_of_their_own() {
         assert_eq!(got, status, "{verb} {path} {body}: {answer}");
         assert!(answer["error"].is_string(), "{answer}");
     }
+}
+
+#[test]
+fn addresses_are_taken_as_people_paste_them() {
+    let (_kept, data) = data();
+    let server = serve(&data, &[]);
+    for (given, kept) in [
+        ("https://example.com/ünï", "https://example.com/%C3%BCn%C3%AF"),
+        ("https://example.com/a b?q=[é]#ü", "https://example.com/a%20b?q=%5B%C3%A9%5D#%C3%BC"),
+        ("https://example.com/100%25/%C3%BC", "https://example.com/100%25/%C3%BC"),
+        ("example.com:8080/x", "https://example.com:8080/x"),
+        ("localhost:3000", "https://localhost:3000"),
+        ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+    ] {
+        let body = serde_json::json!({ "url": given }).to_string();
+        let (status, made) = api(&server, "POST", "/api/links", JSON, &body);
+        assert_eq!((status, made["url"].as_str()), (201, Some(kept)), "{given}: {made}");
+        let path = format!("/{}", made["code"].as_str().unwrap());
+        assert_eq!(server.get(&path).header("location"), Some(kept));
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_written_is_read() {
+    let (_kept, data) = data();
+    let first = serve(&data, &[]);
+    let mut person = Person::at(&first);
+    assert_eq!(person.make("url=https%3A%2F%2Fexample.com&code=kept").status, 303);
+    let cookie = person.cookie.clone();
+    drop(first);
+    fs::set_permissions(data.join("links.db"), fs::Permissions::from_mode(0o444)).unwrap();
+    let server = serve_without_rights(&data);
+    assert!(server.logs("links.db can only be read"), "{}", server.log());
+    assert_eq!(server.get("/kept").header("location"), Some("https://example.com"), "{}", server.log());
+    let mut person = Person { server: &server, cookie };
+    assert!(person.page("/").contains("short.test/kept"));
+    let refused = person.make("url=https%3A%2F%2Fexample.com");
+    assert!(refused.status == 503 && refused.text().contains("No links can be made now"), "{}", refused.text());
+    let token = person.token();
+    assert_eq!(person.ask("POST", "/links/kept/retire", &format!("token={token}")).status, 503);
+    let (status, answer) = api(&server, "POST", "/api/links", JSON, r#"{"url": "https://example.com"}"#);
+    assert!(status == 503 && answer["error"].is_string(), "{answer}");
+    assert!(!server.log().contains("ERROR"), "{}", server.log());
 }
 
 #[test]

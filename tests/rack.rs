@@ -50,6 +50,19 @@ const ENV: &[(&str, &str, &str, &str)] = &[
     ("a key nobody sets", "GET /x HTTP/1.1\nHost: a\n\n", "HTTP_NONE", ""),
 ];
 
+/// What a newcomer pastes first.
+#[test]
+fn the_first_example_of_the_docs_runs_as_it_is() {
+    let docs = std::fs::read_to_string(support::server::repository().join("docs/writing-apps.md")).unwrap();
+    let (_, rest) = docs.split_once("```ruby\n# config.ru\n").unwrap();
+    let (config, _) = rest.split_once("```").unwrap();
+    let server = Server::start(config, &["-t", "1"]);
+    let reply = server.get("/gold");
+    assert_eq!(reply.text(), "Hello from /gold\n");
+    assert!(reply.header("server-timing").is_some_and(|value| value.starts_with("app;dur=")), "{}", server.log());
+    assert_eq!(server.text("/about"), "mruby says hello\n");
+}
+
 #[test]
 fn the_environment_has_what_the_spec_wants() {
     for (name, request, key, expected) in ENV {

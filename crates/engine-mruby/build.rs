@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 20] = [
     "c/bytes.c",
     "c/vm.c",
+    "c/trace.c",
     "c/env.c",
     "c/load.c",
     "c/rescue.c",

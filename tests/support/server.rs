@@ -76,8 +76,24 @@ impl Server {
 
     /// Starts in `folder` with exactly these options, and waits until it serves.
     pub fn spawn(folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
+        Server::spawn_by(&[], folder, env, options)
+    }
+
+    /// The same, by a program that becomes ours.
+    pub fn spawn_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
         let log = File::create(folder.join("log")).unwrap();
         let mut command = command();
+        if let Some((program, words)) = by.split_first() {
+            let mut other = Command::new(program);
+            other.args(words).arg(command.get_program()).stdin(Stdio::null());
+            for (name, value) in command.get_envs() {
+                match value {
+                    Some(value) => other.env(name, value),
+                    None => other.env_remove(name),
+                };
+            }
+            command = other;
+        }
         command.current_dir(&folder).args(options).stdout(log.try_clone().unwrap()).stderr(log);
         command.envs(env.iter().copied());
         let mut server = Server { child: command.spawn().unwrap(), folder, port: 0 };

@@ -38,6 +38,8 @@ class Api
     refuse(422, error.message)
   rescue Links::Taken
     refuse(409, "This code is taken.")
+  rescue Links::ReadOnly
+    refuse(503, "No links can be made now; those that are there can be followed.")
   end
 
   def retire(link, env)
@@ -45,6 +47,8 @@ class Api
     return refuse(403, "Say the token that the link was made with.") unless OpenSSL.secure_compare(token(link), given)
     @links.retire(link["code"])
     [200, shown(@links.find(link["code"]))]
+  rescue Links::ReadOnly
+    refuse(503, "No links can be retired now.")
   end
 
   def with(code)

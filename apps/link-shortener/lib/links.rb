@@ -7,6 +7,9 @@ class Links
   # A code is taken by another link.
   class Taken < StandardError; end
 
+  # The file can be read and not written.
+  class ReadOnly < StandardError; end
+
   # Without those that are mistaken for others when read aloud or copied by hand.
   LETTERS = "23456789abcdefghjkmnpqrstuvwxyz".chars.freeze
   CODE_LENGTH = 6
@@ -30,16 +33,21 @@ class Links
   end
 
   def initialize(path)
+    @writable = true
     @db = SQLite3::Database.new(path, results_as_hash: true)
     @db.busy_timeout = 2000
     @db.execute("pragma journal_mode = wal")
     @db.execute("pragma synchronous = normal")
     @db.execute_batch(SCHEMA)
+    # Where all is there already, this is the first to find out whether the file can be written.
+    @db.execute("insert or ignore into settings values ('secret', ?)", [SecureRandom.hex(32)])
+  rescue SQLite3::ReadOnlyException, SQLite3::CantOpenException
+    raise unless File.file?(path)
+    open_to_read(path)
   end
 
   # What sessions are signed with: made once, the same for all processes that use this file.
   def secret
-    @db.execute("insert or ignore into settings values ('secret', ?)", [SecureRandom.hex(32)])
     @db.get_first_row("select value from settings where name = 'secret'")["value"]
   end
 
@@ -49,8 +57,10 @@ class Links
     begin
       code = wished || Array.new(CODE_LENGTH) { LETTERS[SecureRandom.random_number(LETTERS.size)] }.join
       ends = days && now.to_i + days * DAY
-      @db.execute("insert into links (code, url, owner, made, ends) values (?, ?, ?, ?, ?)",
-                  [code, url, owner, now.to_i, ends])
+      write do
+        @db.execute("insert into links (code, url, owner, made, ends) values (?, ?, ?, ?, ?)",
+                    [code, url, owner, now.to_i, ends])
+      end
     rescue SQLite3::ConstraintException
       raise Taken, "the code #{wished} is taken" if wished
       retry
@@ -67,12 +77,17 @@ class Links
     link["retired"] == 0 && (link["ends"].nil? || link["ends"] > now.to_i)
   end
 
+  # A link is followed even where nobody can count it.
   def count_visit(code, now: Time.now)
-    @db.transaction(:immediate) do
-      @db.execute("update links set visits = visits + 1, visited = ? where code = ?", [now.to_i, code])
-      @db.execute("insert into visits values (?, ?, 1) on conflict do update set count = count + 1",
-                  [code, now.getutc.strftime("%Y-%m-%d")])
+    write do
+      @db.transaction(:immediate) do
+        @db.execute("update links set visits = visits + 1, visited = ? where code = ?", [now.to_i, code])
+        @db.execute("insert into visits values (?, ?, 1) on conflict do update set count = count + 1",
+                    [code, now.getutc.strftime("%Y-%m-%d")])
+      end
     end
+  rescue ReadOnly
+    nil
   end
 
   # [["2026-11-21", 3], ...]: the last days, also those without a visit.
@@ -90,6 +105,25 @@ class Links
   end
 
   def retire(code)
-    @db.execute("update links set retired = 1 where code = ?", [code])
+    write { @db.execute("update links set retired = 1 where code = ?", [code]) }
+  end
+
+  private
+
+  def open_to_read(path)
+    @writable = false
+    @db = SQLite3::Database.new(path, results_as_hash: true, readonly: true)
+    @db.busy_timeout = 2000
+    raise ReadOnly, "#{path} can only be read, and there are no links in it" unless secret
+    warn "#{path} can only be read: links are followed, and none are made"
+  rescue SQLite3::Exception => error
+    raise ReadOnly, "#{path} cannot be written, and not be read either: #{error.message}"
+  end
+
+  def write
+    raise ReadOnly unless @writable
+    yield
+  rescue SQLite3::ReadOnlyException
+    raise ReadOnly
   end
 end

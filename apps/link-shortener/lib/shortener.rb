@@ -76,6 +76,8 @@ class Shortener
       home(422, form, error.message)
     rescue Links::Taken
       home(409, form, "This code is taken: choose another, or none.")
+    rescue Links::ReadOnly
+      home(503, form, "No links can be made now. Those that are there can be followed; try again later.")
     end
 
     def retire(code)
@@ -83,6 +85,8 @@ class Shortener
       return missing unless link && link["owner"] && link["owner"] == @session["owner"]
       @links.retire(code)
       back("/#{code} leads nowhere any more.")
+    rescue Links::ReadOnly
+      message(503, "Not now", "No links can be retired now. Try again later.")
     end
 
     def follow(code)
@@ -99,9 +103,7 @@ class Shortener
       page(200, "link", "/#{code}", link: link, days: @links.days_of(code, 14), live: @links.live?(link))
     end
 
-    def missing
-      message(404, "Nothing here", "No link has this address. It may have been mistyped.")
-    end
+    def missing = message(404, "Nothing here", "No link has this address. It may have been mistyped.")
 
     def message(status, title, text)
       page(status, "message", title, text: text)
@@ -142,8 +144,6 @@ class Shortener
       [status, headers, [JSON.generate(object) + "\n"]]
     end
 
-    def head_of(answer)
-      [answer[0], answer[1], []]
-    end
+    def head_of(answer) = [answer[0], answer[1], []]
   end
 end

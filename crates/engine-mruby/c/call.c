@@ -46,7 +46,7 @@ static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_va
 
 static void take_status(mrb_state *mrb, struct call *call, mrb_value status)
 {
-  if (!mrb_integer_p(status) && responds(mrb, status, SYM(mrb, to_i))) {
+  if (!mrb_integer_p(status) && !mrb_nil_p(status) && responds(mrb, status, SYM(mrb, to_i))) {
     status = mrb_funcall_argv(mrb, status, SYM(mrb, to_i), 0, NULL);
   }
   if (!mrb_integer_p(status)) {
@@ -251,7 +251,7 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   call->env = fg_env_new(mrb, call->request);
   mrb_gc_protect(mrb, call->env);
   mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, call), 1, &call->env);
-  if (!mrb_array_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) {
+  if (!mrb_array_p(answer) && !mrb_nil_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) {
     answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
   }
   if (!mrb_array_p(answer) || RARRAY_LEN(answer) != 3) {

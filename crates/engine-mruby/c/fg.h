@@ -124,6 +124,10 @@ size_t fg_text_count(const char *text, size_t length);
 size_t fg_text_offset(const char *text, size_t length, size_t characters); /* FG_UNSET beyond the end */
 size_t fg_text_before(const char *text, size_t at);
 
+/* A place in Ruby code, kept without memory of the interpreter's. */
+#define FG_PLACES 12
+typedef struct { char file[200], method[56]; int line; } fg_place;
+
 /* One interpreter. */
 typedef struct fg_vm {
   mrb_state *mrb;
@@ -147,6 +151,8 @@ typedef struct fg_vm {
   mrb_value regexps;      /* those that were made last, by their hash */
   mrb_sym match_symbols[24];
   uint64_t regexp_timeout;
+  fg_place places[FG_PLACES]; /* where it was when it was stopped, or met its memory limit */
+  size_t place_count;
 } fg_vm;
 
 /* vm.c: the life of an interpreter. */
@@ -179,6 +185,8 @@ int fg_vm_call(fg_vm *vm, const fg_request *request);
 typedef mrb_value fg_body(mrb_state *mrb, void *data);
 int fg_guard(fg_vm *vm, fg_body *body, void *data);
 void fg_report(fg_vm *vm, mrb_value exception);
+void fg_note_places(fg_vm *vm);
+void fg_report_places(fg_vm *vm);
 void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
 void fg_rescue_reset(fg_vm *vm);
 void fg_rescue_close(fg_vm *vm);

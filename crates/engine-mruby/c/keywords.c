@@ -1,4 +1,5 @@
-/* Flags of procs and hashes that mruby/patch_language.rb heeds: ruby2_keywords, and Hash#compare_by_identity. */
+/* Flags of procs and hashes that mruby/patch_language.rb heeds: ruby2_keywords, and Hash#compare_by_identity; and what
+ * methods that call blocks ask for. */
 #include "fg.h"
 
 #include <mruby/array.h>
@@ -6,6 +7,28 @@
 #include <mruby/error.h>
 #include <mruby/hash.h>
 #include <mruby/proc.h>
+
+/* FoolsGold.called_by?(name): whether a method of that name has called the method that asks. */
+static mrb_value called_by(mrb_state *mrb, mrb_value self)
+{
+  mrb_sym name;
+  (void)self;
+  mrb_get_args(mrb, "n", &name);
+  const mrb_callinfo *ci = mrb->c->ci - 2;
+  return mrb_bool_value(ci >= mrb->c->cibase && ci->mid == name);
+}
+
+/* Array#__packed: what a block is called with for an element of these values: one argument, or none. */
+static mrb_value packed(mrb_state *mrb, mrb_value self)
+{
+  return RARRAY_LEN(self) > 1 ? mrb_ary_new_from_values(mrb, 1, &self) : self;
+}
+
+static void init_blocks(mrb_state *mrb)
+{
+  mrb_define_method(mrb, mrb->array_class, "__packed", packed, MRB_ARGS_NONE());
+  mrb_define_module_function(mrb, mrb_module_get(mrb, "FoolsGold"), "called_by?", called_by, MRB_ARGS_REQ(1));
+}
 
 #ifdef FG_PROC_KEYWORDS
 static void mark(struct RProc *proc)
@@ -74,6 +97,7 @@ static mrb_value is_by_identity(mrb_state *mrb, mrb_value self)
 
 void fg_keywords_init(mrb_state *mrb)
 {
+  init_blocks(mrb);
   struct RClass *hash = mrb->hash_class;
   mrb_define_method(mrb, mrb->module_class, "ruby2_keywords", module_keywords, MRB_ARGS_ANY());
   mrb_define_method(mrb, mrb->proc_class, "ruby2_keywords", proc_keywords, MRB_ARGS_NONE());
@@ -84,5 +108,5 @@ void fg_keywords_init(mrb_state *mrb)
 }
 #else
 /* An mruby without our patch: libraries ask whether there is such a method before they call it. */
-void fg_keywords_init(mrb_state *mrb) { (void)mrb; }
+void fg_keywords_init(mrb_state *mrb) { init_blocks(mrb); }
 #endif

@@ -31,6 +31,7 @@ static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
   }
   if (!vm->closing && size > before && vm->used + (size - before) > vm->limit) {
     vm->out_of_memory = true;
+    fg_note_places(vm);
     return NULL;
   }
   void *fresh = realloc(pointer, size);
@@ -49,6 +50,7 @@ bool fg_reserve(mrb_state *mrb, size_t bytes)
   if (!vm->closing && vm->used + bytes > vm->limit) mrb_full_gc(mrb);
   if (!vm->closing && vm->used + bytes > vm->limit) {
     vm->out_of_memory = true;
+    fg_note_places(vm);
     return false;
   }
   vm->used += bytes;
@@ -93,6 +95,7 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
   vm->stops++;
   /* Past the instruction that would run now: `retry` would otherwise find the same place again, for ever. */
   mrb->c->ci->pc = pc + 1;
+  if (vm->stops == 1) fg_note_places(vm);
   struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
   mrb_raise(mrb, klass, "the request took longer than it may");
 }
@@ -111,7 +114,7 @@ void fg_out_of_time(mrb_state *mrb, int why)
 {
   fg_vm *vm = fg_of(mrb);
   if (why == FG_EXPIRED) expire(mrb);
-  vm->stops++;
+  if (vm->stops++ == 0) fg_note_places(vm);
   mrb->code_fetch_hook = on_instruction;
   struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
   mrb_raise(mrb, klass, "the request took longer than it may");
@@ -151,6 +154,7 @@ void fg_vm_calm(fg_vm *vm)
 #endif
   vm->stops = 0;
   vm->out_of_memory = false;
+  vm->place_count = 0;
 }
 
 /* --- errors ----------------------------------------------------------------------------------------------------- */
@@ -171,6 +175,17 @@ static mrb_value report_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
+static mrb_value causes_body(mrb_state *mrb, void *data)
+{
+  mrb_value module = mrb_obj_value(mrb_module_get(mrb, "FoolsGold"));
+  mrb_value lines = mrb_funcall(mrb, module, "causes", 1, *(mrb_value *)data);
+  for (mrb_int i = 0; mrb_array_p(lines) && i < RARRAY_LEN(lines); i++) {
+    mrb_value line = mrb_obj_as_string(mrb, RARRAY_PTR(lines)[i]);
+    fg_host_frame(fg_of(mrb)->host, RSTRING_PTR(line), RSTRING_LEN(line));
+  }
+  return mrb_nil_value();
+}
+
 /* Tells the host of an exception. An exception whose own methods raise is told by its class alone. */
 void fg_report(fg_vm *vm, mrb_value exception)
 {
@@ -182,6 +197,8 @@ void fg_report(fg_vm *vm, mrb_value exception)
     const char *klass = mrb_obj_classname(mrb, exception);
     fg_host_error(vm->host, klass, strlen(klass), "(its message could not be made)", 31);
   }
+  mrb->exc = NULL;
+  mrb_protect_error(mrb, causes_body, &exception, &failed);
   mrb->exc = NULL;
 }
 
@@ -199,6 +216,7 @@ int fg_guard(fg_vm *vm, fg_body *body, void *data)
     else if (vm->out_of_memory && klass == mrb_obj_class(mrb, mrb_obj_value(mrb->nomem_err))) ended = FG_NO_MEMORY;
     else ended = FG_RAISED;
     if (ended == FG_RAISED) fg_report(vm, result);
+    else fg_report_places(vm);
   }
   mrb->exc = NULL;
   mrb_gc_arena_restore(mrb, arena);

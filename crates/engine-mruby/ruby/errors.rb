@@ -40,6 +40,22 @@ module FoolsGold
   HINT = "The embedded interpreter does not have it. See docs/writing-apps.md, or run with --engine ruby.".freeze
 end
 
+module FoolsGold
+  CAUSES_MAX = 10
+
+  # Exceptions that led to this one, the nearest first, a line each.
+  def self.causes(error)
+    lines = []
+    seen = [error]
+    while lines.size < CAUSES_MAX && (error = error.cause) && seen.none? { |one| one.equal?(error) }
+      seen << error
+      place = (error.backtrace || []).find { |line| !line.start_with?("foolsgold/") }
+      lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
+    end
+    lines
+  end
+end
+
 class Exception
   def full_message(*)
     lines = ["#{backtrace&.first}: #{message} (#{self.class})"]

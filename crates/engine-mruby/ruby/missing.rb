@@ -3,7 +3,7 @@
 module FoolsGold
   # By name alone: a class of the application that has one of these is asked first and never gets here.
   ABSENT_METHODS = %i[
-    unicode_normalize unicode_normalize! unicode_normalized?
+    Rational Complex unicode_normalize unicode_normalize! unicode_normalized?
     crypt undump to_c to_r rationalize real
     imaginary imag conj conjugate polar rect rectangular arg angle phase abs2
     subsec tv_sec tv_usec tv_nsec isdst gmtoff callcc set_trace_func

@@ -30,7 +30,10 @@ module Kernel
 end
 
 class Array
-  alias __sum sum
+  def __sum(start)
+    each { |one| start += one }
+    start
+  end
 
   # Kahan's way with Neumaier's improvement, from the first Float on.
   def sum(start = 0, &block)

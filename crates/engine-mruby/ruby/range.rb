@@ -2,22 +2,17 @@
 
 class Range
   alias __size size
-  alias __max max
-  alias __min min
+  alias __plain_max max
   alias __cover? cover?
   alias __include? include?
 
-  def frozen? = true
   def count(*item, &block) = item.empty? && !block && self.end.nil? ? Float::INFINITY : super
 
   def max(count = nil, &block)
-    return to_a.max(count, &block) if count
-    return __max(&block) if block || exclude_end? || !(String === self.end)
+    return __plain_max(count, &block) if count || block || exclude_end? || !(String === self.end)
     order = self.begin <=> self.end
     order && order <= 0 ? self.end : nil
   end
-
-  def min(count = nil, &block) = count ? to_a.min(count, &block) : __min(&block)
 
   # Texts are looked for among those that the range has, not between its ends.
   def include?(value)

@@ -14,16 +14,6 @@ class KeyError
   end
 end
 
-class Array
-  def max(count = nil, &block)
-    count ? (block ? sort(&block) : sort).reverse.first(count) : super(&block)
-  end
-
-  def min(count = nil, &block)
-    count ? (block ? sort(&block) : sort).first(count) : super(&block)
-  end
-end
-
 class Hash
   def to_h
     made = {}

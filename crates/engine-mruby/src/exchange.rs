@@ -244,6 +244,6 @@ pub fn app_fault(error: Option<AppError>) -> Fault {
     Fault::App(Box::new(error.unwrap_or_else(|| AppError {
         class: "Exception".into(),
         message: "the application raised, and nothing could be learned of the exception".into(),
-        backtrace: Vec::new(),
+        ..AppError::default()
     })))
 }

@@ -9,10 +9,11 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::AppError;
 use engine::body::SendError;
+use engine::{AppError, Fault, Overrun};
 
 use crate::exchange::{Exchange, app_fault};
+use crate::failure::{out_of_time, trace};
 use crate::gauge::{Clock, Gauge};
 use crate::handles::Handles;
 use crate::native::{self, Arg, Context, Value};
@@ -24,9 +25,6 @@ use crate::timers::Timers;
 
 /// Natives that are given more than this never run on an I/O thread.
 const LARGE_BYTES: usize = 256 << 10;
-
-/// Follows a frame of a backtrace that stands for several.
-const REPEATED: &str = " (";
 
 /// The host of one interpreter.
 pub struct Host {
@@ -60,6 +58,11 @@ impl Host {
     /// What fg_vm_compile has made.
     pub fn take_compiled(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
+    }
+
+    /// Where it was interrupted.
+    pub fn take_trace(&mut self) -> Vec<String> {
+        trace(self.error.take())
     }
 
     /// Whether the script may go on; one that turns out to be long changes its thread here.
@@ -183,21 +186,9 @@ pub fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
     unsafe { slice::from_raw_parts(start.cast(), length) }
 }
 
-fn text(start: *const c_char, length: usize) -> String {
+/// The same as text.
+pub fn text(start: *const c_char, length: usize) -> String {
     String::from_utf8_lossy(bytes(start, length)).into_owned()
-}
-
-/// Adds a frame; a run of equal ones, as endless recursion has, becomes one line with their number.
-fn push_frame(backtrace: &mut Vec<String>, line: String) {
-    match backtrace.last_mut().and_then(|last| last.strip_prefix(line.as_str()).map(str::to_owned)) {
-        Some(rest) if rest.is_empty() || rest.starts_with(REPEATED) => {
-            let times = rest.trim_start_matches(REPEATED).split(' ').next().and_then(|times| times.parse().ok());
-            let times: u32 = times.unwrap_or(1);
-            backtrace.pop();
-            backtrace.push(format!("{line}{REPEATED}{} times)", times + 1));
-        }
-        _ => backtrace.push(line),
-    }
 }
 
 fn sent(result: Result<(), SendError>) -> c_int {
@@ -284,12 +275,12 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
             sys::DONE => exchange.finish(),
             // What was raised because an answer was refused is not news.
             sys::RAISED if exchange.bad.is_some() => exchange.finish(),
-            sys::NO_MEMORY => exchange.fail(engine::Fault::OutOfMemory(limit)),
-            sys::STOPPED => exchange.fail(engine::Fault::OutOfTime(exchange.request.time_allowed())),
+            sys::NO_MEMORY => exchange.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
+            sys::STOPPED => exchange.fail(out_of_time(exchange, error)),
             _ => {
                 let fault = match error.as_ref().map(|error| error.class.as_str()) {
-                    Some("FoolsGold::ClientGone") => engine::Fault::ClientGone,
-                    Some("FoolsGold::RequestTimeout") => engine::Fault::OutOfTime(exchange.request.time_allowed()),
+                    Some("FoolsGold::ClientGone") => Fault::ClientGone,
+                    Some("FoolsGold::RequestTimeout") => out_of_time(exchange, error),
                     _ => app_fault(error),
                 };
                 exchange.fail(fault);
@@ -302,31 +293,6 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_tick(host: *mut c_void) -> c_int {
     with(host, sys::STOP, Host::tick)
-}
-
-// SAFETY: as above.
-#[unsafe(no_mangle)]
-extern "C" fn fg_host_error(
-    host: *mut c_void,
-    klass: *const c_char,
-    klass_length: usize,
-    message: *const c_char,
-    message_length: usize,
-) {
-    with(host, (), |host| {
-        let (class, message) = (text(klass, klass_length), text(message, message_length));
-        host.error = Some(AppError { class, message, backtrace: Vec::new() });
-    })
-}
-
-// SAFETY: as above.
-#[unsafe(no_mangle)]
-extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usize) {
-    with(host, (), |host| {
-        if let Some(error) = &mut host.error {
-            push_frame(&mut error.backtrace, text(line, length));
-        }
-    })
 }
 
 // SAFETY: as above.

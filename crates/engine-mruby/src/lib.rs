@@ -9,6 +9,7 @@
 
 mod environment;
 mod exchange;
+mod failure;
 mod folders;
 mod gauge;
 mod glob;
@@ -82,6 +83,10 @@ pub struct Settings {
     pub meter: Arc<Meter>,
 }
 
+/// What is said where a file does not parse, which may be the file's fault or ours.
+const SYNTAX_HINT: &str = "Where `ruby -c` accepts the file, it has syntax that the embedded interpreter lacks: see \
+                           docs/writing-apps.md, or run with --engine ruby.";
+
 /// Why the engine could not start.
 #[derive(Debug)]
 pub enum StartError {
@@ -98,7 +103,8 @@ impl fmt::Display for StartError {
         match self {
             StartError::App(error) => {
                 write!(f, "{}: {}", error.class, error.message)?;
-                error.backtrace.iter().try_for_each(|line| write!(f, "\n    {line}"))
+                error.lines().try_for_each(|line| write!(f, "\n    {line}"))?;
+                if error.class == "SyntaxError" { write!(f, "\n    {SYNTAX_HINT}") } else { Ok(()) }
             }
             StartError::Machine(error) => write!(f, "no thread or no memory for the interpreters: {error}"),
             StartError::Path(path) => write!(f, "{} cannot be a file's path", path.display()),

@@ -138,7 +138,8 @@ impl Vm {
             sys::STOPPED => Err(Box::new(AppError {
                 class: "FoolsGold::RequestTimeout".into(),
                 message: format!("the application was not loaded within {:?} (--boot-time)", host.shared.boot_time),
-                backtrace: Vec::new(),
+                causes: Vec::new(),
+                backtrace: host.take_trace(),
             })),
             _ => Err(Box::new(host.error.take().unwrap_or_default())),
         }
@@ -179,7 +180,7 @@ impl Drop for Vm {
 
 fn no_memory(bytes: usize) -> Box<AppError> {
     let message = format!("the application does not fit into the {bytes} bytes of an interpreter (--memory-limit)");
-    Box::new(AppError { class: "NoMemoryError".into(), message, backtrace: Vec::new() })
+    Box::new(AppError { class: "NoMemoryError".into(), message, ..AppError::default() })
 }
 
 /// The interpreter's name and version, such as `mruby 3.3.0`.

@@ -127,3 +127,10 @@ fn evaluated_text_keeps_its_file_and_line() {
     let said = answer(&[("config.ru", config)]).unwrap();
     assert!(said.starts_with("config.ru:4:in broken"), "{said}");
 }
+
+#[test]
+fn a_file_that_does_not_parse_says_what_else_it_could_be() {
+    let said = answer(&[("config.ru", "require_relative 'a'\n"), ("a.rb", "BEGIN { A = 1 }\n")]).unwrap_err();
+    assert!(said.contains("SyntaxError") && said.contains("a.rb:1"), "{said}");
+    assert!(said.contains("docs/writing-apps.md, or run with --engine ruby"), "{said}");
+}

@@ -73,6 +73,20 @@ fn a_cause_is_kept() {
 }
 
 #[test]
+fn what_only_cruby_has_says_what_to_do() {
+    for code in ["Rational(1, 3)", "3r", "2i", "Complex(1, 2)", "Complex::I", "1.to_r", "'a'.crypt('bc')"] {
+        let said = eval(&format!("begin; {code}; rescue NameError => e; e.message; end"));
+        assert!(said.contains("docs/writing-apps.md, or run with --engine ruby"), "{code}: {said}");
+    }
+}
+
+#[test]
+fn at_exit_gives_its_block_back() {
+    assert_eq!(eval("kept = at_exit { 1 }; [kept.class, kept.call]"), "[Proc, 1]");
+    assert_eq!(eval("begin; at_exit; rescue ArgumentError => e; e.message; end"), "\"called without a block\"");
+}
+
+#[test]
 fn retry_and_else_and_return_in_ensure_work_on() {
     assert_eq!(eval("n = 0; begin; n += 1; raise 'x' if n < 3; n; rescue; retry; end"), "3");
     assert_eq!(eval("begin; 1; rescue; 2; else; 3; ensure; 4; end"), "3");

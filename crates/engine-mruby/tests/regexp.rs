@@ -129,7 +129,7 @@ fn patterns_count_as_memory() {
     let mut request = get("/many");
     request.deadline = Instant::now() + Duration::from_secs(20);
     match app.fault(request) {
-        Fault::OutOfMemory(bytes) => assert_eq!(bytes, 32 << 20),
+        Fault::OutOfMemory(over) => assert_eq!(over.limit, 32 << 20),
         other => panic!("{other:?}"),
     }
     assert_eq!(app.body("/ok"), "fine");

@@ -76,7 +76,7 @@ fn memory_ends_at_its_limit() {
         let mut request = get(path);
         request.deadline = Instant::now() + Duration::from_secs(3);
         match app.fault(request) {
-            Fault::OutOfMemory(bytes) => assert_eq!(bytes, 32 << 20),
+            Fault::OutOfMemory(over) => assert_eq!(over.limit, 32 << 20),
             // The interpreter's table of symbols becomes slow before it becomes large.
             Fault::OutOfTime(_) if path == "/symbols" => {}
             other => panic!("{path}: {other:?}"),

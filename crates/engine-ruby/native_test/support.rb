@@ -7,7 +7,7 @@ require "socket"
 require "stringio"
 require "tmpdir"
 require_relative "../ruby_test/harness"
-%w[errors frames log shapes environment input headers hijack hints stream channel slot answer].each do |name|
+%w[errors frames wire log shapes environment input headers hijack hints stream channel slot answer].each do |name|
   require_relative "../ruby/#{name}"
 end
 

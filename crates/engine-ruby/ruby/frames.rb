@@ -7,6 +7,8 @@ module FoolsGold
   # The numbers of the wire. Rust has the same in wire.rs.
   module Frames
     VERSION = 1
+    # So many exceptions behind one are told.
+    CAUSES = 10
 
     MOLD_ROLE = 0
     CONTROL_ROLE = 1
@@ -94,10 +96,24 @@ module FoolsGold
 
     # An exception as the payload of FAILED and FAULT.
     def error(error)
-      list([error.class.name || error.class.inspect, error.message, *backtrace(error)])
+      list([error.class.name || error.class.inspect, error.message, *causes(error), *backtrace(error)])
     rescue StandardError
       # An exception whose message raises must not hide that there was one.
       list([error.class.inspect, "(its message cannot be had)", *backtrace(error)])
+    end
+
+    # Exceptions that led to this one, the nearest first.
+    def causes(error)
+      seen = [error]
+      lines = []
+      while seen.size <= CAUSES && (error = error.cause) && seen.none? { |one| one.equal?(error) }
+        seen << error
+        place = backtrace(error).first
+        lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
+      end
+      lines
+    rescue StandardError
+      lines # As below.
     end
 
     # Of an exception or a thread. Lines of our own files help nobody, unless it begins there.
@@ -107,44 +123,6 @@ module FoolsGold
       lines.first&.start_with?(__dir__) && !error.is_a?(LoadFailed) ? lines : others
     rescue StandardError
       [] # An exception can be made to raise here, too.
-    end
-  end
-
-  # Where the front listens, and the right to connect to it.
-  class Wire
-    def initialize(path, token)
-      @path = path
-      @token = token
-    end
-
-    # Removes the folder that the front has made and cannot remove any more.
-    def remove
-      folder = ::File.dirname(@path)
-      scripts = ::File.join(folder, "ruby")
-      Dir.children(scripts).each { |name| ::File.delete(::File.join(scripts, name)) }
-      Dir.rmdir(scripts)
-      ::File.delete(@path)
-      Dir.rmdir(folder)
-    rescue SystemCallError
-      nil # Another process was faster.
-    end
-
-    # Opens a connection and says HELLO on it.
-    def open(role, worker = 0, slot = 0, seq = 0)
-      io = UNIXSocket.new(@path)
-      io.sync = true
-      hello = [Frames::VERSION, role, worker, slot, seq, Process.pid, @token].pack("CCNNNNa*")
-      io.write(Frames.frame(Frames::HELLO, hello))
-      io
-    end
-
-    # The same, for a thread that only reads and writes there: two system calls fewer for each batch of requests.
-    def open_blocking(role, worker = 0, slot = 0)
-      io = open(role, worker, slot)
-      io.fcntl(Frames::F_SETFL, io.fcntl(Frames::F_GETFL, 0) & ~::File::NONBLOCK)
-      io
-    rescue NotImplementedError, Errno::EINVAL, ArgumentError
-      io # Rubies without fcntl have sockets that block.
     end
   end
 end

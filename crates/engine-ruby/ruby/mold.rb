@@ -10,8 +10,8 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames log hooks old_file old_hooks application shapes environment input headers hints hijack stream channel
-   slot answer runner control out_of_band worker children].each { |name| require_relative name }
+%w[errors frames wire log hooks old_file old_hooks application shapes environment input headers hints hijack stream
+   channel slot answer runner control out_of_band worker children].each { |name| require_relative name }
 
 module FoolsGold
   # Signals: INT and QUIT are for the front alone, though the terminal sends them to all.

@@ -5,8 +5,7 @@
 require "socket"
 require "tmpdir"
 require "timeout"
-require_relative "../ruby/errors"
-require_relative "../ruby/frames"
+%w[errors frames wire].each { |name| require_relative "../ruby/#{name}" }
 require_relative "front_answer"
 
 # One mold with its workers, and the connections they open, by role.

@@ -4,6 +4,7 @@
 
 require_relative "../ruby/errors"
 require_relative "../ruby/frames"
+require_relative "../ruby/wire"
 require_relative "../ruby/shapes"
 require_relative "../ruby/environment"
 

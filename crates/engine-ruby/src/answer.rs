@@ -134,10 +134,11 @@ pub fn fault(list: Vec<String>) -> Fault {
     Fault::App(Box::new(error(list)))
 }
 
-/// Class, message and backtrace of an exception.
+/// Class, message, causes and backtrace of an exception.
 pub fn error(list: Vec<String>) -> AppError {
     let mut list = list.into_iter();
     let class = list.next().unwrap_or_else(|| "Exception".to_owned());
     let message = list.next().unwrap_or_default();
-    AppError { class, message, backtrace: list.take(BACKTRACE_MAX).collect() }
+    let (causes, backtrace) = list.take(BACKTRACE_MAX).partition(|line| line.starts_with(AppError::CAUSE));
+    AppError { class, message, causes, backtrace }
 }

@@ -71,6 +71,8 @@ pub struct Settings {
     pub rackup: PathBuf,
     /// The Gemfile that Bundler is to use, absolute.
     pub gemfile: Option<PathBuf>,
+    /// Folders that come before all others in $LOAD_PATH.
+    pub load_path: Vec<PathBuf>,
     /// The Ruby file with hooks, absolute.
     pub hooks: Option<PathBuf>,
     /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
@@ -143,7 +145,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::App(error) => {
                 write!(f, "{}: {}", error.class, error.message)?;
-                error.backtrace.iter().try_for_each(|line| write!(f, "\n    {line}"))
+                error.lines().try_for_each(|line| write!(f, "\n    {line}"))
             }
             StartError::Ruby(ruby, error) => {
                 write!(f, "the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display())

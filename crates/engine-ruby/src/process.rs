@@ -108,6 +108,9 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
         Some(user) => user.command(&settings.ruby),
         None => Command::new(&settings.ruby),
     };
+    for folder in &settings.load_path {
+        command.arg("-I").arg(folder);
+    }
     command
         .arg(way.scripts.join("mold.rb"))
         .stdin(Stdio::null())

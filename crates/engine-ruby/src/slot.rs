@@ -321,7 +321,7 @@ impl Slot {
         if !overdue.is_zero() && !running.is_expired {
             running.is_expired = true;
             let allowed = job.request.time_allowed();
-            job.answer(Err(Fault::OutOfTime(allowed)));
+            job.answer(Err(Fault::OutOfTime(allowed.into())));
             look.expired = Some(running.seq);
             look.is_left = running.is_left;
         }

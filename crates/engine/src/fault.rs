@@ -26,8 +26,35 @@ pub struct AppError {
     pub class: String,
     /// Its message.
     pub message: String,
+    /// Exceptions that led to it (`cause`), the nearest first: `caused by CLASS: MESSAGE (file:line)` each.
+    pub causes: Vec<String>,
     /// Its backtrace, innermost call first, one `file:line:in method` each.
     pub backtrace: Vec<String>,
+}
+
+impl AppError {
+    /// How the line of a cause begins.
+    pub const CAUSE: &str = "caused by ";
+
+    /// All that is told below its message.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.causes.iter().chain(&self.backtrace).map(String::as_str)
+    }
+}
+
+/// More of something than a request may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overrun<T> {
+    /// What it may have.
+    pub limit: T,
+    /// What it was doing then, innermost call first; empty where nobody knows.
+    pub backtrace: Vec<String>,
+}
+
+impl<T> From<T> for Overrun<T> {
+    fn from(limit: T) -> Overrun<T> {
+        Overrun { limit, backtrace: Vec::new() }
+    }
 }
 
 /// Why there is no response.
@@ -40,9 +67,9 @@ pub enum Fault {
     /// The application answered something that the Rack specification does not allow; the text says what and why.
     BadAnswer(String),
     /// The application used up the time of its request.
-    OutOfTime(Duration),
+    OutOfTime(Overrun<Duration>),
     /// The application used up the memory of its interpreter; bytes allowed.
-    OutOfMemory(usize),
+    OutOfMemory(Overrun<usize>),
     /// The queue was full; how many may wait.
     QueueFull(usize),
     /// Nobody was free in the time a request may wait, or will be.
@@ -80,6 +107,17 @@ impl Fault {
         }
     }
 
+    /// Where it happened, as far as that is known, and what led to it.
+    pub fn lines(&self) -> Vec<&str> {
+        match self {
+            Fault::App(error) => error.lines().collect(),
+            Fault::OutOfTime(Overrun { backtrace, .. }) | Fault::OutOfMemory(Overrun { backtrace, .. }) => {
+                backtrace.iter().map(String::as_str).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// One word for logs and metrics.
     pub fn name(&self) -> &'static str {
         match self {
@@ -103,8 +141,10 @@ impl fmt::Display for Fault {
             Fault::ClientGone => f.write_str("the client went away"),
             Fault::App(error) => write!(f, "{}: {}", error.class, error.message),
             Fault::BadAnswer(why) => write!(f, "the application's answer is not valid Rack: {why}"),
-            Fault::OutOfTime(limit) => write!(f, "the application took longer than {}", brief(*limit)),
-            Fault::OutOfMemory(bytes) => write!(f, "the application used more than its {bytes} bytes of memory"),
+            Fault::OutOfTime(over) => write!(f, "the application took longer than {}", brief(over.limit)),
+            Fault::OutOfMemory(Overrun { limit, .. }) => {
+                write!(f, "the application used more than its {limit} bytes of memory")
+            }
             Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
             Fault::QueueWait(limit) => write!(f, "no worker was free within {}", brief(*limit)),
             Fault::Stopping => f.write_str("the server is ending"),

@@ -24,7 +24,7 @@ pub mod wear;
 pub use body::{Duplex, Sink, Source};
 pub use brief::brief;
 pub use counters::Counters;
-pub use fault::{AppError, Culprit, Fault};
+pub use fault::{AppError, Culprit, Fault, Overrun};
 pub use meter::Meter;
 pub use order::Order;
 pub use reply::{Answer, Reply, Responder};

@@ -68,10 +68,9 @@ impl Recorder {
             status: result.as_ref().ok().map(|response| response.head.status.as_u16()),
             fault: fault.map_or("", Fault::name).to_owned(),
             why: fault.map(ToString::to_string).unwrap_or_default(),
-            backtrace: match fault {
-                Some(Fault::App(error)) => error.backtrace.iter().take(BACKTRACE_LINES).cloned().collect(),
-                _ => Vec::new(),
-            },
+            backtrace: fault.map_or_else(Vec::new, |fault| {
+                fault.lines().into_iter().take(BACKTRACE_LINES).map(str::to_owned).collect()
+            }),
             ..about()
         };
         let mut kept = self.lock();
@@ -135,7 +134,7 @@ mod tests {
         note(&recorder, &answer(200), 999, "quick");
         note(&recorder, &answer(200), 1000, "slow");
         note(&recorder, &answer(503), 1, "failed");
-        note(&recorder, &Err(Fault::OutOfTime(Duration::from_secs(3))), 3000, "late");
+        note(&recorder, &Err(Fault::OutOfTime(Duration::from_secs(3).into())), 3000, "late");
         note(&recorder, &Err(Fault::QueueFull(3)), 0, "refused");
         let Recorded { slow, failed } = recorder.read();
         assert_eq!((ids(&slow), ids(&failed)), (vec!["late", "slow"], vec!["late", "failed"]));
@@ -155,7 +154,7 @@ mod tests {
     #[test]
     fn a_backtrace_finds_its_request() {
         let recorder = Recorder::default();
-        note(&recorder, &Err(Fault::OutOfTime(Duration::from_secs(3))), 3000, "late");
+        note(&recorder, &Err(Fault::OutOfTime(Duration::from_secs(3).into())), 3000, "late");
         recorder.add_backtrace("late", &["app.rb:1".to_owned()]);
         recorder.add_backtrace("other", &["app.rb:2".to_owned()]);
         assert_eq!(recorder.read().failed[0].backtrace, ["app.rb:1"]);

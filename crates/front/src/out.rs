@@ -30,6 +30,8 @@ pub(crate) struct Out {
     announced: Option<u64>,
     link: Arc<Link>,
     record: Option<Box<Record>>,
+    /// The request, in words for the log.
+    whose: String,
 }
 
 pub(crate) enum Kind {
@@ -48,7 +50,13 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record }
+        Out { kind, announced, link, record, whose: String::new() }
+    }
+
+    /// Of this request.
+    pub(crate) fn of(mut self, whose: String) -> Out {
+        self.whose = whose;
+        self
     }
 
     fn fault(&mut self, fault: &Fault) -> io::Error {
@@ -106,11 +114,7 @@ impl Body for Out {
             return Poll::Ready(match next {
                 None => this.finish(),
                 Some(Err(fault)) => {
-                    fault_log::write(
-                        &fault,
-                        this.record.as_ref().map_or("-", |record| record.id.as_str()),
-                        Duration::ZERO,
-                    );
+                    fault_log::write(&fault, &this.whose, Duration::ZERO);
                     let error = this.fault(&fault);
                     Some(Err(error))
                 }

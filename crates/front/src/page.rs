@@ -72,7 +72,7 @@ fn text(page: &Page<'_>) -> String {
     }
     if let Some(fault) = page.fault {
         let _ = writeln!(out, "\n{fault}");
-        for line in backtrace(fault) {
+        for line in fault.lines() {
             let _ = writeln!(out, "  {line}");
         }
     }
@@ -93,7 +93,7 @@ fn html(page: &Page<'_>) -> String {
     }
     if let Some(fault) = page.fault {
         let _ = writeln!(out, "<p><code>{}</code></p>", Escaped(&fault.to_string()));
-        let lines = backtrace(fault);
+        let lines = fault.lines();
         if !lines.is_empty() {
             let _ = writeln!(out, "<pre>{}</pre>", Escaped(&lines.join("\n")));
         }
@@ -103,13 +103,6 @@ fn html(page: &Page<'_>) -> String {
     }
     out.push_str("</body></html>\n");
     out
-}
-
-fn backtrace(fault: &Fault) -> &[String] {
-    match fault {
-        Fault::App(error) => &error.backtrace,
-        _ => &[],
-    }
 }
 
 struct Escaped<'a>(&'a str);
@@ -141,6 +134,7 @@ mod tests {
             class: "<b>".into(),
             message: "\"<script>'&".into(),
             backtrace: vec!["<a>:1".into()],
+            ..AppError::default()
         }));
         let page = Page { status: StatusCode::INTERNAL_SERVER_ERROR, id: "i", why: "<w>", fault: Some(&fault) };
         let (html, _) = render(&page, Form::Html);

@@ -43,7 +43,7 @@ fn status(fault: &Fault) -> (StatusCode, bool) {
 
 /// The answer for a request that failed.
 pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, visit.id(), visit.waited());
+    fault_log::write(fault, &visit.in_words(), visit.waited());
     let (status, is_worth_retrying) = status(fault);
     let settings = visit.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
@@ -64,7 +64,7 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
             (StatusCode::BAD_REQUEST, "the body is not rightly chunked", "body_malformed")
         }
         IntakeError::Disk(error) => {
-            tracing::error!(target: "front", "request {}: cannot keep its body: {error}", visit.id());
+            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.in_words());
             match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                     (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
@@ -210,7 +210,10 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }
-    let mut response = http::Response::new(Out::new(kind, left, visit.link.clone(), visit.record.take()));
+    // What is there already cannot fail any more.
+    let whose = if matches!(kind, Kind::Spool(_) | Kind::File(_)) { visit.in_words() } else { String::new() };
+    let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
+    let mut response = http::Response::new(out.of(whose));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response

@@ -60,7 +60,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
             let limit = deadline.saturating_duration_since(visit.link.received());
             // Rounded, since the two times were not taken at one instant.
             let limit = Duration::from_millis((limit.as_secs_f64() * 1e3).round() as u64);
-            Answer { result: Err(Fault::OutOfTime(limit)), queued: Duration::ZERO }
+            Answer { result: Err(Fault::OutOfTime(limit.into())), queued: Duration::ZERO }
         }
         Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
     };
@@ -129,6 +129,8 @@ pub(crate) struct Visit {
     pub(crate) record: Option<Box<Record>>,
     scheme: Scheme,
     id: RequestId,
+    method: Method,
+    uri: Uri,
     waited: Duration,
 }
 
@@ -155,11 +157,17 @@ impl Visit {
             true => Form::Html,
             false => Form::Text,
         };
-        Visit { is_head, form, link, record, scheme: told.scheme, id, waited: Duration::ZERO }
+        let (method, uri) = (head.method.clone(), head.uri.clone());
+        Visit { is_head, form, link, record, scheme: told.scheme, id, method, uri, waited: Duration::ZERO }
     }
 
     pub(crate) fn id(&self) -> &str {
         self.id.as_str()
+    }
+
+    /// Which request it is, for the log: without its query, which may hold what is nobody's business.
+    pub(crate) fn in_words(&self) -> String {
+        format!("request {}, {} {}", self.id(), self.method, self.uri.path())
     }
 
     /// How long it waited for a worker.

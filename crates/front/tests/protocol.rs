@@ -461,7 +461,12 @@ fn a_fault_shows_itself_in_development_only() {
         let mut settings = settings();
         settings.development = development;
         let server = Server::with(settings, |_| {
-            let error = AppError { class: "Oops".into(), message: "<b>".into(), backtrace: vec!["app.rb:7".into()] };
+            let error = AppError {
+                class: "Oops".into(),
+                message: "<b>".into(),
+                backtrace: vec!["app.rb:7".into()],
+                ..AppError::default()
+            };
             Reply::ready(Err(Fault::App(Box::new(error))))
         });
         let mut client = server.connect();

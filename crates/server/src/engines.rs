@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::{Engine, Meter};
 use engine_mruby::MrubyEngine;
 pub use engine_ruby::Budget;
-use engine_ruby::{RubyEngine, User};
+use engine_ruby::{RubyEngine, StartError, User};
 use tokio::runtime::{self, Handle, Runtime};
 use tracing::{info, warn};
 
@@ -89,14 +89,32 @@ pub enum Running {
     Ruby(Arc<RubyEngine>),
 }
 
+/// Why an application is not loaded.
+#[derive(Debug)]
+pub struct Refusal {
+    pub words: String,
+    /// The engine was there, and the application did not load in it.
+    pub is_of_app: bool,
+}
+
+impl From<String> for Refusal {
+    /// What hinders the engine itself.
+    fn from(words: String) -> Refusal {
+        Refusal { words, is_of_app: false }
+    }
+}
+
 impl Running {
     /// Loads the application.
-    pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, String> {
+    pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, Refusal> {
         let engine = match found.engine {
             EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
             EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
         };
-        engine.map_err(|error| format!("{} cannot be loaded: {error}", found.rackup.display()))
+        engine.map_err(|refusal| {
+            let words = format!("{} cannot be loaded: {}", found.rackup.display(), refusal.words);
+            Refusal { words, ..refusal }
+        })
     }
 
     /// As the front calls it.
@@ -139,7 +157,7 @@ impl Running {
     }
 }
 
-fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, String> {
+fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
     let engine = MrubyEngine::start(engine_mruby::Settings {
         rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
@@ -154,10 +172,13 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
         boot_time: settings.ruby.boot_time,
         keep: base.keep.clone(),
     });
-    engine.map_err(|error| error.to_string())
+    engine.map_err(|error| Refusal {
+        is_of_app: matches!(error, engine_mruby::StartError::App(_)),
+        words: error.to_string(),
+    })
 }
 
-fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, String> {
+fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, Refusal> {
     let ruby = &settings.ruby;
     let (min_workers, max_workers) = match size {
         Size::Full => (ruby.min_workers, ruby.max_workers),
@@ -171,6 +192,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             ruby: ruby.program.clone(),
             rackup: found.rackup.clone(),
             gemfile: found.gemfile.clone(),
+            load_path: found.load_path.clone(),
             hooks,
             hooks_kind: hooks_kind.to_owned(),
             native,
@@ -197,11 +219,14 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
         },
         base.lanes.clone(),
     );
-    let engine = engine.map_err(|error| error.to_string())?;
+    let engine = engine.map_err(|error| Refusal {
+        is_of_app: matches!(error, StartError::App(_) | StartError::Ended(_) | StartError::Late(_)),
+        words: error.to_string(),
+    })?;
     let is_native = engine.fact("native") == Some("yes");
     if ruby.worker == RubyWorker::Native && !is_native {
         engine.stop(Duration::ZERO);
-        return Err("the native worker was built, and Ruby cannot load it; its log says why".to_owned());
+        return Err("the native worker was built, and Ruby cannot load it; its log says why".to_owned().into());
     }
     if let Some(advice) = native::advice(ruby.worker, is_native, engine.fact("ruby").unwrap_or("")) {
         info!(target: "server", "{advice}");

@@ -19,6 +19,8 @@ pub struct Found {
     /// Absolute, like the next.
     pub rackup: PathBuf,
     pub gemfile: Option<PathBuf>,
+    /// Folders that its Ruby is to look through before all others.
+    pub load_path: Vec<PathBuf>,
 }
 
 /// Why nothing can be loaded.
@@ -50,5 +52,5 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
     let (engine, why) = choice::choose(settings.engine, &rackup, gemfile.as_deref());
     settings.fit_to(engine).map_err(Missing::Options)?;
-    Ok(Found { engine, why, rackup, gemfile })
+    Ok(Found { engine, why, rackup, gemfile, load_path: Vec::new() })
 }

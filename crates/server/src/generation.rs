@@ -47,7 +47,7 @@ impl Generation {
         size: Size,
         base: &Base,
     ) -> Result<Generation, String> {
-        let running = Running::start(&found, &settings, size, base)?;
+        let running = Running::start(&found, &settings, size, base).map_err(|refusal| refusal.words)?;
         let engine = running.engine();
         Ok(Generation { number, found, settings, running, engine })
     }

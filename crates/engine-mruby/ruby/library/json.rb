@@ -86,7 +86,10 @@ module JSON
     def load_file(path, options = nil, **named) = parse(File.read(path), options, **named)
     def load_file!(path, **named) = parse!(File.read(path), **named)
 
-    def dump(object, io = nil, limit = nil, **named)
+    # Without braces, too, a Hash is what is to be written.
+    def dump(*args, **named)
+      object, io, limit = args.empty? ? [named] : args
+      named = {} if args.empty?
       io, limit = nil, io if io.is_a?(Integer)
       text = generate(object, { max_nesting: limit || false, allow_nan: true }.merge(named))
       return text unless io

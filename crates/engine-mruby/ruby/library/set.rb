@@ -7,9 +7,16 @@ class Set
   FoolsGold.__send__(:remove_const, :PLAIN_SET)
 
   def merge(*others)
-    others.each { |other| other.respond_to?(:each) ? other.each { |one| add(one) } : wrong!(other) }
+    others.each { |other| __do_with_enum(other) { |one| add(one) } }
     self
   end
+
+  # What is given as several values is one element.
+  def __do_with_enum(other, &block)
+    wrong!(other) unless other.respond_to?(:each)
+    other.is_a?(Array) ? other.each(&block) : other.each { |*one| block.call(*one.__packed) }
+  end
+  private :__do_with_enum
 
   def ^(other)
     made = Set.new(other)

@@ -28,6 +28,7 @@ class Struct
     raise ArgumentError, "struct size differs" if values.size > members.size
     return __initialize(*values) if named.empty? && !wanted
     return __initialize(*values, named) if wanted == false || (!values.empty? && !wanted)
+    named = values.shift if wanted && named.empty? && values.size == 1 && values[0].is_a?(Hash)
     unless values.empty?
       raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)"
     end

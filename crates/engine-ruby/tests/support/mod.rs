@@ -47,6 +47,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         ruby: "ruby".into(),
         rackup: rackup.to_owned(),
         gemfile: None,
+        load_path: Vec::new(),
         hooks: None,
         hooks_kind: String::new(),
         native: None,

@@ -20,31 +20,6 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    /// Where this one differs from another, in words; none where they are the same.
-    pub fn difference(&self, other: &Answer) -> Option<String> {
-        if self.status != other.status {
-            return Some(format!("status {} there", other.status));
-        }
-        let only = |one: &Answer, two: &Answer| -> Vec<String> {
-            let lacks = |header: &&(String, String)| !two.headers.contains(header);
-            one.headers.iter().filter(lacks).map(|(name, _)| name.clone()).collect()
-        };
-        let mut names = only(self, other);
-        names.extend(only(other, self));
-        names.sort();
-        names.dedup();
-        if !names.is_empty() {
-            return Some(format!("other headers there: {}", names.join(", ")));
-        }
-        if self.body == other.body {
-            return None;
-        }
-        let same = self.body.iter().zip(&other.body).take_while(|(one, two)| one == two).count();
-        Some(format!("another body there ({} bytes), from byte {same} on", other.body.len()))
-    }
-}
-
 /// Asks for this path, as a client of this machine would; the whole answer must come within the time.
 pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<Answer, String> {
     let reply = engine.call(probe::request(settings, path, time));
@@ -97,25 +72,5 @@ fn whole(body: Body, time: Duration) -> Result<Vec<u8>, String> {
         }
         // No body, or a connection that the application has taken over.
         _ => Ok(Vec::new()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_difference_is_named() {
-        let answer = |status, value: &str, body: &str| Answer {
-            status,
-            headers: vec![("x".into(), value.into())],
-            body: body.into(),
-        };
-        let one = answer(200, "1", "gold");
-        assert_eq!(one.difference(&one), None);
-        assert_eq!(one.difference(&answer(404, "1", "gold")), Some("status 404 there".into()));
-        assert_eq!(one.difference(&answer(200, "2", "gold")), Some("other headers there: x".into()));
-        let body = Some("another body there (5 bytes), from byte 3 on".into());
-        assert_eq!(one.difference(&answer(200, "1", "golly")), body);
     }
 }

@@ -3,6 +3,7 @@
 //! user's Ruby if there is one; what comes of it is told, with a recommendation.
 
 mod answer;
+mod difference;
 mod examine;
 mod report;
 mod sources;

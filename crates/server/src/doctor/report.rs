@@ -1,6 +1,5 @@
 //! What the doctor says, as text and as JSON.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,9 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::examine::Finding;
+use super::difference::Difference;
+use super::examine::{Finding, Gem};
 use super::sources::Doubt;
-use super::verdict::Verdict;
+use super::verdict::{self, Verdict};
 
 /// So many places of one finding are shown.
 const PLACES: usize = 3;
@@ -22,19 +22,34 @@ const COLUMN: usize = 12;
 pub struct Report {
     pub rackup: PathBuf,
     pub gemfile: Option<PathBuf>,
-    /// All Ruby files that were loaded.
+    /// The Ruby files that were loaded, but those of gems.
     pub files: Vec<String>,
+    pub gems: Vec<Gem>,
     /// How long it took to load, where it did.
     pub loaded: Option<Duration>,
     /// Why it did not load.
     pub refusal: Option<String>,
+    /// What keeps it from loading.
     pub findings: Vec<Finding>,
+    /// Libraries that it asked for and does not need.
+    pub did_without: Vec<String>,
     pub doubts: Vec<Doubt>,
     pub asked: Vec<Asked>,
     /// The Ruby that it was compared with.
     pub ruby: Option<String>,
-    /// Why it was not.
-    pub not_compared: Option<String>,
+    pub on_ruby: OnRuby,
+}
+
+/// Whether it loads on the user's Ruby.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub enum OnRuby {
+    #[default]
+    NotTried,
+    Loads,
+    /// Why it does not.
+    Fails(String),
+    /// Why there was no Ruby to try it on.
+    Absent(String),
 }
 
 /// One path.
@@ -49,9 +64,13 @@ pub struct Asked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum There {
     NotAsked,
-    Same,
-    /// Where it differs.
-    Other(String),
+    /// But for what changes with each answer.
+    Same(Vec<String>),
+    /// Where it differs; with the answer, as long as it was asked only once.
+    Other {
+        found: Difference,
+        answer: Option<Answer>,
+    },
     /// It has no answer either.
     Failed(String),
 }
@@ -62,22 +81,19 @@ impl Report {
         Verdict::of(self)
     }
 
-    fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.rackup.parent().unwrap_or(Path::new("/"))
     }
 
-    /// As `name-version`, by the folders of files.
-    fn gems(&self) -> BTreeSet<&str> {
-        let gem = |file: &'_ str| file.rsplit_once("/gems/").map(|(_, rest)| rest.len());
-        let names = self.files.iter().filter_map(|file| {
-            let from = file.len() - gem(file)?;
-            file[from..].split('/').next()
-        });
-        names.collect()
+    /// As `name-version`.
+    fn gem_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.gems.iter().map(|gem| gem.name.as_str()).collect();
+        names.sort_unstable();
+        names
     }
 
     fn own_files(&self) -> usize {
-        self.files.iter().filter(|file| Path::new(file).starts_with(self.folder()) && !file.contains("/gems/")).count()
+        self.files.iter().filter(|file| Path::new(file).starts_with(self.folder())).count()
     }
 
     /// A place as the application's folder sees it.
@@ -100,7 +116,7 @@ fn one(report: &Report) -> String {
     if let (None, Some(why)) = (report.findings.first(), &report.refusal) {
         row(&mut out, "", why);
     }
-    let gems: Vec<&str> = report.gems().into_iter().collect();
+    let gems = report.gem_names();
     let gems = if gems.is_empty() { "no gems".to_owned() } else { format!("gems: {}", gems.join(", ")) };
     row(&mut out, "files", &format!("config.ru and {} of the application; {gems}", report.own_files()));
     for finding in &report.findings {
@@ -110,6 +126,13 @@ fn one(report: &Report) -> String {
             _ => finding.words.clone(),
         };
         row(&mut out, "missing", &format!("{what}{}", places(report, &finding.places)));
+        if let Some(remark) = &finding.remark {
+            row(&mut out, "", remark);
+        }
+    }
+    if !report.did_without.is_empty() {
+        let names = report.did_without.join(", ");
+        row(&mut out, "remark", &format!("asked for these libraries, and did without: {names}"));
     }
     for doubt in &report.doubts {
         let what = format!("`{}` (of {} in CRuby){}", doubt.method, doubt.classes, places(report, &doubt.places));
@@ -118,13 +141,16 @@ fn one(report: &Report) -> String {
     for asked in &report.asked {
         row(&mut out, "answers", &asked_words(asked, report.ruby.as_deref()));
     }
-    match (&report.not_compared, report.loaded) {
-        (Some(why), _) => row(&mut out, "on ruby", &format!("not compared: {why}")),
-        (None, None) => row(&mut out, "on ruby", &format!("loads, on {}", report.ruby.as_deref().unwrap_or("ruby"))),
-        (None, Some(_)) => {}
+    match (&report.on_ruby, report.loaded) {
+        (OnRuby::Fails(why), _) => row(&mut out, "on ruby", &format!("does not load: {why}")),
+        (OnRuby::Absent(why), _) => row(&mut out, "on ruby", &format!("not compared: {why}")),
+        (OnRuby::Loads, None) => {
+            row(&mut out, "on ruby", &format!("loads, on {}", report.ruby.as_deref().unwrap_or("ruby")))
+        }
+        (OnRuby::Loads, Some(_)) | (OnRuby::NotTried, _) => {}
     }
     let gemfile = report.gemfile.as_ref().filter(|_| report.verdict().is_good());
-    let _ = writeln!(out, "\n{}", report.verdict().sentence());
+    let _ = writeln!(out, "\n{}", report.verdict().sentence(report));
     if let Some(gemfile) = gemfile {
         let gemfile = gemfile.file_name().unwrap_or_default().display();
         let _ = writeln!(out, "Without --engine, {gemfile} would be a reason to take ruby.");
@@ -140,9 +166,20 @@ fn asked_words(asked: &Asked, ruby: Option<&str>) -> String {
     let ruby = ruby.unwrap_or("ruby");
     match &asked.there {
         There::NotAsked => format!("GET {}: {here}", asked.path),
-        There::Same => format!("GET {}: {here}; the same on {ruby}", asked.path),
-        There::Other(how) => format!("GET {}: {here}; on {ruby} otherwise: {how}", asked.path),
+        There::Same(changing) => format!("GET {}: {here}; the same on {ruby}{}", asked.path, but_for(changing)),
+        There::Other { found, .. } => {
+            let (how, changing) = (found.real.join("; "), but_for(&found.changing));
+            format!("GET {}: {here}; on {ruby} otherwise: {how}{changing}", asked.path)
+        }
         There::Failed(why) => format!("GET {}: {here}; on {ruby}: {why}", asked.path),
+    }
+}
+
+fn but_for(changing: &[String]) -> String {
+    if changing.is_empty() {
+        String::new()
+    } else {
+        format!(" (not compared: {}, other each time)", changing.join(", "))
     }
 }
 
@@ -169,6 +206,12 @@ pub fn json(reports: &[Report]) -> String {
 
 fn value(report: &Report) -> Value {
     let asked: Vec<Value> = report.asked.iter().map(asked_value).collect();
+    let (on_ruby, words) = match &report.on_ruby {
+        OnRuby::NotTried => ("not tried", None),
+        OnRuby::Loads => ("loads", None),
+        OnRuby::Fails(why) => ("fails", Some(why)),
+        OnRuby::Absent(why) => ("absent", Some(why)),
+    };
     json!({
         "rackup": report.rackup,
         "interpreter": engine_mruby::version(),
@@ -176,21 +219,29 @@ fn value(report: &Report) -> Value {
         "loads": report.loaded.is_some(),
         "load_ms": report.loaded.map(|time| time.as_secs_f64() * 1e3),
         "refusal": report.refusal,
-        "gems": report.gems(),
+        "gems": report.gem_names(),
         "missing": report.findings,
+        "did_without": report.did_without,
         "may_lack": report.doubts,
         "answers": asked,
         "ruby": report.ruby,
-        "not_compared": report.not_compared,
+        "on_ruby": on_ruby,
+        "on_ruby_words": words,
+        "install_for_ruby": verdict::not_installed(report),
     })
 }
 
 fn asked_value(asked: &Asked) -> Value {
     let (there, words) = match &asked.there {
         There::NotAsked => ("not asked", None),
-        There::Same => ("same", None),
-        There::Other(how) => ("other", Some(how)),
-        There::Failed(why) => ("failed", Some(why)),
+        There::Same(_) => ("same", None),
+        There::Other { found, .. } => ("other", Some(found.real.join("; "))),
+        There::Failed(why) => ("failed", Some(why.clone())),
+    };
+    let changing = match &asked.there {
+        There::Same(changing) => changing.as_slice(),
+        There::Other { found, .. } => &found.changing,
+        There::NotAsked | There::Failed(_) => &[],
     };
     json!({
         "path": asked.path,
@@ -199,5 +250,6 @@ fn asked_value(asked: &Asked) -> Value {
         "error": asked.here.as_ref().err(),
         "on_ruby": there,
         "on_ruby_words": words,
+        "changing": changing,
     })
 }

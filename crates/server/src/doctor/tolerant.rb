@@ -1,10 +1,14 @@
-# Loads an application on the embedded interpreter and goes on when something is missing, so that all of it is found in
-# one go. What comes before this text says which: CONFIG. The application that this file runs tells what was found.
+# Loads an application on the embedded interpreter and tells what is missing. What comes before this text says which:
+# CONFIG; and what to do without: SPARED, pairs of a kind (library, constant, file) and a name. Without any, all is as
+# it is for the server. Where something ends the loading the doctor comes again, and spares that too, so that all that
+# is missing is found, and nothing of what the code itself rescues. The application that this file runs tells it.
 
 module FoolsGoldDoctor
   FOUND = []
-  # Constants of libraries that are not there: whatever is asked of them, the answer is one more of them.
-  STANDING_IN = {}
+  # Libraries that are not there, and whose want may have been rescued.
+  TRIED = []
+  # Exceptions, each with what it comes from.
+  CAUSES = []
 
   class << self
     def note(kind, name, words, trace)
@@ -22,11 +26,34 @@ module FoolsGoldDoctor
       note(kind, name, "#{error.class}: #{error.message}", error.backtrace || [])
     end
 
+    def cause(error)
+      CAUSES.find { |one, _| one.equal?(error) }&.last
+    end
+
+    # A `require` has raised; whether the loading is to go on without. The innermost one counts.
+    def failed(name, error)
+      known = cause(error)
+      missing = error.is_a?(LoadError)
+      unless known
+        known = [missing ? "library" : "file", name]
+        CAUSES << [error, known]
+        TRIED << name if missing
+      end
+      return false unless known.last == name && SPARED.include?(known)
+      missing ? note("library", name, error.message, error.backtrace || []) : wrong(error)
+      true
+    end
+
+    # Likewise of a constant that only CRuby has.
+    def absent(path, error)
+      CAUSES << [error, ["constant", path]]
+      return false unless SPARED.include?(["constant", path])
+      note("constant", path, error.message, caller)
+      true
+    end
+
     def stand_in(owner, name)
-      made = Class.new(StandIn)
-      path = owner.equal?(Object) ? name.to_s : "#{owner}::#{name}"
-      STANDING_IN[path] = true
-      owner.const_set(name, made)
+      owner.const_set(name, Class.new(StandIn))
     end
 
     # All names of methods that something here has.
@@ -44,55 +71,46 @@ module FoolsGoldDoctor
       end
       # On these, it would be another method.
       return if mod <= Module
-      mod.constants.each do |name|
-        value = begin
-          mod.const_get(name)
-        rescue StandardError, ScriptError
-          nil
-        end
-        walk(value, seen, found) if value.is_a?(Module)
-      end
+      mod.constants.each { |name| walk_constant(mod, name, seen, found) }
+    end
+
+    # What waits for its file (autoload) goes on waiting, but for classes of the interpreter's own.
+    def walk_constant(mod, name, seen, found)
+      waits = FoolsGold.waits_for(mod, name)
+      own = waits && (waits.start_with?("foolsgold/") || FoolsGold::BUILT_IN.include?(waits))
+      return if waits && !(own && mod.equal?(Object))
+      value = mod.const_get(name)
+      walk(value, seen, found) if value.is_a?(Module)
+    rescue StandardError, ScriptError
+      nil
+    end
+
+    def told(ended)
+      files = $LOADED_FEATURES.dup
+      gems = FoolsGold::Loader.gems.all.select { |gem| files.any? { |file| file.start_with?("#{gem.folder}/") } }
+      gems = gems.map { |gem| { name: "#{gem.name}-#{gem.version}", folder: gem.folder, paths: gem.paths } }
+      { found: FOUND.dup, tried: TRIED.uniq, ended: ended, files: files, gems: gems, methods: ended ? [] : names }
     end
   end
 
   # What every class answers that is not there.
   class StandIn
     class << self
-      def method_missing(*)
-        StandIn
-      end
-
-      def respond_to_missing?(name, *)
-        !name.to_s.start_with?("to_")
-      end
-
-      def new(*)
-        allocate
-      end
+      def method_missing(*) = StandIn
+      def respond_to_missing?(name, *) = !name.to_s.start_with?("to_")
+      def new(*) = allocate
     end
 
-    def method_missing(*)
-      StandIn
-    end
-
-    def respond_to_missing?(name, *)
-      !name.to_s.start_with?("to_")
-    end
-
-    def call(_env)
-      [500, {}, ["a class that is not there was to answer"]]
-    end
+    def method_missing(*) = StandIn
+    def respond_to_missing?(name, *) = !name.to_s.start_with?("to_")
+    def call(_env) = [500, {}, ["a class that is not there was to answer"]]
   end
 
-  # Takes the place of what raises.
   module Loading
     def require(name)
       super
-    rescue LoadError => error
-      FoolsGoldDoctor.note("library", name.to_s, error.message, error.backtrace || [])
-      false
     rescue StandardError, ScriptError => error
-      FoolsGoldDoctor.wrong(error)
+      raise unless FoolsGoldDoctor.failed(name.to_s, error)
       false
     end
   end
@@ -108,23 +126,20 @@ class Module
     foolsgold_doctor_missing(name)
   rescue NameError => error
     lacks = FoolsGoldDoctor::FOUND.any? { |found| found[:kind] == "library" }
-    raise unless lacks || FoolsGold::ABSENT.include?(name)
-    unless lacks
-      path = equal?(Object) ? name.to_s : "#{self}::#{name}"
-      FoolsGoldDoctor.note("constant", path, error.message, caller)
-    end
+    path = equal?(Object) ? name.to_s : "#{self}::#{name}"
+    raise unless lacks || (FoolsGold::ABSENT.include?(name) && FoolsGoldDoctor.absent(path, error))
     FoolsGoldDoctor.stand_in(self, name)
   end
 end
 
+ended = nil
 begin
   FoolsGold.root = File.dirname(CONFIG)
   FoolsGold::Builder.load_file(CONFIG)
 rescue StandardError, ScriptError, SystemExit => error
-  FoolsGoldDoctor.wrong(error)
+  ended = FoolsGoldDoctor.cause(error)
+  FoolsGoldDoctor.wrong(error) unless ended
 end
 
-run(lambda do |_env|
-  told = { found: FoolsGoldDoctor::FOUND, files: $LOADED_FEATURES, methods: FoolsGoldDoctor.names }
-  [200, { "content-type" => "application/json" }, [JSON.generate(told)]]
-end)
+told = FoolsGoldDoctor.told(ended)
+run ->(_env) { [200, { "content-type" => "application/json" }, [JSON.generate(told)]] }

@@ -1,6 +1,6 @@
 //! The recommendation, from what was found. Pure.
 
-use super::report::{Report, There};
+use super::report::{OnRuby, Report, There};
 
 /// Which engine, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,19 +21,20 @@ impl Verdict {
         let fails = |asked: &super::report::Asked| asked.here.as_ref().map_or(true, |answer| answer.status >= 500);
         let fails_there = |asked: &super::report::Asked| match &asked.there {
             There::Failed(_) => true,
-            There::Same => fails(asked),
-            There::Other(_) | There::NotAsked => false,
+            There::Same(_) => fails(asked),
+            There::Other { .. } | There::NotAsked => false,
         };
-        if report.loaded.is_none() || !report.findings.is_empty() {
-            return Verdict::There;
+        if report.loaded.is_none() {
+            return if matches!(report.on_ruby, OnRuby::Fails(_)) { Verdict::Neither } else { Verdict::There };
         }
         if report.asked.iter().any(|asked| fails(asked) && !fails_there(asked)) {
-            return Verdict::There;
+            // What is not there to be asked is not better.
+            return if matches!(report.on_ruby, OnRuby::Fails(_)) { Verdict::Neither } else { Verdict::There };
         }
         if report.asked.iter().any(fails) {
             return Verdict::Neither;
         }
-        let differs = report.asked.iter().any(|asked| matches!(asked.there, There::Other(_)));
+        let differs = report.asked.iter().any(|asked| matches!(asked.there, There::Other { .. }));
         if differs || !report.doubts.is_empty() { Verdict::HereWithDoubts } else { Verdict::Here }
     }
 
@@ -51,18 +52,55 @@ impl Verdict {
         }
     }
 
-    /// A sentence for people.
-    pub fn sentence(self) -> &'static str {
+    /// For people.
+    pub fn sentence(self, report: &Report) -> String {
+        let not_compared = matches!(report.on_ruby, OnRuby::Fails(_) | OnRuby::Absent(_));
         match self {
+            Verdict::Here if not_compared => {
+                "Recommended: --engine mruby. All that was tried works on the embedded interpreter; there was no \
+                 answer of a Ruby to compare with."
+            }
             Verdict::Here => "Recommended: --engine mruby. All that was tried works on the embedded interpreter.",
             Verdict::HereWithDoubts => {
                 "Recommended: --engine mruby, after a look at the places above: all that was tried works, but these \
                  may not."
             }
+            Verdict::There if not_compared => {
+                "Recommended: --engine ruby, with a Ruby that is not here yet (--ruby names one). The embedded \
+                 interpreter lacks what is listed above."
+            }
             Verdict::There => "Recommended: --engine ruby. The embedded interpreter lacks what is listed above.",
-            Verdict::Neither => "Recommended: mend the application first: it fails on both engines, as listed above.",
+            Verdict::Neither => return neither(report),
         }
+        .to_owned()
     }
+}
+
+fn neither(report: &Report) -> String {
+    match not_installed(report) {
+        Some(library) => {
+            let how = match &report.gemfile {
+                Some(_) => "bundle install, in its folder".to_owned(),
+                None => format!("the gem that has it: gem install {}", library.split('/').next().unwrap_or(library)),
+            };
+            format!(
+                "Neither engine runs it as it is. The embedded interpreter fails as listed above; the Ruby lacks \
+                 \"{library}\". Install it ({how}), then ask again: --engine ruby may do."
+            )
+        }
+        None => "Recommended: mend the application first: it fails on both engines, as listed above.".to_owned(),
+    }
+}
+
+/// The first library or gem that the user's Ruby lacks to load the application.
+pub fn not_installed(report: &Report) -> Option<&str> {
+    let OnRuby::Fails(why) = &report.on_ruby else { return None };
+    let after = |words| why.split_once(words).map(|(_, rest)| rest);
+    let rest =
+        after("cannot load such file -- ").or_else(|| after("Could not find ")).or_else(|| after("find gem '"))?;
+    let name = rest.split([' ', '\'', ',']).next()?.trim_end_matches(['.', ':']);
+    // A path is a file of the application.
+    (!name.is_empty() && !name.starts_with('/')).then_some(name)
 }
 
 #[cfg(test)]
@@ -70,7 +108,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::answer::Answer;
-    use super::super::examine::Finding;
+    use super::super::difference::Difference;
     use super::super::report::Asked;
     use super::*;
 
@@ -86,22 +124,40 @@ mod tests {
 
     #[test]
     fn what_works_is_recommended() {
-        let other = || There::Other("another body".into());
+        let other = || There::Other { found: Difference::default(), answer: None };
         let failed = || There::Failed("raised".into());
+        let same = || There::Same(Vec::new());
         let cases = [
-            (vec![(Some(200), There::Same), (Some(404), There::NotAsked)], Verdict::Here),
+            (vec![(Some(200), same()), (Some(404), There::NotAsked)], Verdict::Here),
             (vec![(Some(200), other())], Verdict::HereWithDoubts),
             (vec![(Some(500), other())], Verdict::There),
             (vec![(None, other())], Verdict::There),
             (vec![(None, failed())], Verdict::Neither),
-            (vec![(Some(500), There::Same)], Verdict::Neither),
+            (vec![(Some(500), same())], Verdict::Neither),
             (vec![(Some(200), failed())], Verdict::Here),
         ];
         for (asked, verdict) in cases {
             assert_eq!(Verdict::of(&report(&asked)), verdict, "{asked:?}");
         }
-        let lacks = Finding { kind: "library".into(), name: "x".into(), words: "x".into(), places: Vec::new() };
-        assert_eq!(Verdict::of(&Report { findings: vec![lacks], ..report(&[]) }), Verdict::There);
-        assert_eq!(Verdict::of(&Report::default()), Verdict::There);
+        let unloaded = |on_ruby| Verdict::of(&Report { on_ruby, ..Report::default() });
+        assert_eq!(unloaded(OnRuby::Loads), Verdict::There);
+        assert_eq!(unloaded(OnRuby::Absent("no ruby".into())), Verdict::There);
+        assert_eq!(unloaded(OnRuby::Fails("SyntaxError".into())), Verdict::Neither);
+        let loaded = Report { on_ruby: OnRuby::Fails("NameError".into()), ..report(&[(Some(200), There::NotAsked)]) };
+        assert_eq!(Verdict::of(&loaded), Verdict::Here);
+    }
+
+    #[test]
+    fn what_is_to_be_installed_is_named() {
+        let fails = |why: &str| Report { on_ruby: OnRuby::Fails(why.into()), ..Report::default() };
+        let cases = [
+            ("LoadError: cannot load such file -- nokogiri /srv/a.rb:1:in `require'", Some("nokogiri")),
+            ("Bundler::GemNotFound: Could not find rails-7.1.0 in locally installed gems", Some("rails-7.1.0")),
+            ("LoadError: cannot load such file -- /srv/lib/gone", None),
+            ("SyntaxError: unexpected end", None),
+        ];
+        for (why, name) in cases {
+            assert_eq!(not_installed(&fails(why)), name, "{why}");
+        }
     }
 }

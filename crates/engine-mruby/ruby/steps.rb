@@ -1,0 +1,86 @@
+# Numeric#step with keywords, and Floats that do not drift; String#succ where letters and other signs meet.
+
+module FoolsGold
+  # How many steps there are; of Floats as CRuby counts them, with a little for what rounding has lost.
+  def self.steps(start, limit, by)
+    return [(limit - start).div(by) + 1, 0].max if [start, limit, by].all?(Integer)
+    return 0 if by > 0 ? start > limit : start < limit
+    return 1 if by.to_f.infinite?
+    count = (limit - start) / by.to_f
+    lost = (start.abs + limit.abs + (limit - start).abs) / by.abs.to_f * Float::EPSILON
+    (count + [lost, 0.5].min).floor + 1
+  end
+
+  def self.step(start, limit, by)
+    return yield(start) while true if by == 0
+    whole = start.is_a?(Integer) && by.is_a?(Integer)
+    start, by = start.to_f, by.to_f unless whole && (limit.nil? || limit.is_a?(Integer))
+    if limit.nil?
+      while true
+        yield start
+        start += by
+      end
+    end
+    steps(start, limit, by).times do |at|
+      one = start + at * by
+      one = limit.to_f if one.is_a?(Float) && (by > 0 ? one > limit : one < limit)
+      yield one
+    end
+  end
+
+  # Letters and digits of the last run are counted up; what carries goes over other signs to those of the same kind.
+  def self.succ(text)
+    signs = text.chars
+    at, last, place = signs.size, nil, nil
+    apart = false
+    while (at -= 1) >= 0
+      sign = signs[at]
+      kind = kind_of_sign(sign)
+      next apart = true unless kind
+      break if apart && last && (kind == :digit) != (last == :digit)
+      apart, last, place = false, kind, at
+      wraps = { "z" => "a", "Z" => "A", "9" => "0" }[sign]
+      signs[at] = wraps || (sign.ord + 1).chr
+      return signs.join unless wraps
+    end
+    signs.insert(place, { digit: "1", small: "a", large: "A" }[last]).join
+  end
+
+  def self.kind_of_sign(sign)
+    return :small if sign >= "a" && sign <= "z"
+    return :large if sign >= "A" && sign <= "Z"
+    :digit if sign >= "0" && sign <= "9"
+  end
+end
+
+module FoolsGold
+  # Of Integer and Float alike.
+  module Steps
+    def step(limit = nil, step = nil, by: nil, to: nil, &block)
+      raise ArgumentError, "to is given twice" if limit && to
+      raise ArgumentError, "step is given twice" if step && by
+      limit, step = limit || to, step || by
+      raise ArgumentError, "step can't be 0" if step == 0
+      return step ? to_enum(:step, limit, step) : to_enum(:step, *limit) unless block
+      FoolsGold.step(self, limit, step || 1, &block)
+      self
+    end
+  end
+end
+
+[Integer, Float].each do |number|
+  number.class_eval { define_method(:step, FoolsGold::Steps.instance_method(:step)) }
+end
+
+class String
+  alias __succ succ
+
+  def succ
+    return __succ unless ascii_only? && count("^a-zA-Z0-9") > 0 && count("a-zA-Z0-9") > 0
+    FoolsGold.succ(self)
+  end
+  alias next succ
+
+  def succ! = replace(succ)
+  alias next! succ!
+end

@@ -1,0 +1,137 @@
+//! Where the answers of two engines differ. Each was asked twice: what changes from one answer of an engine to its next
+//! (a time, a token, a counter) is no difference between the engines.
+
+use std::collections::BTreeSet;
+
+use super::answer::Answer;
+
+/// These differ each time, or would if one looked long enough.
+const ALWAYS: [&str; 4] = ["date", "x-runtime", "x-request-id", "server-timing"];
+
+/// What a comparison comes to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// In words, each.
+    pub real: Vec<String>,
+    /// What changes each time, and was not compared: names of headers, `body`, `status`.
+    pub changing: Vec<String>,
+}
+
+/// Of two answers here and two there, to the same path. The same ones twice where nobody asked again.
+pub fn between(here: [&Answer; 2], there: [&Answer; 2]) -> Difference {
+    let mut found = Difference::default();
+    if here[0].status != here[1].status || there[0].status != there[1].status {
+        found.changing.push("status".to_owned());
+    } else if here[0].status != there[0].status {
+        found.real.push(format!("status {} there", there[0].status));
+    }
+    headers(here, there, &mut found);
+    body(here.map(|answer| answer.body.as_slice()), there.map(|answer| answer.body.as_slice()), &mut found);
+    found
+}
+
+fn headers(here: [&Answer; 2], there: [&Answer; 2], found: &mut Difference) {
+    let all = here.iter().chain(&there).flat_map(|answer| &answer.headers);
+    let names: BTreeSet<&str> = all.map(|(name, _)| name.as_str()).collect();
+    let mut differing = Vec::new();
+    for name in names {
+        let (ours, theirs) = (here.map(|answer| values(answer, name)), there.map(|answer| values(answer, name)));
+        if ours[0] == theirs[0] {
+            continue;
+        }
+        let changes = ours[0] != ours[1] || theirs[0] != theirs[1] || ALWAYS.contains(&name);
+        if !changes || keys(&ours[0]) != keys(&theirs[0]) {
+            differing.push(name.to_owned());
+        } else {
+            found.changing.push(name.to_owned());
+        }
+    }
+    if !differing.is_empty() {
+        found.real.push(format!("other headers there: {}", differing.join(", ")));
+    }
+}
+
+fn values<'a>(answer: &'a Answer, name: &str) -> Vec<&'a str> {
+    answer.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+}
+
+/// What stays of values that change: how many there are, and the names of cookies.
+fn keys<'a>(values: &[&'a str]) -> Vec<Option<&'a str>> {
+    values.iter().map(|value| value.split_once('=').map(|(key, _)| key)).collect()
+}
+
+fn body(here: [&[u8]; 2], there: [&[u8]; 2], found: &mut Difference) {
+    if here[0] == there[0] || here[1] == there[1] {
+        return;
+    }
+    match (here[0] == here[1], there[0] == there[1]) {
+        (true, true) => {
+            let same = here[0].iter().zip(there[0]).take_while(|(one, two)| one == two).count();
+            let length = there[0].len();
+            found.real.push(format!("another body there ({length} bytes), from byte {same} on"));
+        }
+        (true, false) => found.real.push("the body changes with each answer there, and not here".to_owned()),
+        (false, true) => found.real.push("the body changes with each answer here, and not there".to_owned()),
+        (false, false) => match line(here, there) {
+            Some(line) => found.real.push(format!("another body there, at line {line}")),
+            None => found.changing.push("body".to_owned()),
+        },
+    }
+}
+
+/// The first line that is the same in both answers of each engine, and another in those of the other. None where the
+/// number of lines changes: then nobody knows which belong together.
+fn line(here: [&[u8]; 2], there: [&[u8]; 2]) -> Option<usize> {
+    let is_end = |byte: &u8| *byte == b'\n';
+    let lines = |body: &[u8]| body.split(is_end).count();
+    let count = lines(here[0]);
+    if [here[1], there[0], there[1]].iter().any(|body| lines(body) != count) {
+        return None;
+    }
+    let [mut a, mut b, mut c, mut d] = [here[0], here[1], there[0], there[1]].map(|body| body.split(is_end));
+    (1..=count).find(|_| {
+        let (a, b, c, d) = (a.next(), b.next(), c.next(), d.next());
+        a == b && c == d && a != c
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Answer { status, headers, body: body.into() }
+    }
+
+    fn once(here: &Answer, there: &Answer) -> Vec<String> {
+        between([here, here], [there, there]).real
+    }
+
+    #[test]
+    fn all_differences_are_named() {
+        let one = answer(200, &[("x", "1")], "gold");
+        assert_eq!(once(&one, &one), [""; 0]);
+        assert_eq!(once(&one, &answer(404, &[("x", "1")], "gold")), ["status 404 there"]);
+        let words = ["other headers there: x, y", "another body there (5 bytes), from byte 3 on"];
+        assert_eq!(once(&one, &answer(200, &[("x", "2"), ("y", "1")], "golly")), words);
+    }
+
+    #[test]
+    fn what_changes_with_each_answer_is_no_difference() {
+        let say = |time: &str, cookie: &str, word: &str| {
+            answer(200, &[("set-cookie", cookie), ("x-t", time)], &format!("<p>\n{time}\n{word}"))
+        };
+        let (ours, again) = (say("1", "s=1", "gold"), say("2", "s=2", "gold"));
+        let there = say("3", "s=3", "gold");
+        let found = between([&ours, &again], [&there, &say("4", "s=4", "gold")]);
+        assert_eq!(found.real, [""; 0]);
+        assert_eq!(found.changing, ["set-cookie", "x-t", "body"]);
+        let found = between([&ours, &again], [&say("3", "t=3", "tin"), &say("4", "t=4", "tin")]);
+        assert_eq!(found.real, ["other headers there: set-cookie", "another body there, at line 3"]);
+        let found = between([&ours, &again], [&there, &there]);
+        assert_eq!(found.real, ["the body changes with each answer here, and not there"]);
+        let known = |value| answer(200, &[("x-runtime", value)], "");
+        assert_eq!(once(&known("1"), &known("2")), [""; 0]);
+    }
+}

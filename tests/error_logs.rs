@@ -1,0 +1,149 @@
+//! What the log says of requests that went wrong: which request it was, where in the application, and what led to it;
+//! the same of both engines where both can know it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::thread;
+use std::time::Duration;
+
+use support::{PATIENCE, Server, within};
+
+const APP: &str = r#"
+class Mine
+  def turn
+    n = 0
+    loop { n += 1 }
+  end
+
+  def hoard
+    all = []
+    loop { all << ("gold" * 1000) }
+  end
+
+  def wrap
+    Integer("gold")
+  rescue ArgumentError
+    raise TypeError, "wrapped"
+  end
+
+  def ring
+    one = RuntimeError.new("one")
+    two = RuntimeError.new("two")
+    begin
+      raise one, cause: two
+    rescue => error
+      begin
+        raise two, cause: error
+      rescue => error
+        raise error
+      end
+    end
+  end
+end
+
+APP = lambda do |env|
+  case env["PATH_INFO"]
+  when "/turn" then Mine.new.turn
+  when "/hoard" then Mine.new.hoard
+  when "/wrap" then Mine.new.wrap
+  when "/ring" then Mine.new.ring
+  when "/nil" then nil
+  when "/nil-status" then [nil, {}, []]
+  when "/half" then [200, {}, Enumerator.new { |out| 20_000.times { out << "gold" * 10 }; raise "half way" }]
+  else [200, {}, ["gold"]]
+  end
+end
+run APP
+"#;
+
+fn serve(engine: &str, options: &[&str]) -> Server {
+    let mut all = vec!["--engine", engine, "--request-time", "1s", "-e", "development", "-t", "1"];
+    all.extend_from_slice(options);
+    Server::start(APP, &all)
+}
+
+/// Waits for the words: what comes after an answer comes a little later.
+fn expect(server: &Server, words: &str) {
+    assert!(within(PATIENCE, || server.logs(words)), "no {words:?} in\n{}", server.log());
+}
+
+/// Of the one line with these words, and those that belong to it.
+fn entry(server: &Server, words: &str) -> String {
+    expect(server, words);
+    // Its lines are written together.
+    thread::park_timeout(Duration::from_millis(100));
+    let log = server.log();
+    let from = log.find(words).unwrap();
+    log[from..]
+        .lines()
+        .enumerate()
+        .take_while(|(n, line)| *n == 0 || line.starts_with("  "))
+        .fold(String::new(), |all, (_, line)| all + line + "\n")
+}
+
+#[test]
+fn a_script_that_is_stopped_tells_where_it_was() {
+    let server = serve("mruby", &["--memory-limit", "16MiB"]);
+    assert_eq!(server.get("/turn?secret=1").status, 504);
+    let entry_turn = entry(&server, ", GET /turn: the application took longer than 1s");
+    assert!(entry_turn.contains("config.ru:5:in turn") && entry_turn.contains("config.ru:36"), "{entry_turn}");
+    assert_eq!(server.get("/hoard").status, 500);
+    let entry_hoard = entry(&server, ", GET /hoard: the application used more than its ");
+    assert!(entry_hoard.contains("config.ru:10:in hoard"), "{entry_hoard}");
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn a_ruby_that_is_stopped_tells_where_it_was() {
+    let server = serve("ruby", &[]);
+    assert_eq!(server.get("/turn").status, 504);
+    expect(&server, ", GET /turn: the application took longer than 1s");
+    expect(&server, "config.ru:5:in `");
+}
+
+#[test]
+fn an_application_that_never_loads_tells_where_it_hangs() {
+    let output = support::server::command()
+        .args(["--engine", "mruby", "--boot-time", "1", "-b", "tcp://127.0.0.1:0"])
+        .current_dir(support::ruby::folder(&[("config.ru", "def hang\n  loop { }\nend\nhang\n")]))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("not loaded within 1s") && said.contains("config.ru:2:in hang"), "{said}");
+}
+
+#[test]
+fn what_led_to_an_exception_is_told() {
+    for engine in ["mruby", "ruby"] {
+        let server = serve(engine, &[]);
+        let page = server.get("/wrap").text();
+        let found = entry(&server, ", GET /wrap: TypeError: wrapped");
+        for text in [&page, &found] {
+            assert!(text.contains("caused by ArgumentError: ") && text.contains("config.ru:14"), "{engine}: {text}");
+        }
+        assert_eq!(server.get("/ring").status, 500);
+        // CRuby does not let a ring of causes be made.
+        let (class, causes) = if engine == "ruby" { ("ArgumentError", 2) } else { ("RuntimeError", 1) };
+        let found = entry(&server, &format!(", GET /ring: {class}: "));
+        assert_eq!(found.matches("caused by RuntimeError: ").count(), causes, "{engine}: {found}");
+        // The answer has begun, so it breaks off.
+        let mut client = server.client();
+        client.send("GET /half HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+        drop(client.rest());
+        expect(&server, ", GET /half: RuntimeError: half way");
+    }
+}
+
+#[test]
+fn nil_is_called_nil() {
+    for engine in ["mruby", "ruby"] {
+        let server = serve(engine, &[]);
+        assert_eq!((server.get("/nil").status, server.get("/nil-status").status), (500, 500));
+        let found = entry(&server, ", GET /nil: the application's answer is not valid Rack: ");
+        assert!(found.contains("nil") && !found.contains("[]"), "{engine}: {found}");
+        let found = entry(&server, ", GET /nil-status: the application's answer is not valid Rack: ");
+        assert!(found.contains("nil") && !found.contains("is 0"), "{engine}: {found}");
+    }
+}
