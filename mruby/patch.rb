@@ -12,7 +12,7 @@ Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 # What both forms of the parser get.
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
-  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, MASGN
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, MASGN, LETTERS
 ].flatten(1).freeze
 
 CHANGES = {
@@ -136,7 +136,7 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, EACH, COERCE) { |_, one, other| one + other }.freeze
+}.merge(LAST_MATCH, BINARY, PARAMETERS, SUPER, EACH, COERCE, LISTS, IMPLICIT) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
 CHANGES.each do |path, changes|

@@ -84,11 +84,13 @@ module Enumerable
 
   def slice_when
     result = []
-    each_cons(2).with_index do |(left, right), index|
-      result << [left] if index == 0
-      yield(left, right) ? result << [right] : result.last << right
+    last = nil
+    each do |*element|
+      element = element.__svalue
+      result.empty? || yield(last, element) ? result << [element] : result.last << element
+      last = element
     end
-    result.empty? && first ? [[first]].each : result.each
+    result.each
   end
 
   def slice_before(pattern = nil)
@@ -117,7 +119,6 @@ module Enumerable
 
   def compact = reject(&:nil?)
   def to_set(*args, &block) = Set.new(self, *args, &block)
-  def chain(*others) = [self, *others].flat_map(&:to_a).each
 
   def chunk_while
     slice_when { |left, right| !yield(left, right) }

@@ -99,11 +99,6 @@ class Float
 end
 
 class Array
-  def bsearch(&block)
-    found = (0...size).bsearch { |at| block.call(self[at]) }
-    found && self[found]
-  end
-
   def self.try_convert(object) = object.respond_to?(:to_ary) ? object.to_ary : nil
 end
 

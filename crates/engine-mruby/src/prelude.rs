@@ -11,6 +11,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/core.rb", include_str!("../ruby/core.rb")),
     (c"foolsgold/numeric.rb", include_str!("../ruby/numeric.rb")),
     (c"foolsgold/range.rb", include_str!("../ruby/range.rb")),
+    (c"foolsgold/search.rb", include_str!("../ruby/search.rb")),
     (c"foolsgold/text.rb", include_str!("../ruby/text.rb")),
     (c"foolsgold/language.rb", include_str!("../ruby/language.rb")),
     (c"foolsgold/regexp.rb", include_str!("../ruby/regexp.rb")),

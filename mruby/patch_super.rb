@@ -85,7 +85,7 @@ HOLD = <<~'C'.freeze
 
 C
 
-CALLS = {
+SUPER = {
   "src/class.c" => [
     [/  if \(!reqkarg && ci->nk > 0\) \{\n.*?\n  \}\n(?=  if \(reqkarg && ci->nk)/m,
      "  if (!reqkarg && ci->nk > 0) {\n    fg_fold_keywords(mrb, ci);\n    argc = ci->n;\n  }\n"],
