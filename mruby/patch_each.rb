@@ -30,7 +30,8 @@ STEP = <<~'C'.freeze
 C
 
 walk = lambda do |what|
-  "    at = [0]\n    count = self.size\n    while pair = __step(at, count)\n      block.call #{what}\n    end\n    self\n"
+  "    at = [0]\n    count = self.size\n    while pair = __step(at, count)\n" \
+  "      block.call #{what}\n    end\n    self\n"
 end
 
 EACH = {

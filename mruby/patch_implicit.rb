@@ -1,5 +1,5 @@
-# What patch.rb changes in mruby so that arguments of other classes are asked for to_str, to_ary, to_hash or to_int where
-# a function of C wants a String, an Array, a Hash or an Integer; and `?é`, and `a&.b += 1`. Part of patch.rb.
+# What patch.rb changes in mruby so that arguments of other classes are asked for to_str, to_ary, to_hash or to_int
+# where a function of C wants a String, an Array, a Hash or an Integer; and `?é`, and `a&.b += 1`.
 
 IMPLICIT_C = <<~'C'.freeze
   /* What an object says it is, for a letter of mrb_get_args; the object itself where it says nothing. */
@@ -98,7 +98,7 @@ LETTERS = [
   ["    else {\n      tokadd(p, c);\n    }\n    tokfix(p);\n    pylval.nd = new_str(p, tok(p), toklen(p));\n" \
    "    p->lstate = EXPR_ENDARG;\n    return tCHAR;\n",
    "    else {\n      tokadd(p, c);\n" \
-   "      for (int more = (c & 0xe0) == 0xc0 ? 1 : (c & 0xf0) == 0xe0 ? 2 : (c & 0xf8) == 0xf0 ? 3 : 0; more; more--) {\n" \
-   "        tokadd(p, nextc(p));\n      }\n    }\n" \
+   "      int more = (c & 0xe0) == 0xc0 ? 1 : (c & 0xf0) == 0xe0 ? 2 : (c & 0xf8) == 0xf0 ? 3 : 0;\n" \
+   "      while (more-- > 0) tokadd(p, nextc(p));\n    }\n" \
    "    tokfix(p);\n    pylval.nd = new_str(p, tok(p), toklen(p));\n    p->lstate = EXPR_ENDARG;\n    return tCHAR;\n"],
 ].freeze

@@ -1,14 +1,16 @@
-# What patch.rb changes in mruby's Range, Array and Enumerable: what they return, and what they prefer. Part of patch.rb.
+# What patch.rb changes in mruby's Range, Array and Enumerable: what they return, and what they prefer.
 
 LISTS = {
   "src/range.c" => [
     ["  if (mrb_nil_p(beg)) {\n    if (RANGE_EXCL(r) ? r_gt(",
-     "  if (mrb_nil_p(beg) && mrb_nil_p(end)) return mrb_true_value();\n  if (mrb_nil_p(beg)) {\n    if (RANGE_EXCL(r) ? r_gt("],
+     "  if (mrb_nil_p(beg) && mrb_nil_p(end)) return mrb_true_value();\n" \
+     "  if (mrb_nil_p(beg)) {\n    if (RANGE_EXCL(r) ? r_gt("],
     ["        len++;\n      }\n      ary = mrb_ary_new_capa(mrb, len);\n",
      "        len++;\n      }\n      if (len < 0) len = 0;\n      ary = mrb_ary_new_capa(mrb, len);\n"],
   ],
   "mrblib/range.rb" => [
-    ["        return val.upto(last, exclude_end?, &block)\n", "        val.upto(last, exclude_end?, &block)\n        return self\n"],
+    ["        return val.upto(last, exclude_end?, &block)\n",
+     "        val.upto(last, exclude_end?, &block)\n        return self\n"],
     ["        return val.__upto_endless(&block)\n", "        val.__upto_endless(&block)\n        return self\n"],
   ],
   "mrblib/enum.rb" => [
@@ -46,7 +48,8 @@ LISTS = {
   ],
   # From "A" to "zz" is "A".."Z", "AA".."ZZ": the order of the texts says nothing there, their lengths do.
   "mrbgems/mruby-string-ext/mrblib/string.rb" => [
-    ["    bs = self\n    while true\n      n = (bs <=> max)\n      break if n > 0\n      break if exclusive and n == 0\n" \
+    ["    bs = self\n    while true\n      n = (bs <=> max)\n      break if n > 0\n" \
+     "      break if exclusive and n == 0\n" \
      "      yield bs\n      break if n == 0\n      bsiz = bs.size\n      break if bsiz > max.size || bsiz == 0\n" \
      "      bs = bs.succ\n    end\n    self\n",
      "    order = self <=> max\n    return self if order > 0 || (exclusive && order == 0)\n" \
@@ -60,6 +63,7 @@ LISTS = {
   ],
   "src/error.c" => [
     # `nil` is no message.
-    ["  if (mrb_get_args(mrb, \"|o\", &mesg) == 1) {\n", "  if (mrb_get_args(mrb, \"|o\", &mesg) == 1 && !mrb_nil_p(mesg)) {\n"],
+    ["  if (mrb_get_args(mrb, \"|o\", &mesg) == 1) {\n",
+     "  if (mrb_get_args(mrb, \"|o\", &mesg) == 1 && !mrb_nil_p(mesg)) {\n"],
   ],
 }.freeze

@@ -90,7 +90,8 @@ SUPER = {
     [/  if \(!reqkarg && ci->nk > 0\) \{\n.*?\n  \}\n(?=  if \(reqkarg && ci->nk)/m,
      "  if (!reqkarg && ci->nk > 0) {\n    fg_fold_keywords(mrb, ci);\n    argc = ci->n;\n  }\n"],
     ["MRB_API mrb_int\nmrb_get_argc(mrb_state *mrb)\n{\n",
-     "#{FOLD}MRB_API mrb_int\nmrb_get_argc(mrb_state *mrb)\n{\n  if (mrb->c->ci->nk > 0) fg_fold_keywords(mrb, mrb->c->ci);\n"],
+     "#{FOLD}MRB_API mrb_int\nmrb_get_argc(mrb_state *mrb)\n{\n" \
+     "  if (mrb->c->ci->nk > 0) fg_fold_keywords(mrb, mrb->c->ci);\n"],
     # A Float is an object of its own here, but its value is not copied.
     [/^mrb_obj_clone\(.*?\K  if \(mrb_immediate_p\(self\)\) \{\n/m,
      "  if (mrb_immediate_p(self) || mrb_float_p(self)) {\n"],
