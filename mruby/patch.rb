@@ -5,7 +5,7 @@
 # and lets strings be bytes (patch_binary.rb), and symbols be many (patch_symbols.rb);
 # and answers rightly for large Integers (patch_bigint.rb, patch_num*.rb);
 # and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
-# Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
+# Usage: ruby patch.rb SOURCE_FOLDER [--stress]. Refuses to guess: each place must be found exactly once.
 
 Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 
@@ -29,6 +29,7 @@ CHANGES = {
   ],
   "include/mruby.h" => CALLINFO + SYMBOL_STATE,
   "src/symbol.c" => SYMBOL_TABLE,
+  "src/backtrace.c" => TRACE,
   "include/mruby/proc.h" => PROC_FLAGS,
   "include/mruby/compile.h" => PARSER_STATE,
   "include/mruby/hash.h" => HASH_FLAGS,
@@ -138,11 +139,12 @@ CHANGES = {
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
 }.merge(LAST_MATCH, BINARY, PARAMETERS, SUPER, EACH, COERCE, LISTS, IMPLICIT) { |_, one, other| one + other }.freeze
 
-root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
-CHANGES.each do |path, changes|
+root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
+changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES
+changes.each do |path, places|
   file = File.join(root, path)
   text = File.read(file)
-  changes.each do |from, to|
+  places.each do |from, to|
     count = text.scan(from).length
     abort "patch.rb: #{path}: expected one place like #{from.inspect}, found #{count}" unless count == 1
     text = text.sub(from) { to }
