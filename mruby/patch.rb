@@ -11,7 +11,7 @@ Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 # What both forms of the parser get.
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
-  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS, MASGN, LETTERS
 ].flatten(1).freeze
 
 CHANGES = {
@@ -120,7 +120,9 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT) { |_, one, other| one + other }.freeze
+}.merge(
+  LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, SUPER, EACH, COERCE, LISTS, IMPLICIT
+) { |_, one, other| one + other }.freeze
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
 changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES

@@ -16,6 +16,7 @@ PROC_FLAGS = [
    "#define FG_PROC_PROTECTED (1 << 15)\n" \
    "#define FG_PROC_HIDDEN (FG_PROC_PRIVATE | FG_PROC_PROTECTED)\n" \
    "#define FG_PROC_KEYWORDS (1 << 16)\n" \
+   "#define FG_PROC_METHOD (1 << 17) /* of a block, made by define_method */\n" \
    "void fg_defined_method(mrb_state*, const mrb_callinfo*, struct RClass*, mrb_sym, struct RProc*);\n" \
    "mrb_bool fg_may_call(mrb_state*, const mrb_callinfo*, struct RClass*, const struct RProc*);\n"],
 ].freeze

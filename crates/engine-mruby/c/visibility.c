@@ -259,6 +259,9 @@ static mrb_value define_method_in(mrb_state *mrb, struct RClass *klass)
   mrb_method_t from;
   MRB_METHOD_FROM_PROC(from, mrb_proc_ptr(body));
   proc = own_proc(mrb, from);
+#ifdef FG_PROC_METHOD
+  if (!method) proc->flags |= FG_PROC_METHOD;
+#endif
   if (!method) proc->flags |= MRB_PROC_STRICT;
   int visibility = PUBLIC;
 #ifndef NO_VISIBILITY

@@ -4,17 +4,22 @@
 class Mutex
   def synchronize
     lock
-    yield
-  ensure
-    unlock
+    begin
+      yield
+    ensure
+      @locked = false
+    end
   end
 
+  # Held already, it is held by this very thread.
   def lock
+    raise ThreadError, "deadlock; recursive locking" if @locked
     @locked = true
     self
   end
 
   def unlock
+    raise ThreadError, "Attempt to unlock a mutex which is not locked" unless @locked
     @locked = false
     self
   end

@@ -40,6 +40,7 @@ class Integer
   end
 
   def gcd(other)
+    raise TypeError, "not an integer" unless other.is_a?(Integer)
     a, b = abs, other.abs
     a, b = b, a % b until b == 0
     a
@@ -84,20 +85,20 @@ module Math
   end
 end
 
+class Numeric
+  def real? = true
+end
+
 class Float
   %i[& | ^ ~ << >>].each { |name| undef_method name }
   def integer? = false
   def fdiv(other) = self / other
   def magnitude = abs
+  def -@ = -0.0 - self
   def coerce(other) = [Float(other), self]
 end
 
 class Array
-  def bsearch(&block)
-    found = (0...size).bsearch { |at| block.call(self[at]) }
-    found && self[found]
-  end
-
   def self.try_convert(object) = object.respond_to?(:to_ary) ? object.to_ary : nil
 end
 

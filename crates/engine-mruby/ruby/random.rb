@@ -4,6 +4,8 @@ class Random
   alias __rand rand
   def rand(limit = nil)
     return SecureRandom.random_number(limit) if limit.is_a?(Integer) && limit.bit_length > 62
+    return __rand * limit if limit.is_a?(Float) && limit > 0
+    raise ArgumentError, "invalid argument - #{limit}" if limit.is_a?(Numeric) && limit <= 0
     return limit ? __rand(limit) : __rand unless limit.is_a?(Range)
     low, high = limit.begin, limit.end
     return low + __rand * (high - low) if low.is_a?(Float) || high.is_a?(Float)

@@ -2,6 +2,50 @@
 
 class Range
   alias __size size
+  alias __max max
+  alias __min min
+  alias __cover? cover?
+  alias __include? include?
+
+  def frozen? = true
+  def count(*item, &block) = item.empty? && !block && self.end.nil? ? Float::INFINITY : super
+
+  def max(count = nil, &block)
+    return super if count
+    return __max(&block) if block || exclude_end? || !(String === self.end)
+    order = self.begin <=> self.end
+    order && order <= 0 ? self.end : nil
+  end
+
+  def min(count = nil, &block) = count ? super : __min(&block)
+
+  # Texts are looked for among those that the range has, not between its ends.
+  def include?(value)
+    from, to = self.begin, self.end
+    return __include?(value) unless from.is_a?(String) || to.is_a?(String)
+    raise TypeError, "cannot determine inclusion in beginless/endless ranges" unless from && to
+    return false unless value.is_a?(String) && __cover?(value)
+    each { |one| return true if one == value }
+    false
+  end
+  alias member? include?
+
+  def cover?(value)
+    return __cover?(value) unless value.is_a?(Range)
+    from, to, low, high = self.begin, self.end, value.begin, value.end
+    return false if (to && high.nil?) || (from && low.nil?)
+    if low && high
+      order = low <=> high
+      return false if order.nil? || order > 0 || (order == 0 && value.exclude_end?)
+    end
+    return false if low && !__cover?(low)
+    return true if to.nil?
+    order = to <=> high
+    return false unless order
+    return order >= 0 if exclude_end? == value.exclude_end? || order >= 0 && value.exclude_end?
+    return order > 0 if exclude_end?
+    low.is_a?(Integer) && high.is_a?(Integer) && to >= high - 1
+  end
   alias __to_a to_a
 
   def size
@@ -49,24 +93,6 @@ class Range
     self
   end
   alias % step
-
-  def bsearch
-    low = self.begin
-    high = exclude_end? ? self.end - 1 : self.end
-    found = nil
-    while low <= high
-      middle = (low + high) / 2
-      answer = yield(middle)
-      return middle if answer == 0
-      if answer == true || (answer.is_a?(Numeric) && answer < 0)
-        found = middle if answer == true
-        high = middle - 1
-      else
-        low = middle + 1
-      end
-    end
-    found
-  end
 
   def overlap?(other) = cover?(other.begin) || other.cover?(self.begin)
 end

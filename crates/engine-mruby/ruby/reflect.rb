@@ -48,6 +48,7 @@ class SignalException < Exception; end unless Object.const_defined?(:SignalExcep
 
 class Method
   alias original_name name
+  alias === call
   def curry(count = nil) = to_proc.curry(count || (arity < 0 ? -arity - 1 : arity))
 end
 

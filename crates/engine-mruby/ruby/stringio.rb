@@ -40,6 +40,8 @@ class StringIO
     raise IOError, "not opened for writing" if @closed || !@writable || @string.frozen?
     texts.sum { |text| put(text.to_s) }
   end
+  alias syswrite write
+  def write_nonblock(text, *, **) = write(text)
 
   def truncate(length)
     @string.replace(@string.byteslice(0, length))

@@ -111,13 +111,11 @@ class String
     self
   end
 
-  def grapheme_clusters
-    __scan(/\X/)
-  end
+  def grapheme_clusters(&block) = block ? each_grapheme_cluster(&block) : __scan(/\X/)
 
   def each_grapheme_cluster(&block)
-    return grapheme_clusters.each unless block
-    grapheme_clusters.each(&block)
+    return to_enum(:each_grapheme_cluster) unless block
+    __scan(/\X/).each(&block)
     self
   end
 

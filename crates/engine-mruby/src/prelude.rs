@@ -17,6 +17,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/convert.rb", include_str!("../ruby/convert.rb")),
     (c"foolsgold/numeric.rb", include_str!("../ruby/numeric.rb")),
     (c"foolsgold/range.rb", include_str!("../ruby/range.rb")),
+    (c"foolsgold/search.rb", include_str!("../ruby/search.rb")),
     (c"foolsgold/text.rb", include_str!("../ruby/text.rb")),
     (c"foolsgold/steps.rb", include_str!("../ruby/steps.rb")),
     (c"foolsgold/language.rb", include_str!("../ruby/language.rb")),
@@ -47,6 +48,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/callers.rb", include_str!("../ruby/callers.rb")),
     (c"foolsgold/reflect.rb", include_str!("../ruby/reflect.rb")),
     (c"foolsgold/names.rb", include_str!("../ruby/names.rb")),
+    (c"foolsgold/values.rb", include_str!("../ruby/values.rb")),
     (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
 ];
 

@@ -44,7 +44,9 @@ class Pathname
   def realpath(*) = Pathname.new(File.realpath(@path))
 
   # Without `.`, and without `..` where it can be done by the text alone.
-  def cleanpath(*)
+  # The name before a `..` may be that of a link: where that counts, both stay.
+  def cleanpath(links = false)
+    return keep_links if links
     kept = []
     @path.split("/").each do |part|
       next if part.empty? || part == "."
@@ -69,9 +71,15 @@ class Pathname
     Pathname.new(parts.empty? ? "." : parts.join("/"))
   end
 
-  def each_filename(&block) = block ? @path.split("/").reject(&:empty?).each(&block) : to_enum(:each_filename)
-  def ascend = block_given? ? parents.each { |path| yield path } : parents.each
-  def descend = block_given? ? parents.reverse.each { |path| yield path } : parents.reverse.each
+
+  def each_filename(&block)
+    return to_enum(:each_filename) unless block
+    @path.split("/").reject(&:empty?).each(&block)
+    nil
+  end
+
+  def ascend(&block) = block ? (parents.each(&block); nil) : parents.each
+  def descend(&block) = block ? (parents.reverse.each(&block); nil) : parents.reverse.each
 
   def children(whole = true)
     Dir.children(@path).map { |name| whole && @path != "." ? self + name : Pathname.new(name) }
@@ -96,6 +104,15 @@ class Pathname
   def glob(*args, &block) = Dir.glob(*args.map { |pattern| File.join(@path, pattern) }, &block)
 
   private
+
+  def keep_links
+    names = @path.split("/").reject { |name| name.empty? || name == "." }
+    names.shift while absolute? && names[0] == ".."
+    return Pathname.new(absolute? ? "/" : ".") if names.empty?
+    names << "." if names.last != ".." && File.basename(@path) == "."
+    slash = "/" if @path.end_with?("/") && names.last != "." && names.last != ".."
+    Pathname.new("#{"/" if absolute?}#{names.join("/")}#{slash}")
+  end
 
   def plus(left, right)
     return right if right.start_with?("/")
