@@ -80,11 +80,3 @@ module Enumerable
     each { |*one| yield(one.__svalue, block.call(*one.__packed), at += 1) }
   end
 end
-
-class Range
-  alias __max max
-  alias __min min
-
-  def max(count = nil, &block) = count ? super : __max(&block)
-  def min(count = nil, &block) = count ? super : __min(&block)
-end

@@ -2,17 +2,21 @@
 
 class Range
   alias __size size
-  alias __plain_max max
+  alias __max max
+  alias __min min
   alias __cover? cover?
   alias __include? include?
 
   def count(*item, &block) = item.empty? && !block && self.end.nil? ? Float::INFINITY : super
 
   def max(count = nil, &block)
-    return __plain_max(count, &block) if count || block || exclude_end? || !(String === self.end)
+    return super if count
+    return __max(&block) if block || exclude_end? || !(String === self.end)
     order = self.begin <=> self.end
     order && order <= 0 ? self.end : nil
   end
+
+  def min(count = nil, &block) = count ? super : __min(&block)
 
   # Texts are looked for among those that the range has, not between its ends.
   def include?(value)
