@@ -38,6 +38,21 @@ mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int le
   return part;
 }
 
+/* How many characters the first `length` bytes of a text are. */
+size_t fg_bytes_count(mrb_value text, size_t length)
+{
+  return fg_bytes_marked(text) ? length : fg_text_count(RSTRING_PTR(text), length);
+}
+
+/* Where the character of this number begins, counted from the byte `from`, in bytes from there; FG_UNSET beyond the
+ * end. */
+size_t fg_bytes_offset(mrb_value text, size_t from, size_t characters)
+{
+  size_t length = (size_t)RSTRING_LEN(text) - from;
+  if (fg_bytes_marked(text)) return characters > length ? FG_UNSET : characters;
+  return fg_text_offset(RSTRING_PTR(text) + from, length, characters);
+}
+
 static mrb_value is_marked(mrb_state *mrb, mrb_value self)
 {
   (void)mrb;

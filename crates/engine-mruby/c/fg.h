@@ -245,6 +245,8 @@ void fg_subject_init(mrb_state *mrb, fg_vm *vm);
 void fg_bytes_init(mrb_state *mrb);
 void fg_bytes_mark(mrb_value text, bool binary);
 bool fg_bytes_marked(mrb_value text);
+size_t fg_bytes_count(mrb_value text, size_t length);
+size_t fg_bytes_offset(mrb_value text, size_t from, size_t characters);
 mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int length);
 
 /* scanner.c: StringScanner. */

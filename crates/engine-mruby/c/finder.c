@@ -122,7 +122,7 @@ size_t fg_after(fg_finder *finder)
   size_t end = finder->slots[1], length = (size_t)RSTRING_LEN(finder->text);
   if (finder->slots[0] != end) return end;
   if (end >= length || finder->kind == FG_TEXT_BYTES) return end + 1;
-  size_t step = fg_text_offset(RSTRING_PTR(finder->text) + end, length - end, 1);
+  size_t step = fg_bytes_offset(finder->text, end, 1);
   return end + (step == FG_UNSET ? 1 : step);
 }
 
