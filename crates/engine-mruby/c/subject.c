@@ -123,7 +123,7 @@ static mrb_value regexp_case(mrb_state *mrb, mrb_value self)
 static mrb_value pattern_of(mrb_state *mrb, mrb_value pattern)
 {
   if (fg_is_regexp(mrb, pattern)) return pattern;
-  pattern = mrb_ensure_string_type(mrb, pattern);
+  if (!mrb_string_p(pattern)) fg_no_pattern(mrb, pattern);
   return fg_regexp_new(mrb, RSTRING_PTR(pattern), (size_t)RSTRING_LEN(pattern), 0);
 }
 

@@ -71,7 +71,7 @@ class String
   def partition(pattern)
     match = __find(pattern, 0)
     FoolsGold.last_match = match
-    match ? [match.pre_match, match[0], match.post_match] : [String.new(self), "", ""]
+    match ? [match.pre_match, match[0], match.post_match] : [String.new(self), byteslice(0, 0), byteslice(0, 0)]
   end
 
   def rpartition(pattern)
@@ -79,11 +79,12 @@ class String
       found = rindex(pattern)
       match = $~
       FoolsGold.last_match = match
-      return found ? [match.pre_match, match[0], match.post_match] : ["", "", String.new(self)]
+      return [match.pre_match, match[0], match.post_match] if found
+      return [byteslice(0, 0), byteslice(0, 0), String.new(self)]
     end
-    pattern = pattern.to_str unless pattern.is_a?(String)
+    match(pattern) unless pattern.is_a?(String) # a TypeError
     found = byterindex(pattern)
-    return ["", "", String.new(self)] unless found
+    return [byteslice(0, 0), byteslice(0, 0), String.new(self)] unless found
     after = found + pattern.bytesize
     [byteslice(0, found), pattern.dup, byteslice(after, bytesize - after)]
   end
@@ -112,6 +113,7 @@ class String
   end
 
   def grapheme_clusters
+    return chars unless valid_encoding?
     __scan(/\X/)
   end
 
@@ -133,7 +135,7 @@ class String
     while (match = text.__find(pattern, position))
       last = match
       FoolsGold.__last_match(match, 2)
-      out ||= ""
+      out ||= byteslice(0, 0)
       from = match.__from
       out << text.byteslice(copied, from - copied) << block.call(match[0]).to_s
       copied = match.__to
