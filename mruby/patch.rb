@@ -2,11 +2,11 @@
 # reads floats with the C library, which rounds correctly, where mruby's own reader makes 0.3 of 0.30000000000000004;
 # and hashes strings eight bytes at a time with a secret seed, where mruby goes byte by byte and everybody can collide;
 # and lets the parser know whose a `do` is, where mruby loses count after interpolations and brackets (patch_parser.rb);
-# and lets strings be bytes (patch_binary.rb);
-# and makes room for private methods, ruby2_keywords, autoload, `defined?` and regular expressions (patch_*.rb).
+# and lets strings be bytes, errors say what CRuby's say, and makes room for what else is in patch_*.rb.
 # Usage: ruby patch.rb SOURCE_FOLDER. Refuses to guess: each place must be found exactly once.
 
-%w[parser language hash autoload defined regexp blocks binary].each { |name| require_relative "patch_#{name}" }
+PARTS = %w[parser language hash autoload defined regexp blocks binary messages words].freeze
+PARTS.each { |name| require_relative "patch_#{name}" }
 
 # What both forms of the parser get.
 PARSER = [
@@ -135,7 +135,7 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH, BINARY) { |_, one, other| one + other }.freeze
+}.merge(LAST_MATCH, BINARY, MESSAGES, WORDS) { |_, one, other| one + other }.freeze
 
 root = ARGV.fetch(0) { abort "usage: ruby patch.rb SOURCE_FOLDER" }
 CHANGES.each do |path, changes|

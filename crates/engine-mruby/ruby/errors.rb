@@ -40,6 +40,21 @@ module FoolsGold
   HINT = "The embedded interpreter does not have it. See docs/writing-apps.md, or run with --engine ruby.".freeze
 end
 
+class FrozenError
+  attr_reader :receiver
+
+  def initialize(message = nil, receiver: nil)
+    super(message)
+    @receiver = receiver
+  end
+end
+
+# The one that is raised is made beforehand, and forgets its message.
+class SystemStackError
+  def to_s = "stack level too deep"
+  def message = to_s
+end
+
 class Exception
   def full_message(*)
     lines = ["#{backtrace&.first}: #{message} (#{self.class})"]

@@ -7,7 +7,7 @@ class Integer
   def ord = self
   def size = 8
   def integer? = true
-  def fdiv(other) = to_f / other
+  def fdiv(other) = other.is_a?(Numeric) ? to_f / other : self + other
   def magnitude = abs
   def numerator = self
   def denominator = 1
