@@ -120,7 +120,7 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS) { |_, one, other| one + other }.freeze
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS) { |_, one, other| one + other }
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
 changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES

@@ -30,7 +30,7 @@ NO_KEYWORDS = [
    "        if (kw && kw->id[0] == keyword_nil && p->fg_stars) kw = NULL;\n"],
   ["  p->ylval = lval;\n  return parser_yylex(p);\n",
    "  p->ylval = lval;\n  int token = parser_yylex(p);\n" \
-   "  p->fg_stars = token == tPOW || token == tDSTAR;\n  return token;\n"],
+   "  p->fg_stars = token == tDSTAR;\n  return token;\n"],
 ].freeze
 
 NO_KEYWORDS_CODE = [

@@ -11,6 +11,7 @@ COERCE_C = <<~'C'.freeze
     mrb_sym operation = mrb->c->ci->mid, coerce = mrb_intern_lit(mrb, "coerce");
 
     if (!mrb_respond_to(mrb, y, coerce)) {
+      if (mrb_symbol_p(y)) mrb_raisef(mrb, E_TYPE_ERROR, "%!v can't be coerced into %T", y, x);
       mrb_raisef(mrb, E_TYPE_ERROR, "%Y can't be coerced into %T", y, x);
     }
     mrb_value pair = mrb_funcall_argv(mrb, y, coerce, 1, &x);

@@ -66,6 +66,8 @@ NUMERIC_EXT = [
    "      return mrb_float_value(mrb, fg_bint_fdiv(mrb, x, y));\n" \
    "    }\n" \
    "  }\n" \
+   "  if (!mrb_bigint_p(y) && !mrb_integer_p(y) && !mrb_float_p(y)) {\n" \
+   "    mrb_raisef(mrb, E_TYPE_ERROR, \"%Y can't be coerced into Integer\", y);\n  }\n" \
    "  return mrb_float_value(mrb, mrb_as_float(mrb, x) / mrb_as_float(mrb, y));\n}\n\n" \
    "static mrb_value\nint_bit_length(mrb_state *mrb, mrb_value x)\n{\n" \
    "  if (mrb_bigint_p(x)) return mrb_int_value(mrb, fg_bint_length(mrb, x));\n" \

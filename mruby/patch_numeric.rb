@@ -114,7 +114,7 @@ NUMERIC = [
    "  mrb_check_num_exact(mrb, div);\n  a = flo_rounding_int(mrb, div);\n"],
   ["  return flo_ ## op1(mrb, mrb_float_value(mrb, (mrb_float)mrb_integer(x)));\\\n", "  bit_operand(mrb, y);\\\n"],
   ["static mrb_value\nint_rev(", "static mrb_noreturn void\nbit_operand(mrb_state *mrb, mrb_value y)\n{\n" \
-   "  mrb_raisef(mrb, E_TYPE_ERROR, \"%Y can't be coerced into Integer for bitwise arithmetic\", y);\n}\n\n" \
+   "  mrb_raisef(mrb, E_TYPE_ERROR, \"%Y can't be coerced into Integer\", y);\n}\n\n" \
    "static mrb_value\nint_rev("],
   *%w[and or xor].map do |name|
     ["  if (mrb_bigint_p(x)) {\n    return mrb_bint_#{name}(mrb, x, y);\n",

@@ -1,12 +1,28 @@
 /* Strings of bytes, whose characters are their bytes (mruby/patch_binary.rb), and the characters of others. */
 #include "fg.h"
 
+#include <string.h>
+
 #include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/hash.h>
 #include <mruby/string.h>
 
 mrb_int mrb_utf8len(const char *, const char *);
+
+/* Eight bytes at a time. */
+bool fg_is_ascii_text(const char *text, size_t length)
+{
+  uint64_t all = 0, word = 0;
+  size_t at = 0;
+  for (; length - at >= sizeof word; at += sizeof word) {
+    memcpy(&word, text + at, sizeof word);
+    all |= word;
+  }
+  word = 0;
+  memcpy(&word, text + at, length - at);
+  return ((all | word) & 0x8080808080808080u) == 0;
+}
 
 void fg_bytes_mark(mrb_value text, bool binary)
 {
@@ -36,6 +52,21 @@ mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int le
   mrb_value part = mrb_str_new(mrb, RSTRING_PTR(text) + from, (size_t)length);
   if (fg_bytes_marked(text)) fg_bytes_mark(part, true);
   return part;
+}
+
+/* How many characters the first `length` bytes of a text are. */
+size_t fg_bytes_count(mrb_value text, size_t length)
+{
+  return fg_bytes_marked(text) ? length : fg_text_count(RSTRING_PTR(text), length);
+}
+
+/* Where the character of this number begins, counted from the byte `from`, in bytes from there; FG_UNSET beyond the
+ * end. */
+size_t fg_bytes_offset(mrb_value text, size_t from, size_t characters)
+{
+  size_t length = (size_t)RSTRING_LEN(text) - from;
+  if (fg_bytes_marked(text)) return characters > length ? FG_UNSET : characters;
+  return fg_text_offset(RSTRING_PTR(text) + from, length, characters);
 }
 
 static mrb_value is_marked(mrb_state *mrb, mrb_value self)
@@ -72,6 +103,26 @@ static mrb_value characters(mrb_state *mrb, mrb_value self)
   return found;
 }
 
+/* Empties it; what it is marked as stays. */
+static mrb_value clear(mrb_state *mrb, mrb_value self)
+{
+  bool binary = fg_bytes_marked(self);
+  mrb_str_modify(mrb, mrb_str_ptr(self));
+  mrb_str_resize(mrb, self, 0);
+  fg_bytes_mark(self, binary);
+  return self;
+}
+
+/* The next character of a text, counted from a byte: how many bytes it has. */
+static mrb_value character_size(mrb_state *mrb, mrb_value self)
+{
+  mrb_int at;
+  mrb_get_args(mrb, "i", &at);
+  if (at < 0 || at >= RSTRING_LEN(self)) return mrb_fixnum_value(0);
+  bool binary = fg_bytes_marked(self);
+  return mrb_fixnum_value(binary ? 1 : mrb_utf8len(RSTRING_PTR(self) + at, RSTRING_END(self)));
+}
+
 /* String.new(text = "", encoding: nil, capacity: nil) */
 static mrb_value initialize(mrb_state *mrb, mrb_value self)
 {
@@ -93,5 +144,7 @@ void fg_bytes_init(mrb_state *mrb)
   mrb_define_method(mrb, string, "__binary?", is_marked, MRB_ARGS_NONE());
   mrb_define_method(mrb, string, "__binary!", mark, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, string, "initialize", initialize, MRB_ARGS_ANY());
+  mrb_define_method(mrb, string, "clear", clear, MRB_ARGS_NONE());
+  mrb_define_method(mrb, string, "__char_size", character_size, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, string, "__chars", characters, MRB_ARGS_NONE());
 }

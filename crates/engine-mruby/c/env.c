@@ -44,6 +44,14 @@ static mrb_value context_new(mrb_state *mrb, const fg_request *request)
   return context;
 }
 
+/* A value; bytes beyond ASCII are marked as bytes, as Rack wants them: nobody knows what text they are. */
+static mrb_value string_of(mrb_state *mrb, const fg_pair *pair)
+{
+  mrb_value text = mrb_str_new(mrb, pair->bytes, pair->length);
+  if (!fg_is_ascii_text(pair->bytes, pair->length)) fg_bytes_mark(text, true);
+  return text;
+}
+
 /* The string of the last request, if it says the same; else a new one, which takes its place. */
 static mrb_value steady_value(mrb_state *mrb, const fg_pair *pair)
 {
@@ -52,7 +60,7 @@ static mrb_value steady_value(mrb_state *mrb, const fg_pair *pair)
       memcmp(RSTRING_PTR(kept), pair->bytes, pair->length) == 0) {
     return kept;
   }
-  mrb_value fresh = mrb_obj_freeze(mrb, mrb_str_new(mrb, pair->bytes, pair->length));
+  mrb_value fresh = mrb_obj_freeze(mrb, string_of(mrb, pair));
   mrb_ary_set(mrb, fg_of(mrb)->kept, pair->key, fresh);
   return fresh;
 }
@@ -60,7 +68,7 @@ static mrb_value steady_value(mrb_state *mrb, const fg_pair *pair)
 static mrb_value value_of(mrb_state *mrb, const fg_pair *pair)
 {
   if (pair->steady && pair->key != FG_NO_KEY) return steady_value(mrb, pair);
-  return mrb_str_new(mrb, pair->bytes, pair->length);
+  return string_of(mrb, pair);
 }
 
 static mrb_value by_shape(mrb_state *mrb, const fg_request *request)

@@ -203,7 +203,8 @@ bool fg_reserve(mrb_state *mrb, size_t bytes);
 void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
-void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth);
+/* `json`: the options of JSON, nil among them; NULL where the tree is for another purpose. */
+void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth);
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);
 
 /* regexp.c: Regexp. */
@@ -224,6 +225,7 @@ typedef struct {
   size_t *slots, room;
   size_t few[FG_SLOTS];
 } fg_finder;
+mrb_noreturn void fg_no_pattern(mrb_state *mrb, mrb_value pattern);
 void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text);
 void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text, size_t base, uint8_t kind);
 bool fg_find(mrb_state *mrb, fg_finder *finder, size_t start, bool anchored);
@@ -252,8 +254,11 @@ void fg_subject_init(mrb_state *mrb, fg_vm *vm);
 
 /* bytes.c: strings of bytes. */
 void fg_bytes_init(mrb_state *mrb);
+bool fg_is_ascii_text(const char *text, size_t length);
 void fg_bytes_mark(mrb_value text, bool binary);
 bool fg_bytes_marked(mrb_value text);
+size_t fg_bytes_count(mrb_value text, size_t length);
+size_t fg_bytes_offset(mrb_value text, size_t from, size_t characters);
 mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int length);
 
 /* scanner.c: StringScanner. */

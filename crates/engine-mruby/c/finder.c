@@ -23,6 +23,13 @@ extern int (*fg_on_gv_set)(mrb_state *, mrb_sym, mrb_value) __attribute__((weak)
 
 /* --- searching -------------------------------------------------------------------------------------------------- */
 
+/* As CRuby says that something is neither Regexp nor String. */
+mrb_noreturn void fg_no_pattern(mrb_state *mrb, mrb_value pattern)
+{
+  if (mrb_nil_p(pattern)) mrb_raise(mrb, E_TYPE_ERROR, "wrong argument type nil (expected Regexp)");
+  mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected Regexp)", pattern);
+}
+
 /* Readies a search in `text`; TypeError where `pattern` is neither Regexp nor String. */
 void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text)
 {
@@ -58,7 +65,7 @@ void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_v
   else if (!mrb_string_p(pattern)) {
     mrb_value converted = mrb_check_string_type(mrb, pattern);
     if (mrb_nil_p(converted)) {
-      mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected Regexp)", pattern);
+      fg_no_pattern(mrb, pattern);
     }
     pattern = converted;
   }
@@ -122,7 +129,7 @@ size_t fg_after(fg_finder *finder)
   size_t end = finder->slots[1], length = (size_t)RSTRING_LEN(finder->text);
   if (finder->slots[0] != end) return end;
   if (end >= length || finder->kind == FG_TEXT_BYTES) return end + 1;
-  size_t step = fg_text_offset(RSTRING_PTR(finder->text) + end, length - end, 1);
+  size_t step = fg_bytes_offset(finder->text, end, 1);
   return end + (step == FG_UNSET ? 1 : step);
 }
 

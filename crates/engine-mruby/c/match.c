@@ -129,8 +129,7 @@ static mrb_value slot(mrb_state *mrb, mrb_value self, mrb_value which, int end)
 static mrb_value in_characters(mrb_state *mrb, mrb_value self, mrb_value at)
 {
   if (mrb_nil_p(at)) return at;
-  const char *text = RSTRING_PTR(values_of(mrb, self)[FG_MATCH_TEXT]);
-  return mrb_fixnum_value((mrb_int)fg_text_count(text, (size_t)mrb_integer(at)));
+  return mrb_fixnum_value((mrb_int)fg_bytes_count(values_of(mrb, self)[FG_MATCH_TEXT], (size_t)mrb_integer(at)));
 }
 
 static mrb_value which_of(mrb_state *mrb)
@@ -174,7 +173,7 @@ static mrb_value after(mrb_state *mrb, mrb_value self)
   size_t from = (size_t)mrb_integer(values[FG_MATCH_SLOTS]), to = (size_t)mrb_integer(values[FG_MATCH_SLOTS + 1]);
   size_t length = (size_t)RSTRING_LEN(values[FG_MATCH_TEXT]);
   if (from != to) return mrb_fixnum_value((mrb_int)to);
-  size_t step = to < length ? fg_text_offset(RSTRING_PTR(values[FG_MATCH_TEXT]) + to, length - to, 1) : 1;
+  size_t step = to < length ? fg_bytes_offset(values[FG_MATCH_TEXT], to, 1) : 1;
   return mrb_fixnum_value((mrb_int)(to + (step == FG_UNSET ? 1 : step)));
 }
 

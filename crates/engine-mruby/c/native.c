@@ -40,7 +40,7 @@ static mrb_value handle_new(mrb_state *mrb, uint64_t number, size_t bytes)
   return mrb_obj_value(data);
 }
 
-static void to_plain(mrb_state *mrb, mrb_value value, bool json, fg_value *out)
+static void to_plain(mrb_state *mrb, mrb_value value, const mrb_value *json, fg_value *out)
 {
   memset(out, 0, sizeof *out);
   switch (mrb_type(value)) {
@@ -141,8 +141,10 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
   size_t used = 0;
   mrb_get_args(mrb, "*!", &args, &count);
   mrb_int row = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
-  bool receiver = row & 1, json = row & 2;
+  bool receiver = row & 1;
   if (count > ARGUMENTS_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "%i arguments are too many", count);
+  mrb_value options = (row & 2) && count > 1 ? args[1] : mrb_nil_value();
+  const mrb_value *json = (row & 2) ? &options : NULL;
   /* Copied at once: the arguments lie on Ruby's stack, which moves when Ruby code runs. */
   if (receiver) values[used++] = self;
   for (mrb_int i = 0; i < count; i++) values[used++] = args[i];

@@ -204,7 +204,11 @@ static mrb_value s_escape(mrb_state *mrb, mrb_value klass)
   (void)klass;
   mrb_get_args(mrb, "o", &text);
   text = text_of(mrb, text);
-  return fg_regexp_quote(mrb, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+  mrb_value quoted = fg_regexp_quote(mrb, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+  if (fg_bytes_marked(text) && !fg_is_ascii_text(RSTRING_PTR(text), (size_t)RSTRING_LEN(text))) {
+    fg_bytes_mark(quoted, true);
+  }
+  return quoted;
 }
 
 /* Regexp.last_match, Regexp.last_match(1), Regexp.last_match(:name) */

@@ -110,7 +110,11 @@ static mrb_value string_replace(mrb_state *mrb, mrb_value self)
   fg_finder finder;
   fg_finder_init(mrb, &finder, pattern, text);
   size_t start = 0, copied = 0, found = FG_UNSET, length = (size_t)RSTRING_LEN(text);
-  if (fg_find(mrb, &finder, 0, false)) out = mrb_str_new_capa(mrb, (mrb_int)length);
+  if (fg_find(mrb, &finder, 0, false)) {
+    out = mrb_str_new_capa(mrb, (mrb_int)length);
+    /* Text beyond ASCII in the place of bytes makes text of them, where those left are ASCII. */
+    if (fg_bytes_marked(self)) fg_bytes_mark(out, true);
+  }
   int arena = mrb_gc_arena_save(mrb);
   if (!mrb_nil_p(out)) do {
     found = start;

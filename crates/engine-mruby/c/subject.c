@@ -35,16 +35,14 @@ static mrb_value search(mrb_state *mrb, fg_finder *finder, size_t start, int abo
 /* A position in characters, counted from the end when negative, in bytes; FG_UNSET outside. */
 static size_t byte_of(mrb_value text, mrb_int position)
 {
-  const char *bytes = RSTRING_PTR(text);
-  size_t length = (size_t)RSTRING_LEN(text);
-  if (position < 0) position += (mrb_int)fg_text_count(bytes, length);
-  return position < 0 ? FG_UNSET : fg_text_offset(bytes, length, (size_t)position);
+  if (position < 0) position += (mrb_int)fg_bytes_count(text, (size_t)RSTRING_LEN(text));
+  return position < 0 ? FG_UNSET : fg_bytes_offset(text, 0, (size_t)position);
 }
 
 static mrb_value character_of(mrb_state *mrb, fg_finder *finder)
 {
   (void)mrb;
-  return mrb_fixnum_value((mrb_int)fg_text_count(RSTRING_PTR(finder->text), finder->slots[0]));
+  return mrb_fixnum_value((mrb_int)fg_bytes_count(finder->text, finder->slots[0]));
 }
 
 /* --- Regexp ----------------------------------------------------------------------------------------------------- */
@@ -125,7 +123,7 @@ static mrb_value regexp_case(mrb_state *mrb, mrb_value self)
 static mrb_value pattern_of(mrb_state *mrb, mrb_value pattern)
 {
   if (fg_is_regexp(mrb, pattern)) return pattern;
-  pattern = mrb_ensure_string_type(mrb, pattern);
+  if (!mrb_string_p(pattern)) fg_no_pattern(mrb, pattern);
   return fg_regexp_new(mrb, RSTRING_PTR(pattern), (size_t)RSTRING_LEN(pattern), 0);
 }
 

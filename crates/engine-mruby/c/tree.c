@@ -1,7 +1,7 @@
 /* Ruby values to bytes and back: the form in which arrays and hashes cross the border. Its Rust twin is src/tree.rs.
  *
  * One tag byte, then: n, f, t nothing; i eight bytes; d eight bytes of a double; s, y, r a length and bytes;
- * b the same of bytes that are not read as UTF-8, to Ruby only; a a count and items; h a count and pairs. Numbers are
+ * b the same of bytes that are not read as UTF-8; a a count and items; h a count and pairs. Numbers are
  * little-endian, lengths and counts four bytes. */
 #include "fg.h"
 
@@ -12,6 +12,7 @@
 #include <mruby/error.h>
 #include <mruby/hash.h>
 #include <mruby/numeric.h>
+#include <mruby/proc.h>
 #include <mruby/string.h>
 
 /* As deep as JSON.generate goes in CRuby before it takes the data for a circle. */
@@ -38,7 +39,7 @@ static void put_bytes(mrb_state *mrb, mrb_value out, char tag, mrb_value text)
   mrb_str_cat(mrb, out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
 }
 
-static void encode_array(mrb_state *mrb, mrb_value out, mrb_value array, bool json, int depth)
+static void encode_array(mrb_state *mrb, mrb_value out, mrb_value array, const mrb_value *json, int depth)
 {
   put_counted(mrb, out, 'a', (size_t)RARRAY_LEN(array));
   mrb_int count = RARRAY_LEN(array);
@@ -48,7 +49,7 @@ static void encode_array(mrb_state *mrb, mrb_value out, mrb_value array, bool js
   }
 }
 
-static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, bool json, int depth)
+static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, const mrb_value *json, int depth)
 {
   mrb_value keys = mrb_hash_keys(mrb, hash);
   put_counted(mrb, out, 'h', (size_t)RARRAY_LEN(keys));
@@ -62,7 +63,7 @@ static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, bool json
 }
 
 /* An object that is none of the plain kinds. JSON asks it for its own JSON, else for its text. */
-static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, bool json)
+static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   if (!json) {
     mrb_raisef(mrb, E_TYPE_ERROR,
@@ -70,13 +71,37 @@ static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, bool j
                value);
   }
   if (mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_json"))) {
-    put_bytes(mrb, out, 'r', mrb_obj_as_string(mrb, mrb_funcall(mrb, value, "to_json", 0)));
+    /* What is made within is laid out as what is around it. */
+    mrb_value library = mrb_obj_value(mrb_module_get(mrb, "JSON"));
+    mrb_value state = mrb_funcall(mrb, library, "__state", 2, *json, mrb_fixnum_value(depth));
+    put_bytes(mrb, out, 'r', mrb_obj_as_string(mrb, mrb_funcall(mrb, value, "to_json", 1, state)));
     return;
   }
   put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, value));
 }
 
-void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, int depth)
+/* Whether its class is one of the application's, with a `to_json` of its own. */
+static bool has_own_json(mrb_state *mrb, mrb_value value, struct RClass *plain)
+{
+  struct RClass *klass = mrb_class(mrb, value);
+  if (klass == plain) return false;
+  mrb_method_t method = mrb_method_search_vm(mrb, &klass, mrb_intern_lit(mrb, "to_json"));
+  if (MRB_METHOD_UNDEF_P(method)) return false;
+  for (; plain != NULL; plain = plain->super) if (klass == plain) return false;
+  return true;
+}
+
+static struct RClass *plain_class(mrb_state *mrb, mrb_value value)
+{
+  switch (mrb_type(value)) {
+  case MRB_TT_STRING: return mrb->string_class;
+  case MRB_TT_ARRAY: return mrb->array_class;
+  case MRB_TT_HASH: return mrb->hash_class;
+  default: return NULL;
+  }
+}
+
+void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   int arena = mrb_gc_arena_save(mrb);
   if (depth > DEPTH_MAX) {
@@ -85,6 +110,12 @@ void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, i
       klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "JSON"), "NestingError");
     }
     mrb_raisef(mrb, klass, "nesting of %d is too deep", depth);
+  }
+  struct RClass *plain = json ? plain_class(mrb, value) : NULL;
+  if (plain && has_own_json(mrb, value, plain)) {
+    encode_object(mrb, out, value, json, depth);
+    mrb_gc_arena_restore(mrb, arena);
+    return;
   }
   switch (mrb_type(value)) {
   case MRB_TT_FALSE: put(mrb, out, mrb_nil_p(value) ? 'n' : 'f', NULL, 0); break;
@@ -100,11 +131,11 @@ void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, bool json, i
     break;
   }
   case MRB_TT_BIGINT: put_bytes(mrb, out, 'r', mrb_obj_as_string(mrb, value)); break;
-  case MRB_TT_STRING: put_bytes(mrb, out, 's', value); break;
+  case MRB_TT_STRING: put_bytes(mrb, out, !json && fg_bytes_marked(value) ? 'b' : 's', value); break;
   case MRB_TT_SYMBOL: put_bytes(mrb, out, json ? 's' : 'y', mrb_sym_str(mrb, mrb_symbol(value))); break;
   case MRB_TT_ARRAY: encode_array(mrb, out, value, json, depth); break;
   case MRB_TT_HASH: encode_hash(mrb, out, value, json, depth); break;
-  default: encode_object(mrb, out, value, json); break;
+  default: encode_object(mrb, out, value, json, depth); break;
   }
   mrb_gc_arena_restore(mrb, arena);
 }

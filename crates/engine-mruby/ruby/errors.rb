@@ -56,6 +56,21 @@ module FoolsGold
   end
 end
 
+class FrozenError
+  attr_reader :receiver
+
+  def initialize(message = nil, receiver: nil)
+    super(message)
+    @receiver = receiver
+  end
+end
+
+# The one that is raised is made beforehand, and forgets its message.
+class SystemStackError
+  def to_s = "stack level too deep"
+  def message = to_s
+end
+
 class Exception
   def full_message(*)
     lines = ["#{backtrace&.first}: #{message} (#{self.class})"]

@@ -1,6 +1,10 @@
 # Kernel's own methods for printing, sleeping and ending; those for other processes raise and say so.
 
 module Kernel
+  # What `nil` is behind `**` outside of parameters (mruby/patch_arguments.rb).
+  define_method(:nil) { nil }
+  private :nil
+
   def format(form, *values) = FoolsGold.format(form, values)
   alias sprintf format
 

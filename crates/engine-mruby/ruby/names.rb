@@ -78,15 +78,6 @@ class Exception
   def self.to_tty? = false
 end
 
-class FrozenError
-  attr_reader :receiver
-
-  def initialize(message = nil, receiver: nil)
-    super(message)
-    @receiver = receiver
-  end
-end
-
 class NoMatchingPatternKeyError
   attr_reader :key, :matchee
 

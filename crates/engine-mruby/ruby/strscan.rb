@@ -22,7 +22,8 @@ class StringScanner
   def search_full(pattern, advance, text) = __scan(pattern, advance, text, false)
 
   def getch
-    scan(/./m)
+    return __unmatched if eos?
+    __matched(pos, pos + string.__char_size(pos))
   end
 
   def get_byte

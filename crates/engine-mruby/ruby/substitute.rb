@@ -71,7 +71,7 @@ class String
   def partition(pattern)
     match = __find(pattern, 0)
     FoolsGold.last_match = match
-    match ? [match.pre_match, match[0], match.post_match] : [String.new(self), "", ""]
+    match ? [match.pre_match, match[0], match.post_match] : [String.new(self), byteslice(0, 0), byteslice(0, 0)]
   end
 
   def rpartition(pattern)
@@ -79,11 +79,12 @@ class String
       found = rindex(pattern)
       match = $~
       FoolsGold.last_match = match
-      return found ? [match.pre_match, match[0], match.post_match] : ["", "", String.new(self)]
+      return [match.pre_match, match[0], match.post_match] if found
+      return [byteslice(0, 0), byteslice(0, 0), String.new(self)]
     end
-    pattern = pattern.to_str unless pattern.is_a?(String)
+    match(pattern) unless pattern.is_a?(String) # a TypeError
     found = byterindex(pattern)
-    return ["", "", String.new(self)] unless found
+    return [byteslice(0, 0), byteslice(0, 0), String.new(self)] unless found
     after = found + pattern.bytesize
     [byteslice(0, found), pattern.dup, byteslice(after, bytesize - after)]
   end
@@ -111,11 +112,14 @@ class String
     self
   end
 
-  def grapheme_clusters(&block) = block ? each_grapheme_cluster(&block) : __scan(/\X/)
+  def grapheme_clusters(&block)
+    return each_grapheme_cluster(&block) if block
+    valid_encoding? ? __scan(/\X/) : chars
+  end
 
   def each_grapheme_cluster(&block)
     return to_enum(:each_grapheme_cluster) unless block
-    __scan(/\X/).each(&block)
+    grapheme_clusters.each(&block)
     self
   end
 
@@ -131,7 +135,7 @@ class String
     while (match = text.__find(pattern, position))
       last = match
       FoolsGold.__last_match(match, 2)
-      out ||= ""
+      out ||= byteslice(0, 0)
       from = match.__from
       out << text.byteslice(copied, from - copied) << block.call(match[0]).to_s
       copied = match.__to

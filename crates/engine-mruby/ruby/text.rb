@@ -73,35 +73,9 @@ class String
 
   def scrub!(*args, &block) = replace(scrub(*args, &block))
 
-  # From one encoding to another, of the few that matter on the wire; other names are an ArgumentError.
-  def encode(to = Encoding::UTF_8, from = nil, invalid: nil, replace: nil, xml: nil, **options)
-    to = Encoding.find(to)
-    from = Encoding.find(from) if from
-    text = from == Encoding::ISO_8859_1 || from == Encoding::WINDOWS_1252 ? FoolsGold::Native.text_widen(self) : dup
-    unless text.valid_encoding?
-      text = text.scrub(replace || (to == Encoding::UTF_8 ? "\u{fffd}" : "?")) if invalid == :replace
-      if invalid != :replace && to != Encoding::BINARY
-        raise Encoding::InvalidByteSequenceError, "the bytes are not UTF-8, which #{to} was to be made of"
-      end
-    end
-    text = text.__narrow(to, options[:undef] == :replace ? replace || "?" : nil)
-    return text unless xml
-    text = FoolsGold::Native.html_escape(text)
-    xml == :attr ? "\"#{text}\"" : text
-  end
-
-  def encode!(*args, **options) = replace(encode(*args, **options))
-
-  def __narrow(to, replacement)
-    most = { "US-ASCII" => 127, "ISO-8859-1" => 255 }[to.name]
-    return self if most.nil? || ascii_only?
-    each_char.map do |char|
-      next char if char.ord < 128
-      next char.ord.chr if char.ord <= most
-      next replacement if replacement
-      raise Encoding::UndefinedConversionError, "U+#{char.ord.to_s(16).upcase} from UTF-8 to #{to}"
-    end.join
-  end
+  # With the names of the encodings comes what converts, which takes the place of these (library/encoding.rb).
+  def encode(*args, **options) = Encoding && encode(*args, **options)
+  def encode!(*args, **options) = Encoding && encode!(*args, **options)
 end
 
 class Integer

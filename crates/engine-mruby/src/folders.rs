@@ -132,13 +132,14 @@ impl Refusal {
 
 /// An error of the system.
 pub fn failed(error: &io::Error, path: &Path) -> Raise {
-    // The classes of Errno put their own words before what they are given.
     let shown = path.display();
+    // In CRuby's words, which name the function that failed: most of all those that open a file.
+    let text = |words: &str| format!("{words} @ rb_sysopen - {shown}");
     match error.kind() {
-        io::ErrorKind::NotFound => raise("Errno::ENOENT", shown.to_string()),
-        io::ErrorKind::PermissionDenied => raise("Errno::EACCES", shown.to_string()),
-        io::ErrorKind::IsADirectory => raise("Errno::EISDIR", shown.to_string()),
-        io::ErrorKind::NotADirectory => raise("Errno::ENOTDIR", shown.to_string()),
+        io::ErrorKind::NotFound => raise("Errno::ENOENT", text("No such file or directory")),
+        io::ErrorKind::PermissionDenied => raise("Errno::EACCES", text("Permission denied")),
+        io::ErrorKind::IsADirectory => raise("Errno::EISDIR", format!("Is a directory @ io_fread - {shown}")),
+        io::ErrorKind::NotADirectory => raise("Errno::ENOTDIR", text("Not a directory")),
         _ => raise("IOError", format!("{error}: {shown}")),
     }
 }

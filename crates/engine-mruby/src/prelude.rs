@@ -64,6 +64,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/files", include_str!("../ruby/library/files.rb")),
     (c"foolsgold/gem_entry", include_str!("../ruby/library/gem_entry.rb")),
     (c"foolsgold/gems", include_str!("../ruby/library/gems.rb")),
+    (c"foolsgold/json_state", include_str!("../ruby/library/json_state.rb")),
     (c"foolsgold/objectspace", include_str!("../ruby/library/objectspace.rb")),
     (c"foolsgold/queue", include_str!("../ruby/library/queue.rb")),
     (c"foolsgold/rubygems", include_str!("../ruby/library/rubygems.rb")),

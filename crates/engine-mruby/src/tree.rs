@@ -20,7 +20,7 @@ pub enum Tree {
     Str(Vec<u8>),
     /// A Symbol.
     Sym(Vec<u8>),
-    /// On the way to Ruby, a String of bytes that are not read as UTF-8.
+    /// A String of bytes that are not read as UTF-8; from Ruby only with [`Tree::decode_marked`].
     Bytes(Vec<u8>),
     /// JSON text that is to stand as it is; on the way to Ruby, the digits of an Integer of any size.
     Raw(Vec<u8>),
@@ -58,8 +58,17 @@ pub fn as_integer(bytes: &[u8]) -> Option<i64> {
 impl Tree {
     /// Reads a whole tree; nothing may follow it.
     pub fn decode(bytes: &[u8]) -> Result<Tree, Malformed> {
+        Tree::decoded(bytes, false)
+    }
+
+    /// The same, where a String of bytes stays what it is.
+    pub fn decode_marked(bytes: &[u8]) -> Result<Tree, Malformed> {
+        Tree::decoded(bytes, true)
+    }
+
+    fn decoded(bytes: &[u8], marked: bool) -> Result<Tree, Malformed> {
         let mut reader = Reader(bytes);
-        let tree = reader.tree(0)?;
+        let tree = reader.tree(0, marked)?;
         if reader.0.is_empty() { Ok(tree) } else { Err(Malformed) }
     }
 
@@ -119,6 +128,8 @@ pub enum Token<'a> {
     Float(f64),
     /// String
     Str(&'a [u8]),
+    /// String of bytes
+    Bytes(&'a [u8]),
     /// Symbol
     Sym(&'a [u8]),
     /// See [`Tree::Raw`].
@@ -153,6 +164,7 @@ impl<'a> Reader<'a> {
             b'i' => Token::Int(i64::from_le_bytes(self.word()?)),
             b'd' => Token::Float(f64::from_le_bytes(self.word()?)),
             b's' => Token::Str(self.text()?),
+            b'b' => Token::Bytes(self.text()?),
             b'y' => Token::Sym(self.text()?),
             b'r' => Token::Raw(self.text()?),
             b'a' => Token::Array(self.count()?),
@@ -181,7 +193,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    fn tree(&mut self, depth: usize) -> Result<Tree, Malformed> {
+    fn tree(&mut self, depth: usize, marked: bool) -> Result<Tree, Malformed> {
         if depth > DEPTH_MAX {
             return Err(Malformed);
         }
@@ -190,22 +202,23 @@ impl<'a> Reader<'a> {
             Token::Bool(value) => Tree::Bool(value),
             Token::Int(number) => Tree::Int(number),
             Token::Float(number) => Tree::Float(number),
-            Token::Str(text) => Tree::Str(text.to_vec()),
+            Token::Bytes(text) if marked => Tree::Bytes(text.to_vec()),
+            Token::Str(text) | Token::Bytes(text) => Tree::Str(text.to_vec()),
             Token::Sym(text) => Tree::Sym(text.to_vec()),
             Token::Raw(text) => Tree::Raw(text.to_vec()),
             Token::Array(count) => {
                 // No capacity from the count: it could promise more than there is.
                 let mut items = Vec::new();
                 for _ in 0..count {
-                    items.push(self.tree(depth + 1)?);
+                    items.push(self.tree(depth + 1, marked)?);
                 }
                 Tree::Array(items)
             }
             Token::Hash(count) => {
                 let mut pairs = Vec::new();
                 for _ in 0..count {
-                    let key = self.tree(depth + 1)?;
-                    pairs.push((key, self.tree(depth + 1)?));
+                    let key = self.tree(depth + 1, marked)?;
+                    pairs.push((key, self.tree(depth + 1, marked)?));
                 }
                 Tree::Hash(pairs)
             }

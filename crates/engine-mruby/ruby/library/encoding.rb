@@ -17,7 +17,7 @@ class Encoding
     @names = [name, *others]
   end
 
-  def inspect = "#<Encoding:#{self == BINARY ? 'BINARY (ASCII-8BIT)' : name}>"
+  def inspect = "#<Encoding:#{name}>"
   def ascii_compatible? = !name.start_with?("UTF-16", "UTF-32")
   def dummy? = name == "ISO-2022-JP"
 
@@ -29,6 +29,9 @@ class Encoding
   UTF_16LE = new("UTF-16LE")
   UTF_16BE = new("UTF-16BE")
   ISO_2022_JP = new("ISO-2022-JP", "ISO2022-JP")
+  # Of these any byte is a character; and of others the last that there is.
+  LATIN = %w[ISO-8859-1 Windows-1252].freeze
+  LAST = { "US-ASCII" => 127, "ISO-8859-1" => 255, "ASCII-8BIT" => 127 }.freeze
   LIST = [BINARY, UTF_8, US_ASCII, ISO_8859_1, WINDOWS_1252, UTF_16LE, UTF_16BE, ISO_2022_JP].freeze
 
   class << self
@@ -37,7 +40,13 @@ class Encoding
     def default_external=(_encoding); end
     def list = LIST.dup
     def name_list = LIST.flat_map(&:names)
-    def compatible?(_left, _right) = UTF_8
+
+    # That of two texts joined; nil where they cannot be.
+    def compatible?(left, right)
+      return left == right ? left : nil unless left.is_a?(String) && right.is_a?(String)
+      return left.encoding if left.encoding == right.encoding || right.ascii_only?
+      left.ascii_only? ? right.encoding : nil
+    end
 
     def find(name)
       return name if name.is_a?(Encoding)
@@ -47,5 +56,80 @@ class Encoding
         raise(ArgumentError, "unknown encoding name - #{name}")
     end
     alias [] find
+  end
+end
+
+class String
+  XML = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;", "\"" => "&quot;" }.freeze
+
+  # From one encoding to another, of the few that matter on the wire; other names are an ArgumentError.
+  def encode(to = encoding, from = nil, invalid: nil, replace: nil, xml: nil, **options)
+    to = Encoding.find(to)
+    from = from ? Encoding.find(from) : encoding
+    text = __encode(to, from, invalid == :replace, options[:undef] == :replace, replace, xml)
+    text = text.gsub(/\r\n?/, "\n") if options[:universal_newline]
+    text = text.gsub("\n", "\r\n") if options[:crlf_newline]
+    xml == :attr ? "\"#{text}\"" : text
+  end
+
+  def encode!(*args, **options)
+    raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
+    replace(encode(*args, **options))
+  end
+
+  # To UTF-8 first, and from there on.
+  def __encode(to, from, invalid, unknown, replacement, xml)
+    text = String.new(self)
+    text = text.gsub(xml == :attr ? /[&<>"]/ : /[&<>]/, XML) if xml
+    if to == from
+      text.__binary!(to == Encoding::BINARY)
+      return invalid && !text.valid_encoding? ? text.scrub(replacement || "\u{fffd}") : text
+    end
+    return text.__binary!(to == Encoding::BINARY) if text.ascii_only?
+    if Encoding::LATIN.include?(from.name)
+      text = FoolsGold::Native.text_widen(text)
+    elsif from == Encoding::BINARY
+      text = text.__from_bytes(to, unknown ? replacement || (to == Encoding::UTF_8 ? "\u{fffd}" : "?") : nil)
+    else
+      text.__binary!(false)
+      text = text.__only_valid(invalid ? replacement || (to == Encoding::UTF_8 ? "\u{fffd}" : "?") : nil)
+    end
+    text.__narrow(to, unknown ? replacement || "?" : nil, xml)
+  end
+
+  def __from_bytes(to, replacement)
+    by_utf8 = to == Encoding::UTF_8 ? "UTF-8" : "UTF-8 to #{to}"
+    bytes.map do |byte|
+      next byte.chr if byte < 128
+      next replacement if replacement
+      raise Encoding::UndefinedConversionError, "\"\\x#{byte.to_s(16).upcase}\" from ASCII-8BIT to #{by_utf8}"
+    end.join.__binary!(false)
+  end
+
+  def __only_valid(replacement)
+    return self if valid_encoding?
+    return scrub(replacement) if replacement
+    _, bad = FoolsGold::Native.text_split(self).find { |_, bytes| !bytes.empty? }
+    good, = FoolsGold::Native.text_split(self).first
+    after = byteslice(good.bytesize + bad.bytesize, 1)
+    shown = bad.b.inspect
+    raise Encoding::InvalidByteSequenceError, "incomplete #{shown} on UTF-8" if after.empty? && bad.__begins_character?
+    shown += " followed by #{after.b.inspect}" if bad.__begins_character?
+    raise Encoding::InvalidByteSequenceError, "#{shown} on UTF-8"
+  end
+
+  def __begins_character? = (0xc2..0xf4).cover?(getbyte(0))
+
+  def __narrow(to, replacement, xml)
+    most = Encoding::LAST[to.name]
+    return self if most.nil? || ascii_only?
+    made = each_char.map do |char|
+      next char if char.ord < 128
+      next char.ord.chr if char.ord <= most
+      next "&#x#{char.ord.to_s(16).upcase};" if xml
+      next replacement if replacement
+      raise Encoding::UndefinedConversionError, "U+#{char.ord.to_s(16).upcase.rjust(4, '0')} from UTF-8 to #{to}"
+    end.join
+    to == Encoding::BINARY ? made.__binary!(true) : made
   end
 end

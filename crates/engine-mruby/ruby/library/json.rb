@@ -1,5 +1,7 @@
 # JSON by Rust: parse and generate as in Ruby's own library, and `to_json`.
 
+FoolsGold::Loader.library("foolsgold/json_state")
+
 module JSON
   VERSION = "2.7.2".freeze
 
@@ -13,31 +15,21 @@ module JSON
   MinusInfinity = -Float::INFINITY
   PRETTY = { indent: "  ", space: " ", object_nl: "\n", array_nl: "\n" }.freeze
 
-  # The options of a call, as those who pass them on expect them.
-  class State
-    def initialize(options = nil)
-      @options = options.to_h
-    end
-
-    def to_h = @options
-    alias to_hash to_h
-    def [](name) = @options[name.to_sym]
-    def generate(object) = JSON.generate(object, @options)
-    %i[indent space space_before object_nl array_nl].each { |name| define_method(name) { @options[name] || "" } }
-    def max_nesting = @options.fetch(:max_nesting, 100)
-    def depth = 0
-  end
-
-  module Ext
-    module Generator
-      State = JSON::State
-    end
-  end
+  State = Ext::Generator::State
 
   class << self
     attr_accessor :load_default_options, :dump_default_options
 
     def state = State
+
+    # For what `to_json` is called with in the middle of generating with these options.
+    def __state(options, depth)
+      state = State.new(options)
+      state.depth += depth
+      raise NestingError, "nesting of #{state.depth} is too deep" if state.depth > 100
+      state
+    end
+
     def generator = Ext::Generator
 
     # A String; GeneratorError for NaN and infinity, NestingError for what is too deep.

@@ -55,7 +55,7 @@ impl Set {
                 let last = one(&mut at);
                 if first > last {
                     let shown = String::from_utf8_lossy(bytes).into_owned();
-                    return Err(raise("ArgumentError", format!("invalid range in string transliteration: {shown:?}")));
+                    return Err(raise("ArgumentError", format!("invalid range {shown:?} in string transliteration")));
                 }
                 ranges.push((first, last));
             } else {
@@ -95,6 +95,15 @@ impl Set {
     }
 }
 
+/// A text as characters, or as bytes where it is of those; what is neither is refused, as in CRuby.
+fn text_of(arg: Arg<'_>) -> Result<Vec<u32>, Raise> {
+    let bytes = arg.bytes()?;
+    if !is_binary(arg) && std::str::from_utf8(bytes).is_err() {
+        return Err(raise("ArgumentError", "invalid byte sequence in UTF-8"));
+    }
+    Ok(characters(bytes, is_binary(arg)))
+}
+
 fn is_binary(arg: Arg<'_>) -> bool {
     matches!(arg, Arg::Bytes(_))
 }
@@ -112,7 +121,7 @@ pub fn tr(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let squeeze = arg(args, 3).truthy();
     let mut out = Vec::with_capacity(arg(args, 0).bytes()?.len());
     let mut last = None;
-    for code in characters(arg(args, 0).bytes()?, binary) {
+    for code in text_of(arg(args, 0))? {
         if !from.has(code) {
             push(&mut out, code, binary);
             last = None;
@@ -139,7 +148,7 @@ fn sets(args: &[Arg<'_>]) -> Result<Vec<Set>, Raise> {
 pub fn count(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     needs_sets(args)?;
     let sets = sets(args)?;
-    let codes = characters(arg(args, 0).bytes()?, is_binary(arg(args, 0)));
+    let codes = text_of(arg(args, 0))?;
     Ok(Value::Int(codes.iter().filter(|code| sets.iter().all(|set| set.has(**code))).count() as i64))
 }
 
@@ -155,7 +164,7 @@ pub fn delete(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     needs_sets(args)?;
     let (sets, binary) = (sets(args)?, is_binary(arg(args, 0)));
     let mut out = Vec::with_capacity(arg(args, 0).bytes()?.len());
-    for code in characters(arg(args, 0).bytes()?, binary) {
+    for code in text_of(arg(args, 0))? {
         if !sets.iter().all(|set| set.has(code)) {
             push(&mut out, code, binary);
         }
@@ -168,7 +177,7 @@ pub fn squeeze(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (sets, binary) = (sets(args)?, is_binary(arg(args, 0)));
     let mut out = Vec::with_capacity(arg(args, 0).bytes()?.len());
     let mut last = None;
-    for code in characters(arg(args, 0).bytes()?, binary) {
+    for code in text_of(arg(args, 0))? {
         if last != Some(code) || !sets.iter().all(|set| set.has(code)) {
             push(&mut out, code, binary);
         }
@@ -187,9 +196,16 @@ pub fn tr_squeezed(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     tr(context, &[arg(args, 0), arg(args, 1), arg(args, 2), Arg::Bool(true)])
 }
 
-/// String#casecmp?(text): nil where that is no String
+/// String#casecmp?(text): nil where the two cannot be compared
 pub fn equal_folded(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (left, right) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
+    if is_binary(arg(args, 0)) || is_binary(arg(args, 1)) {
+        let differ = is_binary(arg(args, 0)) != is_binary(arg(args, 1));
+        if differ && !left.is_ascii() && !right.is_ascii() {
+            return Ok(Value::Nil);
+        }
+        return Ok(Value::Bool(left.eq_ignore_ascii_case(right)));
+    }
     let folded = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_uppercase().to_lowercase();
     Ok(Value::Bool(folded(left) == folded(right)))
 }

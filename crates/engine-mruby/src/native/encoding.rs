@@ -1,6 +1,6 @@
 //! What Ruby's strings have instead of encodings: whether the bytes are UTF-8, and ways to make them so.
 
-use super::{Arg, Context, Outcome, Value, arg};
+use super::{Arg, Context, Outcome, Value, arg, raise};
 use crate::tree::Tree;
 
 /// text_kind(text): 1 for ASCII alone, 2 for other UTF-8, 0 for what is not UTF-8.
@@ -65,17 +65,22 @@ pub fn capitalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 }
 
 /// Letters of all of Unicode, or with `:ascii` of ASCII alone, as `up` says of each letter, which may be the first.
-/// Bytes that are no UTF-8 stay as they are.
+/// Of a String of bytes those of ASCII; text that is not UTF-8 is refused, as in CRuby.
 fn in_case(args: &[Arg<'_>], up: impl Fn(char, bool) -> bool) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
+    if let Arg::Bytes(bytes) = arg(args, 0) {
+        let cased = bytes.iter().enumerate().map(|(at, byte)| match up(char::from(*byte), at == 0) {
+            true => byte.to_ascii_uppercase(),
+            false => byte.to_ascii_lowercase(),
+        });
+        return Ok(Value::Bytes(cased.collect()));
+    }
     let plain = bytes.is_ascii() || arg(args, 1) == Arg::Sym(b"ascii");
+    let text = std::str::from_utf8(bytes).map_err(|_| raise("ArgumentError", "input string invalid"))?;
     let mut out = Vec::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for char in chunk.valid().chars() {
-            let up = up(char, out.is_empty());
-            push_in_case(&mut out, char, up, plain);
-        }
-        out.extend_from_slice(chunk.invalid());
+    for char in text.chars() {
+        let up = up(char, out.is_empty());
+        push_in_case(&mut out, char, up, plain);
     }
     Ok(Value::Str(out))
 }

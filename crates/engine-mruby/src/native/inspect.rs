@@ -36,24 +36,32 @@ pub fn dump(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let value = arg(args, 0);
     let bytes = value.bytes()?;
     let mut out = String::from("\"");
-    let text = std::str::from_utf8(bytes).ok().filter(|_| !matches!(value, Arg::Bytes(_)));
-    match text {
-        None => push_bytes(&mut out, bytes),
-        Some(text) => text.char_indices().for_each(|(at, char)| {
-            let code = u32::from(char);
-            let _ = match code {
-                0..0x80 => {
-                    let rest = &bytes[at..];
-                    push_byte(&mut out, rest[0], rest.get(1).copied());
-                    Ok(())
-                }
-                0x80..=0xffff => write!(out, "\\u{code:04X}"),
-                _ => write!(out, "\\u{{{code:X}}}"),
-            };
-        }),
+    if matches!(value, Arg::Bytes(_)) {
+        push_bytes(&mut out, bytes);
+        out.push('"');
+        return Ok(Value::Bytes(out.into_bytes()));
+    }
+    for chunk in bytes.utf8_chunks() {
+        push_dumped(&mut out, chunk.valid());
+        push_bytes(&mut out, chunk.invalid());
     }
     out.push('"');
     Ok(Value::Str(out.into_bytes()))
+}
+
+fn push_dumped(out: &mut String, text: &str) {
+    for (at, char) in text.char_indices() {
+        let code = u32::from(char);
+        let _ = match code {
+            0..0x80 => {
+                let rest = &text.as_bytes()[at..];
+                push_byte(out, rest[0], rest.get(1).copied());
+                Ok(())
+            }
+            0x80..=0xffff => write!(out, "\\u{code:04X}"),
+            _ => write!(out, "\\u{{{code:X}}}"),
+        };
+    }
 }
 
 fn push_bytes(out: &mut String, bytes: &[u8]) {

@@ -193,7 +193,7 @@ impl<'a> Arg<'a> {
     pub fn bytes(self) -> Result<&'a [u8], Raise> {
         match self {
             Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) => Ok(bytes),
-            other => Err(raise("TypeError", format!("expected a String, got {}", other.kind()))),
+            other => Err(raise("TypeError", format!("no implicit conversion of {} into String", other.kind()))),
         }
     }
 
@@ -207,7 +207,8 @@ impl<'a> Arg<'a> {
         match self {
             Arg::Int(number) => Ok(number),
             Arg::Float(number) => Ok(number as i64),
-            other => Err(raise("TypeError", format!("expected an Integer, got {}", other.kind()))),
+            Arg::Nil => Err(raise("TypeError", "no implicit conversion from nil to integer")),
+            other => Err(raise("TypeError", format!("no implicit conversion of {} into Integer", other.kind()))),
         }
     }
 
@@ -225,7 +226,7 @@ impl<'a> Arg<'a> {
         match self {
             Arg::Int(number) => Ok(number as f64),
             Arg::Float(number) => Ok(number),
-            other => Err(raise("TypeError", format!("expected a number, got {}", other.kind()))),
+            other => Err(raise("TypeError", format!("can't convert {} into Float", other.kind()))),
         }
     }
 
@@ -263,12 +264,13 @@ impl<'a> Arg<'a> {
             Arg::Nil => "nil",
             Arg::Bool(true) => "true",
             Arg::Bool(false) => "false",
-            Arg::Int(_) => "an Integer",
-            Arg::Float(_) => "a Float",
-            Arg::Str(_) | Arg::Bytes(_) => "a String",
-            Arg::Sym(_) => "a Symbol",
-            Arg::Handle(_) => "a handle",
-            Arg::Tree(_) => "an Array or a Hash",
+            Arg::Int(_) => "Integer",
+            Arg::Float(_) => "Float",
+            Arg::Str(_) | Arg::Bytes(_) => "String",
+            Arg::Sym(_) => "Symbol",
+            Arg::Handle(_) => "FoolsGold::Handle",
+            Arg::Tree([b'h', ..]) => "Hash",
+            Arg::Tree(_) => "Array",
         }
     }
 }

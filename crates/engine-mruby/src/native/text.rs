@@ -105,7 +105,8 @@ pub fn url_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(percent_encode(arg(args, 0).bytes()?, UNRESERVED).to_string().into_bytes()))
 }
 
-/// Decodes %xx and nothing else.
+/// Decodes %xx and nothing else; what was marked as bytes stays that.
 pub fn url_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Str(percent_decode(arg(args, 0).bytes()?).collect()))
+    let decoded = percent_decode(arg(args, 0).bytes()?).collect();
+    Ok(if matches!(arg(args, 0), Arg::Bytes(_)) { Value::Bytes(decoded) } else { Value::Str(decoded) })
 }

@@ -10,7 +10,7 @@ pub fn of(value: &Tree) -> Result<f64, Raise> {
         Tree::Float(number) => Ok(*number),
         Tree::Int(number) => Ok(*number as f64),
         Tree::Raw(digits) => Ok(String::from_utf8_lossy(digits).parse().unwrap_or(f64::INFINITY)),
-        Tree::Str(text) => {
+        Tree::Str(text) | Tree::Bytes(text) => {
             let text = String::from_utf8_lossy(text).into_owned();
             let plain = text.trim().replace('_', "");
             let starts = plain.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit());

@@ -23,7 +23,7 @@ pub fn of(value: &Tree) -> Result<Number, Raise> {
             Err(raise("FloatDomainError", super::plain_float::print(*number)))
         }
         Tree::Float(number) => Ok(from(&format!("{:.0}", number.trunc()))),
-        Tree::Str(text) => parsed(&String::from_utf8_lossy(text)),
+        Tree::Str(text) | Tree::Bytes(text) => parsed(&String::from_utf8_lossy(text)),
         Tree::Nil => Err(raise("TypeError", "can't convert nil into Integer")),
         Tree::Bool(value) => Err(raise("TypeError", format!("can't convert {value} into Integer"))),
         _ => Err(raise("TypeError", "can't convert this into Integer")),

@@ -5,6 +5,7 @@ mod float;
 mod integer;
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, float as plain_float, raise};
+use crate::regex::text;
 use crate::tree::Tree;
 use directive::{Directive, Parser, Part};
 
@@ -30,7 +31,7 @@ impl Values {
 
     fn inspected_at(&self, place: usize) -> Option<&[u8]> {
         match self.inspected.get(place) {
-            Some(Tree::Str(text)) => Some(text),
+            Some(Tree::Str(text) | Tree::Bytes(text)) => Some(text),
             _ => None,
         }
     }
@@ -56,7 +57,7 @@ impl Values {
 }
 
 fn array(arg: Arg<'_>) -> Vec<Tree> {
-    match Tree::decode(&arg.tree()) {
+    match Tree::decode_marked(&arg.tree()) {
         Ok(Tree::Array(values)) => values,
         Ok(Tree::Hash(pairs)) => vec![Tree::Hash(pairs)],
         _ => Vec::new(),
@@ -69,19 +70,21 @@ pub fn format(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let mut values = Values { values: array(arg(args, 1)), inspected: array(arg(args, 2)), next: 0 };
     let mut out = Vec::with_capacity(text.len() + 32);
     let mut parser = Parser::new(text);
+    let mut binary = matches!(arg(args, 0), Arg::Bytes(_));
     while let Some(part) = parser.next(&mut values)? {
         match part {
             Part::Text(text) => out.extend_from_slice(text),
-            Part::Directive(directive) => put(&mut out, &directive, &mut values)?,
+            Part::Directive(directive) => binary |= put(&mut out, &directive, &mut values)?,
         }
         if out.len() > context.shared.memory_bytes {
             return Err(raise("NoMemoryError", "the text is larger than the interpreter's memory"));
         }
     }
-    Ok(if matches!(arg(args, 0), Arg::Bytes(_)) { Value::Bytes(out) } else { Value::Str(out) })
+    Ok(if binary { Value::Bytes(out) } else { Value::Str(out) })
 }
 
-fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Result<(), Raise> {
+/// Whether the text was made one of bytes by this value.
+fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Result<bool, Raise> {
     let (value, inspected) = match (directive.name, directive.place) {
         (Some(name), _) => values.named(name)?,
         (None, Some(place)) => values.at(place)?,
@@ -91,11 +94,11 @@ fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Res
         }
     };
     match directive.letter {
-        b's' => pad_text(out, directive, &text_of(value)),
-        b'p' => pad_text(out, directive, inspected.unwrap_or(&text_of(value))),
+        b's' => pad_text(out, directive, &text_of(value), is_bytes(value)),
+        b'p' => pad_text(out, directive, inspected.unwrap_or(&text_of(value)), false),
         b'c' => {
             let text = character(value)?;
-            pad_text(out, &Directive { precision: None, ..*directive }, &text);
+            pad_text(out, &Directive { precision: None, ..*directive }, &text, is_bytes(value));
         }
         b'd' | b'i' | b'u' | b'x' | b'X' | b'o' | b'b' | b'B' => {
             let number = integer::of(value)?;
@@ -103,7 +106,11 @@ fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Res
         }
         _ => float::put(out, directive, float::of(value)?),
     }
-    Ok(())
+    Ok(matches!(directive.letter, b's' | b'c') && matches!(value, Tree::Bytes(text) if !text.is_ascii()))
+}
+
+fn is_bytes(value: &Tree) -> bool {
+    matches!(value, Tree::Bytes(_))
 }
 
 /// What `to_s` says.
@@ -120,6 +127,7 @@ fn text_of(value: &Tree) -> Vec<u8> {
 
 fn character(value: &Tree) -> Result<Vec<u8>, Raise> {
     match value {
+        Tree::Bytes(text) if !text.is_empty() => Ok(vec![text[0]]),
         Tree::Str(text) => {
             let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
             let first = first.map(|char| char.to_string().into_bytes());
@@ -136,16 +144,12 @@ fn character(value: &Tree) -> Result<Vec<u8>, Raise> {
     }
 }
 
-/// How many characters a text has.
-fn length(text: &[u8]) -> usize {
-    crate::regex::text::count(text)
-}
-
-/// A text in its width, cut to the precision.
-fn pad_text(out: &mut Vec<u8>, directive: &Directive<'_>, text: &[u8]) {
-    let cut = directive.precision.and_then(|most| crate::regex::text::offset(text, most));
-    let text = cut.map_or(text, |end| &text[..end]);
-    let blanks = directive.width.unwrap_or(0).saturating_sub(length(text));
+/// A text in its width, cut to the precision, both of which count characters or bytes.
+fn pad_text(out: &mut Vec<u8>, directive: &Directive<'_>, text: &[u8], bytes: bool) {
+    let offset = |most| if bytes { Some(most).filter(|most| *most <= text.len()) } else { text::offset(text, most) };
+    let text = directive.precision.and_then(offset).map_or(text, |end| &text[..end]);
+    let length = if bytes { text.len() } else { text::count(text) };
+    let blanks = directive.width.unwrap_or(0).saturating_sub(length);
     if !directive.left {
         out.extend(std::iter::repeat_n(b' ', blanks));
     }

@@ -52,6 +52,14 @@ impl Options {
         }
     }
 
+    /// How deep it stands in what is around it.
+    fn depth(&self) -> usize {
+        match self.get("depth") {
+            Some(Tree::Int(depth)) => usize::try_from(*depth).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     fn nesting(&self) -> usize {
         match self.get("max_nesting") {
             None => NESTING_MAX,

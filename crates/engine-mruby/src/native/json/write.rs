@@ -39,7 +39,7 @@ pub fn write(tree: &[u8], options: &Options, context: &mut Context<'_>) -> Resul
         script_safe: options.is_on("script_safe") || options.is_on("escape_slash"),
         bytes_max,
     };
-    writer.value(&mut Reader::new(tree), 0)?;
+    writer.value(&mut Reader::new(tree), options.depth())?;
     Ok(writer.out)
 }
 
@@ -70,7 +70,7 @@ impl Writer<'_, '_> {
             Token::Float(number) => {
                 return Err(raise("JSON::GeneratorError", format!("{} not allowed in JSON", float::print(number))));
             }
-            Token::Str(bytes) | Token::Sym(bytes) => self.text(bytes)?,
+            Token::Str(bytes) | Token::Bytes(bytes) | Token::Sym(bytes) => self.text(bytes)?,
             Token::Raw(bytes) => self.put(bytes),
             Token::Array(0) => self.put(b"[]"),
             Token::Hash(0) => self.put(b"{}"),
