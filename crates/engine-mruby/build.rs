@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 21] = [
     "c/bytes.c",
     "c/vm.c",
     "c/trace.c",
@@ -18,6 +18,7 @@ const SOURCES: [&str; 20] = [
     "c/autoload.c",
     "c/defined.c",
     "c/keywords.c",
+    "c/lists.c",
     "c/tree.c",
     "c/native.c",
     "c/call.c",

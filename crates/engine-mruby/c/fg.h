@@ -195,6 +195,8 @@ void fg_visibility_init(mrb_state *mrb);
 void fg_autoload_init(mrb_state *mrb);
 void fg_defined_init(mrb_state *mrb);
 void fg_keywords_init(mrb_state *mrb);
+/* lists.c */
+void fg_lists_init(mrb_state *mrb);
 void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
 void fg_look_at_clock(mrb_state *mrb);

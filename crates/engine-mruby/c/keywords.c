@@ -18,15 +18,8 @@ static mrb_value called_by(mrb_state *mrb, mrb_value self)
   return mrb_bool_value(ci >= mrb->c->cibase && ci->mid == name);
 }
 
-/* Array#__packed: what a block is called with for an element of these values: one argument, or none. */
-static mrb_value packed(mrb_state *mrb, mrb_value self)
-{
-  return RARRAY_LEN(self) > 1 ? mrb_ary_new_from_values(mrb, 1, &self) : self;
-}
-
 static void init_blocks(mrb_state *mrb)
 {
-  mrb_define_method(mrb, mrb->array_class, "__packed", packed, MRB_ARGS_NONE());
   mrb_define_module_function(mrb, mrb_module_get(mrb, "FoolsGold"), "called_by?", called_by, MRB_ARGS_REQ(1));
 }
 

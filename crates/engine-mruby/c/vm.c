@@ -258,6 +258,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_autoload_init(mrb);
   fg_defined_init(mrb);
   fg_keywords_init(mrb);
+  fg_lists_init(mrb);
   fg_regexp_init(mrb, vm);
   fg_call_init(mrb, vm);
   return vm;

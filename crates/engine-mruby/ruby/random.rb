@@ -38,6 +38,8 @@ class Array
   # Kahan's way with Neumaier's improvement, from the first Float on.
   def sum(start = 0, &block)
     return map(&block).sum(start) if block
+    whole = __total(start)
+    return whole if whole
     return __sum(start) unless any?(Float)
     return __sum(start) unless start.is_a?(Numeric) && all? { |one| one.is_a?(Float) || one.is_a?(Integer) }
     whole = start.is_a?(Integer) ? take_while { |one| one.is_a?(Integer) } : []
