@@ -38,6 +38,12 @@ fn io_all(mut from: impl std::io::Read) -> Vec<u8> {
     all
 }
 
+fn folder(config: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("config.ru"), config).unwrap();
+    folder
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -53,4 +59,42 @@ fn a_pipe_is_no_application_for_the_doctor_nor_for_the_server() {
         assert!(said.contains("config.ru: is not a file") && output.status.code() == Some(1), "{words:?}: {said}");
         assert!(output.stdout.is_empty());
     }
+}
+
+#[test]
+fn a_program_that_takes_too_long_to_read_is_left() {
+    let folder = folder(&"x = 1\n".repeat(1_000_000));
+    let (output, took) = doctor(folder.path(), &["doctor", "--boot-time", "1"], Duration::from_secs(30));
+    let said = text(&output.stdout);
+    assert!(said.contains("not even its files were read within 1s (--boot-time)"), "{said}");
+    assert!(output.status.code() == Some(1) && took < Duration::from_secs(15), "{took:?}");
+}
+
+#[test]
+fn of_very_much_that_is_missing_only_the_first_is_looked_for() {
+    let lines: Vec<String> = (0..80).map(|number| format!("require 'lode_{number}'\n")).collect();
+    let folder = folder(&lines.concat());
+    let (output, _) = doctor(folder.path(), &["doctor"], Duration::from_secs(120));
+    let said = text(&output.stdout);
+    assert_eq!(said.matches("  missing   the library \"lode_").count(), 50, "{said}");
+    assert!(
+        said.contains("  and more  \"lode_50\" and perhaps others, which were not looked for: 50 were enough"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_time_for_all_that_is_missing_is_that_of_two_loadings() {
+    // Each loading takes most of its time.
+    let lines: Vec<String> = (0..40).map(|number| format!("require 'lode_{number}'\n")).collect();
+    let wait = "ends = Time.now + 0.7\nnil while Time.now < ends\n";
+    let folder = folder(&(wait.to_owned() + &lines.concat()));
+    let words = ["doctor", "--boot-time", "2", "--json"];
+    let (output, took) = doctor(folder.path(), &words, Duration::from_secs(60));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let count = all[0]["missing"].as_array().unwrap().len();
+    assert!((1..20).contains(&count), "{all:#}");
+    let more = all[0]["missing_more"].as_str().unwrap();
+    assert!(more.contains("not looked for: 4s, twice --boot-time, were over"), "{more}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }

@@ -5,6 +5,7 @@
 mod answer;
 mod difference;
 mod examine;
+mod loading;
 mod report;
 mod sources;
 mod verdict;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::difference::Difference;
-use super::examine::{Finding, Gem};
+use super::loading::{Finding, Gem};
 use super::sources::Doubt;
 use super::verdict::{self, Verdict};
 
@@ -31,6 +31,8 @@ pub struct Report {
     pub refusal: Option<String>,
     /// What keeps it from loading.
     pub findings: Vec<Finding>,
+    /// Why there may be more of them.
+    pub unfinished: Option<String>,
     /// Libraries that it asked for and does not need.
     pub did_without: Vec<String>,
     pub doubts: Vec<Doubt>,
@@ -130,6 +132,9 @@ fn one(report: &Report) -> String {
             row(&mut out, "", remark);
         }
     }
+    if let Some(why) = &report.unfinished {
+        row(&mut out, "and more", why);
+    }
     if !report.did_without.is_empty() {
         let names = report.did_without.join(", ");
         row(&mut out, "remark", &format!("asked for these libraries, and did without: {names}"));
@@ -221,6 +226,7 @@ fn value(report: &Report) -> Value {
         "refusal": report.refusal,
         "gems": report.gem_names(),
         "missing": report.findings,
+        "missing_more": report.unfinished,
         "did_without": report.did_without,
         "may_lack": report.doubts,
         "answers": asked,
