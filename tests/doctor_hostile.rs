@@ -98,3 +98,34 @@ fn the_time_for_all_that_is_missing_is_that_of_two_loadings() {
     assert!(more.contains("not looked for: 4s, twice --boot-time, were over"), "{more}");
     assert!(took < Duration::from_secs(20), "{took:?}");
 }
+
+#[test]
+fn an_answer_without_an_end_is_left_when_the_time_of_a_request_is_over() {
+    let config = |wait: &str| {
+        let body = format!("class Endless\n  def each\n    loop do\n      yield 'gold'\n{wait}    end\n  end\nend\n");
+        body + "run ->(env) { [200, {}, Endless.new] }\n"
+    };
+    let told = |config: String, words: &[&str]| {
+        let folder = folder(&config);
+        let words = [&["doctor", "--json"], words].concat();
+        let (output, took) = doctor(folder.path(), &words, Duration::from_secs(60));
+        let mut all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (all[0]["answers"][0].take(), took)
+    };
+    let (slow, took) = told(config("      sleep 0.1\n"), &["--request-time", "1"]);
+    assert_eq!((&slow["status"], &slow["whole"], &slow["on_ruby"]), (&200.into(), &false.into(), &"same".into()));
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    let config = config("").replace("'gold'", "'gold' * 10_000");
+    let (fast, took) = told(config, &[]);
+    assert_eq!((&fast["bytes"], &fast["whole"], &fast["on_ruby"]), (&(16 << 20).into(), &false.into(), &"same".into()));
+    assert!(took < Duration::from_secs(25), "{took:?}");
+}
+
+#[test]
+fn long_answers_are_compared_to_their_end() {
+    let config = "run ->(env) { [200, {}, ['x' * 5_000_000, RUBY_ENGINE]] }\n";
+    let folder = folder(config);
+    let (output, _) = doctor(folder.path(), &["doctor"], Duration::from_secs(60));
+    let said = text(&output.stdout);
+    assert!(said.contains("another body there (5000004 bytes), somewhere after byte 1048576"), "{said}");
+}

@@ -15,8 +15,6 @@ use crate::app_settings::AppSettings;
 use crate::engines::{Base, Running, Size};
 use crate::found::Found;
 
-/// For each answer.
-const TIME: Duration = Duration::from_secs(10);
 /// So often a process is asked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 /// After so long even a time in whole seconds is another.
@@ -82,7 +80,7 @@ fn start_there(there: &Found, settings: &AppSettings, base: &Arc<Base>, report: 
 fn asked(ours: &Running, theirs: Option<&Running>, settings: &AppSettings, paths: &[String]) -> Vec<Asked> {
     let usual = ["/".to_owned()];
     let paths = if paths.is_empty() { &usual } else { paths };
-    let get = |running: &Running, path: &str| ask(&*running.engine(), settings, path, TIME);
+    let get = |running: &Running, path: &str| ask(&*running.engine(), settings, path, settings.request_time);
     let first = |path: &String| {
         let here = get(ours, path);
         let there = theirs.map_or(There::NotAsked, |theirs| match get(theirs, path) {

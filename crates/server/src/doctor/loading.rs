@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::brief;
 use serde::Deserialize;
 
-use super::answer::ask;
+use super::answer;
 use crate::app_settings::AppSettings;
 use crate::choice::EngineKind;
 use crate::engines::{Base, Refusal, Running, Size};
@@ -170,9 +170,9 @@ fn tolerant(found: &Found, spared: &[Cause], settings: &AppSettings, base: &Arc<
     let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {TOLERANT}", pairs.join(", "));
     fs::write(&rackup, text).map_err(|error| format!("{}: {error}", rackup.display()))?;
     let running = load(&Found { rackup, ..found.clone() }, settings, base)?;
-    let answer = ask(&*running.engine(), settings, "/", settings.ruby.boot_time);
+    let answer = answer::body(&*running.engine(), settings, "/", settings.ruby.boot_time);
     running.stop(END);
-    let told = serde_json::from_slice(&answer?.body);
+    let told = serde_json::from_slice(&answer?);
     told.map_err(|error| format!("what was found cannot be read: {error}").into())
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::{Answer, End};
 use super::difference::Difference;
 use super::loading::{Finding, Gem};
 use super::sources::Doubt;
@@ -165,7 +165,7 @@ fn one(report: &Report) -> String {
 
 fn asked_words(asked: &Asked, ruby: Option<&str>) -> String {
     let here = match &asked.here {
-        Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
+        Ok(answer) => format!("{}, {}", answer.status, answer.body.size()),
         Err(why) => why.replace('\n', &format!("\n{:COLUMN$}", "")),
     };
     let ruby = ruby.unwrap_or("ruby");
@@ -252,7 +252,8 @@ fn asked_value(asked: &Asked) -> Value {
     json!({
         "path": asked.path,
         "status": asked.here.as_ref().ok().map(|answer| answer.status),
-        "bytes": asked.here.as_ref().ok().map(|answer| answer.body.len()),
+        "bytes": asked.here.as_ref().ok().map(|answer| answer.body.length),
+        "whole": asked.here.as_ref().ok().map(|answer| answer.body.end == End::Whole),
         "error": asked.here.as_ref().err(),
         "on_ruby": there,
         "on_ruby_words": words,
