@@ -129,3 +129,22 @@ fn long_answers_are_compared_to_their_end() {
     let said = text(&output.stdout);
     assert!(said.contains("another body there (5000004 bytes), somewhere after byte 1048576"), "{said}");
 }
+
+#[test]
+fn what_an_application_prints_is_bounded_and_no_part_of_the_report() {
+    let config = "puts 'loaded'\nrun ->(env) do\n  $stderr.puts 'asked'\n  [200, {}, ['x']]\nend\n";
+    let quiet = folder(config);
+    let (output, _) = doctor(quiet.path(), &["doctor", "--json"], Duration::from_secs(60));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = text(&output.stderr);
+    assert_eq!((&all[0]["recommended"], output.status.code()), (&"mruby".into(), Some(0)), "{said}");
+    assert!(said.contains("loaded\n") && said.contains("asked\n") && !said.contains("left out"), "{said}");
+    let loud = folder("loop { puts 'gold' * 1000 }\n");
+    let words = ["doctor", "--json", "--boot-time", "1"];
+    let (output, took) = doctor(loud.path(), &words, Duration::from_secs(60));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(all[0]["refusal"].as_str().unwrap().contains("not loaded within 1s"), "{all:#}");
+    let said = text(&output.stderr);
+    assert!(said.ends_with(" more bytes that the application printed left out\n"), "{}", said.len());
+    assert!(said.len() < (64 << 10) + 100 && took < Duration::from_secs(15), "{took:?}");
+}
