@@ -73,7 +73,7 @@ fn a_program_that_takes_too_long_to_read_is_left() {
 #[test]
 fn of_very_much_that_is_missing_only_the_first_is_looked_for() {
     let lines: Vec<String> = (0..80).map(|number| format!("require 'lode_{number}'\n")).collect();
-    let folder = folder(&lines.concat());
+    let folder = folder(&(lines.concat() + "'x'.gsub('y', 'z')\n"));
     let (output, _) = doctor(folder.path(), &["doctor"], Duration::from_secs(120));
     let said = text(&output.stdout);
     assert_eq!(said.matches("  missing   the library \"lode_").count(), 50, "{said}");
