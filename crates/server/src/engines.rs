@@ -58,7 +58,7 @@ impl Base {
 
 /// A base for an application that no server serves, and what it stands on.
 pub struct Alone {
-    pub base: Base,
+    pub base: Arc<Base>,
     _runtime: Runtime,
 }
 
@@ -74,7 +74,7 @@ impl Alone {
             budget: None,
             keep: engine_mruby::Keep::default(),
         };
-        Ok(Alone { base, _runtime: runtime })
+        Ok(Alone { base: Arc::new(base), _runtime: runtime })
     }
 }
 

@@ -27,9 +27,11 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         Err(error) => return Err(format!("{}: cannot be looked at: {error}", named.display())),
     };
     let path = if is_folder { named.join("config.ru") } else { named.to_owned() };
-    match File::open(&path).and_then(|file| file.metadata()) {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(format!("{}: is not a file", path.display())),
+    // A pipe is not opened: that would wait for whoever writes into it.
+    let is_file = fs::metadata(&path).map(|metadata| metadata.is_file());
+    match is_file.and_then(|is_file| if is_file { File::open(&path).map(|_| true) } else { Ok(false) }) {
+        Ok(true) => {}
+        Ok(false) => return Err(format!("{}: is not a file", path.display())),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let folder = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
             return Err(format!(
@@ -87,6 +89,8 @@ mod tests {
         fs::create_dir(at("sub")).unwrap();
         fs::create_dir(at("sub/config.ru")).unwrap();
         assert!(refusal(at("sub")).ends_with("config.ru: is not a file"));
+        let made = std::process::Command::new("mkfifo").arg(at("pipe.ru")).status().unwrap();
+        assert!(made.success() && refusal(at("pipe.ru")).ends_with("pipe.ru: is not a file"));
         fs::write(at("config.ru"), "run {}").unwrap();
         let real = fs::canonicalize(at("config.ru")).unwrap();
         assert_eq!(find(Some(&at("config.ru"))), Ok(real.clone()));

@@ -2,7 +2,8 @@
 //! it believes only what is certain: `require "name"` at the beginning of a line, outside of any block and without a
 //! condition, in config.ru and in files of the application that are required in the same way.
 
-use std::collections::HashSet;
+use std::cell::LazyCell;
+use std::collections::{HashMap, HashSet};
 use std::env;
 use std::fmt;
 use std::fs;
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// So many files are read, of such a size. What comes later does not count: this must not make a start slow.
 const FILES_MAX: usize = 200;
 const BYTES_MAX: u64 = 1 << 20;
+/// So many libraries are looked for, in so many folders of the application.
+const REQUIRED_MAX: usize = 5000;
+const FOLDERS_MAX: usize = 50;
 
 /// A library that is required and not there.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ impl fmt::Display for Unmet {
 /// The first such library, in the order in which Ruby would come to it.
 pub fn unmet(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Option<Unmet> {
     let app = rackup.parent().unwrap_or(Path::new("/")).to_owned();
-    Search { app, provides, load_path: Vec::new(), seen: HashSet::new() }.file(rackup)
+    Search { app, provides, load_path: Vec::new(), seen: HashSet::new(), looked: 0 }.file(rackup)
 }
 
 struct Search<'a> {
@@ -42,6 +46,8 @@ struct Search<'a> {
     /// Folders that the application adds to `$LOAD_PATH`.
     load_path: Vec<PathBuf>,
     seen: HashSet<PathBuf>,
+    /// So many libraries were looked for.
+    looked: usize,
 }
 
 impl Search<'_> {
@@ -69,6 +75,10 @@ impl Search<'_> {
     }
 
     fn required(&mut self, required: &Required, folder: &Path, path: &Path, line: usize) -> Option<Unmet> {
+        self.looked += 1;
+        if self.looked > REQUIRED_MAX {
+            return None;
+        }
         let (bases, is_own) = match required {
             Required::Beside(_) => (vec![folder.to_owned()], true),
             Required::Library(name) if name.starts_with('.') || name.starts_with('/') => {
@@ -91,11 +101,16 @@ impl Search<'_> {
     /// The words in quotes are parts of paths in all usual ways to write this, as are `__dir__` and its kin. One folder
     /// too many does no harm: it counts only when the file that is looked for is in it.
     fn add_load_path(&mut self, folder: &Path, line: &str) {
-        self.load_path.push(folder.to_owned());
+        let mut folders = vec![folder.to_owned()];
         for word in line.split(['"', '\'']).skip(1).step_by(2) {
             let word = word.replace("#{__dir__}", "");
-            self.load_path.push(PathBuf::from(&word));
-            self.load_path.push(folder.join(word.trim_start_matches('/')));
+            folders.push(PathBuf::from(&word));
+            folders.push(folder.join(word.trim_start_matches('/')));
+        }
+        for folder in folders {
+            if self.load_path.len() < FOLDERS_MAX && !self.load_path.contains(&folder) {
+                self.load_path.push(folder);
+            }
         }
     }
 }
@@ -152,18 +167,27 @@ fn first_required(text: &str) -> Option<(Required, &str)> {
 /// The lines of a program with their numbers, without comment blocks, here-documents and what follows `__END__`.
 pub fn code(source: &str) -> Vec<(usize, &str)> {
     let lines: Vec<&str> = source.strip_prefix('\u{feff}').unwrap_or(source).lines().collect();
+    // Where each text stands alone in a line: looking through all lines for each here-document could take minutes.
+    let places = LazyCell::new(|| {
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        lines.iter().enumerate().for_each(|(at, line)| places.entry(line.trim()).or_default().push(at));
+        places
+    });
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(line) = lines.get(at).filter(|line| **line != "__END__") {
         found.push((at + 1, *line));
-        let ends = |end: &str| lines[at + 1..].iter().position(|line| line.trim() == end);
-        let skipped = match heredoc(line) {
+        let ends = |end: &str| {
+            let places = places.get(end)?;
+            places.get(places.partition_point(|place| *place <= at)).copied()
+        };
+        let last = match heredoc(line) {
             _ if line.starts_with("=begin") => Some(ends("=end").unwrap_or(lines.len())),
             // A name after `<<` that never comes alone was no here-document but, say, a push.
             Some(end) => ends(end),
             None => None,
         };
-        at += skipped.map_or(0, |lines| lines + 1) + 1;
+        at = last.unwrap_or(at) + 1;
     }
     found
 }

@@ -1,5 +1,7 @@
 //! Applications in temporary folders, and the one thing each is found to lack.
 
+use std::time::{Duration, Instant};
+
 use super::*;
 
 fn looked(files: &[(&str, &str)]) -> Option<String> {
@@ -94,4 +96,16 @@ fn an_application_of_many_files_is_read_up_to_a_limit() {
     let mut all: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     all.extend([("config.ru", "require_relative \"f0\"\n"), ("f300.rb", "require \"roda\"\n")]);
     assert_eq!(looked(&all), None);
+}
+
+#[test]
+fn no_file_takes_long_to_look_through() {
+    let began = Instant::now();
+    let openings = "1<<B,\n".repeat(90_000);
+    assert_eq!(code(&openings).len(), 90_000);
+    let folders: String = (0..20_000).map(|number| format!("$: << 'lib{number}'\n")).collect();
+    let config = folders + &"require 'json'\n".repeat(30_000);
+    assert_eq!(looked(&[("config.ru", &config)]), None);
+    // Without the bounds, each of them takes minutes.
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }

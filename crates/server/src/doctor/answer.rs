@@ -1,36 +1,76 @@
 //! What an application answers to one GET, without a client between.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use engine::{Body, Engine, Fault};
+use engine::{Body, Engine, Fault, ResponseHead, brief};
 
 use crate::app_settings::AppSettings;
 use crate::probe;
 
 /// So much of a body is looked at.
-const BYTES_MAX: usize = 16 << 20;
+const LOOKED_MAX: usize = 16 << 20;
+/// So much is kept to be compared; of the rest, a hash.
+pub const KEPT_MAX: usize = 1 << 20;
 
-/// An answer, whole.
+/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     /// Names in small letters, sorted.
     pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+    pub body: Content,
 }
 
-/// Asks for this path, as a client of this machine would; the whole answer must come within the time.
+/// What is known of a body.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Content {
+    /// How it begins.
+    pub bytes: Vec<u8>,
+    /// Of all that was looked at.
+    pub length: usize,
+    /// Of all that was looked at; nothing where that is `bytes`.
+    hash: Option<u64>,
+    pub end: End,
+}
+
+/// How far a body was looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum End {
+    #[default]
+    Whole,
+    /// It is longer.
+    Long,
+    /// It had not ended when the time of the request was over.
+    Late(Duration),
+}
+
+/// Asks for this path, as a client of this machine would; the whole answer has this time.
 pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<Answer, String> {
+    let (head, (bytes, late)) = fetch(engine, settings, path, time)?;
+    let mut headers: Vec<(String, String)> = head.headers.iter().map(pair).collect();
+    headers.sort();
+    Ok(Answer { status: head.status.as_u16(), headers, body: Content::of(bytes, late) })
+}
+
+/// The body of an answer.
+pub fn body(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<Vec<u8>, String> {
+    fetch(engine, settings, path, time).map(|(_, (bytes, _))| bytes)
+}
+
+type Fetched = (ResponseHead, Looked);
+
+fn fetch(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<Fetched, String> {
     let reply = engine.call(probe::request(settings, path, time));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| format!("could not be waited for: {error}"))?;
+    let end = Instant::now() + time;
     let answer = runtime.block_on(async { tokio::time::timeout(time, reply).await });
-    let response = answer.map_err(|_| format!("no answer within {time:?}"))?.result.map_err(|fault| words(&fault))?;
-    let mut headers: Vec<(String, String)> = response.head.headers.iter().map(pair).collect();
-    headers.sort();
-    let body = whole(response.body, time).map_err(|why| format!("the body broke off: {why}"))?;
-    Ok(Answer { status: response.head.status.as_u16(), headers, body })
+    let answer = answer.map_err(|_| format!("no answer within {} (--request-time)", brief(time)))?;
+    let response = answer.result.map_err(|fault| words(&fault))?;
+    let read = read(response.body, end, time).map_err(|why| format!("the body broke off: {why}"))?;
+    Ok((response.head, read))
 }
 
 fn pair((name, value): (&http::HeaderName, &http::HeaderValue)) -> (String, String) {
@@ -49,28 +89,98 @@ fn words(fault: &Fault) -> String {
     words
 }
 
-fn whole(body: Body, time: Duration) -> Result<Vec<u8>, String> {
+/// As much of a body as is looked at, and a word if its time was over then.
+type Looked = (Vec<u8>, Option<End>);
+
+fn read(body: Body, end: Instant, time: Duration) -> Result<Looked, String> {
+    let mut all = Vec::new();
+    let mut late = None;
     match body {
-        Body::Full(bytes) => Ok(bytes.to_vec()),
+        Body::Full(bytes) => all.extend_from_slice(&bytes[..bytes.len().min(LOOKED_MAX + 1)]),
         Body::Stream(mut source) => {
-            let deadline = Instant::now() + time;
-            let mut all = Vec::new();
-            while all.len() < BYTES_MAX {
-                match source.next_blocking(deadline).map_err(|fault| {
-                    fault.map_or_else(|| format!("nothing came within {time:?}"), |fault| fault.to_string())
-                })? {
-                    Some(chunk) => all.extend_from_slice(&chunk),
-                    None => break,
+            while all.len() <= LOOKED_MAX && late.is_none() {
+                match source.next_blocking(end) {
+                    // What comes without a pause never waits, and would not see the end of the time.
+                    Ok(Some(_)) if Instant::now() >= end => late = Some(End::Late(time)),
+                    Ok(Some(chunk)) => all.extend_from_slice(&chunk),
+                    Ok(None) => break,
+                    Err(None | Some(Fault::OutOfTime(_))) => late = Some(End::Late(time)),
+                    Err(Some(fault)) => return Err(fault.to_string()),
                 }
             }
-            Ok(all)
         }
         Body::File(file, _) => {
-            let mut all = Vec::new();
-            file.take(BYTES_MAX as u64).read_to_end(&mut all).map_err(|error| error.to_string())?;
-            Ok(all)
+            file.take(LOOKED_MAX as u64 + 1).read_to_end(&mut all).map_err(|error| error.to_string())?;
         }
         // No body, or a connection that the application has taken over.
-        _ => Ok(Vec::new()),
+        _ => {}
+    }
+    Ok((all, late))
+}
+
+impl Content {
+    fn of(mut all: Vec<u8>, late: Option<End>) -> Content {
+        let end = if all.len() > LOOKED_MAX { End::Long } else { late.unwrap_or_default() };
+        all.truncate(LOOKED_MAX);
+        let length = all.len();
+        let hash = (length > KEPT_MAX).then(|| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write(&all);
+            hasher.finish()
+        });
+        all.truncate(KEPT_MAX);
+        all.shrink_to_fit();
+        Content { bytes: all, length, hash, end }
+    }
+
+    /// Whether all is the same that can be compared: of what was stopped, as much as both have.
+    pub fn is_like(&self, other: &Content) -> bool {
+        match (self.end, other.end) {
+            (End::Whole, _) | (_, End::Whole) | (End::Long, End::Long) => self == other,
+            _ => {
+                let common = self.bytes.len().min(other.bytes.len());
+                self.bytes[..common] == other.bytes[..common]
+            }
+        }
+    }
+
+    /// Its size, for people.
+    pub fn size(&self) -> String {
+        match self.end {
+            End::Whole => format!("{} bytes", self.length),
+            End::Long => format!("more than {} bytes", self.length),
+            End::Late(time) => format!("{} bytes and no end within {} (--request-time)", self.length, brief(time)),
+        }
+    }
+}
+
+#[cfg(test)]
+impl From<&[u8]> for Content {
+    fn from(bytes: &[u8]) -> Content {
+        Content::of(bytes.to_vec(), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_bodies_are_compared_and_not_kept() {
+        let of = |bytes: usize, last: u8| Content::of([vec![b'x'; bytes], vec![last]].concat(), None);
+        let (one, other) = (of(KEPT_MAX * 2, b'a'), of(KEPT_MAX * 2, b'b'));
+        assert_eq!((one.bytes.len(), one.length, one.end), (KEPT_MAX, KEPT_MAX * 2 + 1, End::Whole));
+        assert!(one.is_like(&of(KEPT_MAX * 2, b'a')) && !one.is_like(&other));
+        let long = of(LOOKED_MAX, b'a');
+        assert_eq!(long.size(), "more than 16777216 bytes");
+        assert!(long.is_like(&of(LOOKED_MAX, b'b')) && !long.is_like(&of(LOOKED_MAX - 1, b'x')));
+    }
+
+    #[test]
+    fn what_was_stopped_is_compared_as_far_as_it_goes() {
+        let late = |text: &str| Content::of(text.as_bytes().to_vec(), Some(End::Late(Duration::from_secs(2))));
+        assert!(late("gold gold").is_like(&late("gold")) && !late("gold").is_like(&late("tin")));
+        assert!(!late("gold").is_like(&Content::of(b"gold".to_vec(), None)));
+        assert_eq!(late("gold").size(), "4 bytes and no end within 2s (--request-time)");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::Answer;
+use super::answer::{Answer, Content, KEPT_MAX};
 
 /// These differ each time, or would if one looked long enough.
 const ALWAYS: [&str; 4] = ["date", "x-runtime", "x-request-id", "server-timing"];
@@ -26,7 +26,7 @@ pub fn between(here: [&Answer; 2], there: [&Answer; 2]) -> Difference {
         found.real.push(format!("status {} there", there[0].status));
     }
     headers(here, there, &mut found);
-    body(here.map(|answer| answer.body.as_slice()), there.map(|answer| answer.body.as_slice()), &mut found);
+    body(here.map(|answer| &answer.body), there.map(|answer| &answer.body), &mut found);
     found
 }
 
@@ -60,19 +60,20 @@ fn keys<'a>(values: &[&'a str]) -> Vec<Option<&'a str>> {
     values.iter().map(|value| value.split_once('=').map(|(key, _)| key)).collect()
 }
 
-fn body(here: [&[u8]; 2], there: [&[u8]; 2], found: &mut Difference) {
-    if here[0] == there[0] || here[1] == there[1] {
+fn body(here: [&Content; 2], there: [&Content; 2], found: &mut Difference) {
+    if here[0].is_like(there[0]) || here[1].is_like(there[1]) {
         return;
     }
-    match (here[0] == here[1], there[0] == there[1]) {
+    match (here[0].is_like(here[1]), there[0].is_like(there[1])) {
         (true, true) => {
-            let same = here[0].iter().zip(there[0]).take_while(|(one, two)| one == two).count();
-            let length = there[0].len();
-            found.real.push(format!("another body there ({length} bytes), from byte {same} on"));
+            let same = here[0].bytes.iter().zip(&there[0].bytes).take_while(|(one, two)| one == two).count();
+            let from =
+                if same == KEPT_MAX { format!("somewhere after byte {same}") } else { format!("from byte {same} on") };
+            found.real.push(format!("another body there ({}), {from}", there[0].size()));
         }
         (true, false) => found.real.push("the body changes with each answer there, and not here".to_owned()),
         (false, true) => found.real.push("the body changes with each answer here, and not there".to_owned()),
-        (false, false) => match line(here, there) {
+        (false, false) => match line(here.map(|body| &*body.bytes), there.map(|body| &*body.bytes)) {
             Some(line) => found.real.push(format!("another body there, at line {line}")),
             None => found.changing.push("body".to_owned()),
         },
@@ -101,7 +102,7 @@ mod tests {
 
     fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Answer { status, headers, body: body.into() }
+        Answer { status, headers, body: body.as_bytes().into() }
     }
 
     fn once(here: &Answer, there: &Answer) -> Vec<String> {

@@ -1,81 +1,36 @@
 //! The examination: what is tried, in which order.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-
 use super::answer::{Answer, ask};
 use super::difference;
+use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
 use super::sources;
 use crate::app_settings::AppSettings;
 use crate::engines::{Base, Running, Size};
 use crate::found::Found;
 
-/// What an application is loaded by that tells what is missing.
-const TOLERANT: &str = include_str!("tolerant.rb");
-/// Its name in backtraces.
-const NAME: &str = "doctor.ru";
-/// For each answer.
-const TIME: Duration = Duration::from_secs(10);
-/// For the end of a Ruby.
-const END: Duration = Duration::from_secs(2);
-/// So many things are spared before it stops looking for more.
-const SPARED_MAX: usize = 40;
+/// So often a process is asked whether it has ended.
+const LOOK: Duration = Duration::from_millis(10);
 /// After so long even a time in whole seconds is another.
 const AGAIN: Duration = Duration::from_millis(1100);
 
-/// What is missing, as tolerant.rb tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, serde::Serialize)]
-pub struct Finding {
-    /// `library`, `constant`, `name` (a method or constant that something lacks), or `error`.
-    pub kind: String,
-    pub name: String,
-    pub words: String,
-    /// `file:line`, perhaps with the method.
-    pub places: Vec<String>,
-    /// What the user's Ruby says of a file that does not parse.
-    #[serde(default)]
-    pub remark: Option<String>,
-}
-
-/// A gem beside the application of which something was loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Gem {
-    /// With its version.
-    pub name: String,
-    pub folder: String,
-    /// That are required from.
-    pub paths: Vec<PathBuf>,
-}
-
-/// All of what tolerant.rb tells.
-#[derive(Debug, Default, Deserialize)]
-struct Told {
-    found: Vec<Finding>,
-    tried: Vec<String>,
-    ended: Option<Cause>,
-    files: Vec<String>,
-    gems: Vec<Gem>,
-    methods: Vec<String>,
-}
-
-/// What an exception came from: its kind (`library`, `constant`, `file`) and its name.
-type Cause = (String, String);
-
 /// Looks at one application: as it is here, and as it is on the user's Ruby.
-pub fn examine(here: &Found, there: &Found, settings: &AppSettings, base: &Base, paths: &[String]) -> Report {
+pub fn examine(here: &Found, there: &Found, settings: &AppSettings, base: &Arc<Base>, paths: &[String]) -> Report {
     let rackup = here.rackup.clone();
     let told = all_missing(here, settings, base);
     let own: Vec<String> = told.files.into_iter().filter(|file| !is_of(&told.gems, file)).collect();
     let doubts = sources::doubts(&rackup, &own, &told.methods);
     let mut report = Report { rackup, gemfile: here.gemfile.clone(), files: own, doubts, ..Report::default() };
     let began = Instant::now();
-    let ours = match Running::start(here, settings, Size::Full, base) {
+    // What did not even come to its end when it was stopped would not do so now.
+    let real = told.stuck.map_or_else(|| start(here, settings, Size::Full, base), Err);
+    let ours = match real {
         Ok(running) => {
             report.loaded = Some(began.elapsed());
             report.did_without = told.tried;
@@ -84,7 +39,8 @@ pub fn examine(here: &Found, there: &Found, settings: &AppSettings, base: &Base,
         Err(refusal) => {
             report.refusal = Some(refusal.words);
             report.findings = told.found;
-            report.findings.iter_mut().for_each(|finding| finding.ask_ruby(&settings.ruby.program));
+            report.unfinished = told.unfinished;
+            ask_ruby(&mut report.findings, &settings.ruby.program, settings.ruby.boot_time);
             None
         }
     };
@@ -103,8 +59,8 @@ fn is_of(gems: &[Gem], file: &str) -> bool {
     gems.iter().any(|gem| Path::new(file).starts_with(&gem.folder))
 }
 
-fn start_there(there: &Found, settings: &AppSettings, base: &Base, report: &mut Report) -> Option<Running> {
-    match Running::start(there, settings, Size::Workers(1), base) {
+fn start_there(there: &Found, settings: &AppSettings, base: &Arc<Base>, report: &mut Report) -> Option<Running> {
+    match start(there, settings, Size::Workers(1), base) {
         Ok(running) => {
             if let Running::Ruby(engine) = &running {
                 report.ruby = engine.fact("ruby").map(str::to_owned);
@@ -124,7 +80,7 @@ fn start_there(there: &Found, settings: &AppSettings, base: &Base, report: &mut 
 fn asked(ours: &Running, theirs: Option<&Running>, settings: &AppSettings, paths: &[String]) -> Vec<Asked> {
     let usual = ["/".to_owned()];
     let paths = if paths.is_empty() { &usual } else { paths };
-    let get = |running: &Running, path: &str| ask(&*running.engine(), settings, path, TIME);
+    let get = |running: &Running, path: &str| ask(&*running.engine(), settings, path, settings.request_time);
     let first = |path: &String| {
         let here = get(ours, path);
         let there = theirs.map_or(There::NotAsked, |theirs| match get(theirs, path) {
@@ -159,56 +115,35 @@ fn compared(here: Option<[&Answer; 2]>, there: [&Answer; 2], answer: Option<&Ans
     if found.real.is_empty() { There::Same(found.changing) } else { There::Other { found, answer: answer.cloned() } }
 }
 
-/// All that is missing: as long as something ends the loading, once more without it.
-fn all_missing(found: &Found, settings: &AppSettings, base: &Base) -> Told {
-    let mut spared: Vec<Cause> = Vec::new();
-    let end = Instant::now() + settings.ruby.boot_time;
-    loop {
-        // Where this fails, so does the real loading, with better words.
-        let Ok(told) = tolerant(found, &spared, settings, base) else { return Told::default() };
-        match &told.ended {
-            Some(cause) if !spared.contains(cause) && spared.len() < SPARED_MAX && Instant::now() < end => {
-                spared.push(cause.clone());
-            }
-            _ => return told,
-        }
-    }
-}
-
-fn tolerant(found: &Found, spared: &[Cause], settings: &AppSettings, base: &Base) -> Result<Told, String> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no folder for a file of ours: {error}"))?;
-    let rackup = folder.path().join(NAME);
-    let pairs: Vec<String> =
-        spared.iter().map(|(kind, name)| format!("[{}, {}]", quoted(kind), quoted(name))).collect();
-    let (config, doctor) = (quoted(&found.rackup.to_string_lossy()), quoted(&rackup.to_string_lossy()));
-    // In one line, so that the lines of what follows are right.
-    let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {TOLERANT}", pairs.join(", "));
-    fs::write(&rackup, text).map_err(|error| format!("{}: {error}", rackup.display()))?;
-    let found = Found { rackup, ..found.clone() };
-    let running = Running::start(&found, settings, Size::Full, base).map_err(|refusal| refusal.words)?;
-    let answer = ask(&*running.engine(), settings, "/", TIME);
-    running.stop(END);
-    serde_json::from_slice(&answer?.body).map_err(|error| format!("what was found cannot be read: {error}"))
-}
-
-/// As a Ruby string.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
-}
-
-impl Finding {
-    /// Whether a file that does not parse here would parse there.
-    fn ask_ruby(&mut self, ruby: &Path) {
-        let Some(rest) = self.words.strip_prefix("SyntaxError: ") else { return };
+/// Whether files that do not parse here would parse there, as far as this time goes.
+fn ask_ruby(findings: &mut [Finding], ruby: &Path, time: Duration) {
+    let end = Instant::now() + time;
+    for finding in findings {
+        let Some(rest) = finding.words.strip_prefix("SyntaxError: ") else { continue };
         let ends = rest.match_indices(':').map(|(at, _)| &rest[..at]);
-        let Some(file) = ends.into_iter().find(|path| Path::new(path).is_file()) else { return };
-        let checked = Command::new(ruby).arg("-c").arg(file).stdin(Stdio::null()).output();
-        let Ok(checked) = checked else { return };
-        let remark = if checked.status.success() {
+        let Some(file) = ends.into_iter().find(|path| Path::new(path).is_file()) else { continue };
+        let Some(accepts) = parses(ruby, file, end) else { return };
+        let remark = if accepts {
             "`ruby -c` accepts the file: it has syntax that the embedded interpreter lacks (docs/writing-apps.md)"
         } else {
             "`ruby -c` refuses the file too"
         };
-        self.remark = Some(remark.to_owned());
+        finding.remark = Some(remark.to_owned());
     }
+}
+
+/// What `ruby -c` says of a file, if it says it before the end.
+fn parses(ruby: &Path, file: &str, end: Instant) -> Option<bool> {
+    let mut command = Command::new(ruby);
+    command.arg("-c").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait().ok()? {
+            return Some(status.success());
+        }
+        thread::park_timeout(LOOK);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
 }

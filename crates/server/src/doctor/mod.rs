@@ -3,8 +3,10 @@
 //! user's Ruby if there is one; what comes of it is told, with a recommendation.
 
 mod answer;
+mod aside;
 mod difference;
 mod examine;
+mod loading;
 mod report;
 mod sources;
 mod verdict;
@@ -19,6 +21,7 @@ use crate::engines::Alone;
 use crate::found::{self, Found, Missing};
 use crate::settings::{Settings, settle};
 use crate::start::Start;
+use aside::Aside;
 use report::Report;
 
 /// What only this command is asked.
@@ -45,7 +48,16 @@ pub fn run(start: &Start) -> Option<ExitCode> {
         Ok(settings) => settings,
         Err(problems) => return Some(crate::refuse(&problems)),
     };
-    Some(match examine(settings, start, &words.paths) {
+    let examined = match Aside::begin() {
+        Ok(aside) => {
+            let examined = examine(settings, start, &words.paths);
+            // It may be closed; then what follows is not read either.
+            let _ = aside.end();
+            examined
+        }
+        Err(error) => Err(Missing::File(format!("what the application prints cannot be put aside: {error}"))),
+    };
+    Some(match examined {
         Ok(reports) => {
             let text = if words.json { report::json(&reports) } else { report::text(&reports) };
             let _ = crate::show(&text);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::{Answer, End};
 use super::difference::Difference;
-use super::examine::{Finding, Gem};
+use super::loading::{Finding, Gem};
 use super::sources::Doubt;
 use super::verdict::{self, Verdict};
 
@@ -31,6 +31,8 @@ pub struct Report {
     pub refusal: Option<String>,
     /// What keeps it from loading.
     pub findings: Vec<Finding>,
+    /// Why there may be more of them.
+    pub unfinished: Option<String>,
     /// Libraries that it asked for and does not need.
     pub did_without: Vec<String>,
     pub doubts: Vec<Doubt>,
@@ -130,6 +132,9 @@ fn one(report: &Report) -> String {
             row(&mut out, "", remark);
         }
     }
+    if let Some(why) = &report.unfinished {
+        row(&mut out, "and more", why);
+    }
     if !report.did_without.is_empty() {
         let names = report.did_without.join(", ");
         row(&mut out, "remark", &format!("asked for these libraries, and did without: {names}"));
@@ -160,7 +165,7 @@ fn one(report: &Report) -> String {
 
 fn asked_words(asked: &Asked, ruby: Option<&str>) -> String {
     let here = match &asked.here {
-        Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
+        Ok(answer) => format!("{}, {}", answer.status, answer.body.size()),
         Err(why) => why.replace('\n', &format!("\n{:COLUMN$}", "")),
     };
     let ruby = ruby.unwrap_or("ruby");
@@ -221,6 +226,7 @@ fn value(report: &Report) -> Value {
         "refusal": report.refusal,
         "gems": report.gem_names(),
         "missing": report.findings,
+        "missing_more": report.unfinished,
         "did_without": report.did_without,
         "may_lack": report.doubts,
         "answers": asked,
@@ -246,7 +252,8 @@ fn asked_value(asked: &Asked) -> Value {
     json!({
         "path": asked.path,
         "status": asked.here.as_ref().ok().map(|answer| answer.status),
-        "bytes": asked.here.as_ref().ok().map(|answer| answer.body.len()),
+        "bytes": asked.here.as_ref().ok().map(|answer| answer.body.length),
+        "whole": asked.here.as_ref().ok().map(|answer| answer.body.end == End::Whole),
         "error": asked.here.as_ref().err(),
         "on_ruby": there,
         "on_ruby_words": words,

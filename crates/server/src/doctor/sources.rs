@@ -24,6 +24,10 @@ pub struct Doubt {
 
 /// In config.ru and in all files below its folder that were loaded, but those of gems.
 pub fn doubts(rackup: &Path, files: &[String], present: &[String]) -> Vec<Doubt> {
+    if present.is_empty() {
+        // It did not come so far that the interpreter could tell what it has.
+        return Vec::new();
+    }
     let folder = rackup.parent().unwrap_or(Path::new("/"));
     let own = files.iter().map(Path::new).filter(|file| is_own(folder, file));
     let texts: Vec<(String, String)> =

@@ -115,7 +115,9 @@ mod tests {
     fn report(asked: &[(Option<u16>, There)]) -> Report {
         let one = |(status, there): &(Option<u16>, There)| Asked {
             path: "/".into(),
-            here: status.map(|status| Answer { status, headers: Vec::new(), body: Vec::new() }).ok_or("raised".into()),
+            here: status
+                .map(|status| Answer { status, headers: Vec::new(), body: Default::default() })
+                .ok_or("raised".into()),
             there: there.clone(),
         };
         let asked = asked.iter().map(one).collect();
