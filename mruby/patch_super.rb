@@ -85,4 +85,4 @@ SUPER = {
 }.freeze
 
 # Part of patch.rb, each from the file of its name.
-ANSWERS = [SUPER, EACH, COERCE, LISTS, IMPLICIT].freeze
+ANSWERS = [CODEGEN, SUPER, EACH, COERCE, LISTS, IMPLICIT].freeze

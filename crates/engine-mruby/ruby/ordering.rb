@@ -1,6 +1,8 @@
 # Enumerable: the smallest and largest, in order, each once.
 
 module Enumerable
+  def sort(&block) = to_a.sort(&block)
+
   def max(count = nil, &block)
     return sort(&block).reverse.first(count) if count
     found, empty = nil, true

@@ -268,6 +268,39 @@ fn a_step_of_a_local_variable_leaves_the_others_alone() {
 }
 
 #[test]
+fn operands_that_assign_are_not_folded() {
+    assert_eq!(eval("v = 5; r = v + (t = 1; 1); [r, t]"), "[6, 1]");
+    assert_eq!(
+        eval("x = 1; y = 7 - (x = 2; 3); z = 5 << (x = 4; 3); w = 6 * (x = 5; 3); [x, y, z, w]"),
+        "[5, 4, 40, 18]"
+    );
+    assert_eq!(eval("a = 1; a += (a = 200; 300); b = 9; c = b % (b = 1; 4); [a, b, c]"), "[301, 1, 1]");
+    assert_eq!(eval("a = [1, 2, 3]; i = 0; a[i] += if true then i = 2; 10 end; [a, i]"), "[[11, 2, 3], 2]");
+    assert_eq!(eval("[1, 2].map { |v| v + (w = 10; 20) }"), "[21, 22]");
+    assert_eq!(
+        eval("[(nil + 0 rescue $!.class), ('a' + 0 rescue $!.class), 1 + 0, 2 * 3 - 4]"),
+        "[NoMethodError, TypeError, 1, 2]"
+    );
+}
+
+#[test]
+fn many_pairs_and_keywords_arrive() {
+    let pairs = |count: usize| (0..count).map(|at| format!("k{at}: {at}")).collect::<Vec<_>>().join(", ");
+    for count in [14, 15, 16, 63, 64, 100] {
+        let code = format!(
+            "d = {{ x: 1 }}; opts = ->(**o) {{ o.size }};
+             [opts.(**d, {0}), opts.(z: 1, **d, {0}), {{}}.merge(**d, {0}).size, opts.({0}), {{ a: 1 }}.merge({0}).size,
+              {{ **d, {0} }}.size]",
+            pairs(count)
+        );
+        let wanted = [count + 1, count + 2, count + 1, count, count + 1, count + 1];
+        assert_eq!(eval(&code), format!("{wanted:?}"), "{count} pairs");
+    }
+    let locals = (0..40).map(|at| format!("l{at} = {at}")).collect::<Vec<_>>().join("; ");
+    assert_eq!(eval(&format!("{locals}; opts = ->(**o) {{ o.size }}; opts.({})", pairs(45))), "45");
+}
+
+#[test]
 fn what_waits_for_its_file_can_be_asked_for_anywhere() {
     assert_eq!(
         eval("[Kernel.autoload?(:Zork), Module.new.autoload?(:Zork), autoload?(:Zork), Comparable.autoload?(:Zork)]"),

@@ -1,0 +1,19 @@
+# What patch.rb changes where mruby's compiler writes other code than the program says.
+
+CODEGEN = {
+  "mrbgems/mruby-compiler/core/codegen.c" => [
+    # Many pairs behind a `**`, or so many that they come in parts: the last part made a Hash of its own.
+    ["  if (val && len > limit) {\n    pop_n(len*2);\n    genop_2(s, OP_HASH, cursp(), len);\n",
+     "  if (val && len > limit && !update) {\n    pop_n(len*2);\n    genop_2(s, OP_HASH, cursp(), len);\n"],
+    # `v + (t = 1; 2)` is no 1 + 2: what was loaded last is the left operand only when it lies where that lies.
+    ["if (addr_pc(s, data.addr) == s->lastlabel || !get_int_operand(s, &data0, &n0)) {\n      /* OP_ADDI",
+     "if (addr_pc(s, data.addr) == s->lastlabel || !get_int_operand(s, &data0, &n0) || data0.a != dst) {\n" \
+     "      /* OP_ADDI"],
+    ["    if (!get_int_operand(s, &data0, &n0)) {\n      goto normal;\n",
+     "    if (!get_int_operand(s, &data0, &n0) || data0.a != dst) {\n      goto normal;\n"],
+    ["    if (!get_int_operand(s, &data0, &n0)) {\n      return FALSE;\n",
+     "    if (!get_int_operand(s, &data0, &n0) || data0.a != dst) {\n      return FALSE;\n"],
+    # A zero is added too: nil + 0 is an error, and a Time + 0 another Time.
+    ["      if (n == 0) return;\n      if (n > 0) {\n", "      if (n >= 0) {\n"],
+  ],
+}.freeze
