@@ -122,7 +122,12 @@ module JSON
 end
 
 class Object
-  def to_json(*) = FoolsGold::Native.json_generate(to_s, nil)
+  # Its text, with the options of what is around it: what they ask to have escaped must not stand here as it is.
+  def to_json(options = nil, *)
+    text = to_s
+    raise TypeError, "wrong argument type #{text.nil? ? 'nil' : text.class} (expected String)" unless text.is_a?(String)
+    JSON.generate(text, options.respond_to?(:to_h) ? options : nil)
+  end
 end
 
 [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol, Array, Hash].each do |type|
