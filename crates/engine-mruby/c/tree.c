@@ -17,6 +17,10 @@
 
 /* As deep as JSON.generate goes in CRuby before it takes the data for a circle. */
 #define DEPTH_MAX 100
+/* As deep as it goes when `max_nesting` allows more: as calls may go (MRB_CALL_LEVEL_MAX). Twin: json/write.rs. */
+#define DEPTH_FARTHEST 4000
+/* So much of the C stack may be in use (of 16 MiB, stack.rs) when a part is begun: a `to_json` may nest in another. */
+#define STACK_BYTES (6 << 20)
 /* After so many parts it looks whether the request may go on, and where. */
 #define PAUSE 512
 
@@ -132,10 +136,30 @@ static struct RClass *plain_class(mrb_state *mrb, mrb_value value)
   }
 }
 
+/* How deep the options of JSON let it go. */
+static int deepest(mrb_state *mrb, const mrb_value *json)
+{
+  if (json == NULL || !mrb_hash_p(*json)) return DEPTH_MAX;
+  mrb_value name = mrb_symbol_value(mrb_intern_lit(mrb, "max_nesting"));
+  mrb_value limit = mrb_hash_fetch(mrb, *json, name, mrb_fixnum_value(DEPTH_MAX));
+  if (!mrb_integer_p(limit) || mrb_integer(limit) == 0) return DEPTH_FARTHEST;
+  /* A lower one is looked at in json/write.rs. */
+  if (mrb_integer(limit) < DEPTH_MAX) return DEPTH_MAX;
+  return mrb_integer(limit) < DEPTH_FARTHEST ? (int)mrb_integer(limit) : DEPTH_FARTHEST;
+}
+
+static void check_stack(mrb_state *mrb)
+{
+  const char *entered = fg_of(mrb)->stack;
+  if (entered == NULL || entered - (const char *)__builtin_frame_address(0) < STACK_BYTES) return;
+  mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));
+}
+
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   int arena = mrb_gc_arena_save(mrb);
-  if (depth > DEPTH_MAX) {
+  check_stack(mrb);
+  if (depth > DEPTH_MAX && depth > deepest(mrb, json)) {
     struct RClass *klass = E_ARGUMENT_ERROR;
     if (json && mrb_const_defined(mrb, mrb_obj_value(mrb->object_class), mrb_intern_lit(mrb, "JSON"))) {
       klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "JSON"), "NestingError");

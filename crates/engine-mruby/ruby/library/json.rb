@@ -26,7 +26,8 @@ module JSON
     def __state(options, depth)
       state = State.new(options)
       state.depth += depth
-      raise NestingError, "nesting of #{state.depth} is too deep" if state.depth > 100
+      limit = state.max_nesting
+      raise NestingError, "nesting of #{state.depth} is too deep" if limit != 0 && state.depth > limit
       state
     end
 
