@@ -141,6 +141,7 @@ typedef struct fg_vm {
   } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
   mrb_value stream_class, gone_class, timeout_class;
+  const char *stack; /* where the C stack stood when Ruby was entered; it grows downwards */
   bool streaming; /* a body is being read: its stream or block takes bytes */
   void *call;     /* the call whose headers are being read */
   struct fg_handled *handled;

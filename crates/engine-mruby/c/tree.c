@@ -17,6 +17,10 @@
 
 /* As deep as JSON.generate goes in CRuby before it takes the data for a circle. */
 #define DEPTH_MAX 100
+/* As deep as it goes when `max_nesting` allows more: as calls may go (MRB_CALL_LEVEL_MAX). Twin: json/write.rs. */
+#define DEPTH_FARTHEST 4000
+/* So much of the C stack may be in use (of 16 MiB, stack.rs) when a part is begun: a `to_json` may nest in another. */
+#define STACK_BYTES (6 << 20)
 /* After so many parts it looks whether the request may go on, and where. */
 #define PAUSE 512
 
@@ -39,27 +43,55 @@ static void put_bytes(mrb_state *mrb, mrb_value out, char tag, mrb_value text)
   mrb_str_cat(mrb, out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
 }
 
+/* The count of what was begun at a place, now that it is known: Ruby code that runs in between may take parts away. */
+static void set_count(mrb_state *mrb, mrb_value out, mrb_int place, size_t count)
+{
+  if (count > UINT32_MAX) mrb_raise(mrb, E_ARGUMENT_ERROR, "value is too large to leave the interpreter");
+  uint32_t number = (uint32_t)count;
+  memcpy(RSTRING_PTR(out) + place + 1, &number, sizeof number);
+}
+
 static void encode_array(mrb_state *mrb, mrb_value out, mrb_value array, const mrb_value *json, int depth)
 {
-  put_counted(mrb, out, 'a', (size_t)RARRAY_LEN(array));
-  mrb_int count = RARRAY_LEN(array);
-  for (mrb_int i = 0; i < count; i++) {
+  mrb_int place = RSTRING_LEN(out), i = 0;
+  put_counted(mrb, out, 'a', 0);
+  for (; i < RARRAY_LEN(array); i++) {
     if (i % PAUSE == 0) fg_look_at_clock(mrb);
     fg_tree_encode(mrb, out, mrb_ary_entry(array, i), json, depth + 1);
   }
+  set_count(mrb, out, place, (size_t)i);
+}
+
+/* The value of a key that was there when writing began; undef where it was taken away since. */
+static mrb_value value_of(mrb_state *mrb, mrb_value hash, mrb_value key, mrb_int index, mrb_int count)
+{
+  mrb_value value = mrb_hash_fetch(mrb, hash, key, mrb_undef_value());
+  if (!mrb_undef_p(value) || mrb_hash_size(mrb, hash) != count) return value;
+  /* A key that was changed after it was put in: it is not found, but nothing was taken away. */
+  return mrb_ary_entry(mrb_hash_values(mrb, hash), index);
 }
 
 static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, const mrb_value *json, int depth)
 {
   mrb_value keys = mrb_hash_keys(mrb, hash);
-  put_counted(mrb, out, 'h', (size_t)RARRAY_LEN(keys));
-  for (mrb_int i = 0; i < RARRAY_LEN(keys); i++) {
+  mrb_int place = RSTRING_LEN(out), count = RARRAY_LEN(keys);
+  size_t written = 0;
+  put_counted(mrb, out, 'h', 0);
+  for (mrb_int i = 0; i < count; i++) {
     if (i % PAUSE == 0) fg_look_at_clock(mrb);
-    mrb_value key = RARRAY_PTR(keys)[i];
+    int arena = mrb_gc_arena_save(mrb);
+    mrb_value key = mrb_ary_entry(keys, i);
+    mrb_value value = value_of(mrb, hash, key, i, count);
+    if (mrb_undef_p(value)) { mrb_gc_arena_restore(mrb, arena); continue; }
+    /* The key's own `to_s` may take it out of the hash. */
+    mrb_gc_protect(mrb, value);
     if (json) put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, key));
     else fg_tree_encode(mrb, out, key, json, depth + 1);
-    fg_tree_encode(mrb, out, mrb_hash_get(mrb, hash, key), json, depth + 1);
+    fg_tree_encode(mrb, out, value, json, depth + 1);
+    mrb_gc_arena_restore(mrb, arena);
+    written++;
   }
+  set_count(mrb, out, place, written);
 }
 
 /* An object that is none of the plain kinds. JSON asks it for its own JSON, else for its text. */
@@ -74,7 +106,10 @@ static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const 
     /* What is made within is laid out as what is around it. */
     mrb_value library = mrb_obj_value(mrb_module_get(mrb, "JSON"));
     mrb_value state = mrb_funcall(mrb, library, "__state", 2, *json, mrb_fixnum_value(depth));
-    put_bytes(mrb, out, 'r', mrb_obj_as_string(mrb, mrb_funcall(mrb, value, "to_json", 1, state)));
+    mrb_value text = mrb_funcall(mrb, value, "to_json", 1, state);
+    if (mrb_nil_p(text)) mrb_raise(mrb, E_TYPE_ERROR, "wrong argument type nil (expected String)");
+    if (!mrb_string_p(text)) mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected String)", text);
+    put_bytes(mrb, out, 'r', text);
     return;
   }
   put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, value));
@@ -101,16 +136,38 @@ static struct RClass *plain_class(mrb_state *mrb, mrb_value value)
   }
 }
 
+/* How deep the options of JSON let it go. */
+static int deepest(mrb_state *mrb, const mrb_value *json)
+{
+  if (json == NULL || !mrb_hash_p(*json)) return DEPTH_MAX;
+  mrb_value name = mrb_symbol_value(mrb_intern_lit(mrb, "max_nesting"));
+  mrb_value limit = mrb_hash_fetch(mrb, *json, name, mrb_fixnum_value(DEPTH_MAX));
+  if (!mrb_integer_p(limit) || mrb_integer(limit) == 0) return DEPTH_FARTHEST;
+  /* A lower one is looked at in json/write.rs. */
+  if (mrb_integer(limit) < DEPTH_MAX) return DEPTH_MAX;
+  return mrb_integer(limit) < DEPTH_FARTHEST ? (int)mrb_integer(limit) : DEPTH_FARTHEST;
+}
+
+static void check_stack(mrb_state *mrb)
+{
+  const char *entered = fg_of(mrb)->stack;
+  if (entered == NULL || entered - (const char *)__builtin_frame_address(0) < STACK_BYTES) return;
+  mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));
+}
+
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   int arena = mrb_gc_arena_save(mrb);
-  if (depth > DEPTH_MAX) {
+  check_stack(mrb);
+  if (depth > DEPTH_MAX && depth > deepest(mrb, json)) {
     struct RClass *klass = E_ARGUMENT_ERROR;
     if (json && mrb_const_defined(mrb, mrb_obj_value(mrb->object_class), mrb_intern_lit(mrb, "JSON"))) {
       klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "JSON"), "NestingError");
     }
     mrb_raisef(mrb, klass, "nesting of %d is too deep", depth);
   }
+  /* What holds it may let go of it while it is written. */
+  if (!mrb_immediate_p(value)) mrb_gc_protect(mrb, value);
   struct RClass *plain = json ? plain_class(mrb, value) : NULL;
   if (plain && has_own_json(mrb, value, plain)) {
     encode_object(mrb, out, value, json, depth);

@@ -208,7 +208,10 @@ int fg_guard(fg_vm *vm, fg_body *body, void *data)
   mrb_state *mrb = vm->mrb;
   int arena = mrb_gc_arena_save(mrb);
   mrb_bool failed = FALSE;
+  const char *outer = vm->stack;
+  vm->stack = __builtin_frame_address(0);
   mrb_value result = mrb_protect_error(mrb, body, data, &failed);
+  vm->stack = outer;
   int ended = FG_DONE;
   if (failed) {
     struct RClass *klass = mrb_obj_class(mrb, result);

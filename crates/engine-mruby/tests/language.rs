@@ -235,6 +235,15 @@ fn integers_of_any_size_are_read_whole() {
 }
 
 #[test]
+fn half_of_a_surrogate_pair_is_no_json() {
+    for half in ["ud83dx", "ude00", "ude00\\\\ud83d", "ud83d\\\\u0041"] {
+        let parsed = format!("begin; JSON.parse('[\"\\\\{half}\"]'); rescue JSON::ParserError; 'refused'; end");
+        assert_eq!(eval(&parsed), "\"refused\"", "{half}");
+    }
+    assert_eq!(eval("JSON.parse('[\"\\\\ud83d\\\\ude00\"]')"), "[\"😀\"]");
+}
+
+#[test]
 fn unescaping_html_keeps_bytes_that_are_no_text() {
     assert_eq!(eval("CGI.unescapeHTML(\"&lt;\\xc8i&gt;\").bytes"), "[60, 200, 105, 62]");
 }

@@ -26,7 +26,8 @@ module JSON
     def __state(options, depth)
       state = State.new(options)
       state.depth += depth
-      raise NestingError, "nesting of #{state.depth} is too deep" if state.depth > 100
+      limit = state.max_nesting
+      raise NestingError, "nesting of #{state.depth} is too deep" if limit != 0 && state.depth > limit
       state
     end
 
@@ -122,7 +123,12 @@ module JSON
 end
 
 class Object
-  def to_json(*) = FoolsGold::Native.json_generate(to_s, nil)
+  # Its text, with the options of what is around it: what they ask to have escaped must not stand here as it is.
+  def to_json(options = nil, *)
+    text = to_s
+    raise TypeError, "wrong argument type #{text.nil? ? 'nil' : text.class} (expected String)" unless text.is_a?(String)
+    JSON.generate(text, options.respond_to?(:to_h) ? options : nil)
+  end
 end
 
 [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol, Array, Hash].each do |type|

@@ -34,7 +34,7 @@ module JSON
         def allow_nan? = !!@options[:allow_nan]
         def script_safe? = !!(@options[:script_safe] || @options[:escape_slash])
         %i[indent space space_before object_nl array_nl].each { |name| define_method(name) { @options[name] || "" } }
-        def max_nesting = @options.fetch(:max_nesting, 100)
+        def max_nesting = @options.fetch(:max_nesting, 100) || 0
       end
     end
   end

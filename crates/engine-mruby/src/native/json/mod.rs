@@ -63,7 +63,8 @@ impl Options {
     fn nesting(&self) -> usize {
         match self.get("max_nesting") {
             None => NESTING_MAX,
-            Some(Tree::Int(depth)) if *depth > 0 => usize::try_from(*depth).unwrap_or(usize::MAX),
+            // Below zero: nothing may be nested, as in Ruby's own library.
+            Some(Tree::Int(depth)) if *depth != 0 => usize::try_from(*depth).unwrap_or(0),
             _ => usize::MAX,
         }
     }

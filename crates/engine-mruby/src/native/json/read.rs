@@ -43,9 +43,14 @@ pub fn read(bytes: &[u8], options: &Options, context: &mut Context<'_>) -> Resul
 
 impl Parser<'_, '_, '_> {
     fn unexpected(&self) -> Raise {
+        self.found("unexpected token")
+    }
+
+    /// What is wrong here.
+    fn found(&self, what: &str) -> Raise {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         let shown = String::from_utf8_lossy(&rest[..rest.len().min(SHOWN)]);
-        raise("JSON::ParserError", format!("unexpected token at '{shown}'"))
+        raise("JSON::ParserError", format!("{what} at '{shown}'"))
     }
 
     fn peek(&self) -> Option<u8> {
@@ -263,9 +268,10 @@ impl Parser<'_, '_, '_> {
         }
         match char::from_u32(code) {
             Some(char) => self.out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
-            // Half of a pair: its bytes as if it were a character, as in Ruby.
+            // Half of a pair is no character. Ruby's own library refuses only some, and makes broken text of others.
             None => {
-                self.out.extend([0xe0 | (code >> 12) as u8, 0x80 | (code >> 6 & 63) as u8, 0x80 | (code & 63) as u8])
+                self.at -= 6;
+                return Err(self.found("incomplete surrogate pair"));
             }
         }
         Ok(())

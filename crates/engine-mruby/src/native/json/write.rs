@@ -4,6 +4,9 @@ use super::super::{Context, Raise, float, raise};
 use super::{Options, VALUES, too_deep, too_large};
 use crate::tree::{self, Reader, Token};
 
+/// As deep as it goes whatever `max_nesting` says, for the stack's sake. Its twin is in c/tree.c.
+const DEPTH_MAX: usize = 4000;
+
 /// How it is laid out, and what may be in it.
 struct Writer<'c, 'd> {
     context: &'c mut Context<'d>,
@@ -33,7 +36,7 @@ pub fn write(tree: &[u8], options: &Options, context: &mut Context<'_>) -> Resul
         space_before: options.text("space_before"),
         object_nl: options.text("object_nl"),
         array_nl: options.text("array_nl"),
-        nesting_max: options.nesting(),
+        nesting_max: options.nesting().min(DEPTH_MAX),
         allow_nan: options.is_on("allow_nan"),
         ascii_only: options.is_on("ascii_only"),
         script_safe: options.is_on("script_safe") || options.is_on("escape_slash"),
@@ -81,7 +84,7 @@ impl Writer<'_, '_> {
     }
 
     fn check(&self, depth: usize) -> Result<(), Raise> {
-        if depth > self.nesting_max || depth > tree::DEPTH_MAX { Err(too_deep(depth)) } else { Ok(()) }
+        if depth > self.nesting_max { Err(too_deep(depth)) } else { Ok(()) }
     }
 
     fn indentation(&mut self, depth: usize) {
