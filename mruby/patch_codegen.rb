@@ -1,4 +1,4 @@
-# What patch.rb changes where mruby's compiler writes other code than the program says.
+# What patch.rb changes where mruby's compiler writes other code than the program says, or reads another name.
 
 CODEGEN = {
   "mrbgems/mruby-compiler/core/codegen.c" => [
@@ -17,3 +17,12 @@ CODEGEN = {
     ["      if (n == 0) return;\n      if (n > 0) {\n", "      if (n >= 0) {\n"],
   ],
 }.freeze
+
+# `$-w` is a name, and `$_name` is not `$name`.
+GLOBAL_NAMES = [
+  ["      c = nextc(p);\n      pushback(p, c);\n      gvar:\n",
+   "      c = nextc(p);\n      if (c >= 0 && identchar(c)) tokadd(p, c);\n      else pushback(p, c);\n      gvar:\n"],
+  ["      if (c >= 0 && identchar(c)) { /* if there is more after _ it is a variable */\n        tokadd(p, '$');\n",
+   "      if (c >= 0 && identchar(c)) { /* if there is more after _ it is a variable */\n" \
+   "        tokadd(p, '$');\n        tokadd(p, '_');\n"],
+].freeze

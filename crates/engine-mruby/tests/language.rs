@@ -277,6 +277,14 @@ fn a_step_of_a_local_variable_leaves_the_others_alone() {
 }
 
 #[test]
+fn names_of_globals_are_read_whole() {
+    assert_eq!(
+        eval("$-w = 1; $_name = 2; $name = 3; $_other, $-v = 4, 5; [$-w, $_name, $name, $_other, $-v]"),
+        "[1, 2, 3, 4, 5]"
+    );
+}
+
+#[test]
 fn operands_that_assign_are_not_folded() {
     assert_eq!(eval("v = 5; r = v + (t = 1; 1); [r, t]"), "[6, 1]");
     assert_eq!(
