@@ -10,10 +10,7 @@ COERCE_C = <<~'C'.freeze
   {
     mrb_sym operation = mrb->c->ci->mid, coerce = mrb_intern_lit(mrb, "coerce");
 
-    if (!mrb_respond_to(mrb, y, coerce)) {
-      if (mrb_symbol_p(y)) mrb_raisef(mrb, E_TYPE_ERROR, "%!v can't be coerced into %T", y, x);
-      mrb_raisef(mrb, E_TYPE_ERROR, "%Y can't be coerced into %T", y, x);
-    }
+    if (!mrb_respond_to(mrb, y, coerce)) fg_not_coerced(mrb, y, mrb_float_p(x) ? "Float" : "Integer");
     mrb_value pair = mrb_funcall_argv(mrb, y, coerce, 1, &x);
     if (!mrb_array_p(pair) || RARRAY_LEN(pair) != 2) mrb_raise(mrb, E_TYPE_ERROR, "coerce must return [x, y]");
     return mrb_funcall_argv(mrb, RARRAY_PTR(pair)[0], operation, 1, &RARRAY_PTR(pair)[1]);

@@ -86,7 +86,7 @@ MESSAGES = {
     ["  mrb_raisef(mrb, E_TYPE_ERROR, \"can't convert %Y into Integer\", y);\n",
      "  fg_not_coerced(mrb, y, \"Integer\");\n"],
     ["    exp = mrb_as_int(mrb, y);\n",
-     "    if (!mrb_integer_p(y) && !mrb_float_p(y) && !mrb_bigint_p(y)) fg_not_coerced(mrb, y, \"Integer\");\n" \
+     "    if (FG_FOREIGN(y)) fg_not_coerced(mrb, y, \"Integer\");\n" \
      "    exp = mrb_as_int(mrb, y);\n"],
     ["    mrb_raise(mrb, E_TYPE_ERROR, \"cannot convert to Integer\");\n",
      "    fg_not_coerced(mrb, x, \"Integer\");\n"],

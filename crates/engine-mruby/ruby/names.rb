@@ -98,10 +98,6 @@ class Numeric
   def to_int = to_i
 end
 
-class Enumerator
-  def +(other) = chain(other)
-end
-
 class Random
   def self.urandom(count) = SecureRandom.bytes(count)
 end

@@ -85,10 +85,6 @@ module Math
   end
 end
 
-class Numeric
-  def real? = true
-end
-
 class Float
   %i[& | ^ ~ << >>].each { |name| undef_method name }
   def integer? = false
