@@ -1,4 +1,4 @@
-# Objects that stand for an Array by their `to_ary`, and blocks of Hash methods that take the key alone.
+# Objects that stand for an Array by their `to_ary`.
 
 module FoolsGold
   # Of a class made from Array it is the plain one that mruby's own methods take.
