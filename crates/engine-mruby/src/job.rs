@@ -27,6 +27,10 @@ impl queue::Job for Job {
         self.responder.is_abandoned()
     }
 
+    fn offered(&self) -> Instant {
+        self.offered
+    }
+
     fn wait_ends(&self) -> Instant {
         self.request.queue_deadline
     }

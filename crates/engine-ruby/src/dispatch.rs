@@ -95,7 +95,7 @@ pub struct After {
 impl Dispatch {
     /// Without a worker.
     pub fn new(queue_places: usize) -> Dispatch {
-        let line = Line::new(queue_places);
+        let line = Line::new(queue_places, Instant::now());
         let (workers, pace, usage) = (Vec::new(), Pace::new(), Usage::default());
         Dispatch { workers, line, resting: Vec::new(), pace, is_closed: false, served: 0, usage }
     }
@@ -110,9 +110,11 @@ impl Dispatch {
             && !self.line.is_paused()
             && let Some(slot) = self.pick(&Wish::of(&job, false))
         {
+            self.line.count_begun(job.offered);
             return Offer::Send(slot, job);
         }
-        match self.line.push(job) {
+        let now = job.offered;
+        match self.line.push(job, now) {
             Ok(()) => Offer::Queued,
             Err(Refused::Full(job)) => Offer::Full(job),
             Err(Refused::Late(job)) => Offer::Late(job),
@@ -184,6 +186,10 @@ impl Dispatch {
         let Dispatch { workers, line, .. } = self;
         let worker = &mut workers[at];
         let mut next = Vec::new();
+        if line.is_empty() {
+            return next;
+        }
+        let now = Instant::now();
         loop {
             let load = worker.load(slot.number);
             let Some(job) = line.peek() else { break };
@@ -192,13 +198,13 @@ impl Dispatch {
             }
             // A little out of order, where it spares waking the other lane, and never for long.
             let lane = worker.lane;
-            let is_fresh = job.offered.elapsed() < FRESH;
+            let is_fresh = now.saturating_duration_since(job.offered) < FRESH;
             let near = if is_fresh {
-                line.pop_near(REACH, |job| job.lane == lane && (load == 0 || job.is_safe))
+                line.pop_near(REACH, |job| job.lane == lane && (load == 0 || job.is_safe), now)
             } else {
                 None
             };
-            let Some(job) = near.or_else(|| line.pop()) else { break };
+            let Some(job) = near.or_else(|| line.pop(now)) else { break };
             worker.take(slot.number);
             next.push(job);
         }
@@ -233,7 +239,7 @@ impl Dispatch {
         while let Some(job) = self.line.peek() {
             let wish = Wish::of(job, now.saturating_duration_since(job.offered) > HOLD);
             let Some(slot) = self.pick(&wish) else { break };
-            let Some(job) = self.line.pop() else { break };
+            let Some(job) = self.line.pop(now) else { break };
             orders.push((slot, job));
         }
         orders
@@ -241,9 +247,9 @@ impl Dispatch {
 
     /// Requests that had their turn come back, to the front of the line, in their order. Those that nobody waits for
     /// any more are dropped.
-    pub fn put_back(&mut self, jobs: Vec<Box<Job>>) {
+    pub fn put_back(&mut self, jobs: Vec<Box<Job>>, now: Instant) {
         for job in jobs.into_iter().rev().filter(|job| !job.is_abandoned()) {
-            self.line.push_front(job);
+            self.line.push_front(job, now);
         }
     }
 
@@ -258,7 +264,7 @@ impl Dispatch {
             let (awake, resting) = self.resting.drain(..).partition(|(until, _)| *until <= now);
             self.resting = resting;
             let awake: Vec<(Instant, Box<Job>)> = awake;
-            self.put_back(awake.into_iter().map(|(_, job)| job).collect());
+            self.put_back(awake.into_iter().map(|(_, job)| job).collect(), now);
         }
     }
 

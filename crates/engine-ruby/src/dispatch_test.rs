@@ -133,8 +133,9 @@ async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
     let (third, _other) = job(Method::GET, 3);
     drop(gone);
     assert_eq!(scene.get(9), Err("queued"));
-    scene.dispatch.put_back(vec![first, second, third]);
-    let order: Vec<usize> = std::iter::from_fn(|| scene.dispatch.line.pop()).map(|job| job.lane).collect();
+    scene.dispatch.put_back(vec![first, second, third], Instant::now());
+    let order: Vec<usize> =
+        std::iter::from_fn(|| scene.dispatch.line.pop(Instant::now())).map(|job| job.lane).collect();
     assert_eq!(order, [1, 3, 9]);
 }
 

@@ -105,6 +105,10 @@ impl queue::Job for Box<Job> {
         self.responder.as_ref().is_none_or(Responder::is_abandoned)
     }
 
+    fn offered(&self) -> Instant {
+        self.offered
+    }
+
     fn wait_ends(&self) -> Instant {
         self.request.queue_deadline
     }

@@ -155,7 +155,7 @@ impl Pool {
     /// Hands a request to a slot, or back to the line if its worker has just died.
     fn push(&self, slot: &Arc<Slot>, job: Box<Job>) {
         if let Err(job) = slot.push(job) {
-            self.dispatch().put_back(vec![job]);
+            self.dispatch().put_back(vec![job], Instant::now());
             self.pump();
         }
     }
@@ -221,7 +221,7 @@ impl Pool {
                 back.extend(jobs);
             }
         }
-        dispatch.put_back(back);
+        dispatch.put_back(back, now);
     }
 
     /// Goes on; how many have waited, if it was paused.
@@ -282,7 +282,7 @@ impl Pool {
         }
         {
             let (mut dispatch, now) = (self.dispatch(), Instant::now());
-            dispatch.put_back(replays);
+            dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
         }
         self.pump();

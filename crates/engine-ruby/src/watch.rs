@@ -69,7 +69,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         if is_long {
             dispatch.pace.note_long();
         }
-        dispatch.put_back(back);
+        dispatch.put_back(back, now);
         dispatch.wake(now);
         lacks_workers = dispatch.lacks_workers(now).is_some();
         (dispatch.line.overdue(now), dispatch.is_active())

@@ -8,7 +8,7 @@ mod brief;
 pub mod counters;
 pub mod env;
 pub mod fault;
-mod flow;
+mod forecast;
 pub mod meter;
 pub mod order;
 pub mod queue;

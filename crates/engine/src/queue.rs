@@ -6,14 +6,20 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::flow::Flow;
+use crate::forecast::Forecast;
+
+/// How often the whole queue is searched for jobs that are out of time or abandoned, rather than its front alone. With
+/// ten thousand waiting, a search costs a millisecond.
+const SWEEP: Duration = Duration::from_millis(50);
 
 /// What the queue must know of a job.
 pub trait Job {
     /// Whether nobody waits for its answer any more; it is then dropped instead of run.
     fn is_abandoned(&self) -> bool;
+    /// When it was handed in.
+    fn offered(&self) -> Instant;
     /// When it has waited too long.
     fn wait_ends(&self) -> Instant;
     /// When it has waited too long although nothing is begun on purpose: its time in a pause does not count otherwise.
@@ -47,28 +53,34 @@ pub enum Refused<J> {
 }
 
 /// Waiting jobs, first come, first served, bounded. An engine that chooses among its workers keeps a line under a lock
-/// of its own, beside what it knows of them; one to which all workers are alike uses [`Queue`].
+/// of its own, beside what it knows of them; one to which all workers are alike uses [`Queue`]. It never looks at a
+/// clock: `now` is the caller's.
 #[derive(Debug)]
 pub struct Line<J> {
     waiting: VecDeque<J>,
     places: usize,
-    flow: Flow,
+    forecast: Forecast,
     /// Since when nothing is taken out.
     paused: Option<Instant>,
+    /// When abandoned jobs were last searched for.
+    swept: Instant,
+    /// When overdue jobs behind the front were last searched for.
+    searched: Instant,
 }
 
 impl<J: Job> Line<J> {
     /// An empty line with room for so many.
-    pub fn new(places: usize) -> Line<J> {
-        Line { waiting: VecDeque::new(), places, flow: Flow::new(Instant::now()), paused: None }
+    pub fn new(places: usize, now: Instant) -> Line<J> {
+        let forecast = Forecast::new(now);
+        Line { waiting: VecDeque::new(), places, forecast, paused: None, swept: now, searched: now }
     }
 
     /// To the end of the line; the job comes back when there is no place, or when it is plain that its time would be
-    /// over before its turn: who is told so at once can go elsewhere, and does not hold a connection for nothing.
-    pub fn push(&mut self, job: J) -> Result<(), Refused<J>> {
-        let now = Instant::now();
+    /// over before its turn ([`Forecast::is_too_late`]): a client that is told so at once can go elsewhere, and does
+    /// not hold a connection for nothing.
+    pub fn push(&mut self, job: J, now: Instant) -> Result<(), Refused<J>> {
         if self.waiting.len() >= self.places || self.is_too_late(&job, now) {
-            self.waiting.retain(|waiting| !waiting.is_abandoned());
+            self.sweep(now);
         }
         if self.waiting.len() >= self.places {
             return Err(Refused::Full(job));
@@ -76,21 +88,38 @@ impl<J: Job> Line<J> {
         if self.is_too_late(&job, now) {
             return Err(Refused::Late(job));
         }
+        if self.waiting.is_empty() {
+            self.forecast.fills(now);
+        }
         self.waiting.push_back(job);
         Ok(())
     }
 
-    /// In a pause nobody can tell.
-    fn is_too_late(&mut self, job: &J, now: Instant) -> bool {
-        if self.is_paused() || self.waiting.is_empty() {
-            return false;
+    fn sweep(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.swept) >= SWEEP || self.waiting.len() < 100 {
+            self.swept = now;
+            self.waiting.retain(|waiting| !waiting.is_abandoned());
         }
-        let time = self.flow.time_for(self.waiting.len() + 1, now);
-        time.is_some_and(|time| time > job.wait_ends().saturating_duration_since(now) * 5 / 4)
+    }
+
+    /// In a pause nothing can be predicted.
+    fn is_too_late(&mut self, job: &J, now: Instant) -> bool {
+        let Some(first) = self.waiting.front().filter(|_| self.paused.is_none()) else { return false };
+        let first_waited = now.saturating_duration_since(first.offered());
+        let patience = job.wait_ends().saturating_duration_since(now);
+        self.forecast.is_too_late(self.waiting.len(), first_waited, patience, now)
+    }
+
+    /// Counts a job that begins without having waited: how many can begin in a second is known from these, too.
+    pub fn count_begun(&mut self, now: Instant) {
+        self.forecast.count(now);
     }
 
     /// Back to where it came from: a job that had its turn already is not refused for want of a place.
-    pub fn push_front(&mut self, job: J) {
+    pub fn push_front(&mut self, job: J, now: Instant) {
+        if self.waiting.is_empty() {
+            self.forecast.fills(now);
+        }
         self.waiting.push_front(job);
     }
 
@@ -103,6 +132,9 @@ impl<J: Job> Line<J> {
     pub fn resume(&mut self, now: Instant) -> bool {
         let Some(since) = self.paused.take() else { return false };
         self.waiting.iter_mut().for_each(|job| job.add_pause(since, now));
+        if !self.waiting.is_empty() {
+            self.forecast.fills(now);
+        }
         true
     }
 
@@ -121,40 +153,61 @@ impl<J: Job> Line<J> {
         if self.is_paused() {
             return None;
         }
-        while self.waiting.front()?.is_abandoned() {
+        while self.waiting.front().is_some_and(J::is_abandoned) {
             self.waiting.pop_front();
+        }
+        if self.waiting.is_empty() {
+            self.forecast.empties();
         }
         self.waiting.front()
     }
 
     /// Takes that one.
-    pub fn pop(&mut self) -> Option<J> {
+    pub fn pop(&mut self, now: Instant) -> Option<J> {
         self.peek()?;
-        self.flow.count(Instant::now());
-        self.waiting.pop_front()
+        self.take(0, now)
     }
 
     /// Takes the first of these kind among the next `reach` places.
-    pub fn pop_near(&mut self, reach: usize, suits: impl Fn(&J) -> bool) -> Option<J> {
+    pub fn pop_near(&mut self, reach: usize, suits: impl Fn(&J) -> bool, now: Instant) -> Option<J> {
         if self.is_paused() {
             return None;
         }
         let at = self.waiting.iter().take(reach).position(|job| !job.is_abandoned() && suits(job))?;
-        self.flow.count(Instant::now());
-        self.waiting.remove(at)
+        self.take(at, now)
     }
 
-    /// Takes out the jobs that have waited too long by `now`. They are at the front of the line when all wait equally
-    /// long, but nothing here relies on it.
+    fn take(&mut self, at: usize, now: Instant) -> Option<J> {
+        self.forecast.count(now);
+        let job = self.waiting.remove(at);
+        if self.waiting.is_empty() {
+            self.forecast.empties();
+        }
+        job
+    }
+
+    /// Takes out the jobs that have waited too long by `now`. Where all wait equally long they are at the front; one
+    /// that is not is found a little later, within [`SWEEP`].
     pub fn overdue(&mut self, now: Instant) -> Vec<J> {
         let is_paused = self.is_paused();
         let is_late = |job: &J| if is_paused { job.pause_ends() <= now } else { job.wait_ends() <= now };
-        if !self.waiting.iter().any(is_late) {
-            return Vec::new();
+        let mut late = Vec::new();
+        while self.waiting.front().is_some_and(is_late) {
+            late.extend(self.waiting.pop_front());
         }
-        let (late, rest) = self.waiting.drain(..).partition(is_late);
-        self.waiting = rest;
-        Vec::from(late)
+        if now.saturating_duration_since(self.searched) >= SWEEP {
+            self.searched = now;
+            if self.waiting.iter().any(is_late) {
+                let (found, rest) = self.waiting.drain(..).partition(is_late);
+                self.waiting = rest;
+                let found: VecDeque<J> = found;
+                late.extend(found);
+            }
+        }
+        if self.waiting.is_empty() {
+            self.forecast.empties();
+        }
+        late
     }
 
     /// How many wait.
@@ -193,7 +246,8 @@ pub struct Depth {
 impl<W, J: Job> Queue<W, J> {
     /// An empty queue in which `places` jobs may wait.
     pub fn new(places: usize) -> Self {
-        Queue { state: Mutex::new(State { idle: Vec::new(), line: Line::new(places), closed: false }) }
+        let line = Line::new(places, Instant::now());
+        Queue { state: Mutex::new(State { idle: Vec::new(), line, closed: false }) }
     }
 
     /// Hands in a job: to an idle worker if there is one, else to the end of the line.
@@ -205,9 +259,11 @@ impl<W, J: Job> Queue<W, J> {
         if !state.line.is_paused()
             && let Some(worker) = state.idle.pop()
         {
+            state.line.count_begun(job.offered());
             return Offer::Run(worker, job);
         }
-        match state.line.push(job) {
+        let now = job.offered();
+        match state.line.push(job, now) {
             Ok(()) => Offer::Queued,
             Err(Refused::Full(job)) => Offer::Full(job),
             Err(Refused::Late(job)) => Offer::Late(job),
@@ -217,7 +273,9 @@ impl<W, J: Job> Queue<W, J> {
     /// Gives a worker back. The first job that still matters comes back with it; without one the worker is idle.
     pub fn release(&self, worker: W) -> Option<(W, J)> {
         let mut state = self.lock();
-        if let Some(job) = state.line.pop() {
+        if !state.line.is_empty()
+            && let Some(job) = state.line.pop(Instant::now())
+        {
             return Some((worker, job));
         }
         state.idle.push(worker);
@@ -240,7 +298,7 @@ impl<W, J: Job> Queue<W, J> {
         state.line.resume(now);
         let mut pairs = Vec::new();
         while let Some(worker) = state.idle.pop() {
-            match state.line.pop() {
+            match state.line.pop(now) {
                 Some(job) => pairs.push((worker, job)),
                 None => {
                     state.idle.push(worker);
@@ -300,6 +358,9 @@ mod tests {
     impl Job for Task {
         fn is_abandoned(&self) -> bool {
             self.gone
+        }
+        fn offered(&self) -> Instant {
+            self.ends - Duration::from_secs(60)
         }
         fn wait_ends(&self) -> Instant {
             self.ends
@@ -378,22 +439,6 @@ mod tests {
         queue.pause(now);
         queue.offer(task(2));
         assert_eq!(queue.overdue(late + Duration::from_secs(20)).len(), 1, "but not for ever");
-    }
-
-    #[test]
-    fn who_would_not_have_his_turn_in_time_need_not_wait() {
-        let mut line = Line::new(1000);
-        let start = Instant::now();
-        (0..400).for_each(|name| assert_eq!(line.push(task(name)), Ok(())));
-        // Two hundred in a second: the line of 400 takes two.
-        line.flow = Flow::new(start);
-        let second = start + Duration::from_secs(1);
-        (0..200).for_each(|at| line.flow.count(start + Duration::from_millis(5) * at));
-        let is_late = |line: &mut Line<Task>, ends| line.is_too_late(&Task { ends, ..task(0) }, second);
-        assert!(is_late(&mut line, second + Duration::from_millis(1200)));
-        assert!(!is_late(&mut line, second + Duration::from_millis(2500)));
-        line.pause(second);
-        assert!(!is_late(&mut line, second), "in a pause nobody can tell");
     }
 
     #[test]

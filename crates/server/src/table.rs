@@ -237,7 +237,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(0, MILLION),
-        default: Default::Text("1024"),
+        default: Default::Text("16384"),
         per_app: true,
         help: "requests that may wait for an interpreter or a worker; more get 503",
         ..row(Name::Queue, "queue", "N", Section::Load)

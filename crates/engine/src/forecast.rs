@@ -1,0 +1,195 @@
+//! Predicts whether a request that joins the queue now would reach a worker before its queue deadline.
+//!
+//! A refusal is final and a wait is not, so a request is refused on evidence alone. A queue that stands still for a
+//! moment (a slow database, a frozen worker, a busy machine) says nothing about how fast it moves afterwards: what
+//! counts is the best rate that was seen of late, over all requests that began, and the queue must have moved steadily
+//! for long enough to be compared with it.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Requests that began are counted in spans of this length.
+const SPAN: Duration = Duration::from_millis(100);
+/// Spans that are remembered: 40 s.
+const SPANS_MAX: usize = 400;
+/// Parts of a stretch of time that are compared with each other.
+const QUARTERS: usize = 4;
+
+/// Counts the requests that begin, and knows since when the queue has not been empty.
+#[derive(Debug)]
+pub struct Forecast {
+    /// How many began in each span, the current one last.
+    spans: VecDeque<u32>,
+    /// When the current span ends.
+    span_ends: Instant,
+    /// Since when requests have been waiting without a break.
+    waiting_since: Option<Instant>,
+}
+
+impl Forecast {
+    /// Nothing has begun, and nothing waits.
+    pub fn new(now: Instant) -> Forecast {
+        Forecast { spans: VecDeque::from([0]), span_ends: now + SPAN, waiting_since: None }
+    }
+
+    /// Counts a request that begins to run, whether it waited or not.
+    pub fn count(&mut self, now: Instant) {
+        if now >= self.span_ends {
+            self.advance(now);
+        }
+        if let Some(current) = self.spans.back_mut() {
+            *current += 1;
+        }
+    }
+
+    /// Notes that the queue was empty until now.
+    pub fn fills(&mut self, now: Instant) {
+        self.waiting_since = Some(now);
+    }
+
+    /// Notes that the queue is empty.
+    pub fn empties(&mut self) {
+        self.waiting_since = None;
+    }
+
+    /// Whether a request that joins `waiting` others, and may wait for `patience`, would not begin in time. The first
+    /// of the others has waited for `first_waited`.
+    ///
+    /// It would not, where the queue
+    /// - has not been empty for half of that time, and its first has itself waited for a quarter of it,
+    /// - has moved on steadily meanwhile: after a standstill, and right after its end, nothing is known,
+    /// - and would take a quarter longer than allowed even at the best rate of the recent past (four times `patience`,
+    ///   at most 40 s).
+    pub fn is_too_late(&mut self, waiting: usize, first_waited: Duration, patience: Duration, now: Instant) -> bool {
+        let Some(since) = self.waiting_since else { return false };
+        let watched = now.saturating_duration_since(since);
+        if watched < patience / 2 || first_waited < patience / 4 {
+            return false;
+        }
+        self.advance(now);
+        if !self.is_steady(watched, patience) {
+            return false;
+        }
+        let needed = (waiting + 1) as f64 / self.best_rate(patience);
+        needed > patience.as_secs_f64() * 1.25
+    }
+
+    /// Begins new spans up to `now`.
+    fn advance(&mut self, now: Instant) {
+        if now < self.span_ends {
+            return;
+        }
+        let passed = now.saturating_duration_since(self.span_ends).as_nanos() / SPAN.as_nanos() + 1;
+        let passed = usize::try_from(passed).unwrap_or(usize::MAX);
+        let added = passed.min(SPANS_MAX);
+        self.spans.extend(std::iter::repeat_n(0, added));
+        self.spans.drain(..self.spans.len().saturating_sub(SPANS_MAX));
+        self.span_ends += SPAN * u32::try_from(passed).unwrap_or(u32::MAX);
+    }
+
+    /// Whether requests began in each quarter of the last half of `patience`, in none of them fewer than a quarter of
+    /// those in another. The current span is left out: it is not over.
+    fn is_steady(&self, watched: Duration, patience: Duration) -> bool {
+        let quarter = spans_in(patience / 8).max(1);
+        if spans_in(watched) < QUARTERS * quarter || self.spans.len() <= QUARTERS * quarter {
+            return false;
+        }
+        let mut least_and_most = (u64::MAX, 0);
+        for number in 0..QUARTERS {
+            let spans = self.spans.iter().rev().skip(1 + number * quarter).take(quarter);
+            let begun: u64 = spans.map(|begun| u64::from(*begun)).sum();
+            least_and_most = (least_and_most.0.min(begun), least_and_most.1.max(begun));
+        }
+        let (least, most) = least_and_most;
+        least > 0 && most <= 4 * least
+    }
+
+    /// Requests per second, in the best stretch of a quarter of `patience`. The current span, which is not over, is
+    /// taken for a whole one: never for more than it is.
+    fn best_rate(&self, patience: Duration) -> f64 {
+        let stretch = spans_in(patience / 4).clamp(1, self.spans.len());
+        let from = self.spans.len().saturating_sub(spans_in(4 * patience).max(stretch));
+        let mut sum: u64 = self.spans.iter().skip(from).take(stretch).map(|begun| u64::from(*begun)).sum();
+        let mut best = sum;
+        for at in from + stretch..self.spans.len() {
+            sum = sum + u64::from(self.spans[at]) - u64::from(self.spans[at - stretch]);
+            best = best.max(sum);
+        }
+        best as f64 / (SPAN.as_secs_f64() * stretch as f64)
+    }
+}
+
+fn spans_in(time: Duration) -> usize {
+    usize::try_from(time.as_millis() / SPAN.as_millis()).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// A queue that has not been empty for `watched`, while `begun` requests began at equal distances.
+    fn watched(watched: Duration, begun: u32) -> (Forecast, Instant) {
+        let start = Instant::now();
+        let mut forecast = Forecast::new(start);
+        forecast.fills(start);
+        (0..begun).for_each(|at| forecast.count(start + watched * at / begun));
+        (forecast, start + watched)
+    }
+
+    fn is_too_late(of: (Forecast, Instant), waiting: usize) -> bool {
+        let (mut forecast, now) = of;
+        forecast.is_too_late(waiting, 5000 * MS, PATIENCE, now)
+    }
+
+    #[test]
+    fn a_steady_overload_is_recognized() {
+        // 20 a second: in 10 s, 200.
+        assert!(is_too_late(watched(6000 * MS, 120), 300));
+        assert!(!is_too_late(watched(6000 * MS, 120), 200));
+    }
+
+    #[test]
+    fn a_short_span_says_nothing() {
+        assert!(!is_too_late(watched(4000 * MS, 80), 300));
+    }
+
+    #[test]
+    fn a_standstill_says_nothing_while_it_lasts_and_right_after_it() {
+        let (mut forecast, stopped) = watched(6000 * MS, 120);
+        let goes_on = stopped + 3000 * MS;
+        assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, goes_on));
+        (0..20).for_each(|at| forecast.count(goes_on + 50 * MS * at));
+        assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, goes_on + 1000 * MS));
+        (20..160).for_each(|at| forecast.count(goes_on + 50 * MS * at));
+        assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, goes_on + 8000 * MS));
+    }
+
+    #[test]
+    fn the_first_must_have_waited() {
+        let (mut forecast, now) = watched(6000 * MS, 120);
+        assert!(!forecast.is_too_late(300, 2000 * MS, PATIENCE, now));
+    }
+
+    #[test]
+    fn the_best_rate_of_late_counts_and_is_forgotten() {
+        let start = Instant::now();
+        let mut forecast = Forecast::new(start);
+        (0..2000).for_each(|at| forecast.count(start + MS * at));
+        let slow = start + 2000 * MS;
+        forecast.fills(slow);
+        (0..600).for_each(|at| forecast.count(slow + 50 * MS * at));
+        assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, slow + 30_000 * MS));
+        (600..800).for_each(|at| forecast.count(slow + 50 * MS * at));
+        assert!(forecast.is_too_late(300, 5000 * MS, PATIENCE, slow + 40_000 * MS));
+    }
+
+    #[test]
+    fn a_long_silence_costs_nothing() {
+        let mut forecast = Forecast::new(Instant::now());
+        forecast.count(Instant::now() + Duration::from_secs(1_000_000));
+        assert_eq!(forecast.spans.len(), SPANS_MAX);
+    }
+}
