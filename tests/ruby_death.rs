@@ -144,6 +144,49 @@ fn a_poison_request_ends_after_its_replays_and_the_server_goes_on() {
 }
 
 #[test]
+fn a_poison_request_takes_no_get_request_beside_it_along() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "3"]);
+    let is_over = AtomicBool::new(false);
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let ask = || {
+            let (mut client, mut statuses) = (server.client(), Vec::new());
+            while !is_over.load(Ordering::Relaxed) {
+                client.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+                statuses.push(client.reply().unwrap().status);
+            }
+            statuses
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(ask)).collect();
+        // Two at a time: what was beside one of them may be beside the other as well.
+        let poisoners: Vec<_> =
+            (0..2).map(|_| scope.spawn(|| (0..6).map(|_| server.get("/poison").status).collect::<Vec<_>>())).collect();
+        let poisoned: Vec<u16> = poisoners.into_iter().flat_map(|one| one.join().unwrap()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert!(poisoned.iter().all(|status| *status == 502), "{poisoned:?}");
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    let bad: Vec<u16> = statuses.iter().copied().filter(|status| *status != 200).collect();
+    assert!(bad.is_empty(), "{bad:?} of {}\n{}", statuses.len(), server.log());
+    let runs = ruby::notes(&server).len();
+    assert!(runs <= 3 * 12, "each runs once, and twice more: {runs}");
+}
+
+#[test]
+fn a_get_that_has_run_for_longer_than_requests_may_wait_is_run_again_all_the_same() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--queue-wait", "200ms"]);
+    let worker = server.text("/pid").parse().unwrap();
+    let mut client = server.client();
+    client.send("GET /wait?go HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    ruby::wait_for_note(&server, "runs go");
+    let began = Instant::now();
+    assert!(within(PATIENCE, || began.elapsed() > Duration::from_millis(300)));
+    kill(worker);
+    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{}", server.log());
+    ruby::let_go(&server, "go");
+    assert_eq!(client.reply().unwrap().text(), "waited", "{}", server.log());
+}
+
+#[test]
 fn a_boot_that_fails_later_does_not_spin() {
     let hooks = "on_worker_boot do |_|\n  File.write(\"notes\", \"boot\\n\", mode: \"a\")\n  \
                  raise \"no database\" if File.exist?(\"broken\")\nend\n";

@@ -4,6 +4,7 @@
 //! thread of a worker that is waiting for something. A worker that computes has no use for a second request: the
 //! request waits for whoever is free first.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::job::Job;
 use crate::pace::Pace;
 use crate::slot::Slot;
 use crate::usage::Usage;
-use crate::worker::Worker;
+use crate::worker::{Isolation, Worker};
 
 /// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time, in turns of
 /// a tenth of a second, which is how long a Ruby thread keeps the interpreter lock.
@@ -27,8 +28,9 @@ const FRESH: Duration = Duration::from_millis(2);
 /// When the first in the line has waited so long, one more worker would be of use.
 const GROW: Duration = Duration::from_millis(20);
 
-/// So long a request rests that has cost two workers, before its last try. When somebody kills all workers, one after
-/// the other, this is over before it runs again; if it is the one that kills, nothing is lost.
+/// So long a request rests that has cost two workers, before its last try, for which it has a worker to itself. When
+/// somebody kills all workers, one after the other, this is over before it runs again; if it is the one that kills, it
+/// takes no other along.
 const REST: Duration = Duration::from_millis(100);
 
 /// What matters of a request when a place is looked for.
@@ -69,6 +71,8 @@ pub struct Dispatch {
     pub line: Line<Box<Job>>,
     /// Those that rest before their last try, and until when.
     pub resting: Vec<(Instant, Box<Job>)>,
+    /// Those that have rested, and wait for a worker to themselves.
+    pub suspects: VecDeque<Box<Job>>,
     /// How long requests take.
     pub pace: Pace,
     /// Whether new requests are refused.
@@ -97,7 +101,8 @@ impl Dispatch {
     pub fn new(queue_places: usize) -> Dispatch {
         let line = Line::new(queue_places, Instant::now());
         let (workers, pace, usage) = (Vec::new(), Pace::new(), Usage::default());
-        Dispatch { workers, line, resting: Vec::new(), pace, is_closed: false, served: 0, usage }
+        let (resting, suspects) = (Vec::new(), VecDeque::new());
+        Dispatch { workers, line, resting, suspects, pace, is_closed: false, served: 0, usage }
     }
 
     /// Hands in a request.
@@ -167,7 +172,12 @@ impl Dispatch {
             after.has_left = worker.is_done();
             return after;
         }
-        after.next = self.next_of(at, slot);
+        if self.workers[at].isolation != Isolation::None && self.workers[at].busy == 0 {
+            after.next.extend(self.next_suspect(at, slot.number));
+        }
+        if self.workers[at].isolation == Isolation::None {
+            after.next = self.next_of(at, slot);
+        }
         let worker = &self.workers[at];
         if worker.busy == 0 {
             self.usage.was(busy, Instant::now());
@@ -178,6 +188,44 @@ impl Dispatch {
             }
         }
         after
+    }
+
+    /// The next request on its last try, for this worker, which has no other; without one the worker is free again.
+    fn next_suspect(&mut self, at: usize, thread: u32) -> Option<Box<Job>> {
+        let job = self.suspects.pop_front();
+        let worker = &mut self.workers[at];
+        worker.isolation = if job.is_some() { Isolation::Running } else { Isolation::None };
+        if job.is_some() {
+            worker.take(thread);
+        }
+        job
+    }
+
+    /// Finds a worker for requests on their last try: one that is idle, or else the least busy one gets nothing new
+    /// until it is. One worker at a time: the others are there for the other requests.
+    fn place_suspect(&mut self) -> Option<(Arc<Slot>, Box<Job>)> {
+        self.suspects.retain(|job| !job.is_abandoned());
+        let is_kept = |worker: &Worker| worker.isolation != Isolation::None && !worker.is_leaving;
+        let kept = self.workers.iter().position(is_kept);
+        if self.suspects.is_empty() {
+            let empties = kept.filter(|at| self.workers[*at].isolation == Isolation::Emptying);
+            empties.into_iter().for_each(|at| self.workers[at].isolation = Isolation::None);
+            return None;
+        }
+        if self.line.is_paused() {
+            return None;
+        }
+        let taking = || self.workers.iter().enumerate().filter(|(_, worker)| worker.is_taking());
+        let at = kept.or_else(|| taking().min_by_key(|(_, worker)| worker.busy).map(|(at, _)| at))?;
+        let worker = &mut self.workers[at];
+        if worker.busy > 0 {
+            if worker.isolation == Isolation::None {
+                worker.isolation = Isolation::Emptying;
+            }
+            return None;
+        }
+        let slot = worker.slots().next()?.clone();
+        Some((slot, self.next_suspect(at, 0)?))
     }
 
     /// What a slot that is free gets from the line.
@@ -228,14 +276,14 @@ impl Dispatch {
         if self.line.is_paused() {
             return None;
         }
-        let first = self.line.first()?;
+        let first = self.line.first().or_else(|| self.suspects.front())?;
         let waited = now.saturating_duration_since(first.offered);
         Some(waited).filter(|waited| *waited >= GROW || self.workers.is_empty())
     }
 
     /// Sends what waits to whoever can take it by now.
     pub fn pump(&mut self, now: Instant) -> Orders {
-        let mut orders = Vec::new();
+        let mut orders: Orders = self.place_suspect().into_iter().collect();
         while let Some(job) = self.line.peek() {
             let wish = Wish::of(job, now.saturating_duration_since(job.offered) > HOLD);
             let Some(slot) = self.pick(&wish) else { break };
@@ -258,19 +306,29 @@ impl Dispatch {
         self.resting.push((now + REST, job));
     }
 
-    /// Those that have rested go to the front of the line.
+    /// Those that have rested may run.
     pub fn wake(&mut self, now: Instant) {
         if self.resting.iter().any(|(until, _)| *until <= now) {
-            let (awake, resting) = self.resting.drain(..).partition(|(until, _)| *until <= now);
+            let (awake, resting): (Vec<_>, Vec<_>) = self.resting.drain(..).partition(|(until, _)| *until <= now);
             self.resting = resting;
-            let awake: Vec<(Instant, Box<Job>)> = awake;
-            self.put_back(awake.into_iter().map(|(_, job)| job).collect(), now);
+            self.suspects.extend(awake.into_iter().map(|(_, job)| job));
         }
+    }
+
+    /// Takes out the requests that have waited too long.
+    pub fn overdue(&mut self, now: Instant) -> Vec<Box<Job>> {
+        let mut late = self.line.overdue(now);
+        if self.suspects.iter().any(|job| job.pause_ends() <= now) {
+            let (over, rest): (Vec<_>, Vec<_>) = self.suspects.drain(..).partition(|job| job.pause_ends() <= now);
+            self.suspects = rest.into();
+            late.extend(over);
+        }
+        late
     }
 
     /// How many requests no worker has.
     pub fn waiting(&self) -> usize {
-        self.line.len() + self.resting.len()
+        self.line.len() + self.resting.len() + self.suspects.len()
     }
 
     /// The worker with this number.

@@ -213,3 +213,68 @@ async fn a_last_try_rests_first_and_counts_as_waiting() {
     scene.dispatch.wake(now + REST);
     assert_eq!((scene.dispatch.resting.len(), scene.dispatch.pump(now).len()), (0, 1));
 }
+
+/// A request that has ended two workers and has rested.
+fn suspect(scene: &mut Scene) {
+    let (mut job, reply) = job(Method::GET, 0);
+    assert!(job.may_replay(true) && job.may_replay(true));
+    scene.replies.push(reply);
+    let now = Instant::now();
+    scene.dispatch.rest(job, now);
+    scene.dispatch.wake(now + REST);
+}
+
+fn pump(scene: &mut Scene) -> Vec<(u32, u32)> {
+    let orders = scene.dispatch.pump(Instant::now());
+    orders.into_iter().map(|(slot, _)| (slot.worker, slot.number)).collect()
+}
+
+#[tokio::test]
+async fn a_last_try_has_a_worker_to_itself() {
+    let mut scene = Scene::new(2, 2);
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), [(0, 0)]);
+    assert_eq!([scene.get(0), scene.get(0)], [Ok((1, 0)), Ok((1, 1))]);
+    assert_eq!(scene.get(0), Err("queued"), "the other thread of the first worker stays free");
+    let slot = scene.slot(0, 0);
+    assert_eq!(scene.dispatch.done(&slot, Duration::ZERO).next.len(), 1, "it serves all again");
+    assert_eq!(scene.get(0), Ok((0, 1)));
+}
+
+#[tokio::test]
+async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
+    let mut scene = Scene::new(2, 2);
+    assert_eq!([scene.get(0), scene.get(1), scene.get(1)], [Ok((0, 0)), Ok((1, 0)), Ok((0, 1))]);
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), []);
+    assert_eq!(scene.get(1), Err("queued"), "the second worker, with one request, is emptied");
+    let first = scene.slot(0, 1);
+    assert_eq!(scene.dispatch.done(&first, Duration::ZERO).next.len(), 1, "the first goes on");
+    let second = scene.slot(1, 0);
+    let next = scene.dispatch.done(&second, Duration::ZERO).next;
+    assert!(next.len() == 1 && next[0].is_last_try());
+    assert_eq!(scene.get(1), Err("queued"));
+}
+
+#[tokio::test]
+async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
+    let mut scene = Scene::new(1, 2);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), []);
+    scene.replies.pop();
+    assert_eq!(pump(&mut scene), []);
+    assert_eq!(scene.get(0), Ok((0, 1)));
+}
+
+#[tokio::test]
+async fn a_worker_that_leaves_is_not_kept_for_a_last_try() {
+    let mut scene = Scene::new(2, 1);
+    assert_eq!([scene.get(0), scene.get(0)], [Ok((0, 0)), Ok((1, 0))]);
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), []);
+    scene.dispatch.workers[0].is_leaving = true;
+    assert_eq!(pump(&mut scene), []);
+    let second = scene.slot(1, 0);
+    assert!(scene.dispatch.done(&second, Duration::ZERO).next[0].is_last_try());
+}

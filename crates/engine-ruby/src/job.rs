@@ -65,6 +65,15 @@ impl Job {
         }
     }
 
+    /// Answers it because it has waited too long: for a worker, or for another one after the death of its own.
+    pub fn expire(self: Box<Job>, now: Instant) {
+        let fault = match self.ran_on {
+            Some(_) => Fault::OutOfTime(self.request.time_allowed().into()),
+            None => Fault::QueueWait(now.saturating_duration_since(self.offered)),
+        };
+        self.refuse(fault);
+    }
+
     /// Answers it without running it.
     pub fn refuse(mut self: Box<Job>, fault: Fault) {
         self.queued = self.offered.elapsed();
@@ -82,9 +91,12 @@ impl Job {
     }
 
     /// Whether it may run on another worker after the death of its own. Counts, if it had begun: what only stood behind
-    /// another one cannot have killed anybody.
+    /// another one cannot have killed anybody. It has had its turn: from now on its whole time bounds how long it waits.
     pub fn may_replay(&mut self, has_begun: bool) -> bool {
-        self.replays += u8::from(has_begun);
+        if has_begun {
+            self.replays += 1;
+            self.request.queue_deadline = self.request.deadline;
+        }
         self.is_safe && !self.is_answered() && self.replays <= REPLAYS_MAX
     }
 

@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::Fault;
-
 use crate::control::Control;
 use crate::job::Job;
 use crate::pace::LONG;
@@ -72,12 +70,9 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         dispatch.put_back(back, now);
         dispatch.wake(now);
         lacks_workers = dispatch.lacks_workers(now).is_some();
-        (dispatch.line.overdue(now), dispatch.is_active())
+        (dispatch.overdue(now), dispatch.is_active())
     };
-    for job in late {
-        let waited = now.saturating_duration_since(job.offered);
-        job.refuse(Fault::QueueWait(waited));
-    }
+    late.into_iter().for_each(|job| job.expire(now));
     pool.pump();
     if lacks_workers {
         pool.want();

@@ -15,6 +15,17 @@ const SAMPLE: Duration = Duration::from_millis(1);
 /// A process that has used more of the time than this computes; another request would only wait in it.
 const STARVED_SHARE: f64 = 0.85;
 
+/// Whether a worker is kept for one request alone: one on its last try, which may be what has ended its workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// It takes what comes.
+    None,
+    /// It takes nothing new, and is for such a request when it has answered what it has.
+    Emptying,
+    /// It runs such a request.
+    Running,
+}
+
 /// A worker.
 pub struct Worker {
     /// Its number, new for each process.
@@ -33,6 +44,8 @@ pub struct Worker {
     pub is_leaving: bool,
     /// Since when it has nothing to do but for connections that were taken over, and is to leave.
     pub lingers: Option<Instant>,
+    /// Whether it is kept for one request.
+    pub isolation: Isolation,
     /// Its interpreter lock is taken all the time.
     pub is_starved: bool,
     /// Requests it has answered.
@@ -70,6 +83,7 @@ impl Worker {
             busy: 0,
             taken: 0,
             is_leaving: false,
+            isolation: Isolation::None,
             lingers: None,
             is_starved: false,
             served: 0,
@@ -103,7 +117,7 @@ impl Worker {
 
     /// Whether it may get requests.
     pub fn is_taking(&self) -> bool {
-        !self.is_leaving && self.out.is_none()
+        !self.is_leaving && self.out.is_none() && self.isolation == Isolation::None
     }
 
     /// Whether it has nothing to do any more, not even for a connection that was taken over, or is just about to be.
