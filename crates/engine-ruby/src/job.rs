@@ -91,7 +91,8 @@ impl Job {
     }
 
     /// Whether it may run on another worker after the death of its own. Counts, if it had begun: what only stood behind
-    /// another one cannot have killed anybody. It has had its turn: from now on its whole time bounds how long it waits.
+    /// another one cannot have killed anybody. One that had begun has had its turn: how long it may wait is from now on
+    /// bounded by its deadline alone.
     pub fn may_replay(&mut self, has_begun: bool) -> bool {
         if has_begun {
             self.replays += 1;

@@ -4,15 +4,14 @@
 
 pub mod arrows;
 pub mod codemap;
-pub mod functions;
 pub mod leftovers;
-pub mod lengths;
 pub mod links;
 pub mod openings;
 pub mod places;
 pub mod reasons;
 pub mod targets;
 pub mod tree;
+pub mod widths;
 
 pub use tree::{SourceFile, Tree};
 
@@ -20,10 +19,8 @@ pub use tree::{SourceFile, Tree};
 pub type Rule = fn(&Tree) -> Vec<String>;
 
 /// All rules, with the names they go by.
-pub const RULES: [(&str, Rule); 12] = [
-    ("files are short", lengths::files),
-    ("lines are narrow", lengths::lines),
-    ("functions are short", functions::check),
+pub const RULES: [(&str, Rule); 10] = [
+    ("lines are narrow", widths::check),
     ("files say what they are", openings::check),
     ("arrows between crates are written down", arrows::check),
     ("dependencies have reasons", reasons::dependencies),
