@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Loads the application, once, before there is any worker.
+# Loads the application: once, before there is any worker, or in each worker.
 
 module FoolsGold
   # The application and what was needed to load it.
@@ -11,9 +11,9 @@ module FoolsGold
       @setup = setup
     end
 
-    # Bundler first, then Rack, then the application: the order in which the user's versions win.
-    def load
-      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    # Makes ready for loading: Bundler first, then Rack, the order in which the user's versions win.
+    def prepare
+      @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       # By this Rails makes its pool of database connections as large as there are threads.
       ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
       set_up_bundler unless @setup["gemfile"].empty?
@@ -22,8 +22,24 @@ module FoolsGold
       require "uri" # Rack 2's Lint, and applications, count on the server having loaded it.
       require_rack
       FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"]) unless @setup["hooks"].empty?
-      @app = build
-      @seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+    end
+
+    # Whether it is loaded before workers are forked. A Ruby that cannot fork is started for each worker anew.
+    def preload?
+      @setup["preload"] != "no" || !Process.respond_to?(:fork)
+    end
+
+    def load
+      # They need `socket` in full, which is loaded by now.
+      require_relative "descriptors"
+      require_relative "owners"
+      @descriptors = Descriptors.new
+      @threads = Thread.list
+      Progress.watch("#{File.dirname(@setup['rackup'])}/") { @app = build }
+    end
+
+    def loaded?
+      !@app.nil?
     end
 
     # Rack 3 has other rules in a few places, and no rack.version.
@@ -39,8 +55,32 @@ module FoolsGold
         "bundler" => @setup["gemfile"].empty? ? "no" : "yes",
         "fork" => Process.respond_to?(:fork) ? "yes" : "no",
         "native" => native? ? "yes" : "no",
-        "load_ms" => (@seconds * 1000).round.to_s
+        "preload" => preload? ? "yes" : "no",
+        "load_ms" => ((Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began) * 1000).round.to_s
       }
+    end
+
+    # Runs the hooks, and closes connections to databases: they must not be shared by two processes.
+    def before_fork(number)
+      FoolsGold.hooks.run(:before_fork)
+      FoolsGold.hooks.run(:before_worker_fork, number)
+      close_databases
+    end
+
+    # Connections that workers would share if they were forked now, in words; none where that is allowed. At the first
+    # call it logs what else they would share, and which threads they would not have.
+    def shared_connections
+      return [] unless loaded?
+
+      connections, others = @descriptors.opened.partition { |one| one.kind == :connection }
+      tell(others) unless @has_told
+      words = connections.map { |one| "#{one.words}#{Owners.of(one.number)&.prepend(': ')}" }
+      return words unless @setup["preload"] == "force"
+
+      Log.warn("workers share, as ordered (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told
+      []
+    ensure
+      @has_told = true
     end
 
     # Frees what loading has left over and puts the rest where workers can share it for long.
@@ -53,10 +93,38 @@ module FoolsGold
       nil # Compaction is not for every machine.
     end
 
-    # Connections must not be shared by two processes.
-    def before_fork(number)
-      FoolsGold.hooks.run(:before_fork)
-      FoolsGold.hooks.run(:before_worker_fork, number)
+    # Whether the accelerator is loaded. It defines FoolsGold::NativeSlot (see slot.rb).
+    def native?
+      defined?(FoolsGold::NativeSlot) ? true : false
+    end
+
+    private
+
+    def tell(others)
+      databases, others = others.partition { |one| one.kind == :database }
+      databases.each do |one|
+        Log.warn("#{one.words} is open while workers are forked, which SQLite forbids: close it in before_fork and " \
+                 "open it in after_fork, or load the application in each worker (--preload=no)")
+      end
+      shared = others.map(&:words).join(", ")
+      Log.debug("workers share with each other what the application has opened: #{shared}") unless others.empty?
+      lost_threads.each do |thread|
+        Log.warn("a thread that the application started while it was loaded is in no worker: #{describe(thread)}; " \
+                 "start it in after_fork, or load the application in each worker (--preload=no)")
+      end
+    end
+
+    # As Puma does, threads are left out that say that they know of forks.
+    def lost_threads
+      threads = Thread.list - @threads
+      threads.reject { |thread| thread.thread_variable_get(:fork_safe) || /timeout/i.match?(thread.name.to_s) }
+    end
+
+    def describe(thread)
+      "#{thread.name || thread.inspect}, #{thread.backtrace&.first || 'no backtrace'}"
+    end
+
+    def close_databases
       return unless defined?(ActiveRecord::Base) && ActiveRecord::Base.respond_to?(:connection_handler)
 
       handler = ActiveRecord::Base.connection_handler
@@ -66,13 +134,6 @@ module FoolsGold
     rescue StandardError => error
       Log.exception(error, "database connections could not be closed before the fork")
     end
-
-    # Whether the accelerator is loaded. It defines FoolsGold::NativeSlot (see slot.rb).
-    def native?
-      defined?(FoolsGold::NativeSlot) ? true : false
-    end
-
-    private
 
     # Not `bundler/setup`: that prints and exits where Bundler.setup raises.
     def set_up_bundler

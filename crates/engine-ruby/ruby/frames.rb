@@ -34,6 +34,7 @@ module FoolsGold
     THREADS = 15
     TRACE = 16
     OUT_OF_BAND = 17
+    SHARED = 18
     SHAPE = 20
     REQUEST = 21
     ANSWER = 30

@@ -26,11 +26,15 @@ module FoolsGold
       @blocks.key?(name)
     end
 
-    # Runs the hooks of a name in the order in which they were given.
-    def run(name, *arguments)
+    def count(name)
+      @blocks.key?(name) ? @blocks[name].size : 0
+    end
+
+    # Runs the hooks of a name in the order in which they were given, but for the first ones.
+    def run(name, *arguments, but: 0)
       return unless @blocks.key?(name)
 
-      @blocks[name].each do |block|
+      @blocks[name].drop(but).each do |block|
         block.call(*arguments)
       rescue StandardError, ScriptError => error
         raise if FATAL.include?(name)

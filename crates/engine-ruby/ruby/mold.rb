@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# The process that the front starts: it loads the application once and forks workers, or, in a Ruby that cannot fork,
-# becomes one. The front is told of everything on one connection, and this process ends with it.
+# The process that the front starts: it loads the application once and forks workers, or forks workers that load it
+# themselves, or, in a Ruby that cannot fork, becomes one. The front is told of everything on one connection, and this
+# process ends with it.
 
 # No gem may be activated before Bundler is set up. `socket` itself is none, but it loads io-wait, which is.
 begin
@@ -10,8 +11,8 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log hooks old_file old_hooks application shapes environment input headers hints hijack stream
-   channel slot answer runner control out_of_band worker children].each { |name| require_relative name }
+%w[errors frames wire log hooks old_file old_hooks progress application shapes environment input headers hints hijack
+   stream channel slot answer runner control out_of_band worker children].each { |name| require_relative name }
 
 module FoolsGold
   # Signals: INT and QUIT are for the front alone, though the terminal sends them to all.
@@ -43,7 +44,8 @@ module FoolsGold
       @setup.each_value { |value| value.force_encoding(Encoding.default_external) }
       Worker.title("mold", @setup)
       @application = Application.new(@setup)
-      @application.load
+      @application.prepare
+      @application.load if @application.preload?
       load_native unless @setup["native"].empty?
       @application.warm_up
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
@@ -80,7 +82,7 @@ module FoolsGold
     def take
       kind, payload = Frames.read(@io)
       case kind
-      when Frames::FORK then fork_worker(payload.unpack1("N"))
+      when Frames::FORK then fork_worker(payload.unpack1("N")) unless @stopping
       when Frames::STOP then @stopping = true # Workers are told by the front.
       when nil then abandon
       end
@@ -89,6 +91,9 @@ module FoolsGold
     def fork_worker(number)
       reap(ending: true) # Hooks are told of the end of a worker before the beginning of its successor.
       @application.before_fork(number)
+      shared = @application.shared_connections
+      return refuse_to_fork(shared) unless shared.empty?
+
       pid = Process.fork do
         [@io, @bell].each(&:close)
         Worker.new(number, @wire, @application, @setup).run
@@ -101,6 +106,13 @@ module FoolsGold
     rescue SystemCallError => error # Out of memory or processes: the front will ask again.
       Log.exception(error, "worker #{number} could not be forked")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
+    end
+
+    # Two workers on one connection would get each other's answers. The front starts a mold that does not load the
+    # application; this one ends when the workers that it has forked before have ended.
+    def refuse_to_fork(shared)
+      Log.frame(Frames::SHARED, Frames.list(shared))
+      @stopping = true
     end
 
     def reap(ending: false)

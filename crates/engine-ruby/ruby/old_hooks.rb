@@ -27,7 +27,7 @@ module FoolsGold
     # Of Puma: the number of the worker, and what hooks of one worker share.
     PUMA = {
       before_worker_fork: %i[before_worker_fork on_worker_fork], after_worker_fork: %i[after_worker_fork],
-      on_worker_boot: %i[before_worker_boot on_worker_boot],
+      after_fork: %i[before_worker_boot on_worker_boot], # Before the application is loaded, where the worker does that.
       on_worker_shutdown: %i[before_worker_shutdown on_worker_shutdown],
       before_thread_start: %i[before_thread_start on_thread_start],
       before_thread_exit: %i[before_thread_exit on_thread_exit],

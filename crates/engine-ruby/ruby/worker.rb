@@ -59,6 +59,7 @@ module FoolsGold
 
     def boot
       FoolsGold.hooks.run(:after_fork, @number)
+      load unless @application.loaded?
       FoolsGold.hooks.run(:on_worker_boot, @number)
       OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots
@@ -68,6 +69,13 @@ module FoolsGold
     rescue Exception => error # Also `exit` in a hook: the front must know why there is no worker.
       Log.frame(Frames::FAILED, Frames.error(error))
       false
+    end
+
+    # Hooks that the application itself gives for after the fork run now: they came too late for it.
+    def load
+      run = FoolsGold.hooks.count(:after_fork)
+      @application.load
+      FoolsGold.hooks.run(:after_fork, @number, but: run)
     end
 
     def open_slots

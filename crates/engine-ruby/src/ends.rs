@@ -22,8 +22,9 @@ impl Work {
                 None => untold_end(id, pid),
             }
         }
-        if !worker.is_ready {
-            self.cannot_start(StartError::Ended(format!("worker {id} ended before it was ready")));
+        if !worker.is_ready && !self.is_stopping {
+            let how = worker.ended.map_or_else(String::new, |how| format!(": {how}"));
+            self.cannot_start(StartError::Ended(format!("worker {id} ended before it was ready{how}")));
         } else if !worker.is_leaving && !self.is_stopping {
             self.backoff.replaced(Instant::now());
         }
@@ -48,11 +49,11 @@ impl Work {
         if let Some(worker) = mold.worker {
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
             self.worker_ended(worker, None);
-        } else if mold.ready.is_none() && !mold.has_failed {
+        } else if mold.ready.is_none() && !mold.is_over {
             self.cannot_start(StartError::Ended(how));
         } else if orders > 0 && !self.is_stopping {
             self.cannot_start(StartError::Ended(format!("{how}, while it was to fork a worker")));
-        } else if !self.is_stopping && !mold.has_failed {
+        } else if !self.is_stopping && !mold.is_over {
             tracing::warn!(target: "engine", "the mold (pid {pid}) has ended: {how}; workers go on");
             // Where the pool is elastic there will be another at once, but not again and again without a pause.
             self.backoff.failed(Instant::now());

@@ -29,6 +29,7 @@ pub mod kind {
     pub const THREADS: u8 = 15;
     pub const TRACE: u8 = 16;
     pub const OUT_OF_BAND: u8 = 17;
+    pub const SHARED: u8 = 18;
     pub const SHAPE: u8 = 20;
     pub const REQUEST: u8 = 21;
     pub const ANSWER: u8 = 30;

@@ -59,10 +59,12 @@ impl Work {
         self.is_stopping = true;
         let is_forking = self.drop_orders() > 0;
         let until = Instant::now() + time;
-        // One that is still loading, or about to fork, has nothing to finish, and does not listen.
+        // What is still loading, or about to fork, has nothing to finish, and does not listen.
         let busy = |mold: &Mold| mold.ready.is_none() || (is_forking && mold.ready == Some(true));
         self.molds.iter().filter(|(_, mold)| busy(mold)).for_each(|(pid, _)| kill_now(*pid));
-        self.workers.values().filter_map(|worker| worker.control.as_ref()).for_each(|control| control.stop());
+        let (booted, booting): (Vec<_>, Vec<_>) = self.workers.values().partition(|worker| worker.has_said_so);
+        booted.iter().filter_map(|worker| worker.control.as_ref()).for_each(|control| control.stop());
+        booting.iter().filter_map(|worker| worker.pid).for_each(kill_now);
         self.wait(inbox, until, |work| work.workers.is_empty()).await;
         self.workers.values().filter_map(|worker| worker.pid).for_each(kill_now);
         self.molds.values().filter_map(|mold| mold.control.as_ref()).for_each(Control::stop);

@@ -62,6 +62,29 @@ pub use user::User;
 use pool::Pool;
 use supervisor::Supervisor;
 
+/// Where the application is loaded. A Ruby that cannot fork loads it in each worker, whatever this says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preload {
+    /// In each worker, after it has been forked.
+    No,
+    /// Once, in the mold, which is then forked; unless the application holds connections that workers would share: then
+    /// as with [`Preload::No`].
+    Yes,
+    /// Once, in the mold, which is forked whatever the application holds open.
+    Force,
+}
+
+impl Preload {
+    /// The word in SETUP.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Preload::No => "no",
+            Preload::Yes => "yes",
+            Preload::Force => "force",
+        }
+    }
+}
+
 /// How the engine is to work. The caller decides all of it.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -79,6 +102,8 @@ pub struct Settings {
     pub hooks_kind: String,
     /// The accelerator, a Ruby extension, absolute.
     pub native: Option<PathBuf>,
+    /// Whether the application is loaded before workers are forked.
+    pub preload: Preload,
     /// What RACK_ENV says, such as `production`.
     pub environment: String,
     /// What processes are called beside their role.

@@ -11,12 +11,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::answer;
 use crate::control::Control;
 use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
-use crate::process;
+use crate::process::{self, Booting};
 use crate::supervisor::{Event, Speaker, Work};
 use crate::{Settings, StartError};
 
 /// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+/// A mold says within this time how a worker of it has ended, unless it is busy with code of the application.
+const MOLDS_WORD: Duration = Duration::from_millis(500);
 
 /// Listens to a connection, and gives the way to write to it.
 pub fn listen(stream: UnixStream, speaker: Speaker, events: UnboundedSender<Event>) -> Control {
@@ -61,6 +63,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("oob_gc", if settings.oob_gc { "yes" } else { "" }.to_owned()),
         ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
+        ("preload", settings.preload.as_str().to_owned()),
     ];
     frame(kind::SETUP, |out| {
         for (name, value) in pairs {
@@ -102,7 +105,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         }
         (kind::FAILED, Speaker::Mold(pid)) => {
             if let Some(mold) = work.molds.get_mut(&pid) {
-                mold.has_failed = true;
+                mold.is_over = true;
             }
             work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
         }
@@ -114,12 +117,13 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             }
             work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
         }
+        (kind::SHARED, Speaker::Mold(mold)) => work.will_not_fork(mold, &reader.list()),
         (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
         (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
             let how = process::ending_of(code);
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
-            exited(work, mold, worker);
+            exited(work, mold, worker, how);
         }
         (other, speaker) => {
             return Err(WireError(format!("a frame of kind {other} from {speaker:?}, where it has no meaning")));
@@ -140,14 +144,31 @@ fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireE
     Ok(())
 }
 
-fn exited(work: &mut Work, mold: u32, worker: u32) {
+fn exited(work: &mut Work, mold: u32, worker: u32, how: String) {
     work.end_is_told(mold, worker);
-    if work.workers.get(&worker).is_none_or(|worker| worker.is_ready) {
-        return work.worker_ended(worker, None);
+    match work.workers.get_mut(&worker) {
+        Some(booting) if !booting.is_ready => booting.ended = Some(how),
+        _ => return work.worker_ended(worker, None),
     }
+    look_again(work, worker, LAST_WORDS);
+}
+
+/// The connection of a worker has ended. How one that boots has ended is known to its mold, which says so at once.
+pub fn fell_silent(work: &mut Work, worker: u32) {
+    let awaits_its_end = |booting: &mut Booting| {
+        !booting.is_ready && booting.mold.is_some() && !std::mem::replace(&mut booting.is_silent, true)
+    };
+    if work.workers.get_mut(&worker).is_some_and(awaits_its_end) {
+        look_again(work, worker, MOLDS_WORD);
+    } else {
+        work.worker_ended(worker, None);
+    }
+}
+
+fn look_again(work: &Work, worker: u32, later: Duration) {
     let events = work.events.clone();
     drop(tokio::spawn(async move {
-        tokio::time::sleep(LAST_WORDS).await;
+        tokio::time::sleep(later).await;
         let _ = events.send(Event::Silent(Speaker::Worker(worker)));
     }));
 }

@@ -24,8 +24,8 @@ pub struct Mold {
     pub ready: Option<bool>,
     /// The worker it has become, of a Ruby that cannot fork.
     pub worker: Option<u32>,
-    /// It has said that it cannot load the application; that it ends is no news.
-    pub has_failed: bool,
+    /// It has said that it cannot load the application, or will fork no more workers: that it ends is no news.
+    pub is_over: bool,
     /// Its connection has ended.
     pub is_silent: bool,
     /// It has ended, in these words, and when that was heard.
@@ -40,8 +40,8 @@ impl Mold {
     /// One that was just started.
     pub fn new() -> Mold {
         let (control, ready, worker, ended, untold, pss_kib) = (None, None, None, None, Vec::new(), None);
-        let (has_failed, is_silent) = (false, false);
-        Mold { since: Instant::now(), control, ready, worker, has_failed, is_silent, ended, untold, pss_kib }
+        let (is_over, is_silent) = (false, false);
+        Mold { since: Instant::now(), control, ready, worker, is_over, is_silent, ended, untold, pss_kib }
     }
 }
 
@@ -63,6 +63,10 @@ pub struct Booting {
     pub is_last: bool,
     /// It has something to do between requests.
     pub has_errands: bool,
+    /// Its connection has ended, and how it ended is not known yet.
+    pub is_silent: bool,
+    /// How it ended, in words, as its mold has told.
+    pub ended: Option<String>,
     /// For how long nothing was heard of it.
     pub silent: Duration,
     /// Its share of memory, as last looked at.
@@ -74,6 +78,7 @@ impl Booting {
     pub fn new() -> Booting {
         let (pid, mold, control, slots, pss_kib) = (None, None, None, Vec::new(), None);
         let (has_said_so, is_ready, is_leaving, is_last, has_errands) = (false, false, false, false, false);
+        let (is_silent, ended) = (false, None);
         let (since, silent) = (Instant::now(), Duration::ZERO);
         Booting {
             since,
@@ -86,6 +91,8 @@ impl Booting {
             is_leaving,
             is_last,
             has_errands,
+            is_silent,
+            ended,
             silent,
             pss_kib,
         }
@@ -113,7 +120,7 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
     }
     command
         .arg(way.scripts.join("mold.rb"))
-        .stdin(Stdio::null())
+        .stdin(Stdio::inherit()) // For debuggers; a server in the background has none.
         .env("FOOLS_GOLD_WIRE", way.socket)
         .env("FOOLS_GOLD_TOKEN", way.token);
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {

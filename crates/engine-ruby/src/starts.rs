@@ -6,7 +6,7 @@ use tokio::net::UnixStream;
 
 use crate::process::{self, Booting, Mold, Way, kill_now};
 use crate::supervisor::{Speaker, Work};
-use crate::{StartError, orders};
+use crate::{Preload, StartError, orders};
 
 impl Work {
     /// How many workers there are, or will be, that stay.
@@ -26,7 +26,7 @@ impl Work {
             }
             return;
         }
-        let forking = self.molds.values().find(|mold| mold.ready == Some(true));
+        let forking = self.molds.values().find(|mold| mold.ready == Some(true) && !mold.is_over);
         if let Some(control) = forking.and_then(|mold| mold.control.clone()) {
             for _ in 0..missing {
                 let worker = self.order();
@@ -101,6 +101,21 @@ impl Work {
         let control = orders::listen(stream, Speaker::Mold(pid), self.events.clone());
         control.send(orders::setup(&self.settings));
         mold.control = Some(control);
+    }
+
+    /// A mold will not fork, because workers would share these connections: from now on each loads the application
+    /// itself. The mold ends, and another one is started.
+    pub(crate) fn will_not_fork(&mut self, pid: u32, shared: &[String]) {
+        self.molds.entry(pid).and_modify(|mold| mold.is_over = true);
+        self.drop_orders();
+        self.settings.preload = Preload::No;
+        tracing::warn!(
+            target: "engine",
+            "the application holds connections open that its workers would share, so each worker loads it itself: {}. \
+             Close them in before_fork and open them in after_fork; or set --preload=no, which spares this attempt; or \
+             --preload=force, if each worker connects anew by itself",
+            shared.join("; ")
+        );
     }
 
     /// A mold has loaded the application. Where no worker is wanted yet, that was the start.

@@ -213,7 +213,7 @@ impl Work {
                 self.take_in(worker);
             }
             Event::Said(speaker, frame) => orders::take(self, speaker, frame),
-            Event::Silent(Speaker::Worker(worker)) => self.worker_ended(worker, None),
+            Event::Silent(Speaker::Worker(worker)) => orders::fell_silent(self, worker),
             Event::Silent(Speaker::Mold(pid)) => {
                 self.molds.entry(pid).and_modify(|mold| mold.is_silent = true);
                 self.process_ended(pid);

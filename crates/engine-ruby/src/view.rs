@@ -58,14 +58,13 @@ impl Work {
     }
 }
 
-/// `ruby 3.3.8, rack 3.1`: what comes first of the Ruby's own words.
+/// `ruby 3.3.8, rack 3.1`: what comes first of the Ruby's own words; and where the application is not preloaded, that.
 fn runtime(facts: &Facts) -> String {
     let fact = |name: &str| facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     let ruby: Vec<&str> = fact("ruby").unwrap_or_default().split(' ').take(2).collect();
-    match fact("rack") {
-        Some(rack) => format!("{}, rack {rack}", ruby.join(" ")),
-        None => ruby.join(" "),
-    }
+    let rack = fact("rack").map_or_else(String::new, |rack| format!(", rack {rack}"));
+    let loaded = if fact("preload") == Some("no") { ", loaded in each worker" } else { "" };
+    format!("{}{rack}{loaded}", ruby.join(" "))
 }
 
 impl Board {

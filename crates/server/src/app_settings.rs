@@ -34,6 +34,8 @@ pub struct Ruby {
     /// Never fewer, and never more.
     pub min_workers: usize,
     pub max_workers: usize,
+    /// Where the application is loaded.
+    pub preload: engine_ruby::Preload,
     /// When one too many leaves.
     pub idle_time: Duration,
     /// In bytes of its proportional share.

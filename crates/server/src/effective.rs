@@ -111,7 +111,11 @@ fn lines(asked: &Asked, cores: usize, app: Option<usize>, (engine, ruby): (Engin
                 format!("{} to {}", ruby.min_workers, ruby.max_workers)
             }
             (Name::Workers, _, _) if picker.all(row.name) == "auto" => format!("auto ({cores})"),
-            (_, Origin::Flag(_), _) if row.kind == Kind::Flag && picker.all(row.name).is_empty() => "yes".to_owned(),
+            (_, Origin::Flag(_), _)
+                if matches!(row.kind, Kind::Flag | Kind::Switch(_)) && picker.all(row.name).is_empty() =>
+            {
+                "yes".to_owned()
+            }
             _ => picker.all(row.name),
         };
         Line { row, value, origin }

@@ -143,7 +143,8 @@ impl Running {
                     (min, max) if min == max => count(max, "worker"),
                     (min, max) => format!("{min} to {}", count(max, "worker")),
                 };
-                format!("{workers} ({kind}) with {threads} each, rack {}, {}", fact("rack"), fact("ruby"))
+                let loaded = if fact("preload") == "no" { ", loaded in each worker" } else { ", preloaded" };
+                format!("{workers} ({kind}) with {threads} each{loaded}, rack {}, {}", fact("rack"), fact("ruby"))
             }
         }
     }
@@ -196,6 +197,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             hooks,
             hooks_kind: hooks_kind.to_owned(),
             native,
+            preload: ruby.preload,
             environment: settings.environment.clone(),
             tag: tag(found, settings),
             user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),

@@ -14,6 +14,8 @@ pub enum Means {
     Is(&'static str),
     /// This option of ours with this value; the flag takes none.
     Says(&'static str, &'static str),
+    /// This option of ours, with these values for the flag's.
+    Word(&'static str, &'static [(&'static str, &'static str)]),
     /// An address as Unicorn takes it.
     Listen,
     /// It is so anyway: in these words.
@@ -87,7 +89,7 @@ pub const ALL: &[Foreign] = &[
     foreign(&["-v"], "all", "", Means::Refused("say --version for the version; requests are logged anyway")),
     foreign(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
     foreign(&["-f", "--fork-worker"], "Puma", "", Means::Refused(REFORK)),
-    foreign(&["--no-preload"], "Puma", "", Means::Refused("the application is always loaded first; leave it out")),
+    foreign(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
     foreign(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
     foreign(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
     foreign(&["--early-hints"], "Puma", "", Means::Always("early hints are always sent")),
@@ -107,7 +109,7 @@ pub const ALL: &[Foreign] = &[
     foreign(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
     foreign(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
     foreign(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
-    foreign(&["--spawn-method"], "Passenger", "X", Means::Always("workers are forked from a loaded application")),
+    foreign(&["--spawn-method"], "Passenger", "X", Means::Word("preload", &[("smart", "yes"), ("direct", "no")])),
     foreign(&["--rolling-restarts"], "Passenger", "", Means::Always("a reload always keeps serving")),
     foreign(&["--resist-deployment-errors"], "Passenger", "", Means::Always("the old code goes on when the new fails")),
     foreign(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
@@ -129,6 +131,11 @@ impl Foreign {
             Means::Is(name) => of_option(name),
             Means::Says(name, "yes") => of_option(name),
             Means::Says(name, value) => format!("`--{name} {value}`"),
+            Means::Word(name, words) => {
+                let words: Vec<String> =
+                    words.iter().map(|(word, value)| format!("{word}: `--{name}={value}`")).collect();
+                words.join(", ")
+            }
             Means::Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
             Means::Always(why) => format!("taken: {why}"),
             Means::Refused(why) => format!("refused: {why}"),
@@ -156,6 +163,13 @@ impl Asked {
         match foreign.means {
             Means::Is(name) => self.take_as(name, &value, spelt),
             Means::Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
+            Means::Word(name, words) => match words.iter().find(|(word, _)| value.to_str() == Some(word)) {
+                Some((_, value)) => self.take_as(name, OsStr::new(value), spelt),
+                None => {
+                    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                    self.refuse(format!("{spelt} {}: must be {}", value.to_string_lossy(), known.join(" or ")));
+                }
+            },
             Means::Listen => {
                 let bind = old::listen_address(&value.to_string_lossy());
                 self.take_as("bind", OsStr::new(&bind), spelt);

@@ -106,7 +106,11 @@ fn rows(section: Section) -> impl Iterator<Item = &'static Row> {
 }
 
 fn flags(row: &Row, quote: &str) -> String {
-    let value = if row.takes_value() { format!(" {}", row.value) } else { String::new() };
+    let value = match row.kind {
+        Kind::Switch(_) => row.value.to_owned(),
+        _ if row.takes_value() => format!(" {}", row.value),
+        _ => String::new(),
+    };
     let long = format!("{quote}--{}{value}{quote}", row.long);
     match row.short {
         Some(letter) => format!("{quote}-{letter}{quote}, {long}"),
@@ -117,6 +121,7 @@ fn flags(row: &Row, quote: &str) -> String {
 fn range(kind: Kind) -> String {
     match kind {
         Kind::Flag => "yes, no".into(),
+        Kind::Switch(words) => format!("yes, no, {}", words.join(", ")),
         Kind::Text | Kind::List | Kind::Refused(_) => "text".into(),
         Kind::Path => "a path".into(),
         Kind::Choice(words) => words.join(", "),

@@ -58,6 +58,8 @@ fn fits(given: &Given, engine: EngineKind) -> bool {
     match (given.name.row().section, engine) {
         // One worker, or as many as are good, is what there is.
         (Section::Ruby, EngineKind::Mruby) if given.name == Name::Workers => ["auto", "0", "1"].contains(&&*value),
+        // The application is loaded before the first request.
+        (Section::Ruby, EngineKind::Mruby) if given.name == Name::Preload => value != "force",
         (Section::Mruby, EngineKind::Ruby) if given.name == Name::Fresh => {
             ["no", "false", "off", "0"].contains(&&*value)
         }

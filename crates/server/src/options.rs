@@ -80,6 +80,8 @@ pub enum Name {
 pub enum Kind {
     /// Nothing on the command line; yes or no in the environment.
     Flag,
+    /// Yes, no, or one of these words; nothing on the command line says yes, and a word follows after `=`.
+    Switch(&'static [&'static str]),
     /// A word, checked where it is used.
     Text,
     /// A path; in a settings file, a relative one begins at the file's folder.
@@ -201,7 +203,7 @@ impl Row {
 
     /// Whether a value follows it on the command line.
     pub fn takes_value(&self) -> bool {
-        self.kind != Kind::Flag && !self.value.is_empty()
+        !matches!(self.kind, Kind::Flag | Kind::Switch(_)) && !self.value.is_empty()
     }
 
     /// The default in words.

@@ -114,6 +114,24 @@ impl Picker<'_> {
         }
     }
 
+    /// Yes, no, or one of the words of its row.
+    pub fn switch(&mut self, name: Name) -> String {
+        let given = self.pick(name);
+        let value = given.value.to_lowercase();
+        let Kind::Switch(words) = name.row().kind else { return value };
+        match value.as_str() {
+            "yes" | "true" | "on" | "1" => "yes".to_owned(),
+            "no" | "false" | "off" | "0" => "no".to_owned(),
+            // On the command line the flag alone says yes.
+            "" if matches!(given.origin, Origin::Flag(_)) => "yes".to_owned(),
+            word if words.contains(&word) => value,
+            _ => {
+                self.refuse(&given, &format!("must be yes, no, {}", words.join(", ")));
+                value
+            }
+        }
+    }
+
     /// One of the words of its row.
     pub fn choice(&mut self, name: Name) -> String {
         let given = self.pick(name);

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use engine_ruby::Preload;
+
 use crate::admin::settings::AdminSettings;
 use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
@@ -130,7 +132,6 @@ impl Picker<'_> {
     fn app(&mut self, name: &str, rackup: Option<PathBuf>) -> AppSettings {
         let (engine, misfits) = self.engine();
         let (interpreters, threads) = self.threads();
-        self.preload();
         AppSettings {
             name: name.to_owned(),
             rackup,
@@ -216,6 +217,7 @@ impl Picker<'_> {
             user: self.ruby_user(),
             min_workers,
             max_workers,
+            preload: self.preload(min_workers, max_workers),
             idle_time: self.time(Name::IdleTime),
             worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
             worker_timeout: self.time(Name::WorkerTimeout),
@@ -253,14 +255,16 @@ impl Picker<'_> {
         if self.pick(name).value == "auto" { None } else { Some(self.small(name)) }
     }
 
-    /// Puma's option, which asks for what is always done.
-    fn preload(&mut self) {
-        let given = self.pick(Name::Preload);
-        let always = "the application is always loaded before the first request";
-        match self.flag(Name::Preload) {
-            _ if given.origin == Origin::Default => {}
-            true => self.notices.push(format!("{}: {always}, with or without this", given.as_written())),
-            false => self.refuse(&given, &format!("must be left out or yes: {always}")),
+    /// Where the application is loaded. A single worker shares nothing with another, so nothing is gained by a fork of
+    /// what is loaded; and what a fork breaks (threads, databases in memory) works in it as under a server without one.
+    /// One that comes and goes is forked, since that is quick.
+    fn preload(&mut self, min_workers: usize, max_workers: usize) -> Preload {
+        match self.switch(Name::Preload).as_str() {
+            "yes" => Preload::Yes,
+            "no" => Preload::No,
+            "force" => Preload::Force,
+            _ if max_workers > 1 || min_workers == 0 => Preload::Yes,
+            _ => Preload::No,
         }
     }
 

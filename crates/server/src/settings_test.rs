@@ -18,7 +18,10 @@ fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
 fn nothing_asked_gives_the_defaults() {
     let settings = settled(&[], &[]).unwrap();
     assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
-    assert_eq!((settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places), (4, 2, 1024));
+    assert_eq!(
+        (settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places),
+        (4, 2, 16_384)
+    );
     assert_eq!(
         (settings.apps[0].environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
         ("development", false, 0)
@@ -150,8 +153,23 @@ fn options_of_ruby_processes_are_taken() {
     );
     assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
     assert_eq!((settings.apps[0].tag.as_deref(), settings.apps[0].environment.as_str()), (Some("shop"), "test"));
-    let always = "--preload: the application is always loaded before the first request, with or without this";
-    assert_eq!(settings.notices, [always]);
+    assert!(settings.notices.is_empty(), "{:?}", settings.notices);
+}
+
+#[test]
+fn the_application_is_preloaded_where_there_may_be_several_workers_or_somebody_says_so() {
+    let preload = |words: &[&str]| settled(words, &[]).unwrap().apps[0].ruby.preload;
+    assert_eq!(preload(&["-w", "2"]), Preload::Yes);
+    assert_eq!(preload(&["--min-workers", "1", "--max-workers", "2"]), Preload::Yes);
+    assert_eq!(preload(&["-w", "1"]), Preload::No);
+    assert_eq!(preload(&["--min-workers", "0", "--max-workers", "1"]), Preload::Yes);
+    assert_eq!(preload(&["-w", "1", "--preload"]), Preload::Yes);
+    assert_eq!(preload(&["-w", "2", "--no-preload"]), Preload::No);
+    assert_eq!(preload(&["-w", "2", "--preload=FALSE"]), Preload::No);
+    assert_eq!(preload(&["-w", "2", "--preload=force"]), Preload::Force);
+    assert_eq!(preload(&["-w", "2", "--spawn-method", "direct"]), Preload::No);
+    let refused = settled(&["--preload=never"], &[]).unwrap_err();
+    assert_eq!(refused, ["--preload never: must be yes, no, auto, force"]);
 }
 
 #[test]

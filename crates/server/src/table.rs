@@ -104,10 +104,12 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Probe, "probe", "PATH", Section::Application)
     },
     Row {
-        kind: Kind::Flag,
-        default: Default::Text("yes"),
-        help: "changes nothing: the application is always loaded before the first request",
-        ..row(Name::Preload, "preload", "", Section::Application)
+        kind: Kind::Switch(&["auto", "force"]),
+        default: Default::Text("auto"),
+        help: "load the application once, before workers are forked; with no, each worker loads it; auto is yes where \
+               there may be several workers. It is loaded in each worker, too, where it holds connections that they \
+               would share; with force it is forked all the same",
+        ..row(Name::Preload, "preload", "[=MODE]", Section::Ruby)
     },
     Row {
         kind: Kind::Flag,

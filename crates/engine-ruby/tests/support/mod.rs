@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use engine::body::Source;
 use engine::{Answer, Body, Engine, Fault, Input, Reply, Request};
-use engine_ruby::{RubyEngine, Settings, StartError};
+use engine_ruby::{Preload, RubyEngine, Settings, StartError};
 use http::{HeaderMap, Method};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle};
@@ -44,6 +44,7 @@ impl Drop for App {
 /// Settings without anything special.
 pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
     Settings {
+        preload: Preload::Yes,
         ruby: "ruby".into(),
         rackup: rackup.to_owned(),
         gemfile: None,

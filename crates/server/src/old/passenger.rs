@@ -156,10 +156,9 @@ fn app_type(to: &mut Translation, call: &Call) {
 
 fn spawn_method(to: &mut Translation, call: &Call) {
     match text(call.args.first()).as_deref() {
-        Some("smart") => {
-            to.remark(call, What::Needless, "workers are forked from a process that has loaded the application")
-        }
-        _ => to.remark(call, What::Differs, "workers are always forked from a process that has loaded the application"),
+        Some("smart" | "smart-lv2") => to.set(call, "preload", "yes".to_owned()),
+        Some("direct" | "conservative") => to.set(call, "preload", "no".to_owned()),
+        _ => to.remark(call, What::Refused, "must be smart or direct"),
     }
 }
 

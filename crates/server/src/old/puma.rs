@@ -186,14 +186,8 @@ fn threads(to: &mut Translation, call: &Call) {
 }
 
 fn preload(to: &mut Translation, call: &Call) {
-    match call.args.first() {
-        Some(Value::Bool(false)) => {
-            let why = "the application is always loaded once, before workers are forked; a reload loads it anew and \
-                       keeps serving meanwhile, so nothing is lost by it";
-            to.remark(call, What::Differs, why);
-        }
-        _ => to.remark(call, What::Needless, "the application is always loaded before workers are forked"),
-    }
+    let is_off = call.args.first() == Some(&Value::Bool(false));
+    to.set(call, "preload", if is_off { "no" } else { "yes" }.to_owned());
 }
 
 fn force_shutdown(to: &mut Translation, call: &Call) {

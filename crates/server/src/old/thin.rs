@@ -93,6 +93,8 @@ fn ssl(to: &mut Translation, call: &Call) {
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
     let count: u16 = word(to, "servers").and_then(|count| count.parse().ok()).unwrap_or(0);
+    // Each server of a cluster loads the application.
+    to.assume("preload", "no", false);
     let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
     if let (Some(call), Some(socket)) = (to.call("socket").cloned(), word(to, "socket")) {
         let names =

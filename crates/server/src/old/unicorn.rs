@@ -19,7 +19,6 @@ const SERVICE: &str = "there is no service worker: start it as a process of its 
 
 /// What is not as in Unicorn, whatever the file says.
 pub const ALWAYS: &[&str] = &[
-    "the application is loaded once before workers are forked, as with preload_app true",
     "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503; in Unicorn \
      they wait in the socket",
     "slow clients do not hold a worker: requests and answers are buffered, and connections are kept alive",
@@ -33,7 +32,7 @@ pub const KNOWN: &[Known] = &[
     ("spawn_timeout", Does::Seconds("boot-time")),
     ("listen", Does::By(listen)),
     ("listeners", Does::Refused("say listen for each address")),
-    ("preload_app", Does::By(preload)),
+    ("preload_app", Does::Is("preload")),
     ("pid", Does::Is("pidfile")),
     ("stderr_path", Does::Is("redirect-stderr")),
     ("stdout_path", Does::Is("redirect-stdout")),
@@ -99,19 +98,6 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
     }
 }
 
-fn preload(to: &mut Translation, call: &Call) {
-    match call.args.first() {
-        Some(Value::Bool(true)) => {
-            to.remark(call, What::Needless, "the application is always loaded before workers are forked")
-        }
-        _ => {
-            let why = "the application is always loaded once, before workers are forked; a reload loads it anew and \
-                       keeps serving meanwhile, so nothing is lost by it";
-            to.remark(call, What::Differs, why);
-        }
-    }
-}
-
 fn user(to: &mut Translation, call: &Call) {
     to.copy(call, "user");
     if let Some(group) = text(call.args.get(1)) {
@@ -123,6 +109,7 @@ fn user(to: &mut Translation, call: &Call) {
 pub fn finish(to: &mut Translation) {
     to.assume("threads", "1", false);
     to.assume("workers", "1", false);
+    to.assume("preload", if to.kind == Kind::Pitchfork { "yes" } else { "no" }, false);
     let (time, port) = (if to.kind == Kind::Pitchfork { "20s" } else { "60s" }, "tcp://0.0.0.0:8080");
     to.assume("request-time", time, false);
     to.assume("bind", port, false);

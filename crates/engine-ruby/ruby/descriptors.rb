@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+# What the application holds open when workers are forked, and would be shared by all of them: two processes that read
+# from one connection get each other's answers.
+
+module FoolsGold
+  # Compares the open descriptors of this process with those from before the application was loaded. Linux only: where
+  # there is no /proc/self/fd, nothing is found.
+  class Descriptors
+    FOLDER = "/proc/self/fd"
+
+    # A file of SQLite begins so.
+    SQLITE = "SQLite format 3\0".b
+
+    STREAMS = [Socket::SOCK_STREAM, Socket::SOCK_SEQPACKET].freeze
+
+    # One descriptor: its number, its kind and what it is in words. Kinds: `connection` to another process, on which
+    # answers could get mixed up; `database` of SQLite; `listener`, `datagrams`, `pair`, `pipe` and `events`, which are
+    # shared without harm or made anew by the libraries that use them.
+    Descriptor = Struct.new(:number, :kind, :words)
+
+    def initialize
+      @known = targets.values
+    end
+
+    # What was opened since, and is open now.
+    def opened
+      targets.filter_map do |number, target|
+        next if @known.include?(target) && !target.start_with?("/")
+
+        kind, words = identify(number, target)
+        Descriptor.new(number, kind, "#{words} (descriptor #{number})") if kind
+      end
+    end
+
+    private
+
+    # Descriptors with what they lead to, such as `socket:[12345]`.
+    def targets
+      Dir.children(FOLDER).each_with_object({}) do |name, targets|
+        targets[name.to_i] = ::File.readlink("#{FOLDER}/#{name}")
+      rescue SystemCallError
+        nil # The descriptor that reads the folder itself is closed by now.
+      end
+    rescue SystemCallError
+      {}
+    end
+
+    def identify(number, target)
+      case target
+      when /\Asocket:/ then socket(number)
+      when /\Apipe:/ then [:pipe, "a pipe"]
+      when /\Aanon_inode:\[?event/ then [:events, "an event queue"]
+      when %r{\A/} then [:database, "the SQLite database #{target}"] if sqlite?(target)
+      end
+    end
+
+    def socket(number)
+      socket = BasicSocket.for_fd(number)
+      socket.autoclose = false
+      type = socket.getsockopt(:SOCKET, :TYPE).int
+      return [:listener, "the listener #{name(socket.local_address)}"] if listens?(socket)
+
+      peer = socket.remote_address
+      return [:datagrams, "datagrams to #{name(peer)}"] unless STREAMS.include?(type)
+      return [:pair, "a socket pair"] if peer.unix? && [peer, socket.local_address].all? { |one| one.unix_path.empty? }
+
+      [:connection, "a connection #{"from #{name(socket.local_address)} " if peer.ip?}to #{name(peer)}"]
+    rescue SystemCallError, SocketError
+      nil # It is not connected.
+    end
+
+    def listens?(socket)
+      socket.getsockopt(:SOCKET, :ACCEPTCONN).bool
+    rescue SystemCallError
+      false
+    end
+
+    def name(address)
+      address.inspect_sockaddr
+    end
+
+    def sqlite?(path)
+      ::File.file?(path) && ::File.binread(path, SQLITE.bytesize) == SQLITE
+    rescue SystemCallError
+      false
+    end
+  end
+end

@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+# Who in the application holds a connection: read out of Ruby's own heap, for a message.
+
+module FoolsGold
+  # Finds the objects through which a descriptor is reached. Looks at all objects several times, so it is for the case
+  # that something is wrong.
+  class Owners
+    # So many objects in a row, and no longer than this.
+    DEPTH = 6
+    SECONDS = 3
+
+    # Clients that are written in C and keep their socket to themselves, and how each tells its number.
+    CLIENTS = { "PG::Connection" => :socket, "Mysql2::Client" => :socket, "Trilogy" => :socket }.freeze
+
+    # They refer to what this search itself holds.
+    STACKS = %w[Thread Ractor Fiber Enumerator Binding].freeze
+
+    # In words, such as `TCPSocket, held by RedisClient::RubyConnection, RedisClient, $redis`; nil where nothing is
+    # known.
+    def self.of(number)
+      new(number).words
+    rescue LoadError, StandardError
+      nil # A Ruby without objspace, or an object that cannot be asked.
+    end
+
+    def initialize(number)
+      @number = number
+      @until = Process.clock_gettime(Process::CLOCK_MONOTONIC) + SECONDS
+    end
+
+    def words
+      require "objspace"
+      found = holder or return
+      names = [found.class.name]
+      DEPTH.times do
+        name = named(found)
+        break names << name if name
+
+        found = owner(found) or break
+        break names << found.inspect if found.is_a?(Module)
+
+        names << found.class.name unless found.is_a?(Array) || found.is_a?(Hash) || names.last == found.class.name
+      end
+      names = names.compact
+      names.size > 1 ? "#{names.first}, held by #{names.drop(1).join(', ')}" : names.first
+    end
+
+    private
+
+    def holder
+      ObjectSpace.each_object(IO) { |io| return io if number_of(io) == @number }
+      CLIENTS.each do |name, method|
+        client = Object.const_get(name) if Object.const_defined?(name)
+        client && ObjectSpace.each_object(client) { |one| return one if one.public_send(method) == @number }
+      end
+      nil
+    end
+
+    def number_of(io)
+      io.fileno unless io.closed?
+    rescue IOError
+      nil
+    end
+
+    # The name of a global variable, or of a constant of a class or module, whose value this is.
+    def named(object)
+      variable = global_variables.find { |name| !name.match?(/\A\$\W|\A\$-/) && eval(name.to_s).equal?(object) }
+      return variable.to_s if variable
+
+      ObjectSpace.each_object(Module) do |place|
+        next if place.singleton_class? || place.name.nil?
+
+        constant = place.constants(false).find { |name| !place.autoload?(name) && place.const_get(name).equal?(object) }
+        return place == Object ? "the constant #{constant}" : "the constant #{place}::#{constant}" if constant
+      end
+      nil
+    end
+
+    # An object of the application that refers to this one.
+    def owner(object)
+      ObjectSpace.each_object(Object) do |one|
+        return nil if Process.clock_gettime(Process::CLOCK_MONOTONIC) > @until
+        next if one.equal?(object) || one.equal?(self) || STACKS.include?(one.class.name)
+
+        return one if ObjectSpace.reachable_objects_from(one)&.any? { |reached| reached.equal?(object) }
+      end
+      nil
+    end
+  end
+end

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+# Says, while the application is being loaded for long, what it waits for.
+
+module FoolsGold
+  module Progress
+    # The first message comes after this, each later one after twice the time.
+    FIRST_SECONDS = 10
+
+    module_function
+
+    # Runs the block in this thread; `folder` is the application's, whose code is named first.
+    def watch(folder)
+      loading = Thread.current
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      watcher = Thread.new { repeat(loading, began, folder) }
+      watcher.name = "progress"
+      yield
+    ensure
+      watcher&.kill
+    end
+
+    def repeat(loading, began, folder)
+      pause = FIRST_SECONDS
+      loop do
+        sleep pause
+        seconds = (Process.clock_gettime(Process::CLOCK_MONOTONIC) - began).round
+        Log.info("the application is still loading after #{seconds} s: #{place(loading.backtrace, folder)}")
+        pause *= 2
+      end
+    end
+
+    # The innermost call, and the application's own line that led to it.
+    def place(backtrace, folder)
+      backtrace = Array(backtrace).reject { |line| line.start_with?(__dir__) }
+      own = backtrace.find { |line| line.start_with?(folder) && !line.include?("/vendor/") }
+      inner = backtrace.first || "no Ruby code runs"
+      own.nil? || own == inner ? "at #{inner}" : "at #{inner}, called from #{own}"
+    end
+  end
+end
