@@ -5,13 +5,15 @@
 
 mod support;
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use support::reload::{ENGINES, code, deploy, put, reload, serve, under_load};
-use support::{Client, PATIENCE, Server, within};
+use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 const CLIENTS: usize = 8;
 
@@ -50,6 +52,56 @@ fn what_does_not_load_or_fails_its_probe_changes_nothing() {
         std::fs::remove_file(server.folder.join("ill")).unwrap();
         deploy(&server, 6, 6);
         assert_eq!(server.text("/"), "v6");
+    }
+}
+
+/// Two releases, with a symlink `current` to the first, served by way of it.
+fn serve_current(engine: &str, options: &[&str]) -> Server {
+    let folder = server::folder();
+    for version in [1, 2] {
+        let release = folder.join(format!("v{version}"));
+        fs::create_dir_all(release.join("tmp")).unwrap();
+        let app = format!("NAME = Dir.pwd\n{}", app("", &format!("\"v{version} in #{{NAME}}\"")));
+        fs::write(release.join("config.ru"), app).unwrap();
+    }
+    symlink("v1", folder.join("current")).unwrap();
+    let program = ruby::program();
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &program];
+    all.extend(options);
+    Server::spawn(folder, &[], &all)
+}
+
+fn switch_to_second(server: &Server) {
+    symlink("v2", server.folder.join("next")).unwrap();
+    fs::rename(server.folder.join("next"), server.folder.join("current")).unwrap();
+}
+
+#[test]
+fn a_reload_follows_the_symlink_to_the_current_release() {
+    for engine in ENGINES {
+        let server = serve_current(engine, &["--dir", "current"]);
+        let said = server.text("/");
+        assert!(said.starts_with("v1 in ") && said.ends_with("/v1"), "{engine}: {said}");
+        switch_to_second(&server);
+        reload(&server, "generation 2 serves");
+        let said = server.text("/");
+        assert!(said.starts_with("v2 in ") && said.ends_with("/v2"), "{engine}: {said}");
+    }
+}
+
+#[test]
+fn touching_tmp_restart_txt_reloads() {
+    for engine in ENGINES {
+        let server = serve_current(engine, &["--dir", "current"]);
+        switch_to_second(&server);
+        // As a deploy does it: in the new release.
+        fs::write(server.folder.join("current/tmp/restart.txt"), "").unwrap();
+        assert!(within(PATIENCE, || server.text("/").starts_with("v2")), "{engine}: {}", server.log());
+        assert!(server.log().contains("current/tmp/restart.txt was touched: reloading app"), "{}", server.log());
+        fs::remove_file(server.folder.join("current/tmp/restart.txt")).unwrap();
+        let server = serve_current(engine, &["--dir", "current", "--restart-file", "again"]);
+        fs::write(server.folder.join("current/again"), "").unwrap();
+        assert!(server.logs("generation 2 serves"), "{engine}: {}", server.log());
     }
 }
 

@@ -11,14 +11,65 @@ use crate::control::Control;
 use crate::process::{Mold, kill_now};
 use crate::supervisor::{Event, LOOK, Work};
 
+/// A worker that takes another one's place has this time even where the start has no limit: while it hangs, none takes
+/// that place.
+const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
+
+/// When the log says next that a start takes long: after this, and each time after twice as long.
+const FIRST_REMINDER: Duration = Duration::from_secs(30);
+
+/// When the log says next that a start takes long.
+pub struct Reminder {
+    since: Instant,
+    after: Duration,
+}
+
+impl Reminder {
+    /// The start begins now.
+    pub fn new(now: Instant) -> Reminder {
+        Reminder { since: now, after: FIRST_REMINDER }
+    }
+
+    /// How long the start has taken, if the log is to say so now.
+    fn due(&mut self, now: Instant) -> Option<Duration> {
+        let passed = now.saturating_duration_since(self.since);
+        (passed >= self.after).then(|| {
+            self.after *= 2;
+            passed
+        })
+    }
+}
+
 impl Work {
+    /// Says what a start waits for, when it takes long. Where the application itself loads for long, its process tells
+    /// where.
+    fn remind(&mut self, now: Instant) {
+        if self.told.is_none() {
+            return;
+        }
+        let Some(passed) = self.reminder.due(now) else { return };
+        let loading = self.molds.iter().find(|(_, mold)| mold.ready.is_none());
+        let booting = self.workers.iter().filter_map(|(id, worker)| Some((id, worker.pid?))).next();
+        let what = match (loading, booting) {
+            (Some((pid, _)), _) => format!("the application is being loaded (pid {pid})"),
+            (None, Some((id, pid))) => format!("worker {id} boots (pid {pid})"),
+            (None, None) => "a worker is to be forked".to_owned(),
+        };
+        tracing::info!(target: "engine", "no worker is ready after {}: {what}", engine::brief(passed));
+    }
+
     /// Ends what is over its time.
     pub(crate) fn look_for_late(&mut self) {
+        self.remind(Instant::now());
         self.hear_the_dead();
         if self.told.is_some() && self.settings.called_off.load(Ordering::SeqCst) {
             return self.cannot_start(StartError::CalledOff);
         }
-        let (now, limit) = (Instant::now(), self.settings.boot_time);
+        let now = Instant::now();
+        let limit = match self.told {
+            Some(_) => self.settings.boot_time,
+            None => self.settings.boot_time.min(LATER_BOOT_TIME),
+        };
         let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
         let booting = self.workers.values().filter(|worker| !worker.is_ready && is_late(worker.since));
         let (ordered, booting): (Vec<_>, Vec<_>) = booting.map(|worker| worker.pid).partition(Option::is_none);

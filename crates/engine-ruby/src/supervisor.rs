@@ -19,6 +19,7 @@ use crate::boot::Facts;
 use crate::budget::Share;
 use crate::frames::Frame;
 use crate::health::Health;
+use crate::late::Reminder;
 use crate::pool::Pool;
 use crate::process::{Booting, Mold};
 use crate::reason::Reason;
@@ -134,6 +135,7 @@ pub struct Work {
     pub asked: HashMap<u32, SyncSender<Outcome>>,
     pub next_question: u32,
     pub backoff: Backoff,
+    pub reminder: Reminder,
     pub is_stopping: bool,
     /// The start has failed: there is nothing to go on with.
     pub is_over: bool,
@@ -168,6 +170,7 @@ impl Work {
             asked: HashMap::new(),
             next_question: 0,
             backoff: Backoff::new(now),
+            reminder: Reminder::new(now),
             is_stopping: false,
             is_over: false,
         }

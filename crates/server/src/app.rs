@@ -2,6 +2,7 @@
 //! and what was said and done about it.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -11,7 +12,7 @@ use arc_swap::ArcSwap;
 use engine::{Engine, Meter, Order, Reply, Request, Snapshot, Status};
 use tracing::warn;
 
-use crate::app_settings::AppSettings;
+use crate::app_settings::{AppSettings, LATER_BOOT_TIME};
 use crate::apps::Ground;
 use crate::cradle::Ordered;
 use crate::deploy::{Deploy, Outcome};
@@ -91,6 +92,11 @@ impl App {
     /// What it is called in commands and metrics.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whoever touches this file has it loaded anew.
+    pub fn restart_file(&self) -> Option<PathBuf> {
+        self.current().settings.restart_file.clone()
     }
 
     /// What becomes of its requests, over all generations.
@@ -193,7 +199,7 @@ impl App {
         let Some((min, max)) = ordered.scale else { return Ok(()) };
         self.order(Order::Scale { min, max })?;
         let current = self.current();
-        let until = Instant::now() + current.settings.ruby.boot_time;
+        let until = Instant::now() + current.settings.ruby.boot_time.min(LATER_BOOT_TIME);
         wait_until(until, || current.workers_now() >= min || self.farewell.is_hurried());
         Ok(())
     }

@@ -48,7 +48,8 @@ pub struct Ruby {
     pub worker: RubyWorker,
     /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
     pub hooks: Option<PathBuf>,
-    /// In which the application must be loaded, and a worker be ready; of the other engine, too.
+    /// In which the application must be loaded, and a worker be ready, [`FOREVER`] where there is no limit; of the
+    /// other engine, too.
     pub boot_time: Duration,
     /// From the soft interrupt of a request to the end of its worker.
     pub kill_time: Duration,
@@ -64,6 +65,15 @@ pub struct Reload {
     /// How many old workers go at a time; `None` is as many as `surge`.
     pub batch: Option<usize>,
 }
+
+/// The environment in which a person works on the application.
+pub const DEVELOPMENT: &str = "development";
+/// Stands for no limit: longer than a process lives.
+pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The time for a boot while old code, or another worker, serves: one that hangs must not keep later ones from coming.
+pub const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
+/// The time for loading an application into embedded interpreters when nobody says any.
+const MRUBY_BOOT_TIME: Duration = Duration::from_secs(60);
 
 /// The name of an application that has none.
 pub const NOBODY_NAMED_IT: &str = "app";
@@ -88,6 +98,8 @@ pub struct AppSettings {
     /// What process titles call the application, if somebody said it.
     pub tag: Option<String>,
     pub reload: Reload,
+    /// Whoever touches this file has the application loaded anew.
+    pub restart_file: Option<PathBuf>,
     pub queue_places: usize,
     /// After which an interpreter or a worker is replaced; zero means never.
     pub max_requests: u64,
@@ -95,8 +107,10 @@ pub struct AppSettings {
     pub max_requests_jitter: u64,
     /// From when on a request is slow.
     pub slow_time: Duration,
-    /// From the last byte of a request to its answer.
+    /// From the last byte of a request to its answer; [`FOREVER`] where there is no limit.
     pub request_time: Duration,
+    /// Somebody said how long that is.
+    pub has_request_time: bool,
     /// How long a request may wait.
     pub queue_wait: Duration,
     /// Things that are worth a warning at start.
@@ -108,6 +122,13 @@ pub struct AppSettings {
 impl AppSettings {
     /// To be called when the application has decided on its engine.
     pub fn fit_to(&mut self, engine: EngineKind) -> Result<(), Vec<Problem>> {
+        match engine {
+            EngineKind::Mruby if self.ruby.boot_time == FOREVER => self.ruby.boot_time = MRUBY_BOOT_TIME,
+            EngineKind::Ruby if self.environment == DEVELOPMENT && !self.has_request_time => {
+                self.request_time = FOREVER;
+            }
+            _ => {}
+        }
         for (_, misfits) in std::mem::take(&mut self.misfits).into_iter().filter(|(kind, _)| *kind == engine) {
             self.notices.extend(misfits.notices);
             if !misfits.problems.is_empty() {

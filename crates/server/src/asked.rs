@@ -99,6 +99,8 @@ pub struct Asked {
     pub apps: Vec<AskedApp>,
     /// The settings file that was read.
     pub file: Option<PathBuf>,
+    /// The working directory by the name that its user knows; empty where nobody has gone there.
+    pub folder: PathBuf,
     pub given: Vec<Given>,
     pub problems: Vec<Problem>,
     /// Things that are not wrong enough to refuse.

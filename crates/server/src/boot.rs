@@ -13,14 +13,16 @@ use tracing::{info, warn};
 use crate::admin::Admin;
 use crate::admin::eyes::{Place, Running};
 use crate::app::App;
+use crate::app_settings::LATER_BOOT_TIME;
 use crate::apps::{Again, Apps, Ground, named};
-use crate::control_path;
 use crate::desk::Desk;
 use crate::engines::{self, count};
+use crate::folder;
 use crate::found::Found;
 use crate::launch::Launch;
 use crate::log::Flush;
 use crate::logfiles::LogFiles;
+use crate::restart_file;
 use crate::runfiles::RunFiles;
 use crate::settings::{LogForm, Settings};
 use crate::signal_map::Habit;
@@ -141,7 +143,7 @@ async fn run(
     let stop = Stop::new();
     let handle = tokio::runtime::Handle::current();
     let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
-    let slowest = settings.apps.iter().map(|app| app.ruby.boot_time).max().unwrap_or_default();
+    let slowest = settings.apps.iter().map(|app| app.ruby.boot_time.min(LATER_BOOT_TIME)).max().unwrap_or_default();
     let (limit, stays) = (slowest + BESIDE_BOOT_TIME, settings.operating.signals == Habit::Unicorn);
     let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), apps.clone(), limit, stays);
     desk.on_upgrade(upgrade.clone());
@@ -161,6 +163,7 @@ async fn run(
     flush();
     started.let_starter_go();
     standing::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
+    restart_file::watch(&desk);
     tokio::pin!(serving);
     loop {
         tokio::select! {
@@ -181,7 +184,7 @@ fn place(found: &[Found]) -> Place {
         _ => None,
     };
     Place {
-        started_in: control_path::current_folder().display().to_string(),
+        started_in: folder::current().display().to_string(),
         folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
     }
 }

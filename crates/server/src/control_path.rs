@@ -60,17 +60,6 @@ pub fn is_of(socket: &Path, served: &Path) -> bool {
     socket.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
 }
 
-/// The current folder as the shell calls it: perhaps by way of a link, such as `current` in a folder of releases.
-pub fn current_folder() -> PathBuf {
-    let real = std::env::current_dir().unwrap_or_default();
-    let is_same = |said: &PathBuf| {
-        let (one, other) = (fs::metadata(said), fs::metadata(&real));
-        said.is_absolute()
-            && matches!((one, other), (Ok(one), Ok(other)) if (one.dev(), one.ino()) == (other.dev(), other.ino()))
-    };
-    variable("PWD").map(PathBuf::from).filter(is_same).unwrap_or(real)
-}
-
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

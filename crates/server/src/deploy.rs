@@ -10,7 +10,7 @@ use serde::Serialize;
 use tracing::{error, info, warn};
 
 use crate::app::App;
-use crate::app_settings::AppSettings;
+use crate::app_settings::{AppSettings, LATER_BOOT_TIME};
 use crate::engines::{Size, count};
 use crate::found::{self, Found, Missing};
 use crate::generation::{Generation, wait_until};
@@ -119,6 +119,7 @@ impl App {
         self.ground.set_waiting(settings.waiting);
         let gemfile = self.ground.bundle_gemfile.as_deref();
         let found = found::find(&mut mine, gemfile, is_only_one).map_err(|missing| missing.to_string())?;
+        mine.ruby.boot_time = mine.ruby.boot_time.min(LATER_BOOT_TIME);
         Ok((found, mine))
     }
 

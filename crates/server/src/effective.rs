@@ -105,6 +105,7 @@ fn lines(asked: &Asked, cores: usize, app: Option<usize>, (engine, ruby): (Engin
         let origin = picker.pick(row.name).origin;
         let value = match (row.name, &origin, engine) {
             (Name::Threads, Origin::Default, EngineKind::Ruby) => RUBY_THREADS.to_string(),
+            (Name::RequestTime, Origin::Default, EngineKind::Ruby) if picker.is_development() => "none".to_owned(),
             (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
             (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
             (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use engine::Engine;
 
-use crate::app_settings::AppSettings;
+use crate::app_settings::{AppSettings, FOREVER};
 use crate::engines::{Base, Running, Size};
 use crate::found::Found;
 
@@ -99,8 +99,11 @@ impl Generation {
         self.running.stop(end_time.min(farewell.end_time()));
     }
 
-    /// How long a request may take from its coming to its end, whatever it does.
+    /// How long a request may take from its coming to its end, whatever it does; nothing where that has no limit.
     fn longest(&self) -> Duration {
+        if self.settings.request_time == FOREVER {
+            return Duration::ZERO;
+        }
         self.settings.queue_wait + self.settings.request_time + self.settings.ruby.kill_time
     }
 

@@ -131,6 +131,7 @@ fn range(kind: Kind) -> String {
         Kind::Size(least, u64::MAX) => format!("{} or more", show_size(least)),
         Kind::Size(least, most) => format!("{} to {}", show_size(least), show_size(most)),
         Kind::Time(least, most) => format!("{} to {}", show_time(least), show_time(most)),
+        Kind::TimeOrNone(least, most) => format!("none, {} to {}", show_time(least), show_time(most)),
     }
 }
 

@@ -32,6 +32,11 @@ pub fn enter(asked: &Asked) -> Result<(), Problem> {
     std::env::set_current_dir(&given.value).map_err(|error| Problem(format!("{}: {error}", given.as_written())))
 }
 
+/// Goes there once more, for a reload.
+pub fn enter_again(folder: &Path) -> Result<(), Problem> {
+    std::env::set_current_dir(folder).map_err(|error| Problem(format!("{}: {error}", folder.display())))
+}
+
 impl Picker<'_> {
     /// All of them.
     pub fn operating(&mut self) -> Operating {

@@ -17,6 +17,7 @@ pub enum Name {
     RequestTime,
     Tag,
     Probe,
+    RestartFile,
     Preload,
     Fresh,
     MaxRequests,
@@ -98,6 +99,8 @@ pub enum Kind {
     Size(u64, u64),
     /// A duration in this range of milliseconds.
     Time(u64, u64),
+    /// A duration in this range of milliseconds, or `none` (also written 0) for no limit.
+    TimeOrNone(u64, u64),
     /// Known from other servers, and refused, with these words.
     Refused(&'static str),
 }
@@ -125,6 +128,8 @@ pub enum Default {
     Text(&'static str),
     /// What the function says of this number of cores; the words are for the help.
     Cores(&'static str, fn(usize) -> usize),
+    /// The first text in development, the second otherwise; the third is for the help.
+    Stage(&'static str, &'static str, &'static str),
     /// Nothing.
     None,
 }
@@ -209,7 +214,7 @@ impl Row {
     /// The default in words.
     pub fn default_words(&self) -> &'static str {
         match self.default {
-            Default::Text(text) | Default::Cores(text, _) => text,
+            Default::Text(text) | Default::Cores(text, _) | Default::Stage(_, _, text) => text,
             Default::None => "",
         }
     }

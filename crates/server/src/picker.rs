@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::app_settings::{DEVELOPMENT, FOREVER};
 use crate::asked::{Asked, Given, HIDDEN, Origin, Problem};
 use crate::options::{Default, Kind, Name};
-use crate::size::{SIZE_FORM, TIME_FORM, parse_size, parse_time, show_size, show_time};
+use crate::size::{SIZE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time};
 
 /// Takes settings out of what was asked and collects what is wrong with them. What it gives for a wrong one is of no
 /// account, since [`crate::settings::settle`] then gives no settings at all.
@@ -45,8 +46,17 @@ impl Picker<'_> {
         match name.row().default {
             Default::Text(text) => text.to_owned(),
             Default::Cores(_, of) => of(self.cores).to_string(),
+            Default::Stage(development, other, _) if name != Name::Environment => {
+                if self.is_development() { development } else { other }.to_owned()
+            }
+            Default::Stage(..) => String::new(),
             Default::None => String::new(),
         }
+    }
+
+    /// Whether the environment is `development`.
+    pub fn is_development(&self) -> bool {
+        self.pick(Name::Environment).value == DEVELOPMENT
     }
 
     /// A word or a path that has no default.
@@ -71,6 +81,7 @@ impl Picker<'_> {
         let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
             Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),
             Kind::Time(least, most) => (parse_time(text), TIME_FORM, least, most, show_time),
+            Kind::TimeOrNone(least, most) => (parse_time(text), TIME_OR_NONE_FORM, least, most, show_time),
             Kind::Count(least, most) => (text.parse().ok(), "a whole number", least, most, plain),
             Kind::CountOrAuto(least, most) => (text.parse().ok(), "a whole number or auto", least, most, plain),
             _ => (None, "a number", 0, 0, plain),
@@ -97,6 +108,12 @@ impl Picker<'_> {
     /// A duration within the bounds of its row.
     pub fn time(&mut self, name: Name) -> Duration {
         Duration::from_millis(self.number(name))
+    }
+
+    /// A duration within the bounds of its row, or [`FOREVER`].
+    pub fn time_or_none(&mut self, name: Name) -> Duration {
+        let value = self.pick(name).value.to_lowercase();
+        if value == "none" || parse_time(&value) == Some(0) { FOREVER } else { self.time(name) }
     }
 
     /// Yes or no.

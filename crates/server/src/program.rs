@@ -2,10 +2,10 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
+
+use crate::folder;
 
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
 /// inherit it, do not take it for theirs.
@@ -27,7 +27,7 @@ impl Program {
     pub fn note() -> Program {
         let mut words = env::args_os();
         let name = words.next().unwrap_or_default();
-        let folder = folder(env::var_os("PWD"), env::current_dir().unwrap_or_default());
+        let folder = folder::current();
         let path = find(&name, &folder, env::var_os("PATH"));
         // The last resort knows no symlinks: a new version behind one would not be found.
         let path = path.or_else(|| env::current_exe().ok()).unwrap_or(name.into());
@@ -50,15 +50,6 @@ impl Program {
     }
 }
 
-/// The folder as the shell calls it: a symlink such as `current` may show to another release by the time it counts.
-fn folder(told: Option<OsString>, real: PathBuf) -> PathBuf {
-    let same = |told: &PathBuf| match (fs::metadata(told), fs::metadata(&real)) {
-        (Ok(told), Ok(real)) => (told.dev(), told.ino()) == (real.dev(), real.ino()),
-        _ => false,
-    };
-    told.map(PathBuf::from).filter(|told| told.is_absolute() && same(told)).unwrap_or(real)
-}
-
 /// What a shell would start by this name. Symlinks stay as they are.
 fn find(name: &OsStr, folder: &Path, path: Option<OsString>) -> Option<PathBuf> {
     let named = Path::new(name);
@@ -73,6 +64,8 @@ fn find(name: &OsStr, folder: &Path, path: Option<OsString>) -> Option<PathBuf> 
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -87,16 +80,5 @@ mod tests {
         assert_eq!(found("current/server"), Some(at("current/server")));
         assert_eq!(found("./current/server"), Some(at("./current/server")));
         assert_eq!((found("nothing"), found("current/nothing"), found("")), (None, None, None));
-    }
-
-    #[test]
-    fn the_folder_is_called_what_the_shell_calls_it_if_that_is_true() {
-        let root = tempfile::tempdir().unwrap();
-        let (real, link) = (root.path().join("v1"), root.path().join("current"));
-        fs::create_dir(&real).unwrap();
-        std::os::unix::fs::symlink(&real, &link).unwrap();
-        assert_eq!(folder(Some(link.clone().into()), real.clone()), link);
-        assert_eq!(folder(Some(root.path().into()), real.clone()), real);
-        assert_eq!(folder(None, real.clone()), real);
     }
 }

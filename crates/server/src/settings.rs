@@ -1,7 +1,7 @@
 //! What was settled: every setting checked and final, made from what was asked and the number of cores.
 //! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine_ruby::Preload;
@@ -132,6 +132,7 @@ impl Picker<'_> {
     fn app(&mut self, name: &str, rackup: Option<PathBuf>) -> AppSettings {
         let (engine, misfits) = self.engine();
         let (interpreters, threads) = self.threads();
+        let restart_file = self.restart_file(rackup.as_deref());
         AppSettings {
             name: name.to_owned(),
             rackup,
@@ -143,11 +144,13 @@ impl Picker<'_> {
             ruby: self.ruby(threads),
             tag: self.tag(),
             reload: self.reload(),
+            restart_file,
             queue_places: self.small(Name::Queue),
             max_requests: self.number(Name::MaxRequests),
             max_requests_jitter: self.number(Name::MaxRequestsJitter),
             slow_time: self.time(Name::SlowTime),
-            request_time: self.time(Name::RequestTime),
+            request_time: self.time_or_none(Name::RequestTime),
+            has_request_time: self.pick(Name::RequestTime).origin != Origin::Default,
             queue_wait: self.time(Name::QueueWait),
             notices: Vec::new(),
             misfits,
@@ -229,7 +232,7 @@ impl Picker<'_> {
                 _ => RubyWorker::Auto,
             },
             hooks: self.optional(Name::Hooks).map(PathBuf::from),
-            boot_time: self.time(Name::BootTime),
+            boot_time: self.time_or_none(Name::BootTime),
             kill_time: self.time(Name::KillTime),
         }
     }
@@ -249,6 +252,15 @@ impl Picker<'_> {
         }
         let (surge, batch) = (self.count_or_all(Name::ReloadSurge), self.count_or_all(Name::ReloadBatch));
         Reload { probe: self.optional(Name::Probe), surge, batch }
+    }
+
+    /// Below the folder of the application, as that is called: perhaps by way of a symlink.
+    fn restart_file(&self, rackup: Option<&Path>) -> Option<PathBuf> {
+        let file = self.optional(Name::RestartFile).filter(|file| file != "none")?;
+        let named = rackup.unwrap_or(Path::new(""));
+        let is_file = named.extension().is_some_and(|extension| extension == "ru");
+        let folder = if is_file { named.parent().unwrap_or(named) } else { named };
+        Some(self.asked.folder.join(folder).join(file))
     }
 
     fn count_or_all(&mut self, name: Name) -> Option<usize> {
@@ -305,7 +317,7 @@ impl Picker<'_> {
             write_time: self.time(Name::WriteTime),
             spool_bytes: self.number(Name::SpoolBytes),
             queue_wait: self.time(Name::QueueWait),
-            request_time: self.time(Name::RequestTime),
+            request_time: self.time_or_none(Name::RequestTime),
             drain_time: self.time(Name::DrainTime),
         }
     }

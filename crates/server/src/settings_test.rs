@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::*;
+use crate::app_settings::FOREVER;
 
 fn settled(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
     let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
@@ -32,10 +33,10 @@ fn nothing_asked_gives_the_defaults() {
     );
     assert_eq!(settings.trusted, [front::Trusted::Private]);
     let ruby = &settings.apps[0].ruby;
-    assert_eq!((ruby.min_workers, ruby.max_workers), (2, 2));
     assert_eq!((ruby.threads, ruby.worker), (5, RubyWorker::Auto));
     assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
-    assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [60, 5]);
+    assert_eq!((ruby.boot_time, ruby.kill_time.as_secs()), (FOREVER, 5));
+    assert_eq!((ruby.min_workers, ruby.max_workers), (1, 1));
     assert_eq!(settings.log_form, LogForm::Text);
     let limits = settings.limits;
     assert_eq!((limits.header_bytes, limits.header_count, limits.body_memory_bytes), (112 << 10, 100, 112 << 10));
@@ -119,7 +120,8 @@ fn the_fewest_and_the_most_workers_can_be_said_in_part() {
     assert_eq!(workers(&["--max-workers", "8"], &[]), (1, 8));
     assert_eq!(workers(&["-w", "3", "--max-workers", "8"], &[]), (3, 8));
     assert_eq!(workers(&["--max-workers", "2"], &[("WEB_CONCURRENCY", "4")]), (2, 2));
-    assert_eq!(workers(&["--min-workers", "0"], &[]), (0, 2));
+    assert_eq!(workers(&["--min-workers", "0", "-e", "production"], &[]), (0, 2));
+    assert_eq!(workers(&["--min-workers", "0"], &[]), (0, 1));
     assert_eq!(workers(&["--min-workers", "5"], &[]), (5, 5));
     assert_eq!(workers(&["--min-workers", "0", "--max-workers", "1"], &[("WEB_CONCURRENCY", "4")]), (0, 1));
     for words in [&["-w", "3", "--max-workers", "2"][..], &["--min-workers", "3", "--max-workers", "2"]] {
@@ -221,8 +223,8 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
         ("--memory-limit", "1MiB", "must be from 4MiB to 64GiB"),
         ("--memory-limit", "64MiBs", size),
         ("--header-bytes", "4KiB", "must be from 8KiB to 16MiB"),
-        ("--request-time", "0.5s", time),
-        ("--request-time", "0", "must be from 1ms to 24h"),
+        ("--keep-alive", "0.5s", time),
+        ("--request-time", "25h", "must be from 1ms to 24h"),
         ("--engine", "cruby", "must be auto, mruby, ruby"),
         ("--workers", "many", "must be a whole number or auto"),
         ("--threads", "99999999999999999999", "must be from 1 to 1024"),

@@ -1,13 +1,13 @@
 //! What the program was started with. It is kept, so that settings can be read again while it runs: arguments and
 //! environment stay what they were, the settings file is read afresh.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::asked::{self, Asked, Command, Origin, Problem};
 use crate::file;
+use crate::folder;
 use crate::operating;
 use crate::options::{Kind, Name, TABLE};
 use crate::picker::Picker;
@@ -19,6 +19,8 @@ pub struct Start {
     pub arguments: Vec<OsString>,
     pub environment: Vec<(OsString, OsString)>,
     pub cores: usize,
+    /// The working directory at the start.
+    started_in: PathBuf,
     /// Where relative paths began when the settings were read first; the file may name another folder to go to.
     home: OnceLock<PathBuf>,
     /// What was settled first and cannot change while the program runs.
@@ -35,7 +37,8 @@ struct Fixed {
 impl Start {
     /// Nothing is read yet.
     pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, cores: usize) -> Start {
-        Start { arguments, environment, cores, home: OnceLock::new(), first: OnceLock::new() }
+        let (started_in, home, first) = (folder::current(), OnceLock::new(), OnceLock::new());
+        Start { arguments, environment, cores, started_in, home, first }
     }
 
     /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file. The
@@ -45,18 +48,24 @@ impl Start {
         if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
             return asked;
         }
-        let is_first = self.home.get().is_none();
-        if is_first {
-            asked.problems.extend(operating::enter(&asked).err());
+        match self.home.get() {
+            None => asked.problems.extend(operating::enter(&asked).err()),
+            // A symlink on the way there, such as `current`, may lead to another release by now.
+            Some(home) => asked.problems.extend(operating::enter_again(home).err()),
         }
-        let home = self.home.get_or_init(|| env::current_dir().unwrap_or_default());
+        let home = self.home.get_or_init(|| {
+            let dir = asked.values(Name::Dir).last().map(|given| given.value.clone());
+            dir.map_or_else(folder::current, |dir| self.started_in.join(dir))
+        });
         file::add(&mut asked, home);
         // What was typed is meant from where it was typed.
         let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
         if is_in_file {
             asked.rackup = asked.rackup.map(|path| home.join(path));
         }
-        if is_first && is_in_file {
+        asked.folder.clone_from(home);
+        if let Some(dir) = asked.values(Name::Dir).last().filter(|_| is_in_file).map(|given| given.value.clone()) {
+            asked.folder.push(dir);
             asked.problems.extend(operating::enter(&asked).err());
         }
         asked

@@ -89,9 +89,10 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Threads, "threads", "N", Section::Application)
     },
     Row {
-        kind: Kind::Time(1, DAY_MS),
+        kind: Kind::TimeOrNone(1, DAY_MS),
         default: Default::Text("30s"),
-        help: "time from the last byte of a request to its answer; then 504",
+        help: "time from the last byte of a request to its answer; then 504 (default: 30s; in development with ruby \
+               none, for debuggers)",
         ..row(Name::RequestTime, "request-time", "TIME", Section::Application)
     },
     Row {
@@ -102,6 +103,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 \
                to 399 within the boot time, the old code goes on",
         ..row(Name::Probe, "probe", "PATH", Section::Application)
+    },
+    Row {
+        kind: Kind::Text,
+        default: Default::Text("tmp/restart.txt"),
+        help: "a file in the application's folder: whoever touches it has the application loaded anew, as with \
+               Passenger; none for no such file",
+        ..row(Name::RestartFile, "restart-file", "FILE", Section::Application)
     },
     Row {
         kind: Kind::Switch(&["auto", "force"]),
@@ -150,7 +158,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         short: Some('w'),
         kind: Kind::CountOrAuto(0, WORKERS_MAX),
         also: &["WEB_CONCURRENCY"],
-        default: Default::Text("auto"),
+        default: Default::Stage("1", "auto", "auto; in development 1"),
         help: "worker processes; auto means one per core, 0 is taken as 1; for a number that changes with the load see \
                --max-workers",
         ..row(Name::Workers, "workers", "N", Section::Ruby)
@@ -225,9 +233,10 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::RubyUser, "ruby-user", "USER", Section::Ruby)
     },
     Row {
-        kind: Kind::Time(1, DAY_MS),
-        default: Default::Text("60s"),
-        help: "time in which the application must be loaded, and a worker be ready",
+        kind: Kind::TimeOrNone(1, DAY_MS),
+        default: Default::Text("none"),
+        help: "time in which the application must be loaded, and a worker be ready; with none, a reload and a later \
+               worker have 10m, and an embedded application has 60s",
         ..row(Name::BootTime, "boot-time", "TIME", Section::Application)
     },
     Row {

@@ -67,7 +67,8 @@ fn everything_that_is_wrong_is_told_at_once_with_its_line() {
         ":10: name = \"x\": is for one application: put it below [[app]]",
         ":13: zebra = 1: there is no such setting; see foolsgold --help",
         ":14: [server]: there is no such section: settings stand above the first [[app]], without one",
-        ":7: request-time = 0.5: must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms",
+        ":7: request-time = 0.5: must be none, or a whole number of seconds, or one with ms, s, m or h, such as 30s or \
+         500ms",
         ":3: threads = 0: must be from 1 to 1024",
         ":11: max-requests = -1: must be a whole number",
     ];

@@ -11,6 +11,7 @@ use crate::client::Failure;
 use crate::client::asked::{Call, Which};
 use crate::client::line::{Line, Trouble, silent};
 use crate::control_path;
+use crate::folder;
 use crate::options::Name;
 use crate::start::Start;
 
@@ -70,7 +71,7 @@ struct Here {
 impl Here {
     fn of(dir: Option<&Path>) -> Result<Here, Failure> {
         let said = match dir {
-            None => control_path::current_folder(),
+            None => folder::current(),
             Some(dir) => std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()),
         };
         let real = fs::canonicalize(&said);

@@ -14,6 +14,7 @@ mod verdict;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::asked::{self, Command};
 use crate::choice::EngineKind;
@@ -23,6 +24,10 @@ use crate::settings::{Settings, settle};
 use crate::start::Start;
 use aside::Aside;
 use report::Report;
+
+/// The most that loading, and an answer, may take where the settings have no limit, or a longer one.
+const BOOT_TIME: Duration = Duration::from_secs(60);
+const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// What only this command is asked.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -74,6 +79,9 @@ fn examine(mut settings: Settings, start: &Start, paths: &[String]) -> Result<Ve
     let mut reports = Vec::new();
     let ground = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
     for app in &mut settings.apps {
+        // It ends, whatever the application does.
+        app.ruby.boot_time = app.ruby.boot_time.min(BOOT_TIME);
+        (app.request_time, app.has_request_time) = (app.request_time.min(ANSWER_TIME), true);
         // What does not fit the other engine is no reason to say nothing of this one.
         app.engine = None;
         let found = found::find(app, bundle_gemfile.as_deref(), is_only_one)?;

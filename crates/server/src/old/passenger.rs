@@ -20,7 +20,6 @@ const START: &str = "applications are started by their config.ru";
 pub const ALWAYS: &[&str] = &[
     "a request has --request-time (30s) for its answer, then 504; Passenger has this in its paid edition only",
     "requests wait at most --queue-wait (10s), then 503",
-    "touching tmp/restart.txt does nothing: say foolsgold reload, which keeps serving",
 ];
 
 pub const KNOWN: &[Known] = &[

@@ -253,12 +253,13 @@ fn quiet(to: &mut Translation, call: &Call) {
 fn plugin(to: &mut Translation, call: &Call) {
     let name = text(call.args.first()).unwrap_or_default();
     let why = match name.as_str() {
-        "tmp_restart" => "touching tmp/restart.txt does nothing: say foolsgold reload".to_owned(),
+        "tmp_restart" => "touching tmp/restart.txt reloads the application without a plugin".to_owned(),
         "systemd" => "systemd is told without a plugin".to_owned(),
         "solid_queue" => "no jobs are run beside the server: start bin/jobs as a process of its own".to_owned(),
         _ => format!("{name} is a plugin of Puma, and is not loaded; what it starts must be started beside the server"),
     };
-    to.remark(call, if name == "systemd" { What::Needless } else { What::Missing }, &why);
+    let is_built_in = ["systemd", "tmp_restart"].contains(&name.as_str());
+    to.remark(call, if is_built_in { What::Needless } else { What::Missing }, &why);
 }
 
 /// Puma alone is one process, unless WEB_CONCURRENCY says more.
