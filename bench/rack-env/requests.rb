@@ -1,13 +1,19 @@
 # Requests by name, as they stand on the wire; a line feed stands for CRLF.
 
-def plain(line, headers = "") = "#{line} HTTP/1.1\nHost: a.example\n#{headers}Connection: close\n\n"
+def plain(line, headers = "")
+  "#{line} HTTP/1.1\nHost: a.example\n#{headers}Connection: close\n\n"
+end
 
-def post(headers, body) = plain("POST /p", headers) + body
+def post(headers, body)
+  plain("POST /p", headers) + body
+end
+
+METHODS = %w[HEAD DELETE OPTIONS PATCH PUT TRACE PROPFIND BREW get].freeze
 
 REQUESTS = {
   "GET" => plain("GET /a/b?c=d"),
   "GET, bare" => "GET / HTTP/1.1\nHost: a.example\n\n",
-  **%w[HEAD DELETE OPTIONS PATCH PUT TRACE PROPFIND BREW get].to_h { |name| [name, plain("#{name} /m", "Content-Length: 0\n")] },
+  **METHODS.to_h { |name| [name, plain("#{name} /m", "Content-Length: 0\n")] },
   "OPTIONS *" => plain("OPTIONS *"),
   "CONNECT" => plain("CONNECT a.example:443"),
   "absolute form" => plain("GET http://b.example:81/p?q=1"),
@@ -66,12 +72,14 @@ REQUESTS = {
   "Version" => plain("GET /h", "Version: HTTP/9.9\n"),
   "HTTP-Version" => plain("GET /h", "HTTP-Version: 9\n"),
   "Proxy" => plain("GET /h", "Proxy: http://evil.example/\n"),
-  "X-Forwarded-Proto" => plain("GET /h", "X-Forwarded-Proto: https\nX-Forwarded-For: 1.2.3.4\nX-Forwarded-Host: b:81\n"),
+  "X-Forwarded-Proto" =>
+    plain("GET /h", "X-Forwarded-Proto: https\nX-Forwarded-For: 1.2.3.4\nX-Forwarded-Host: b:81\n"),
   "X-Forwarded-Ssl" => plain("GET /h", "X-Forwarded-Ssl: on\n"),
   "X-Request-Id" => plain("GET /h", "X-Request-Id: abc\n"),
   "Authorization" => plain("GET /h", "Authorization: Basic YTpi\n"),
   "Upgrade" => "GET /u HTTP/1.1\nHost: a\nConnection: Upgrade\nUpgrade: websocket\n\n",
-  "Upgrade to h2c" => "GET /u HTTP/1.1\nHost: a\nConnection: Upgrade, HTTP2-Settings\nUpgrade: h2c\nHTTP2-Settings: \n\n",
+  "Upgrade to h2c" =>
+    "GET /u HTTP/1.1\nHost: a\nConnection: Upgrade, HTTP2-Settings\nUpgrade: h2c\nHTTP2-Settings: \n\n",
   "only a query" => plain("GET /?a=1"),
   "an empty query" => plain("GET /q?"),
   "two question marks" => plain("GET /q?a?b"),

@@ -26,11 +26,6 @@ module FoolsGold
       @seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
     end
 
-    # Rack 3 has other rules in a few places, and no rack.version.
-    def rack3?
-      Rack.release.to_i >= 3
-    end
-
     # What READY says.
     def description
       {

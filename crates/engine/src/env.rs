@@ -27,6 +27,7 @@ pub enum Fixed {
     PathInfo,
     QueryString,
     RequestUri,
+    RequestPath,
     ServerProtocol,
     HttpVersion,
     UrlScheme,
@@ -40,12 +41,13 @@ pub enum Fixed {
 
 impl Fixed {
     /// All names, in the order of the variants.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 15] = [
         "REQUEST_METHOD",
         "SCRIPT_NAME",
         "PATH_INFO",
         "QUERY_STRING",
         "REQUEST_URI",
+        "REQUEST_PATH",
         "SERVER_PROTOCOL",
         "HTTP_VERSION",
         "rack.url_scheme",
@@ -64,7 +66,10 @@ impl Fixed {
 
     /// Whether the value is the same for most requests, so that an engine may keep its string.
     pub fn is_steady(self) -> bool {
-        !matches!(self, Fixed::PathInfo | Fixed::QueryString | Fixed::RequestUri | Fixed::ContentLength)
+        !matches!(
+            self,
+            Fixed::PathInfo | Fixed::QueryString | Fixed::RequestUri | Fixed::RequestPath | Fixed::ContentLength
+        )
     }
 }
 
@@ -76,6 +81,8 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     visit(Key::Fixed(Fixed::PathInfo), path.as_bytes());
     visit(Key::Fixed(Fixed::QueryString), request.query.as_bytes());
     visit(Key::Fixed(Fixed::RequestUri), request.target.as_bytes());
+    // In no specification, but Puma, Unicorn and Thin set it: the path, wherever the application is mounted.
+    visit(Key::Fixed(Fixed::RequestPath), request.path.as_bytes());
     let protocol = protocol(request).as_bytes();
     visit(Key::Fixed(Fixed::ServerProtocol), protocol);
     visit(Key::Fixed(Fixed::HttpVersion), protocol);
@@ -88,6 +95,17 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     let remote = request.peer.remote_ip.as_deref().unwrap_or("127.0.0.1");
     visit(Key::Fixed(Fixed::RemoteAddr), remote.as_bytes());
     headers(&request.headers, visit);
+    if let Some(length) = content_length(request) {
+        visit(Key::Fixed(Fixed::ContentLength), length.to_string().as_bytes());
+    }
+}
+
+/// The length of the body as it is read, after transfer codings are removed (RFC 3875 section 4.1.2). Absent where the
+/// request has neither `Content-Length` nor `Transfer-Encoding`, and so no body.
+fn content_length(request: &Request) -> Option<u64> {
+    let headers = &request.headers;
+    let is_framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);
+    if is_framed { request.input.len() } else { None }
 }
 
 fn protocol(request: &Request) -> &'static str {
@@ -138,11 +156,12 @@ pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
 }
 
 /// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). A name with an
-/// underscore would become the same key as its twin with a dash, so such headers are left out, as nginx does.
+/// underscore would become the same key as its twin with a dash, so such headers are left out, as nginx does. What says
+/// where the body ends is left out: the body is there, with its length.
 fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     for name in headers.keys() {
         // A header `Version` would pass for the protocol's.
-        if name.as_str().contains('_') || name == "version" {
+        if name.as_str().contains('_') || name == "version" || is_framing(name) {
             continue;
         }
         let mut values = headers.get_all(name).iter();
@@ -162,10 +181,13 @@ fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     }
 }
 
+fn is_framing(name: &HeaderName) -> bool {
+    *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING
+}
+
 fn key(name: &HeaderName) -> Key<'_> {
     match *name {
         header::CONTENT_TYPE => Key::Fixed(Fixed::ContentType),
-        header::CONTENT_LENGTH => Key::Fixed(Fixed::ContentLength),
         _ => Key::Header(name),
     }
 }

@@ -210,6 +210,7 @@ impl Visit {
             peer: self.link.peer.clone(),
             input,
             received: self.link.received(),
+            complete: now,
             deadline: now + limits.request_time,
             queue_deadline: now + limits.queue_wait,
             is_own: false,

@@ -31,6 +31,7 @@ pub enum Name {
     WorkerMemory,
     WorkerTimeout,
     OobGc,
+    EarlyHints,
     RubyWorker,
     Hooks,
     ReloadSurge,

@@ -220,6 +220,7 @@ impl Picker<'_> {
             worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
             worker_timeout: self.time(Name::WorkerTimeout),
             oob_gc: self.flag(Name::OobGc),
+            early_hints: self.flag(Name::EarlyHints),
             threads,
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,

@@ -191,6 +191,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::OobGc, "oob-gc", "", Section::Ruby)
     },
     Row {
+        kind: Kind::Flag,
+        default: Default::Text("no"),
+        help: "offer applications rack.early_hints, which sends 103 responses; Rails sends one with nearly every page \
+               then. Not behind an nginx before 1.29 with proxy_http_version 1.1: such pages hang there",
+        ..row(Name::EarlyHints, "early-hints", "", Section::Ruby)
+    },
+    Row {
         kind: Kind::Choice(&["auto", "plain", "native"]),
         default: Default::Text("auto"),
         help: "how a worker reads requests: plain Ruby, which runs everywhere; native code, which is faster; auto \

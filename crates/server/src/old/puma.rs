@@ -70,7 +70,7 @@ pub const KNOWN: &[Known] = &[
     ("rackup", Does::By(rackup)),
     ("app", Does::Refused("an application inside a configuration file is not served: put it into a config.ru")),
     ("rack_url_scheme", Does::Missing("the scheme is what a trusted proxy says in X-Forwarded-Proto, or http")),
-    ("early_hints", Does::Needless("early hints are always sent")),
+    ("early_hints", Does::Is("early-hints")),
     ("http_parser", Does::Needless("HTTP is not parsed by Ruby")),
     ("pidfile", Does::Is("pidfile")),
     ("state_path", Does::Is("state")),
