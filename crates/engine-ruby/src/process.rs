@@ -116,6 +116,9 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
         .stdin(Stdio::null())
         .env("FOOLS_GOLD_WIRE", way.socket)
         .env("FOOLS_GOLD_TOKEN", way.token);
+    for name in engine::SECRET_VARIABLES {
+        command.env_remove(name);
+    }
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }

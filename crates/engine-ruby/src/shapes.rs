@@ -161,5 +161,5 @@ fn is_usual(method: &Method) -> bool {
 
 /// Names become part of Ruby source on the other side: only what needs no thought there.
 fn is_plain(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

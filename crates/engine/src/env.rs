@@ -155,13 +155,13 @@ pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). A name with an
-/// underscore would become the same key as its twin with a dash, so such headers are left out, as nginx does. What says
-/// where the body ends is left out: the body is there, with its length.
+/// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). Of names that
+/// become the same key, the one with dashes counts, else the first. What says where the body ends is left out: the body
+/// is there, with its length.
 fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     for name in headers.keys() {
         // A header `Version` would pass for the protocol's.
-        if name.as_str().contains('_') || name == "version" || is_framing(name) {
+        if name == "version" || is_framing(name) || is_shadowed(name, headers) {
             continue;
         }
         let mut values = headers.get_all(name).iter();
@@ -179,6 +179,22 @@ fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
             }
         }
     }
+}
+
+/// Whether a name with an underscore has a twin that counts in its place.
+fn is_shadowed(name: &HeaderName, headers: &HeaderMap) -> bool {
+    if !name.as_str().contains('_') {
+        return false;
+    }
+    let mut twins = headers.keys().filter(|other| is_twin(name, other));
+    twins.next() != Some(name) || twins.any(|other| !other.as_str().contains('_'))
+}
+
+/// Whether two names become the same key.
+fn is_twin(one: &HeaderName, other: &HeaderName) -> bool {
+    let letter = |byte: u8| if byte == b'_' { b'-' } else { byte };
+    let (one, other) = (one.as_str(), other.as_str());
+    one.len() == other.len() && one.bytes().map(letter).eq(other.bytes().map(letter))
 }
 
 fn is_framing(name: &HeaderName) -> bool {
@@ -228,11 +244,28 @@ mod tests {
     }
 
     #[test]
-    fn content_headers_have_no_prefix_and_underscores_are_left_out() {
+    fn content_headers_have_no_prefix() {
         let mut map = HeaderMap::new();
         map.append("content-type", HeaderValue::from_static("text/plain"));
-        map.append("x_forwarded_for", HeaderValue::from_static("spoofed"));
         assert_eq!(collect(&map), [("CONTENT_TYPE".to_owned(), "text/plain".to_owned())]);
+    }
+
+    #[test]
+    fn of_twins_the_one_with_dashes_counts_and_else_the_first() {
+        for (names, expected) in [
+            (&["a_b"][..], "a_b"),
+            (&["a_b", "a-b"], "a-b"),
+            (&["a-b", "a_b"], "a-b"),
+            (&["a_b-c", "a-b_c"], "a_b-c"),
+            (&["a_b-c", "a-b_c", "a-b-c", "a_b_c"], "a-b-c"),
+        ] {
+            let mut map = HeaderMap::new();
+            for name in names {
+                map.append(HeaderName::from_static(name), HeaderValue::from_static(name));
+            }
+            let key = header_key(&HeaderName::from_static(expected));
+            assert_eq!(collect(&map), [(key, expected.to_owned())], "{names:?}");
+        }
     }
 
     #[test]

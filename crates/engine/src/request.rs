@@ -102,7 +102,7 @@ pub trait Takeover: Send {
 
 /// One request.
 pub struct Request {
-    /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`: letters, digits, `.`, `_` and `-`.
+    /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`: letters, digits and `._-:@`.
     pub id: String,
     /// The method, as sent.
     pub method: Method,

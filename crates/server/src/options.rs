@@ -11,6 +11,7 @@ pub enum Name {
     Port,
     Host,
     TrustProxy,
+    UnderscoreHeaders,
     Environment,
     Engine,
     Threads,

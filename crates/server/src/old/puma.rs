@@ -61,7 +61,7 @@ pub const KNOWN: &[Known] = &[
     ("io_selector_backend", Does::Needless("sockets are not read by Ruby")),
     ("http_content_length_limit", Does::Is("body-bytes")),
     ("supported_http_methods", Does::Missing("the application gets requests of every method")),
-    ("allow_underscore_headers", Does::Missing("headers with an underscore in their names are left out")),
+    ("allow_underscore_headers", Does::By(underscores)),
     ("set_remote_address", Does::By(remote_address)),
     ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
     ("raise_exception_on_sigterm", Does::Needless("no worker sees SIGTERM; the server ends them when they are done")),
@@ -213,6 +213,11 @@ fn keep_alives(to: &mut Translation, call: &Call) {
         Some(Value::Bool(false)) => to.remark(call, What::Missing, "connections are kept as long as --keep-alive says"),
         _ => to.remark(call, What::Needless, "connections are kept as long as --keep-alive says"),
     }
+}
+
+fn underscores(to: &mut Translation, call: &Call) {
+    let word = if call.args.first() == Some(&Value::Bool(false)) { "drop" } else { "pass" };
+    to.set(call, "underscore-headers", word.to_owned());
 }
 
 fn remote_address(to: &mut Translation, call: &Call) {
