@@ -132,6 +132,19 @@ fn the_log_names_a_peer_that_is_not_believed_once() {
     assert!(!trusted.log().contains("trusted proxy"), "{}", trusted.log());
 }
 
+/// No option would make the admin listener believe anybody.
+#[test]
+fn the_admin_listener_names_nobody() {
+    let server = Server::start(&echo(), &["-t", "1", "--trust-proxy", "none", "--admin", "tcp://127.0.0.1:0"]);
+    let log = server.log();
+    let (_, url) = log.split_once("are on http://127.0.0.1:").unwrap();
+    let port = url[..url.find('/').unwrap()].parse().unwrap();
+    assert_eq!(ask(Client::tcp(port), &[("X-Forwarded-For", "1.2.3.4")]).status, 403, "of another host");
+    ask(server.client(), &[("Client-IP", "1.2.3.4")]);
+    assert!(server.logs("left out of its requests: client-ip."), "{}", server.log());
+    assert_eq!(server.log().matches("left out").count(), 1, "{}", server.log());
+}
+
 /// Headers, a key, and the value that the application finds under it.
 type Row = (&'static [(&'static str, &'static str)], &'static str, Option<&'static str>);
 

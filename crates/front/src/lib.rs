@@ -71,7 +71,8 @@ const CUT_TIME: Duration = Duration::from_secs(1);
 pub struct Settings {
     /// What a client may cost.
     pub limits: Limits,
-    /// Peers whose word about the client before them is taken, the proxies; nobody if it is empty.
+    /// Peers whose word about the client before them is taken, the proxies. Empty where there are never any: then the
+    /// log does not say what was left out.
     pub trusted: Vec<Trusted>,
     /// Whether headers with an underscore in their names reach the application. Their keys in the environment are the
     /// same as with a dash; those that could pass for headers of a proxy never do.

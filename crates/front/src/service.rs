@@ -225,7 +225,8 @@ impl Visit {
 fn told(link: &Link, headers: &mut HeaderMap) -> Told {
     let settings = &link.common.settings;
     let found = sanitize(headers, link.is_trusted, settings.passes_underscores);
-    if !found.distrusted.is_empty() || !found.underscored.is_empty() {
+    let has_dropped = !found.distrusted.is_empty() || !found.underscored.is_empty();
+    if has_dropped && !settings.trusted.is_empty() {
         let peer = link.peer.remote.map(|remote| remote.ip().to_canonical());
         link.common.notices.tell(&found, peer, &settings.trusted, settings.passes_underscores);
     }

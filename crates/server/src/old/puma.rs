@@ -221,17 +221,22 @@ fn underscores(to: &mut Translation, call: &Call) {
 }
 
 fn remote_address(to: &mut Translation, call: &Call) {
-    let why = match call.args.first() {
-        None | Some(Value::String(_)) if text(call.args.first()).is_none_or(|word| word == "socket") => {
-            return to.set(call, "trust-proxy", "none".to_owned());
-        }
-        Some(Value::Object(_)) => {
-            "REMOTE_ADDR is what proxies that --trust-proxy names say in X-Forwarded-For, Forwarded or X-Real-IP; \
-             other headers and the PROXY protocol are not read"
-        }
-        _ => "REMOTE_ADDR is the peer's address, or what a proxy that --trust-proxy names says",
+    let by_proxy = match call.args.first() {
+        Some(Value::Object(how)) => how.contains_key("proxy_protocol"),
+        _ => false,
     };
-    to.remark(call, What::Differs, why);
+    let (what, why) = match text(call.args.first()).as_deref() {
+        _ if by_proxy => (What::Refused, "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For"),
+        None | Some("socket") if !matches!(call.args.first(), Some(Value::Object(_))) => {
+            (What::Needless, "REMOTE_ADDR is the address of the peer")
+        }
+        _ => (
+            What::Differs,
+            "REMOTE_ADDR is always the address of the peer, the proxy's if there is one; the client's is in the headers \
+             that a proxy which --trust-proxy names sends, from which Rails' remote_ip and Rack's ip take it",
+        ),
+    };
+    to.remark(call, what, why);
 }
 
 fn rackup(to: &mut Translation, call: &Call) {
