@@ -232,8 +232,8 @@ fn remote_address(to: &mut Translation, call: &Call) {
         }
         _ => (
             What::Differs,
-            "REMOTE_ADDR is always the address of the peer, the proxy's if there is one; the client's is in the headers \
-             that a proxy which --trust-proxy names sends, from which Rails' remote_ip and Rack's ip take it",
+            "REMOTE_ADDR is always the address of the peer, the proxy's if there is one; the client's is in the \
+             headers that a proxy which --trust-proxy names sends, from which Rails' remote_ip and Rack's ip take it",
         ),
     };
     to.remark(call, what, why);
