@@ -5,7 +5,7 @@
 
 mod support;
 
-use support::{Client, Reply, Server, app, server};
+use support::{Client, Reply, Server, app, ruby, server};
 
 /// What a proxy says, and how the application sees it.
 const SAID: &[(&str, &str)] = &[
@@ -21,6 +21,36 @@ const SAID: &[(&str, &str)] = &[
     ("X-Real-IP", "203.0.113.7"),
     ("X-Request-Start", "t=1"),
     ("X-Request-Id", "edge-1.a_B"),
+    ("Client-IP", "203.0.113.7"),
+    ("True-Client-IP", "203.0.113.7"),
+    ("X-Cluster-Client-IP", "203.0.113.7"),
+    ("CF-Connecting-IP", "203.0.113.7"),
+    ("Front-End-Https", "on"),
+    ("X-Url-Scheme", "https"),
+    ("X-Original-URL", "/admin"),
+    ("X-Rewrite-URL", "/admin"),
+    ("X-Script-Name", "/admin"),
+    ("X-Sendfile-Type", "X-Accel-Redirect"),
+    ("X-Accel-Mapping", "/srv/=/private/"),
+    ("Remote-User", "admin"),
+    ("X-Remote-User", "admin"),
+    ("X-Auth-Request-Email", "admin@shop.example"),
+    ("SSL-Client-Verify", "SUCCESS"),
+    ("X-SSL-Client-CN", "admin"),
+    ("Client-Cert", ":YQ==:"),
+];
+
+/// What clients say themselves, of any peer.
+const OWN: &[(&str, &str)] = &[
+    ("X-Requested-With", "XMLHttpRequest"),
+    ("X-Http-Method-Override", "PUT"),
+    ("X-CSRF-Token", "abc"),
+    ("X-Auth-Token", "abc"),
+    ("X-Client-Version", "7"),
+    ("X-Correlation-Id", "abc"),
+    ("Via", "1.1 home"),
+    ("Origin", "https://shop.example"),
+    ("Authorization", "Basic YTpi"),
 ];
 
 /// Answers its environment, a line for each string in it.
@@ -64,14 +94,134 @@ fn a_trusted_proxy_is_believed_and_all_it_says_goes_on() {
 fn a_stranger_is_not_believed_and_nothing_it_says_arrives() {
     for who in ["none", "10.0.0.0/8", "::1"] {
         let server = Server::start(&echo(), &["-t", "1", "--trust-proxy", who]);
-        let reply = ask(server.client(), SAID);
-        for (name, _) in SAID {
-            assert_eq!(value(&reply, &key(name)), None, "{name}, {who}");
+        assert_nothing_arrives(&server);
+    }
+    assert_nothing_arrives(&ruby::serve(&echo(), &["-w", "1", "-t", "1", "--trust-proxy", "none"]));
+}
+
+#[track_caller]
+fn assert_nothing_arrives(server: &Server) {
+    let reply = ask(server.client(), &[SAID, OWN].concat());
+    for (name, _) in SAID {
+        let found = value(&reply, &key(name)).filter(|value| SAID.iter().any(|(_, said)| said == value));
+        assert_eq!(found, None, "{name}");
+    }
+    for (name, said) in OWN {
+        assert_eq!(value(&reply, &key(name)).as_deref(), Some(*said), "{name}");
+    }
+    assert_eq!(value(&reply, "rack.url_scheme").as_deref(), Some("http"));
+    assert_eq!((value(&reply, "HTTPS"), value(&reply, "SERVER_PORT")), (None, Some("80".into())));
+    assert_ne!(reply.header("x-request-id"), Some("edge-1.a_B"));
+    assert_eq!(reply.header("x-request-id").unwrap().len(), 36);
+}
+
+/// Whoever sits behind a proxy that is not trusted yet finds out why, and what to say.
+#[test]
+fn the_log_names_a_peer_that_is_not_believed_once() {
+    let server = Server::start(&echo(), &["-t", "1", "--trust-proxy", "10.0.0.0/8"]);
+    ask(server.client(), &[("X-Request-Id", "abc"), ("Accept", "*/*")]);
+    for _ in 0..3 {
+        ask(server.client(), &[("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "203.0.113.7")]);
+    }
+    assert!(server.logs("--trust-proxy 10.0.0.0/8,127.0.0.1\n"), "{}", server.log());
+    let said = "127.0.0.1 is not a trusted proxy: left out of its requests: x-forwarded-";
+    let log = server.log();
+    assert_eq!((log.matches(said).count(), log.matches("is not a trusted proxy").count()), (1, 1), "{log}");
+    let trusted = Server::start(&echo(), &["-t", "1"]);
+    ask(trusted.client(), SAID);
+    assert!(!trusted.log().contains("trusted proxy"), "{}", trusted.log());
+}
+
+/// No option would make the admin listener believe anybody.
+#[test]
+fn the_admin_listener_names_nobody() {
+    let server = Server::start(&echo(), &["-t", "1", "--trust-proxy", "none", "--admin", "tcp://127.0.0.1:0"]);
+    let log = server.log();
+    let (_, url) = log.split_once("are on http://127.0.0.1:").unwrap();
+    let port = url[..url.find('/').unwrap()].parse().unwrap();
+    assert_eq!(ask(Client::tcp(port), &[("X-Forwarded-For", "1.2.3.4")]).status, 403, "of another host");
+    ask(server.client(), &[("Client-IP", "1.2.3.4")]);
+    assert!(server.logs("left out of its requests: client-ip."), "{}", server.log());
+    assert_eq!(server.log().matches("left out").count(), 1, "{}", server.log());
+}
+
+/// Headers, a key, and the value that the application finds under it.
+type Row = (&'static [(&'static str, &'static str)], &'static str, Option<&'static str>);
+
+const UNDERSCORES: &[Row] = &[
+    (&[("api_key", "1")], "HTTP_API_KEY", Some("1")),
+    (&[("API_Key", "1"), ("api_key", "2")], "HTTP_API_KEY", Some("1, 2")),
+    (&[("X_Real_Thing", "1"), ("X-Real-Thing", "2")], "HTTP_X_REAL_THING", Some("2")),
+    (&[("X-Real-Thing", "2"), ("X_Real_Thing", "1")], "HTTP_X_REAL_THING", Some("2")),
+    (&[("a-b_c", "1"), ("a_b-c", "2")], "HTTP_A_B_C", Some("1")),
+    (&[("X_Forwarded_For", "1.2.3.4")], "HTTP_X_FORWARDED_FOR", None),
+    (&[("X-Forwarded_Proto", "https")], "HTTP_X_FORWARDED_PROTO", None),
+    (&[("X_Forwarded_For", "1.2.3.4"), ("X-Forwarded-For", "5.6.7.8")], "HTTP_X_FORWARDED_FOR", Some("5.6.7.8")),
+    (&[("Client_IP", "1.2.3.4")], "HTTP_CLIENT_IP", None),
+    (&[("Remote_User", "admin")], "HTTP_REMOTE_USER", None),
+    (&[("X_Sendfile_Type", "X-Accel-Redirect")], "HTTP_X_SENDFILE_TYPE", None),
+    (&[("Content_Type", "a/b")], "CONTENT_TYPE", None),
+    (&[("Content_Type", "a/b")], "HTTP_CONTENT_TYPE", None),
+    (&[("Content_Length", "9")], "CONTENT_LENGTH", None),
+    (&[("Transfer_Encoding", "chunked")], "HTTP_TRANSFER_ENCODING", None),
+    (&[("HTTP_HOST", "evil.example")], "HTTP_HOST", Some("shop.example")),
+    (&[("Sec_Fetch_Site", "same-origin")], "HTTP_SEC_FETCH_SITE", None),
+];
+
+#[test]
+fn underscores_pass_and_cannot_pass_for_anything_else() {
+    for server in
+        [Server::start(&echo(), &["-t", "1"]), ruby::serve(&echo(), &["-w", "1", "-t", "1", "--trust-proxy", "all"])]
+    {
+        for (headers, key, expected) in UNDERSCORES {
+            let reply = ask(server.client(), headers);
+            assert_eq!(value(&reply, key).as_deref(), *expected, "{key} of {headers:?}\n{}", server.log());
         }
-        assert_eq!(value(&reply, "rack.url_scheme").as_deref(), Some("http"));
-        assert_eq!((value(&reply, "HTTPS"), value(&reply, "SERVER_PORT")), (None, Some("80".into())));
-        assert_ne!(reply.header("x-request-id"), Some("edge-1.a_B"));
-        assert_eq!(reply.header("x-request-id").unwrap().len(), 36);
+        assert!(!server.log().contains("--underscore-headers"), "{}", server.log());
+    }
+}
+
+#[test]
+fn underscores_are_dropped_where_that_is_wanted_and_the_log_says_so_once() {
+    let server = Server::start(&echo(), &["-t", "1", "--underscore-headers", "drop"]);
+    for _ in 0..3 {
+        let reply = ask(server.client(), &[("api_key", "1"), ("api-token", "2")]);
+        assert_eq!((value(&reply, "HTTP_API_KEY"), value(&reply, "HTTP_API_TOKEN")), (None, Some("2".into())));
+    }
+    assert!(server.logs("in its name: api_key. --underscore-headers pass lets"), "{}", server.log());
+    assert_eq!(server.log().matches("api_key").count(), 1, "{}", server.log());
+}
+
+/// Apache's `RequestHeader set SSL_CLIENT_CERT`, which only a look into the log explains.
+#[test]
+fn a_proxy_is_told_why_its_underscores_are_lost() {
+    let server = Server::start(&echo(), &["-t", "1"]);
+    for _ in 0..3 {
+        let reply = ask(server.client(), &[("X-Forwarded-For", "1.2.3.4"), ("SSL_CLIENT_CERT", "x")]);
+        assert_eq!(value(&reply, "HTTP_SSL_CLIENT_CERT"), None);
+    }
+    assert!(server.logs("in its name: ssl_client_cert. Anybody could send it"), "{}", server.log());
+    assert_eq!(server.log().matches("ssl_client_cert").count(), 1, "{}", server.log());
+}
+
+/// CVE-2016-5385: HTTP_PROXY is the proxy that programs send their own requests to.
+#[test]
+fn nobody_chooses_the_application_s_proxy() {
+    let server = Server::start(&echo(), &["-t", "1", "--trust-proxy", "all"]);
+    let reply = ask(server.client(), &[("Proxy", "http://evil.example/"), ("Proxy-Authorization", "Basic YTpi")]);
+    assert_eq!(value(&reply, "HTTP_PROXY"), None);
+    assert_eq!(value(&reply, "HTTP_PROXY_AUTHORIZATION").as_deref(), Some("Basic YTpi"));
+}
+
+/// Nor may an error reporter, which sends all of ENV, have the server's secrets.
+#[test]
+fn applications_do_not_see_the_server_s_secrets() {
+    let app = app("", "ENV.keys.grep(/TOKEN|WIRE/).sort.join(\",\")");
+    let secret = "a-secret-of-sixteen";
+    let env = [("FOOLS_GOLD_ADMIN_TOKEN", secret), ("MY_TOKEN", "mine")];
+    let options = ["-t", "1", "--admin", "tcp://127.0.0.1:0"];
+    for server in [Server::with(&app, &env, &options), ruby::serve_files(&[("config.ru", &app)], &env, &options)] {
+        assert_eq!(server.text("/"), "MY_TOKEN");
     }
 }
 

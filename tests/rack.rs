@@ -40,7 +40,7 @@ const ENV: &[(&str, &str, &str, &str)] = &[
     ("a header of several words", "GET /x HTTP/1.1\nHost: a\nX-Gold-Of-Fools: 1\n\n", "HTTP_X_GOLD_OF_FOOLS", "1"),
     ("a header sent twice", "GET /x HTTP/1.1\nHost: a\nAccept: a\nAccept: b\n\n", "HTTP_ACCEPT", "a, b"),
     ("cookies sent twice", "GET /x HTTP/1.1\nHost: a\nCookie: a=1\nCookie: b=2\n\n", "HTTP_COOKIE", "a=1; b=2"),
-    ("an underscore cannot pose as a dash", "GET /x HTTP/1.1\nHost: a\nX_Real: 1\n\n", "HTTP_X_REAL", ""),
+    ("an underscore cannot pose as a dash", "GET /x HTTP/1.1\nHost: a\nX_Real_Ip: 1\n\n", "HTTP_X_REAL_IP", ""),
     ("CONTENT_TYPE", "POST /x HTTP/1.1\nHost: a\nContent-Type: a/b\nContent-Length: 0\n\n", "CONTENT_TYPE", "a/b"),
     ("CONTENT_LENGTH", "POST /x HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", "CONTENT_LENGTH", "2"),
     ("no HTTP_CONTENT_LENGTH", "POST /x HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", "HTTP_CONTENT_LENGTH", ""),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use support::{Client, Reply, Server, ruby};
 
@@ -45,7 +45,8 @@ const ENV: &[(&str, &str, &str)] = &[
     ("GET /env HTTP/1.1\nHost: a\nX-Gold-Of-Fools: 1\n\n", "HTTP_X_GOLD_OF_FOOLS", "1"),
     ("GET /env HTTP/1.1\nHost: a\nAccept: a\nAccept: b\n\n", "HTTP_ACCEPT", "a, b"),
     ("GET /env HTTP/1.1\nHost: a\nCookie: a=1\nCookie: b=2\n\n", "HTTP_COOKIE", "a=1; b=2"),
-    ("GET /env HTTP/1.1\nHost: a\nX_Real: 1\n\n", "HTTP_X_REAL", "-"),
+    ("GET /env HTTP/1.1\nHost: a\nX_Real_Ip: 1\n\n", "HTTP_X_REAL_IP", "-"),
+    ("GET /env HTTP/1.1\nHost: a\napi_key: 1\n\n", "HTTP_API_KEY", "1"),
     ("GET /env HTTP/1.1\nHost: a\nX-G: gr\u{fc}n\n\n", "HTTP_X_G", "gr\u{fc}n"),
     ("POST /env HTTP/1.1\nHost: a\nContent-Type: a/b\nContent-Length: 0\n\n", "CONTENT_TYPE", "a/b"),
     ("POST /env HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", "CONTENT_LENGTH", "2"),
@@ -63,10 +64,12 @@ const ENV: &[(&str, &str, &str)] = &[
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.input", "object"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.errors", "object"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.hijack", "object"),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "rack.early_hints", "object"),
+    ("GET /env HTTP/1.1\nHost: a\n\n", "rack.early_hints", "-"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.after_reply", "[]"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.response_finished", "[]"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "GATEWAY_INTERFACE", "CGI/1.2"),
+    ("GET /env HTTP/1.1\nHost: a\n\n", "rack.version", "[1, 6]"),
+    ("GET /env HTTP/1.1\nHost: a\n\n", "puma.mark_as_io_bound", "object"),
 ];
 
 #[test]
@@ -228,4 +231,20 @@ fn a_large_upload_takes_constant_memory() {
     assert_eq!(ruby::expect(&server, reply, 200).text(), UPLOAD.to_string());
     let growth = peak.into_inner().saturating_sub(before);
     assert!(growth < GROWTH_KIB, "{growth} KiB more for an upload of {UPLOAD} bytes");
+}
+
+/// Monitoring takes the time in the queue from it, and adds workers when that grows.
+#[test]
+fn the_time_of_an_upload_is_no_time_in_the_queue() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let mut client = server.client();
+    client.send("POST /env HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").unwrap();
+    assert_eq!(client.head().unwrap().status, 100, "the server has the head");
+    support::within(Duration::from_millis(100), || false);
+    let last = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    client.send("x").unwrap();
+    let text = ruby::expect(&server, client.reply().unwrap(), 200).text();
+    let start = text.lines().find_map(|line| line.strip_prefix("HTTP_X_REQUEST_START=t=")).unwrap();
+    let start: f64 = start.parse().unwrap();
+    assert!(start > last - 0.05, "{start}, and the last byte was sent at {last}");
 }

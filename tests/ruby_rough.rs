@@ -98,7 +98,7 @@ fn an_exception_that_can_tell_nothing_is_a_500() {
 
 #[test]
 fn more_early_hints_than_anybody_wants_are_an_error_of_the_application() {
-    let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--early-hints"]);
     let pid = server.text("/pid");
     assert_eq!(server.text("/hints"), "early hints are a few headers, not 1001");
     assert_eq!(server.text("/pid"), pid);

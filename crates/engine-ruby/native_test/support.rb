@@ -40,7 +40,7 @@ class Pair
   def initialize(slot = FoolsGold::NativeSlot, threads: 1)
     @front, back = UNIXSocket.pair
     setup = Hash.new("").merge!("threads" => threads.to_s, "software" => "FoolsGold/0")
-    @slot = slot.new(Wire.new(back), 1, 0, FoolsGold::Environment.new(setup, rack3: true))
+    @slot = slot.new(Wire.new(back), 1, 0, FoolsGold::Environment.new(setup))
   end
 
   def shape(number, *pairs)

@@ -42,11 +42,6 @@ module FoolsGold
       !@app.nil?
     end
 
-    # Rack 3 has other rules in a few places, and no rack.version.
-    def rack3?
-      Rack.release.to_i >= 3
-    end
-
     # What READY says.
     def description
       {

@@ -18,21 +18,23 @@ module FoolsGold
     # Ruby code for each constant.
     attr_reader :constants
 
-    def initialize(setup, rack3:)
+    def initialize(setup)
+      @variables = VARIABLES.reject { |key, _| key == "rack.early_hints" && setup["early_hints"] != "yes" }
       @constants = {
+        "rack.version" => "VERSION",
         "rack.multithread" => (setup["threads"].to_i > 1).to_s,
         "rack.multiprocess" => "true",
         "rack.run_once" => "false",
         "rack.hijack?" => "true",
         "SERVER_SOFTWARE" => setup["software"].b.dump,
-        "GATEWAY_INTERFACE" => '"CGI/1.2"'
+        "GATEWAY_INTERFACE" => '"CGI/1.2"',
+        "puma.mark_as_io_bound" => "IO_BOUND"
       }
-      @constants["rack.version"] = "VERSION" unless rack3
     end
 
     # All of it, as the inside of a Hash literal.
     def code
-      @code ||= VARIABLES.merge(@constants).map { |key, code| "#{key.dump} => #{code}" }.join(", ")
+      @code ||= @variables.merge(@constants).map { |key, code| "#{key.dump} => #{code}" }.join(", ")
     end
   end
 end

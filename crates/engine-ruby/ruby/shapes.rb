@@ -9,7 +9,11 @@ module FoolsGold
     # Checked, because keys come from header names and become code.
     KEY = /\A[A-Za-z0-9_.]+\z/.freeze
 
+    # Rack 3 no longer has `rack.version`; other servers still set it.
     VERSION = [1, 6].freeze
+
+    # Puma 8 lets applications call this to be given threads beyond the limit; here there are none, and it does nothing.
+    IO_BOUND = -> {}
 
     def initialize(environment, hijack, hints)
       @environment = environment

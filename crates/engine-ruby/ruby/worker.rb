@@ -79,7 +79,7 @@ module FoolsGold
     end
 
     def open_slots
-      environment = Environment.new(@setup, rack3: @application.rack3?)
+      environment = Environment.new(@setup)
       slot_class = @application.native? ? NativeSlot : Slot
       Array.new([@setup["threads"].to_i, 1].max) do |number|
         slot = slot_class.new(@wire, @number, number, environment)

@@ -28,7 +28,8 @@ class Front
     @waiting = []
     @setup = { rackup: file("config.ru", rackup), environment: "test", threads: "1", gemfile: "",
                native: ENV.fetch("TEST_NATIVE", ""), hooks: hooks ? file("hooks.rb", hooks) : "",
-               software: "FoolsGold/0", files: "yes", tag: "test" }.merge(setup)
+               software: "FoolsGold/0", files: "yes", tag: "test",
+               early_hints: "yes" }.merge(setup)
     start(ruby)
   end
 

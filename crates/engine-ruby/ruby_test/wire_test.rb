@@ -27,7 +27,7 @@ Harness.check("recorded requests become environments") do
   (kind, shape), *requests = Recorded.frames("requests.hex")
   Harness.same(FoolsGold::Frames::SHAPE, kind)
   setup = Hash.new("").merge!("threads" => "1", "software" => "test")
-  shapes = FoolsGold::Shapes.new(FoolsGold::Environment.new(setup, rack3: true), :hijack, :hints)
+  shapes = FoolsGold::Shapes.new(FoolsGold::Environment.new(setup), :hijack, :hints)
   shapes.define(shape)
   requests.each_with_index do |(_, payload), index|
     seq, number, how, size = payload.unpack("NnCN")

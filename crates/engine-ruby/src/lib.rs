@@ -128,6 +128,8 @@ pub struct Settings {
     pub worker_timeout: Duration,
     /// Whether workers collect garbage between requests.
     pub oob_gc: bool,
+    /// Whether applications find `rack.early_hints`.
+    pub early_hints: bool,
     /// A request that takes so long is recorded.
     pub slow_time: Duration,
     /// Counts, and keeps what is recorded.

@@ -61,6 +61,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("software", engine::env::SOFTWARE.to_owned()),
         ("native", path(&settings.native)),
         ("oob_gc", if settings.oob_gc { "yes" } else { "" }.to_owned()),
+        ("early_hints", if settings.early_hints { "yes" } else { "" }.to_owned()),
         ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
         ("preload", settings.preload.as_str().to_owned()),

@@ -123,6 +123,9 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
         .stdin(Stdio::inherit()) // For debuggers; a server in the background has none.
         .env("FOOLS_GOLD_WIRE", way.socket)
         .env("FOOLS_GOLD_TOKEN", way.token);
+    for name in engine::SECRET_VARIABLES {
+        command.env_remove(name);
+    }
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }

@@ -131,13 +131,13 @@ fn put_value(values: &mut Vec<u8>, value: &[u8]) {
     values.push(0);
 }
 
-/// All pairs, and beside what the client sent what monitoring tools look for: when the request arrived (seconds since
-/// 1970), from which they take its time in the queue, and its id.
+/// All pairs, and beside what the client sent what monitoring tools look for: when the request was there (seconds since
+/// 1970), from which they take its time in the queue, and its id. A slow client's upload is no time in the queue.
 fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     env::pairs(request, visit);
     if !request.headers.contains_key(&START) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let arrived = now.saturating_sub(request.received.elapsed());
+        let arrived = now.saturating_sub(request.complete.elapsed());
         let (seconds, micros) = (arrived.as_secs(), arrived.subsec_micros());
         visit(Key::Header(&START), format!("t={seconds}.{micros:06}").as_bytes());
     }
@@ -161,5 +161,5 @@ fn is_usual(method: &Method) -> bool {
 
 /// Names become part of Ruby source on the other side: only what needs no thought there.
 fn is_plain(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

@@ -27,6 +27,7 @@ pub enum Fixed {
     PathInfo,
     QueryString,
     RequestUri,
+    RequestPath,
     ServerProtocol,
     HttpVersion,
     UrlScheme,
@@ -40,12 +41,13 @@ pub enum Fixed {
 
 impl Fixed {
     /// All names, in the order of the variants.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 15] = [
         "REQUEST_METHOD",
         "SCRIPT_NAME",
         "PATH_INFO",
         "QUERY_STRING",
         "REQUEST_URI",
+        "REQUEST_PATH",
         "SERVER_PROTOCOL",
         "HTTP_VERSION",
         "rack.url_scheme",
@@ -64,7 +66,10 @@ impl Fixed {
 
     /// Whether the value is the same for most requests, so that an engine may keep its string.
     pub fn is_steady(self) -> bool {
-        !matches!(self, Fixed::PathInfo | Fixed::QueryString | Fixed::RequestUri | Fixed::ContentLength)
+        !matches!(
+            self,
+            Fixed::PathInfo | Fixed::QueryString | Fixed::RequestUri | Fixed::RequestPath | Fixed::ContentLength
+        )
     }
 }
 
@@ -76,6 +81,8 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     visit(Key::Fixed(Fixed::PathInfo), path.as_bytes());
     visit(Key::Fixed(Fixed::QueryString), request.query.as_bytes());
     visit(Key::Fixed(Fixed::RequestUri), request.target.as_bytes());
+    // In no specification, but Puma, Unicorn and Thin set it: the path, wherever the application is mounted.
+    visit(Key::Fixed(Fixed::RequestPath), request.path.as_bytes());
     let protocol = protocol(request).as_bytes();
     visit(Key::Fixed(Fixed::ServerProtocol), protocol);
     visit(Key::Fixed(Fixed::HttpVersion), protocol);
@@ -88,6 +95,17 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     let remote = request.peer.remote_ip.as_deref().unwrap_or("127.0.0.1");
     visit(Key::Fixed(Fixed::RemoteAddr), remote.as_bytes());
     headers(&request.headers, visit);
+    if let Some(length) = content_length(request) {
+        visit(Key::Fixed(Fixed::ContentLength), length.to_string().as_bytes());
+    }
+}
+
+/// The length of the body as it is read, after transfer codings are removed (RFC 3875 section 4.1.2). Absent where the
+/// request has neither `Content-Length` nor `Transfer-Encoding`, and so no body.
+fn content_length(request: &Request) -> Option<u64> {
+    let headers = &request.headers;
+    let is_framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);
+    if is_framed { request.input.len() } else { None }
 }
 
 fn protocol(request: &Request) -> &'static str {
@@ -137,12 +155,13 @@ pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). A name with an
-/// underscore would become the same key as its twin with a dash, so such headers are left out, as nginx does.
+/// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). Of names that
+/// become the same key, the one with dashes counts, else the first. What says where the body ends is left out: the body
+/// is there, with its length.
 fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     for name in headers.keys() {
         // A header `Version` would pass for the protocol's.
-        if name.as_str().contains('_') || name == "version" {
+        if name == "version" || is_framing(name) || is_shadowed(name, headers) {
             continue;
         }
         let mut values = headers.get_all(name).iter();
@@ -162,10 +181,29 @@ fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     }
 }
 
+/// Whether a name with an underscore has a twin that counts in its place.
+fn is_shadowed(name: &HeaderName, headers: &HeaderMap) -> bool {
+    if !name.as_str().contains('_') {
+        return false;
+    }
+    let mut twins = headers.keys().filter(|other| is_twin(name, other));
+    twins.next() != Some(name) || twins.any(|other| !other.as_str().contains('_'))
+}
+
+/// Whether two names become the same key.
+fn is_twin(one: &HeaderName, other: &HeaderName) -> bool {
+    let letter = |byte: u8| if byte == b'_' { b'-' } else { byte };
+    let (one, other) = (one.as_str(), other.as_str());
+    one.len() == other.len() && one.bytes().map(letter).eq(other.bytes().map(letter))
+}
+
+fn is_framing(name: &HeaderName) -> bool {
+    *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING
+}
+
 fn key(name: &HeaderName) -> Key<'_> {
     match *name {
         header::CONTENT_TYPE => Key::Fixed(Fixed::ContentType),
-        header::CONTENT_LENGTH => Key::Fixed(Fixed::ContentLength),
         _ => Key::Header(name),
     }
 }
@@ -206,11 +244,28 @@ mod tests {
     }
 
     #[test]
-    fn content_headers_have_no_prefix_and_underscores_are_left_out() {
+    fn content_headers_have_no_prefix() {
         let mut map = HeaderMap::new();
         map.append("content-type", HeaderValue::from_static("text/plain"));
-        map.append("x_forwarded_for", HeaderValue::from_static("spoofed"));
         assert_eq!(collect(&map), [("CONTENT_TYPE".to_owned(), "text/plain".to_owned())]);
+    }
+
+    #[test]
+    fn of_twins_the_one_with_dashes_counts_and_else_the_first() {
+        for (names, expected) in [
+            (&["a_b"][..], "a_b"),
+            (&["a_b", "a-b"], "a-b"),
+            (&["a-b", "a_b"], "a-b"),
+            (&["a_b-c", "a-b_c"], "a_b-c"),
+            (&["a_b-c", "a-b_c", "a-b-c", "a_b_c"], "a-b-c"),
+        ] {
+            let mut map = HeaderMap::new();
+            for name in names {
+                map.append(HeaderName::from_static(name), HeaderValue::from_static(name));
+            }
+            let key = header_key(&HeaderName::from_static(expected));
+            assert_eq!(collect(&map), [(key, expected.to_owned())], "{names:?}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod regular;
 pub mod reply;
 pub mod request;
 pub mod response;
+mod secrets;
 pub mod snapshot;
 pub mod status;
 pub mod wear;
@@ -30,6 +31,7 @@ pub use order::Order;
 pub use reply::{Answer, Reply, Responder};
 pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};
+pub use secrets::SECRET_VARIABLES;
 pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
 

@@ -102,7 +102,7 @@ pub trait Takeover: Send {
 
 /// One request.
 pub struct Request {
-    /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`: letters, digits, `.`, `_` and `-`.
+    /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`: letters, digits and `._-:@`.
     pub id: String,
     /// The method, as sent.
     pub method: Method,
@@ -127,6 +127,8 @@ pub struct Request {
     pub input: Input,
     /// When its first byte arrived.
     pub received: Instant,
+    /// When its last byte arrived; from then on it waits for the application and not for its client.
+    pub complete: Instant,
     /// When it must be answered.
     pub deadline: Instant,
     /// When it must have begun to run.
@@ -158,6 +160,7 @@ impl Request {
             peer: Peer::default(),
             input: Input::Empty,
             received: now,
+            complete: now,
             deadline: due,
             queue_deadline: due,
             is_own: false,

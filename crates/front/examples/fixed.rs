@@ -63,6 +63,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         trusted: Vec::new(),
         access_log,
         development: false,
+        passes_underscores: false,
         json_errors: false,
         makes_room: false,
         counts: Default::default(),

@@ -21,12 +21,15 @@ mod lanes;
 mod limits;
 mod link;
 mod listen;
+mod notices;
 mod out;
 mod page;
 mod private;
+mod proxy_headers;
 mod reply;
 mod request_id;
 mod room;
+mod sanitize;
 mod service;
 mod socket;
 mod spool;
@@ -57,6 +60,7 @@ pub use trust::Trusted;
 
 use crate::accept::Door;
 use crate::link::Common;
+use crate::notices::Notices;
 use crate::room::Room;
 
 /// Connections that are cut off have so long to let go.
@@ -67,8 +71,12 @@ const CUT_TIME: Duration = Duration::from_secs(1);
 pub struct Settings {
     /// What a client may cost.
     pub limits: Limits,
-    /// Peers whose word about the client before them is taken, the proxies; nobody if it is empty.
+    /// Peers whose word about the client before them is taken, the proxies. Empty where there are never any: then the
+    /// log does not say what was left out.
     pub trusted: Vec<Trusted>,
+    /// Whether headers with an underscore in their names reach the application. Their keys in the environment are the
+    /// same as with a dash; those that could pass for headers of a proxy never do.
+    pub passes_underscores: bool,
     /// Where each request is written down, if anywhere.
     pub access_log: Option<AccessLog>,
     /// Whether pages tell what went wrong in the application.
@@ -96,7 +104,8 @@ pub async fn serve(
     let drain_time = settings.limits.drain_time;
     let http = connection::http(&settings.limits);
     let room = settings.makes_room.then(Room::default);
-    let common = Arc::new(Common { engine, settings, stop: stop.clone(), room, http });
+    let notices = Notices::default();
+    let common = Arc::new(Common { engine, settings, stop: stop.clone(), room, http, notices });
     let (guard, gone) = drain::guard();
     let counts = gone.counts();
     for listener in listeners {

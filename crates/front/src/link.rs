@@ -14,6 +14,7 @@ use http::HeaderMap;
 
 use crate::access_log::Record;
 use crate::drain::Stop;
+use crate::notices::Notices;
 use crate::room::Room;
 use crate::socket::Socket;
 use crate::{Settings, trust, upgrade};
@@ -25,6 +26,7 @@ pub(crate) struct Common {
     pub(crate) stop: Stop,
     pub(crate) room: Option<Room>,
     pub(crate) http: hyper::server::conn::http1::Builder,
+    pub(crate) notices: Notices,
 }
 
 /// What one connection shares.

@@ -21,9 +21,10 @@ impl RequestId {
         RequestId::Made(id)
     }
 
-    /// What a proxy sent, if it can stand in a log, a header and an URL as it is.
+    /// What a proxy sent, if it can stand in a log, a header and an URL as it is: UUIDs, nginx's digits, HAProxy's with
+    /// colons, Apache's with `@`.
     pub(crate) fn told(id: &[u8]) -> Option<RequestId> {
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-:@".contains(byte);
         if id.is_empty() || id.len() > TOLD_BYTES || !id.iter().all(is_plain) {
             return None;
         }
@@ -47,7 +48,7 @@ mod tests {
     fn an_id_is_a_uuid_unless_somebody_told_a_plain_one() {
         assert_eq!(Uuid::parse_str(RequestId::new().as_str()).unwrap().get_version_num(), 4);
         let long = "x".repeat(128);
-        for id in ["a", "1-669f-4b5_c.D", &long] {
+        for id in ["a", "1-669f-4b5_c.D", "7F000001:8296_7F00001E:1F90", "YhDcJn8AAQ@EAAEZ", &long] {
             assert_eq!(RequestId::told(id.as_bytes()).unwrap().as_str(), id);
         }
         let longer = "x".repeat(129);

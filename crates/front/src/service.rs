@@ -14,13 +14,14 @@ use http::{Method, Uri, Version};
 use hyper::body::Incoming;
 
 use crate::access_log::Record;
-use crate::forwarded;
+use crate::forwarded::{self, Told};
 use crate::intake::{self, IntakeError};
 use crate::link::{Handover, Link, Turn};
 use crate::out::Out;
 use crate::page::{self, Form};
 use crate::reply::{self, Outcome};
 use crate::request_id::RequestId;
+use crate::sanitize::sanitize;
 
 /// The engine answers on time by itself; the front steps in so much later.
 const GRACE: Duration = Duration::from_millis(100);
@@ -136,7 +137,7 @@ pub(crate) struct Visit {
 
 impl Visit {
     fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
-        let told = forwarded::take(&mut head.headers, link.is_trusted);
+        let told = told(&link, &mut head.headers);
         let id = told.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {
             Box::new(Record {
@@ -210,6 +211,7 @@ impl Visit {
             peer: self.link.peer.clone(),
             input,
             received: self.link.received(),
+            complete: now,
             deadline: now + limits.request_time,
             queue_deadline: now + limits.queue_wait,
             is_own: false,
@@ -217,6 +219,18 @@ impl Visit {
             takeover: Some(Box::new(turn(&self.link))),
         }
     }
+}
+
+/// What a proxy said, after all that must not reach the application is out of the headers.
+fn told(link: &Link, headers: &mut HeaderMap) -> Told {
+    let settings = &link.common.settings;
+    let found = sanitize(headers, link.is_trusted, settings.passes_underscores);
+    let has_dropped = !found.distrusted.is_empty() || !found.underscored.is_empty();
+    if has_dropped && !settings.trusted.is_empty() {
+        let peer = link.peer.remote.map(|remote| remote.ip().to_canonical());
+        link.common.notices.tell(&found, peer, &settings.trusted, settings.passes_underscores);
+    }
+    if found.has_proxy_headers { forwarded::read(headers) } else { Told::default() }
 }
 
 /// The whole target, its path and its query. An absolute form without a path means the root (RFC 9110 section 4.2.3),

@@ -1,5 +1,6 @@
 //! Which peers are proxies whose word about the client is taken. Asked once for a connection, not for its requests.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
@@ -32,6 +33,21 @@ impl FromStr for Trusted {
         network.map(Trusted::Network).ok_or_else(|| {
             format!("\"{word}\" must be private, none, all, an IP address or a network such as 10.0.0.0/8")
         })
+    }
+}
+
+/// As it is written in an option.
+impl fmt::Display for Trusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trusted::Private => f.write_str("private"),
+            Trusted::None => f.write_str("none"),
+            Trusted::All => f.write_str("all"),
+            Trusted::Network(network) if network.prefix_len() == network.max_prefix_len() => {
+                write!(f, "{}", network.addr())
+            }
+            Trusted::Network(network) => write!(f, "{network}"),
+        }
     }
 }
 
@@ -96,6 +112,13 @@ mod tests {
         for (word, expected) in [("private", true), ("all", true), ("none", false), ("127.0.0.1", false)] {
             assert_eq!(trusts(&[word.parse().unwrap()], None, true), expected, "{word}");
             assert!(!trusts(&[word.parse().unwrap()], None, false));
+        }
+    }
+
+    #[test]
+    fn they_are_shown_as_they_are_written() {
+        for word in ["private", "none", "all", "203.0.113.7", "10.0.0.0/8", "2001:db8::1", "2001:db8::/32"] {
+            assert_eq!(word.parse::<Trusted>().unwrap().to_string(), word);
         }
     }
 

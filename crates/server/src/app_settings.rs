@@ -43,6 +43,7 @@ pub struct Ruby {
     /// In which it must answer the server; zero means that it need not.
     pub worker_timeout: Duration,
     pub oob_gc: bool,
+    pub early_hints: bool,
     /// Of each worker.
     pub threads: usize,
     pub worker: RubyWorker,

@@ -219,6 +219,7 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
     front::Settings {
         limits: settings.limits.clone(),
         trusted: settings.trusted.clone(),
+        passes_underscores: settings.passes_underscores,
         access_log: format.map(|format| AccessLog::new(format, log_files.stdout())),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),

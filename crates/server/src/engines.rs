@@ -210,6 +210,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             worker_memory: ruby.worker_memory,
             worker_timeout: ruby.worker_timeout,
             oob_gc: ruby.oob_gc,
+            early_hints: ruby.early_hints,
             slow_time: settings.slow_time,
             meter: base.meter.clone(),
             threads: ruby.threads,

@@ -92,7 +92,6 @@ pub const ALL: &[Foreign] = &[
     foreign(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
     foreign(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
     foreign(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
-    foreign(&["--early-hints"], "Puma", "", Means::Always("early hints are always sent")),
     foreign(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
     foreign(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
     foreign(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
@@ -218,8 +217,8 @@ mod tests {
     #[test]
     fn what_is_always_so_is_noticed_and_what_cannot_be_is_refused() {
         assert_eq!(
-            ask(&["--early-hints"]).notices,
-            ["--early-hints: early hints are always sent, with or without this"]
+            ask(&["--redirect-append"]).notices,
+            ["--redirect-append: log files are always appended to, with or without this"]
         );
         let problems: Vec<String> =
             ask(&["--prefix", "/x", "-c", "y", "--pid"]).problems.iter().map(Problem::to_string).collect();

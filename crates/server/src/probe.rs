@@ -54,6 +54,7 @@ pub fn request(settings: &AppSettings, path: &str, time: Duration) -> Request {
         peer: Peer::default(),
         input: Input::Empty,
         received: now,
+        complete: now,
         deadline: now + time,
         queue_deadline: now + time,
         is_own: true,

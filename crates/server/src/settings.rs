@@ -36,6 +36,8 @@ pub enum LogForm {
 pub struct Settings {
     pub binds: Vec<front::Bind>,
     pub trusted: Vec<front::Trusted>,
+    /// Whether headers with an underscore in their names reach applications.
+    pub passes_underscores: bool,
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
     pub io_threads: usize,
@@ -68,6 +70,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
     let mut settings = Settings {
         binds: picker.binds(),
         trusted: picker.trusted(),
+        passes_underscores: picker.choice(Name::UnderscoreHeaders) == "pass",
         total_workers: picker.total_workers(&apps),
         apps,
         io_threads: picker.small(Name::IoThreads),
@@ -225,6 +228,7 @@ impl Picker<'_> {
             worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
             worker_timeout: self.time(Name::WorkerTimeout),
             oob_gc: self.flag(Name::OobGc),
+            early_hints: self.flag(Name::EarlyHints),
             threads,
             worker: match self.choice(Name::RubyWorker).as_str() {
                 "plain" => RubyWorker::Plain,

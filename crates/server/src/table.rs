@@ -60,10 +60,17 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::List,
         default: Default::Text("private"),
-        help: "proxies: peers whose X-Forwarded-..., Forwarded, X-Real-IP and X-Request-... headers are believed; from \
+        help: "proxies: peers whose X-Forwarded-... and other headers that only a proxy may say are believed; from \
                others they are dropped: private (this machine and private networks), none, all, an IP address or a \
                network such as 10.0.0.0/8; several with commas between them",
         ..row(Name::TrustProxy, "trust-proxy", "WHO", Section::Where)
+    },
+    Row {
+        kind: Kind::Choice(&["pass", "drop"]),
+        default: Default::Text("pass"),
+        help: "headers with an underscore in their names, which applications cannot tell from those with a dash: pass \
+               them on, but for those that could pass for what only a proxy may say, or drop them all, as nginx does",
+        ..row(Name::UnderscoreHeaders, "underscore-headers", "WHAT", Section::Where)
     },
     Row {
         short: Some('e'),
@@ -199,6 +206,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         default: Default::Text("no"),
         help: "workers collect garbage between requests, while nothing is given to them",
         ..row(Name::OobGc, "oob-gc", "", Section::Ruby)
+    },
+    Row {
+        kind: Kind::Flag,
+        default: Default::Text("no"),
+        help: "offer applications rack.early_hints, which sends 103 responses; Rails sends one with nearly every page \
+               then. Not behind an nginx before 1.29 with proxy_http_version 1.1: such pages hang there",
+        ..row(Name::EarlyHints, "early-hints", "", Section::Ruby)
     },
     Row {
         kind: Kind::Choice(&["auto", "plain", "native"]),

@@ -25,11 +25,13 @@ pub fn environment(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(context.shared.environment.clone().into_bytes()))
 }
 
-/// The process's environment variables, for ENV.
+/// The process's environment variables, for ENV, but for the server's own secrets.
 pub fn environment_variables(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     let text = |part: &std::ffi::OsStr| Tree::Str(part.as_bytes().to_vec());
     let mut out = Vec::new();
-    Tree::Hash(env::vars_os().map(|(name, value)| (text(&name), text(&value))).collect()).encode(&mut out);
+    let is_shown = |name: &std::ffi::OsStr| !engine::SECRET_VARIABLES.iter().any(|secret| name == *secret);
+    let shown = env::vars_os().filter(|(name, _)| is_shown(name));
+    Tree::Hash(shown.map(|(name, value)| (text(&name), text(&value))).collect()).encode(&mut out);
     Ok(Value::Tree(out))
 }
 

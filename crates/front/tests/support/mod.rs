@@ -67,6 +67,7 @@ pub fn settings() -> Settings {
         trusted: Vec::new(),
         access_log: None,
         development: false,
+        passes_underscores: true,
         json_errors: false,
         makes_room: false,
         counts: Default::default(),

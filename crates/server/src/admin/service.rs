@@ -175,6 +175,7 @@ fn front_settings() -> front::Settings {
         trusted: Vec::new(),
         access_log: None,
         development: true,
+        passes_underscores: false,
         json_errors: true,
         makes_room: true,
         counts: Arc::default(),

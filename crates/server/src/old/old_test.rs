@@ -96,12 +96,35 @@ fn numbers_and_times_of_puma() {
         ("force_shutdown_after", json!(["immediately"]), "drain-time=0s"),
         ("log_requests", json!([]), "access-log=text"),
         ("quiet", json!([]), "access-log=off"),
-        ("set_remote_address", json!(["socket"]), "trust-proxy=none"),
     ] {
         assert_eq!(of(Kind::Puma, name, args).0, [expected], "{name}");
     }
     let twice = translated(Kind::Puma, &[("workers", json!([2])), ("workers", json!([3]))]);
     assert_eq!(twice.settings.iter().filter(|one| one.row.long == "workers").count(), 1, "the last counts");
+}
+
+#[test]
+fn what_requests_and_answers_may_have_in_puma() {
+    for (name, args, expected) in [
+        ("early_hints", json!([]), "early-hints=yes"),
+        ("early_hints", json!([false]), "early-hints=no"),
+        ("allow_underscore_headers", json!([false]), "underscore-headers=drop"),
+        ("allow_underscore_headers", json!([]), "underscore-headers=pass"),
+    ] {
+        assert_eq!(of(Kind::Puma, name, args), (vec![expected.to_owned()], vec![]), "{name}");
+    }
+    assert_eq!(of(Kind::Unicorn, "early_hints", json!([true])), (vec!["early-hints=yes".to_owned()], vec![]));
+    // Nothing of it says that headers of proxies are not to be believed.
+    for (args, what) in [
+        (json!([]), What::Needless),
+        (json!(["socket"]), What::Needless),
+        (json!(["localhost"]), What::Differs),
+        (json!(["10.0.0.1"]), What::Differs),
+        (json!([{"header": "X-Real-IP"}]), What::Differs),
+        (json!([{"proxy_protocol": "v1"}]), What::Refused),
+    ] {
+        assert_eq!(of(Kind::Puma, "set_remote_address", args.clone()), (vec![], vec![what]), "{args}");
+    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub const KNOWN: &[Known] = &[
     ("io_selector_backend", Does::Needless("sockets are not read by Ruby")),
     ("http_content_length_limit", Does::Is("body-bytes")),
     ("supported_http_methods", Does::Missing("the application gets requests of every method")),
-    ("allow_underscore_headers", Does::Missing("headers with an underscore in their names are left out")),
+    ("allow_underscore_headers", Does::By(underscores)),
     ("set_remote_address", Does::By(remote_address)),
     ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
     ("raise_exception_on_sigterm", Does::Needless("no worker sees SIGTERM; the server ends them when they are done")),
@@ -70,7 +70,7 @@ pub const KNOWN: &[Known] = &[
     ("rackup", Does::By(rackup)),
     ("app", Does::Refused("an application inside a configuration file is not served: put it into a config.ru")),
     ("rack_url_scheme", Does::Missing("the scheme is what a trusted proxy says in X-Forwarded-Proto, or http")),
-    ("early_hints", Does::Needless("early hints are always sent")),
+    ("early_hints", Does::Is("early-hints")),
     ("http_parser", Does::Needless("HTTP is not parsed by Ruby")),
     ("pidfile", Does::Is("pidfile")),
     ("state_path", Does::Is("state")),
@@ -209,18 +209,28 @@ fn keep_alives(to: &mut Translation, call: &Call) {
     }
 }
 
+fn underscores(to: &mut Translation, call: &Call) {
+    let word = if call.args.first() == Some(&Value::Bool(false)) { "drop" } else { "pass" };
+    to.set(call, "underscore-headers", word.to_owned());
+}
+
 fn remote_address(to: &mut Translation, call: &Call) {
-    let why = match call.args.first() {
-        None | Some(Value::String(_)) if text(call.args.first()).is_none_or(|word| word == "socket") => {
-            return to.set(call, "trust-proxy", "none".to_owned());
-        }
-        Some(Value::Object(_)) => {
-            "REMOTE_ADDR is what proxies that --trust-proxy names say in X-Forwarded-For, Forwarded or X-Real-IP; \
-             other headers and the PROXY protocol are not read"
-        }
-        _ => "REMOTE_ADDR is the peer's address, or what a proxy that --trust-proxy names says",
+    let by_proxy = match call.args.first() {
+        Some(Value::Object(how)) => how.contains_key("proxy_protocol"),
+        _ => false,
     };
-    to.remark(call, What::Differs, why);
+    let (what, why) = match text(call.args.first()).as_deref() {
+        _ if by_proxy => (What::Refused, "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For"),
+        None | Some("socket") if !matches!(call.args.first(), Some(Value::Object(_))) => {
+            (What::Needless, "REMOTE_ADDR is the address of the peer")
+        }
+        _ => (
+            What::Differs,
+            "REMOTE_ADDR is always the address of the peer, the proxy's if there is one; the client's is in the \
+             headers that a proxy which --trust-proxy names sends, from which Rails' remote_ip and Rack's ip take it",
+        ),
+    };
+    to.remark(call, what, why);
 }
 
 fn rackup(to: &mut Translation, call: &Call) {

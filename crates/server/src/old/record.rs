@@ -79,6 +79,9 @@ pub fn read(path: &Path, home: &Path, language: &Language<'_>, asked: &Asked) ->
         command.current_dir(home);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    for name in engine::SECRET_VARIABLES {
+        command.env_remove(name);
+    }
     for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
         command.envs(asked.environment.as_ref().map(|environment| (name, OsStr::new(environment))));
     }

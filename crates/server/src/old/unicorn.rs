@@ -45,7 +45,7 @@ pub const KNOWN: &[Known] = &[
     ("check_client_connection", Does::Needless("a request whose client has gone before it began is never run")),
     ("worker_exec", Does::Missing("workers are always forked")),
     ("default_middleware", Does::Needless("no middleware is added")),
-    ("early_hints", Does::Needless("early hints are always sent")),
+    ("early_hints", Does::Is("early-hints")),
     ("set", Does::Needless("")),
     ("before_fork", Does::Runs(RETIRES)),
     ("after_fork", Does::Runs(TRAPS)),

@@ -1,0 +1,106 @@
+//! The environment of requests, the same on both engines, and as Puma 8 has it but where a row says otherwise
+//! (`bin/rack-env` compares them). Underscores, proxies and their headers are in proxy.rs.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use support::{Reply, Server, ruby};
+
+/// Answers its environment, a line for each string in it, and its body.
+const ECHO: &str = r##"
+run lambda { |env|
+  lines = env.map { |key, value| value.is_a?(String) ? "#{key}=#{value}\n" : "" }
+  [200, { "content-type" => "text/plain" }, [lines.join + "(body)=#{env["rack.input"].read}\n"]]
+}
+"##;
+
+/// A key and its value; `-` where it must not be there.
+type Pairs = &'static [(&'static str, &'static str)];
+
+/// A request, a line feed standing for CRLF, and what the application finds.
+const ROWS: &[(&str, Pairs)] = &[
+    (
+        "GET /a/b?c=d HTTP/1.1\nHost: a\n\n",
+        &[("REQUEST_PATH", "/a/b"), ("REQUEST_URI", "/a/b?c=d"), ("PATH_INFO", "/a/b"), ("CONTENT_LENGTH", "-")],
+    ),
+    ("OPTIONS * HTTP/1.1\nHost: a\n\n", &[("REQUEST_PATH", "*"), ("PATH_INFO", "*")]),
+    // RFC 9112 section 3.2.2: the authority counts. Puma takes the Host.
+    (
+        "GET http://b.example:81/p?q=1 HTTP/1.1\nHost: a\n\n",
+        &[("REQUEST_PATH", "/p"), ("REQUEST_URI", "http://b.example:81/p?q=1"), ("HTTP_HOST", "b.example:81")],
+    ),
+    ("GET https://a/p HTTP/1.1\nHost: a\n\n", &[("rack.url_scheme", "http"), ("HTTPS", "-"), ("SERVER_PORT", "80")]),
+    ("GET //a//b HTTP/1.1\nHost: a\n\n", &[("PATH_INFO", "//a//b"), ("REQUEST_PATH", "//a//b")]),
+    ("GET /a/../%62 HTTP/1.1\nHost: a\n\n", &[("PATH_INFO", "/a/../%62"), ("REQUEST_PATH", "/a/../%62")]),
+    ("GET /q? HTTP/1.1\nHost: a\n\n", &[("QUERY_STRING", ""), ("REQUEST_URI", "/q?")]),
+    // A body in chunks has been read: its length is known, and its coding gone (RFC 3875 section 4.1.2).
+    (
+        "POST /p HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\n4;x=y\ndefg\n0\n\n",
+        &[("CONTENT_LENGTH", "7"), ("HTTP_TRANSFER_ENCODING", "-"), ("(body)", "abcdefg")],
+    ),
+    (
+        "POST /p HTTP/1.1\nHost: a\nTransfer-Encoding: CHUNKED\n\n0\n\n",
+        &[("CONTENT_LENGTH", "0"), ("HTTP_TRANSFER_ENCODING", "-"), ("(body)", "")],
+    ),
+    (
+        "GET /g HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\nTrailer: X-Sum\n\n1\na\n0\nX-Sum: 1\n\n",
+        &[("CONTENT_LENGTH", "1"), ("HTTP_TRAILER", "X-Sum"), ("HTTP_X_SUM", "-"), ("(body)", "a")],
+    ),
+    ("POST /p HTTP/1.1\nHost: a\nContent-Length: 0\n\n", &[("CONTENT_LENGTH", "0"), ("(body)", "")]),
+    ("POST /p HTTP/1.1\nHost: a\nContent-Type: a/b\n\n", &[("CONTENT_LENGTH", "-"), ("CONTENT_TYPE", "a/b")]),
+    ("GET /g HTTP/1.1\nHost: a\nContent-Length: 2\n\nab", &[("CONTENT_LENGTH", "2"), ("(body)", "ab")]),
+    (
+        "POST /p HTTP/1.0\nContent-Length: 1\n\na",
+        &[("CONTENT_LENGTH", "1"), ("SERVER_PROTOCOL", "HTTP/1.0"), ("HTTP_HOST", "-"), ("(body)", "a")],
+    ),
+    (
+        "POST /p HTTP/1.1\nHost: a\nContent-Encoding: gzip\nContent-Length: 1\n\na",
+        &[("HTTP_CONTENT_ENCODING", "gzip"), ("CONTENT_LENGTH", "1")],
+    ),
+    // Puma joins cookies with a comma, which is part of a cookie.
+    ("GET / HTTP/1.1\nHost: a\nCookie: a=1\nCookie: b=2\n\n", &[("HTTP_COOKIE", "a=1; b=2")]),
+    ("GET / HTTP/1.1\nHost: a\nX-A:\nX-A: b\n\n", &[("HTTP_X_A", ", b")]),
+    ("GET / HTTP/1.1\nHost: a\nX-Space: \t a  b \t\n\n", &[("HTTP_X_SPACE", "a  b")]),
+    ("GET / HTTP/1.1\nHost: a:\n\n", &[("HTTP_HOST", "a:"), ("SERVER_NAME", "a"), ("SERVER_PORT", "80")]),
+    // Puma lets the client say which version this is.
+    ("GET / HTTP/1.1\nHost: a\nVersion: HTTP/9.9\n\n", &[("HTTP_VERSION", "HTTP/1.1")]),
+    (
+        "GET / HTTP/1.1\nHost: a\nConnection: Upgrade\nUpgrade: websocket\n\n",
+        &[("HTTP_CONNECTION", "Upgrade"), ("HTTP_UPGRADE", "websocket")],
+    ),
+];
+
+fn ask(server: &Server, request: &str) -> Reply {
+    let mut client = server.client();
+    client.send(request.replace('\n', "\r\n")).unwrap();
+    client.reply().unwrap()
+}
+
+#[test]
+fn both_engines_give_the_same_environment_as_puma_does() {
+    for server in [Server::start(ECHO, &["-t", "1"]), ruby::serve(ECHO, &["-w", "1", "-t", "1"])] {
+        for (request, pairs) in ROWS {
+            let text = ask(&server, request).text();
+            for (key, expected) in *pairs {
+                let start = format!("{key}=");
+                let found = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or("-");
+                assert_eq!(found, *expected, "{key} of {request:?}\n{text}\n{}", server.log());
+            }
+        }
+    }
+}
+
+/// As a client sends them who does not know how much there will be: more than is kept in memory.
+#[test]
+fn a_long_body_in_chunks_has_a_length_too() {
+    let request = format!(
+        "POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n{}0\n\n",
+        format!("{:x}\n{}\n", 10_000, "x".repeat(10_000)).repeat(30)
+    );
+    for server in [Server::start(ECHO, &["-t", "1"]), ruby::serve(ECHO, &["-w", "1", "-t", "1"])] {
+        let text = ask(&server, &request).text();
+        assert!(text.contains("\nCONTENT_LENGTH=300000\n"), "{}", server.log());
+        assert!(text.contains(&format!("(body)={}\n", "x".repeat(300_000))), "{}", server.log());
+    }
+}
