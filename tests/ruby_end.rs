@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -113,14 +114,20 @@ fn no_ruby_process_outlives_a_front_that_was_killed() {
 
 #[test]
 fn a_front_killed_while_the_application_loads_leaves_nobody() {
-    let folder = ruby::folder(&[("config.ru", "File.write(\"notes\", \"loads\\n\")\nsleep 3\nrun ->(_) {}\n")]);
+    for (preload, processes) in [("--preload=yes", 1), ("--preload=no", 2)] {
+        let app = "File.write(\"notes\", \"loads\\n\")\nsleep 3\nrun ->(_) {}\n";
+        kill_a_front_that_loads(&ruby::folder(&[("config.ru", app)]), preload, processes);
+    }
+}
+
+fn kill_a_front_that_loads(folder: &Path, preload: &str, processes: usize) {
     let (program, log) = (ruby::program(), fs::File::create(folder.join("log")).unwrap());
     let mut command = support::server::command();
-    command.current_dir(&folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
+    command.current_dir(folder).args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, preload]);
     let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
     assert!(within(PATIENCE, || folder.join("notes").exists()));
     let pids = ruby::processes(child.id());
-    assert_eq!(pids.len(), 1);
+    assert_eq!(pids.len(), processes);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_gone(&pids, Duration::from_secs(8), "");

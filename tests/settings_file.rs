@@ -99,7 +99,7 @@ fn all_errors_of_flags_variables_and_file_are_told_at_once() {
         "FOOLS_GOLD_KEEP_ALIVE=x: must be a whole number of seconds",
         "foolsgold.toml:1: thread = 3: there is no such setting; threads is the nearest",
         "foolsgold.toml:2: queue = \"many\": must be a whole number",
-        "foolsgold.toml:3: request_time = \"soon\": must be a whole number of seconds",
+        "foolsgold.toml:3: request_time = \"soon\": must be none, or a whole number of seconds",
         "foolsgold.toml:4: [web]: there is no such section",
     ];
     for arguments in [&["-t", "0"][..], &["config", "--check", "-t", "0"], &["config", "-t", "0"]] {

@@ -72,7 +72,13 @@ pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Superv
             work.run(inbox).await;
         });
     });
-    thread.map_err(StartError::Machine)?;
-    let facts = telling.recv().map_err(|_| StartError::Ended("nobody said how".to_owned()))??;
-    Ok((pool, Supervisor::new(events), facts))
+    let thread = thread.map_err(StartError::Machine)?;
+    match telling.recv().unwrap_or_else(|_| Err(StartError::Ended("nobody said how".to_owned()))) {
+        Ok(facts) => Ok((pool, Supervisor::new(events, thread), facts)),
+        Err(error) => {
+            // It ends by itself now; what it has made is removed by then.
+            let _ = thread.join();
+            Err(error)
+        }
+    }
 }

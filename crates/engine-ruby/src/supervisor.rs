@@ -4,8 +4,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::Order;
@@ -75,12 +76,16 @@ pub enum Speaker {
 }
 
 /// The way to the supervisor.
-pub struct Supervisor(UnboundedSender<Event>);
+pub struct Supervisor {
+    events: UnboundedSender<Event>,
+    /// Of its thread, until somebody waits for the end of that.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
 
 impl Supervisor {
-    /// With the channel of its events.
-    pub fn new(events: UnboundedSender<Event>) -> Supervisor {
-        Supervisor(events)
+    /// With the channel of its events, and its thread.
+    pub fn new(events: UnboundedSender<Event>, thread: JoinHandle<()>) -> Supervisor {
+        Supervisor { events, thread: Mutex::new(Some(thread)) }
     }
 
     /// Gives an order and waits for what comes of it.
@@ -90,17 +95,23 @@ impl Supervisor {
             Order::Backtraces(worker) => format!("worker {worker} did not answer within {ORDER_TIME:?}"),
             _ => format!("the supervisor did not answer within {ORDER_TIME:?}"),
         };
-        if self.0.send(Event::Told(order, sender)).is_err() {
+        if self.events.send(Event::Told(order, sender)).is_err() {
             return Err("the engine has ended".to_owned());
         }
         outcome.recv_timeout(ORDER_TIME).unwrap_or(Err(late))
     }
 
-    /// Ends all processes and returns when they have ended.
+    /// Ends all processes and returns when they have ended, and what was made for them is removed.
     pub fn stop(&self, time: Duration) {
         let (sender, done) = sync_channel(1);
-        if self.0.send(Event::Stop(time, sender)).is_ok() {
-            let _ = done.recv_timeout(time + Duration::from_secs(5));
+        if self.events.send(Event::Stop(time, sender)).is_ok()
+            && done.recv_timeout(time + Duration::from_secs(5)) == Err(RecvTimeoutError::Timeout)
+        {
+            return;
+        }
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
         }
     }
 }

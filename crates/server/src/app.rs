@@ -2,7 +2,6 @@
 //! and what was said and done about it.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -92,11 +91,6 @@ impl App {
     /// What it is called in commands and metrics.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Whoever touches this file has it loaded anew.
-    pub fn restart_file(&self) -> Option<PathBuf> {
-        self.current().settings.restart_file.clone()
     }
 
     /// What becomes of its requests, over all generations.

@@ -22,7 +22,7 @@ use crate::found::Found;
 use crate::launch::Launch;
 use crate::log::Flush;
 use crate::logfiles::LogFiles;
-use crate::restart_file;
+use crate::restart_file::{self, RestartFiles};
 use crate::runfiles::RunFiles;
 use crate::settings::{LogForm, Settings};
 use crate::signal_map::Habit;
@@ -92,6 +92,7 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
     let (listener, called_off) = (sockets.admin.take(), ground.called_off.clone());
     let admin = Admin::start(&settings.admin, place(&found), listener, launch.is_successor(), called_off)?;
+    let restart_files = RestartFiles::note(&settings);
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = match Apps::start(&settings, found, ground) {
         Err(_) if admin.is_unwanted() => {
@@ -103,7 +104,8 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     if let Some(cradle) = &launch.cradle {
         apps.follow(&cradle.ordered);
     }
-    let stage = Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin, flush };
+    let stage =
+        Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin, restart_files, flush };
     let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
@@ -126,6 +128,7 @@ struct Stage<'a> {
     apps: &'a Arc<Apps>,
     run_files: &'a Arc<RunFiles>,
     admin: &'a Admin,
+    restart_files: RestartFiles,
     flush: Flush,
 }
 
@@ -136,7 +139,7 @@ async fn run(
     mut signals: Signals,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
-    let Stage { settings, lanes, apps, run_files, admin, flush } = stage;
+    let Stage { settings, lanes, apps, run_files, admin, restart_files, flush } = stage;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;
@@ -163,7 +166,7 @@ async fn run(
     flush();
     started.let_starter_go();
     standing::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
-    restart_file::watch(&desk);
+    restart_file::watch(restart_files, &desk);
     tokio::pin!(serving);
     loop {
         tokio::select! {

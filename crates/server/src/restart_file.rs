@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use tracing::{info, warn};
 
 use crate::desk::Desk;
+use crate::settings::Settings;
 
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -38,10 +39,20 @@ fn touched(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|file| file.modified()).ok()
 }
 
-/// Looks at the restart files of all applications each second, until the server ends.
-pub fn watch(desk: &Desk) {
-    let apps = desk.apps().all().iter().filter_map(|app| Some((app.name().to_owned(), app.restart_file()?)));
-    let mut files: Vec<Watched> = apps.map(|(app, path)| Watched::new(app, path)).collect();
+/// The restart files of all applications.
+#[derive(Debug)]
+pub struct RestartFiles(Vec<Watched>);
+
+impl RestartFiles {
+    /// As they are before the applications are loaded: whoever touches one from now on may have changed what was read.
+    pub fn note(settings: &Settings) -> RestartFiles {
+        let files = settings.apps.iter().filter_map(|app| Some((app.name.clone(), app.restart_file.clone()?)));
+        RestartFiles(files.map(|(app, path)| Watched::new(app, path)).collect())
+    }
+}
+
+/// Looks at them each second, until the server ends.
+pub fn watch(RestartFiles(mut files): RestartFiles, desk: &Desk) {
     if files.is_empty() {
         return;
     }
