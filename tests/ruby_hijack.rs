@@ -4,9 +4,11 @@
 
 mod support;
 
-use std::time::Duration;
+use std::io::Read;
+use std::time::{Duration, Instant};
 
-use support::{Client, Server, ruby};
+use rustix::process::Signal;
+use support::{Client, PATIENCE, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/hijack.ru");
 
@@ -148,4 +150,83 @@ fn many_hijacks_leave_nothing_open() {
     let is_closed = support::within(support::PATIENCE, || kept() <= 3);
     assert!(is_closed, "{} files more than before", kept());
     ruby::assert_clean(&server);
+}
+
+/// Reads so many bytes.
+fn read(client: &mut Client, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    client.read_exact(&mut bytes).unwrap();
+    bytes
+}
+
+/// A close frame with status 1001, and the masked one with which a client answers it.
+const GOING_AWAY: [u8; 4] = [0x88, 2, 0x03, 0xE9];
+const CLOSED: [u8; 8] = [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9];
+
+#[test]
+fn at_the_end_websockets_are_told_to_go_away_and_do_not_hold_it() {
+    for path in ["/websocket", "/websocket-full"] {
+        let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--websocket-drain", "100ms"]);
+        let mut polite = get(&server, path, HANDSHAKE);
+        let mut silent = get(&server, path, HANDSHAKE);
+        assert_eq!((polite.head().unwrap().status, silent.head().unwrap().status), (101, 101));
+        let began = Instant::now();
+        server.signal(Signal::TERM);
+        assert_eq!(read(&mut polite, 4), GOING_AWAY, "{path}\n{}", server.log());
+        polite.send(CLOSED).unwrap();
+        // The application is given the client's answer, and may say no more.
+        assert_eq!(silent.rest().unwrap(), GOING_AWAY, "{path}: and the end, though it does not answer");
+        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}\n{}", began.elapsed(), server.log());
+        assert!(server.log().matches(" going_away").count() == 2, "{}", server.log());
+        assert!(!server.log().contains("client_gone"), "{}", server.log());
+    }
+}
+
+#[test]
+fn a_close_frame_never_stands_within_a_frame() {
+    let app = "require_relative \"common\"\nrun paths(\"/\" => ->(env) { io = env[\"rack.hijack\"].call; \
+               io.write(\"HTTP/1.1 101 X\\r\\nupgrade: websocket\\r\\n\\r\\n\\x82\\x05ab\"); \
+               Thread.new { wait_for(\"go\"); io.write(\"cde\") }; text(\"\") })\n";
+    let mut server = ruby::serve(app, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
+    let mut client = get(&server, "/", HANDSHAKE);
+    assert_eq!(client.head().unwrap().status, 101);
+    assert_eq!(read(&mut client, 4), b"\x82\x05ab");
+    server.signal(Signal::TERM);
+    assert!(server.logs("ending, running requests"));
+    ruby::let_go(&server, "go");
+    assert_eq!(client.rest().unwrap(), [&b"cde"[..], &GOING_AWAY].concat(), "{}", server.log());
+    assert!(server.ended(PATIENCE).is_some());
+}
+
+#[test]
+fn at_the_end_an_application_reads_the_end_of_other_connections() {
+    let app = "require_relative \"common\"\nrun paths(\"/\" => ->(env) { io = env[\"rack.hijack\"].call; Thread.new { \
+               io.write(\"HTTP/1.1 200 OK\\r\\n\\r\\nbegun \"); io.read; io.write(\"ended\"); \
+               io.close }; text(\"\") })\n";
+    let mut server = ruby::serve(app, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
+    let mut client = get(&server, "/", "");
+    assert_eq!(client.head().unwrap().status, 200);
+    assert_eq!(read(&mut client, 6), b"begun ");
+    server.signal(Signal::TERM);
+    assert_eq!(client.rest().unwrap(), b"ended", "{}", server.log());
+    assert!(server.ended(PATIENCE).is_some());
+}
+
+#[test]
+fn a_reload_closes_the_websockets_of_the_old_code() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "1", "--websocket-drain", "100ms"]);
+    let mut clients: Vec<Client> = (0..4).map(|_| get(&server, "/websocket", HANDSHAKE)).collect();
+    clients.iter_mut().for_each(|client| assert_eq!(client.head().unwrap().status, 101));
+    server.signal(Signal::USR1);
+    for client in &mut clients {
+        assert_eq!(read(client, 4), GOING_AWAY, "{}", server.log());
+        client.send(CLOSED).unwrap();
+        assert!(client.is_closed());
+    }
+    assert!(server.logs("generation 2 serves"));
+    // The new code takes their clients back.
+    let mut again = get(&server, "/websocket", HANDSHAKE);
+    assert_eq!(again.head().unwrap().status, 101);
+    assert!(within(PATIENCE, || ruby::processes(server.id()).len() == 3), "the old processes go\n{}", server.log());
 }

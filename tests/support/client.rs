@@ -65,6 +65,12 @@ impl Stream for UnixStream {
 /// One connection.
 pub struct Client(BufReader<Box<dyn Stream>>);
 
+impl Read for Client {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
 impl Client {
     pub fn tcp(port: u16) -> Client {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -153,9 +153,9 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let (_, lane) = pool.lane(hello.worker);
     let _in = lane.enter();
     let stream = UnixStream::from_std(stream)?;
-    let relaying = pool.relaying(hello.worker);
+    let (relaying, leaving) = pool.relaying(hello.worker);
     drop(lane.spawn(async move {
-        relay(stream, duplex).await;
+        relay(stream, duplex, leaving).await;
         drop(relaying);
     }));
     Ok(())

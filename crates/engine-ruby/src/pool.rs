@@ -180,6 +180,7 @@ impl Pool {
             let mut dispatch = self.dispatch();
             let Some(worker) = dispatch.worker(worker) else { return };
             worker.reason.get_or_insert(reason);
+            worker.leaving.say();
             (worker.is_done(), !std::mem::replace(&mut worker.is_leaving, true))
         };
         if is_new {
@@ -388,6 +389,7 @@ impl Engine for Pool {
 
     fn close(&self) {
         self.dispatch().is_closed = true;
+        self.leave();
         // Those that wait are still answered: in a pause they would wait for nothing.
         self.resume(Instant::now());
     }

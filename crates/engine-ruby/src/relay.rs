@@ -2,6 +2,8 @@
 //! that the application has of it.
 
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -16,17 +18,49 @@ const READ_BYTES: usize = 16 << 10;
 /// How often it is looked whether an application that says nothing more still listens.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Until both directions have ended, or the application has closed its socket.
-pub async fn relay(mut stream: UnixStream, duplex: Duplex) {
+/// Says to all connections of a worker that it is about to leave.
+#[derive(Debug, Default)]
+pub struct Leaving {
+    is_said: AtomicBool,
+    notify: Notify,
+}
+
+impl Leaving {
+    /// From now on the worker leaves.
+    pub fn say(&self) {
+        self.is_said.store(true, Ordering::SeqCst);
+        self.notify.notify_waiters();
+    }
+
+    async fn said(&self) {
+        let notified = self.notify.notified();
+        if !self.is_said.load(Ordering::SeqCst) {
+            notified.await;
+        }
+    }
+}
+
+/// Relays until both directions have ended, or the application has closed its socket. When its worker is to leave, it
+/// says so to the front, which closes the connection.
+pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
     let said = Notify::new();
     let said = &said;
     let to_client = async move {
         let mut buffer = BytesMut::new();
+        let mut has_told = false;
         let ended = loop {
             buffer.reserve(READ_BYTES);
-            match reader.read_buf(&mut buffer).await {
+            let read = tokio::select! {
+                read = reader.read_buf(&mut buffer) => read,
+                () = leaving.said(), if !has_told => {
+                    outgoing.leave();
+                    has_told = true;
+                    continue;
+                }
+            };
+            match read {
                 Ok(0) => break Ok(()),
                 Ok(_) => {
                     if outgoing.send(buffer.split().freeze()).await.is_err() {

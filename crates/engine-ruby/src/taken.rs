@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::pool::Pool;
+use crate::relay::Leaving;
 
 /// A connection that an application has taken over, counted for as long as this is kept.
 pub struct Relaying(Arc<Pool>, u32);
@@ -18,12 +19,19 @@ impl Drop for Relaying {
 }
 
 impl Pool {
-    /// Counts a connection that was taken over in this worker.
-    pub fn relaying(self: &Arc<Pool>, worker: u32) -> Relaying {
+    /// Counts a connection that was taken over in this worker; and what says that the worker leaves.
+    pub fn relaying(self: &Arc<Pool>, worker: u32) -> (Relaying, Arc<Leaving>) {
+        let mut leaving = Arc::default();
         if let Some(worker) = self.dispatch().worker(worker) {
             worker.taken += 1;
+            leaving = worker.leaving.clone();
         }
-        Relaying(self.clone(), worker)
+        (Relaying(self.clone(), worker), leaving)
+    }
+
+    /// All workers are to leave: connections that were taken over are closed.
+    pub fn leave(&self) {
+        self.dispatch().workers.iter().for_each(|worker| worker.leaving.say());
     }
 
     /// Stops workers that are to leave and have kept nothing but connections that were taken over, when these are gone

@@ -8,6 +8,7 @@ use nix::unistd::Pid;
 
 use crate::control::Control;
 use crate::reason::Reason;
+use crate::relay::Leaving;
 use crate::slot::Slot;
 
 /// The processor time of a process is looked at over at least this long.
@@ -42,6 +43,8 @@ pub struct Worker {
     pub taken: usize,
     /// It takes nothing new and ends when it has nothing to do.
     pub is_leaving: bool,
+    /// Says so to connections that the application has taken over in it.
+    pub leaving: Arc<Leaving>,
     /// Since when it has nothing to do but for connections that were taken over, and is to leave.
     pub lingers: Option<Instant>,
     /// Whether it is kept for one request.
@@ -83,6 +86,7 @@ impl Worker {
             busy: 0,
             taken: 0,
             is_leaving: false,
+            leaving: Arc::default(),
             isolation: Isolation::None,
             lingers: None,
             is_starved: false,

@@ -55,6 +55,8 @@ struct State {
     chunks: VecDeque<Bytes>,
     bytes: usize,
     end: Option<Result<(), Fault>>,
+    /// Whoever sends is about to go away.
+    is_leaving: bool,
     source_gone: bool,
     source_waker: Option<Waker>,
     sink_waker: Option<Waker>,
@@ -66,6 +68,7 @@ pub fn stream(capacity: usize) -> (Sink, Source) {
         chunks: VecDeque::new(),
         bytes: 0,
         end: None,
+        is_leaving: false,
         source_gone: false,
         source_waker: None,
         sink_waker: None,
@@ -141,6 +144,14 @@ impl Sink {
         self.0.lock().source_gone
     }
 
+    /// Says that whoever sends is about to go away, and would have the connection closed in the way of its protocol.
+    /// The stream goes on until it ends.
+    pub fn leave(&self) {
+        let mut state = self.0.lock();
+        state.is_leaving = true;
+        wake(&mut state.source_waker);
+    }
+
     /// Ends the stream well.
     pub fn finish(self) {
         self.end(Ok(()));
@@ -168,6 +179,11 @@ impl Drop for Sink {
 }
 
 impl Source {
+    /// Whether whoever sends is about to go away; see [`Sink::leave`].
+    pub fn is_leaving(&self) -> bool {
+        self.0.lock().is_leaving
+    }
+
     /// The next chunk; `None` after the last.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
         let mut state = self.0.lock();
@@ -278,6 +294,16 @@ mod tests {
         drop(source);
         assert!(sink.is_gone());
         assert_eq!(sink.send_blocking(Bytes::from("a"), soon()), Err(SendError::Gone));
+    }
+
+    #[test]
+    fn a_sink_that_leaves_says_so_and_goes_on() {
+        let (sink, mut source) = stream(9);
+        assert!(!source.is_leaving());
+        sink.leave();
+        sink.send_blocking(Bytes::from("a"), soon()).unwrap();
+        assert!(source.is_leaving());
+        assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn limits() -> Limits {
         queue_wait: long,
         request_time: long,
         drain_time: long,
+        websocket_drain: Duration::ZERO,
     }
 }
 

@@ -102,8 +102,7 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
 async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
     let Some(handover) = link.take_handover() else { return };
     early.extend(wire.take_held());
-    let write_time = link.common.settings.limits.write_time;
-    let relay = upgrade::relay(wire.socket, early, handover, write_time);
+    let relay = upgrade::relay(link, wire.socket, early, handover);
     let _ = until_stopped(link, relay).await;
 }
 

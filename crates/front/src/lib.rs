@@ -36,6 +36,7 @@ mod spool;
 mod stepback;
 mod trust;
 mod upgrade;
+mod websocket;
 mod wire;
 
 #[cfg(test)]

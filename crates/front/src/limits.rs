@@ -33,4 +33,7 @@ pub struct Limits {
     pub request_time: Duration,
     /// How long running requests may go on after the stop.
     pub drain_time: Duration,
+    /// The time over which WebSockets, and other connections that applications have taken over, are closed when the
+    /// server, or the code that they belong to, goes away.
+    pub websocket_drain: Duration,
 }

@@ -17,6 +17,7 @@ use crate::drain::Stop;
 use crate::notices::Notices;
 use crate::room::Room;
 use crate::socket::Socket;
+use crate::websocket::Tracker;
 use crate::{Settings, trust, upgrade};
 
 /// What all connections share.
@@ -80,6 +81,8 @@ pub(crate) struct Handover {
     /// Kept while the application still runs: dropping it would say that the client has gone.
     pub(crate) reply: Option<Reply>,
     pub(crate) record: Option<Box<Record>>,
+    /// Follows what the application sends.
+    pub(crate) tracker: Tracker,
 }
 
 const NEVER: u64 = u64::MAX;

@@ -17,6 +17,7 @@ use crate::page::{self, Form, Page};
 use crate::service::Visit;
 use crate::spool::Spool;
 use crate::upgrade;
+use crate::websocket::{self, Tracker};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
@@ -252,7 +253,9 @@ fn leave(mut visit: Visit, status: StatusCode, headers: &mut HeaderMap, duplex: 
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }
-    Handover { head: Bytes::from(text), duplex, reply: None, record: visit.record.take() }
+    let is_websocket = status == StatusCode::SWITCHING_PROTOCOLS && websocket::is_asked_for(headers);
+    let tracker = if is_websocket { Tracker::after_handshake() } else { Tracker::other() };
+    Handover { head: Bytes::from(text), duplex, reply: None, record: visit.record.take(), tracker }
 }
 
 enum Gathered {

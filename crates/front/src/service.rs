@@ -22,6 +22,7 @@ use crate::page::{self, Form};
 use crate::reply::{self, Outcome};
 use crate::request_id::RequestId;
 use crate::sanitize::sanitize;
+use crate::websocket::{self, Tracker};
 
 /// The engine answers on time by itself; the front steps in so much later.
 const GRACE: Duration = Duration::from_millis(100);
@@ -133,6 +134,7 @@ pub(crate) struct Visit {
     method: Method,
     uri: Uri,
     waited: Duration,
+    asks_for_websocket: bool,
 }
 
 impl Visit {
@@ -158,8 +160,20 @@ impl Visit {
             true => Form::Html,
             false => Form::Text,
         };
+        let asks_for_websocket = websocket::is_asked_for(&head.headers);
         let (method, uri) = (head.method.clone(), head.uri.clone());
-        Visit { is_head, form, link, record, scheme: told.scheme, id, method, uri, waited: Duration::ZERO }
+        Visit {
+            is_head,
+            form,
+            link,
+            record,
+            scheme: told.scheme,
+            id,
+            method,
+            uri,
+            waited: Duration::ZERO,
+            asks_for_websocket,
+        }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -185,7 +199,8 @@ impl Visit {
 
     fn taken(&mut self, duplex: Duplex, reply: Option<Reply>) -> Handover {
         self.link.close_turn();
-        Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take() }
+        let tracker = if self.asks_for_websocket { Tracker::from_head() } else { Tracker::other() };
+        Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
     }
 
     fn request(&self, head: Parts, input: Input) -> Request {

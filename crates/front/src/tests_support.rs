@@ -20,5 +20,6 @@ pub(crate) fn limits() -> Limits {
         queue_wait: long,
         request_time: long,
         drain_time: long,
+        websocket_drain: Duration::ZERO,
     }
 }

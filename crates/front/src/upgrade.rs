@@ -3,22 +3,27 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::{Duplex, Fault, Sink, Source};
 use http::{HeaderMap, StatusCode};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, WriteHalf};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::link::Handover;
+use crate::link::{Handover, Link};
 use crate::socket::Socket;
+use crate::websocket::{self, Tracker};
 
 /// Bytes on the way in each direction.
 pub(crate) const CAPACITY: usize = 64 * 1024;
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
+/// How long a client has to answer a close frame, and an application to come to its end.
+const CLOSE_TIME: Duration = Duration::from_secs(1);
 /// How often a silent client's connection is looked at for an application that has left it.
 const LOOK_TIME: Duration = Duration::from_millis(500);
 
@@ -38,17 +43,48 @@ pub(crate) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &Header
     out.extend_from_slice(b"\r\n");
 }
 
-/// Relays until both directions have ended. `early` is what the client sent before the hand-over.
-pub(crate) async fn relay(socket: Socket, early: Vec<u8>, handover: Handover, write_time: Duration) {
-    let Handover { head, duplex, reply, record } = handover;
-    let (mut reader, mut writer) = tokio::io::split(socket);
+/// What the two directions of a relay tell each other.
+#[derive(Default)]
+struct Between {
+    /// The application has said all.
+    is_said: AtomicBool,
+    /// The client has said all, or is gone.
+    is_heard: AtomicBool,
+    /// What the client says is not relayed any more.
+    is_over: AtomicBool,
+    changed: Notify,
+}
+
+impl Between {
+    fn set(&self, flag: &AtomicBool) {
+        flag.store(true, SeqCst);
+        self.changed.notify_waiters();
+    }
+
+    async fn wait(&self, flag: &AtomicBool) {
+        loop {
+            let changed = self.changed.notified();
+            if flag.load(SeqCst) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// Relays until both directions have ended, or the connection is closed because the server, or the worker of the
+/// application, goes away. `early` is what the client sent before the hand-over.
+pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover: Handover) {
+    let Handover { head, duplex, reply, record, tracker } = handover;
+    let (mut reader, writer) = tokio::io::split(socket);
     let Duplex { incoming: from_app, outgoing: to_app } = duplex;
-    let is_said = AtomicBool::new(false);
-    let upward = up(&mut reader, early, to_app, &is_said);
+    let between = Between::default();
+    let upward = up(&mut reader, early, to_app, &between);
     let downward = async {
-        let sent = down(&mut writer, head, from_app, write_time).await;
-        is_said.store(true, Relaxed);
-        sent
+        let mut down = Down { link, writer, from_app, tracker, between: &between, sent: 0, is_closed_by_us: false };
+        down.run(head).await;
+        between.set(&between.is_said);
+        (down.sent, down.is_closed_by_us)
     };
     // The application may go on after the connection's end; it is not told that the client has gone until it is done.
     let running = async {
@@ -56,53 +92,184 @@ pub(crate) async fn relay(socket: Socket, early: Vec<u8>, handover: Handover, wr
             reply.await;
         }
     };
-    let ((), sent, ()) = tokio::join!(upward, downward, running);
+    let ((), (sent, is_closed_by_us), ()) = tokio::join!(upward, downward, running);
     if let Some(mut record) = record {
         record.bytes = sent;
+        if is_closed_by_us {
+            record.fault = "going_away";
+        }
     }
 }
 
-/// Ends with the client's side, or when the application has said all (`is_said`) and reads no more.
-async fn up(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, is_said: &AtomicBool) {
-    if !early.is_empty() && to_app.send(Bytes::from(early)).await.is_err() {
-        return;
-    }
-    let mut buffer = BytesMut::new();
-    loop {
-        buffer.reserve(READ_BYTES);
-        match timeout(LOOK_TIME, reader.read_buf(&mut buffer)).await {
-            Err(_) if is_said.load(Relaxed) && to_app.is_gone() => return,
-            Err(_) => {}
-            Ok(Ok(0)) => return to_app.finish(),
-            Ok(Ok(_)) => {
-                if to_app.send(buffer.split().freeze()).await.is_err() {
-                    return;
+/// Ends with the client's side, when the application has said all and reads no more, or when it is over.
+async fn up(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, between: &Between) {
+    if early.is_empty() || to_app.send(Bytes::from(early)).await.is_ok() {
+        let mut buffer = BytesMut::new();
+        loop {
+            buffer.reserve(READ_BYTES);
+            let read = tokio::select! {
+                read = timeout(LOOK_TIME, reader.read_buf(&mut buffer)) => read,
+                () = between.wait(&between.is_over) => {
+                    to_app.finish();
+                    break;
+                }
+            };
+            match read {
+                Err(_) if between.is_said.load(SeqCst) && to_app.is_gone() => break,
+                Err(_) => {}
+                Ok(Ok(0)) => {
+                    to_app.finish();
+                    break;
+                }
+                Ok(Ok(_)) => {
+                    if to_app.send(buffer.split().freeze()).await.is_err() {
+                        break;
+                    }
+                }
+                Ok(Err(_)) => {
+                    to_app.fail(Fault::ClientGone);
+                    break;
                 }
             }
-            Ok(Err(_)) => return to_app.fail(Fault::ClientGone),
         }
+    }
+    between.set(&between.is_heard);
+}
+
+/// From the application to the client.
+struct Down<'a> {
+    link: &'a Link,
+    writer: WriteHalf<Socket>,
+    from_app: Source,
+    tracker: Tracker,
+    between: &'a Between,
+    /// Bytes that went to the client.
+    sent: u64,
+    is_closed_by_us: bool,
+}
+
+enum Next {
+    Bytes(Bytes),
+    End,
+    /// The server, or the application's worker, goes away.
+    Leave,
+}
+
+impl Down<'_> {
+    async fn run(&mut self, head: Bytes) {
+        if self.write(&head).await.is_ok() && self.until_leaving().await {
+            self.close().await;
+        }
+        // A client that only half-closed still learns here that nothing more will come.
+        let _ = self.writer.shutdown().await;
+    }
+
+    /// Relays until the stream ends, or the connection is to be closed: then it says so. All connections are closed
+    /// over some time and not at once, for their clients come back.
+    async fn until_leaving(&mut self) -> bool {
+        let mut closes_at = None;
+        loop {
+            let next = tokio::select! {
+                next = self.next(closes_at.is_none()) => next,
+                () = until(closes_at) => return true,
+            };
+            match next {
+                Next::End => return false,
+                Next::Leave => {
+                    let time = self.link.common.settings.limits.websocket_drain;
+                    closes_at = Some(Instant::now() + time.mul_f64(share()));
+                }
+                Next::Bytes(bytes) => {
+                    if self.relay(&bytes).await.is_err() {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next of the application. It is asked for again and again while `asks` whether to leave is of interest.
+    async fn next(&mut self, asks: bool) -> Next {
+        let stop = &self.link.common.stop;
+        let from_app = &mut self.from_app;
+        poll_fn(|cx| match from_app.poll_next(cx) {
+            Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Next::Bytes(bytes)),
+            Poll::Ready(_) => Poll::Ready(Next::End),
+            // A stop wakes this task.
+            Poll::Pending if asks && (stop.is_draining() || from_app.is_leaving()) => Poll::Ready(Next::Leave),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Closes in the way of the protocol: a WebSocket between two frames, with 1001, which its client answers; anything
+    /// else by the end of what the client says, upon which the application may end well.
+    async fn close(&mut self) {
+        self.is_closed_by_us = true;
+        let ends = Instant::now() + CLOSE_TIME;
+        while self.tracker.is_within_frame() {
+            let next = tokio::select! {
+                next = self.next(false) => next,
+                () = until(Some(ends)) => return self.between.set(&self.between.is_over),
+            };
+            let Next::Bytes(bytes) = next else { return };
+            if self.relay(&bytes).await.is_err() {
+                return;
+            }
+        }
+        if !self.tracker.is_between_frames() {
+            self.between.set(&self.between.is_over);
+            return self.drain_app(ends).await;
+        }
+        if self.write(&websocket::GOING_AWAY).await.is_err() {
+            return;
+        }
+        // The application reads the client's answer and ends; nothing that it says after the close frame may be sent.
+        let Between { is_heard, .. } = self.between;
+        tokio::select! {
+            () = self.between.wait(is_heard) => {}
+            () = until(Some(ends)) => self.between.set(&self.between.is_over),
+        }
+    }
+
+    /// Relays what the application still says.
+    async fn drain_app(&mut self, ends: Instant) {
+        loop {
+            let next = tokio::select! {
+                next = self.next(false) => next,
+                () = until(Some(ends)) => return,
+            };
+            let Next::Bytes(bytes) = next else { return };
+            if self.relay(&bytes).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn relay(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.tracker.take(bytes);
+        self.write(bytes).await?;
+        self.sent += bytes.len() as u64;
+        Ok(())
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        write(&mut self.writer, bytes, self.link.common.settings.limits.write_time).await
     }
 }
 
-/// Returns how many bytes went to the client.
-async fn down(
-    writer: &mut (impl AsyncWriteExt + Unpin),
-    head: Bytes,
-    mut from_app: Source,
-    write_time: Duration,
-) -> u64 {
-    let mut sent = 0;
-    if write(writer, &head, write_time).await.is_ok() {
-        while let Some(Ok(bytes)) = poll_fn(|cx| from_app.poll_next(cx)).await {
-            if write(writer, &bytes, write_time).await.is_err() {
-                break;
-            }
-            sent += bytes.len() as u64;
-        }
+/// Until then; for ever without a time.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
-    // A client that only half-closed still learns here that nothing more will come.
-    let _ = writer.shutdown().await;
-    sent
+}
+
+/// A random share, from 0 to 1.
+fn share() -> f64 {
+    f64::from(u32::from_be_bytes(uuid::Uuid::new_v4().as_bytes()[..4].try_into().unwrap_or_default()))
+        / f64::from(u32::MAX)
 }
 
 /// Writes all of it; every step must come to something within the time.

@@ -56,6 +56,7 @@ pub enum Name {
     WriteTime,
     KeepAlive,
     DrainTime,
+    WebsocketDrain,
     DrainLag,
     AccessLog,
     Log,

@@ -323,6 +323,7 @@ impl Picker<'_> {
             queue_wait: self.time(Name::QueueWait),
             request_time: self.time_or_none(Name::RequestTime),
             drain_time: self.time(Name::DrainTime),
+            websocket_drain: self.time(Name::WebsocketDrain),
         }
     }
 }

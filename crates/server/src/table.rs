@@ -305,6 +305,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         section: Section::Load,
         ..limit(Name::DrainTime, "drain-time", Kind::Time(0, DAY_MS), "30s", DRAIN_TIME_HELP)
     },
+    Row {
+        section: Section::Load,
+        help: "time over which WebSockets, and other connections that the application has taken over, are closed when \
+               the server, or the code that they belong to, ends: each at a moment of its own, WebSockets with 1001 \
+               (going away)",
+        ..limit(Name::WebsocketDrain, "websocket-drain", Kind::Time(0, DAY_MS), "1s", "")
+    },
     Row { section: Section::Load, ..limit(Name::DrainLag, "drain-lag", Kind::Time(0, DAY_MS), "0s", DRAIN_LAG_HELP) },
     Row {
         kind: Kind::Choice(&["text", "json", "off"]),

@@ -58,6 +58,7 @@ pub fn limits() -> Limits {
         queue_wait: Duration::from_secs(3),
         request_time: SOON,
         drain_time: SOON,
+        websocket_drain: Duration::ZERO,
     }
 }
 

@@ -169,6 +169,7 @@ fn front_settings() -> front::Settings {
         queue_wait: ANSWER_TIME,
         request_time: ANSWER_TIME,
         drain_time: END_TIME,
+        websocket_drain: Duration::ZERO,
     };
     front::Settings {
         limits,
