@@ -263,9 +263,9 @@ fn app(stage: &Stage, rackup: &str) -> PathBuf {
     stage.home.join(rackup)
 }
 
-/// The first real port on 127.0.0.1 that the log names.
+/// The first real port on 127.0.0.1 that the log names as one that is served.
 fn port(log: &str) -> Option<u16> {
-    log.match_indices("127.0.0.1:").find_map(|(at, mark)| {
+    log.match_indices("tcp://127.0.0.1:").find_map(|(at, mark)| {
         let digits: String = log[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok().filter(|port| *port != 0)
     })
@@ -296,6 +296,6 @@ mod tests {
     #[test]
     fn the_port_is_in_the_log() {
         assert_eq!(port("on tcp://127.0.0.1:0\nserving x on tcp://127.0.0.1:4711"), Some(4711));
-        assert_eq!(port("nothing"), None);
+        assert_eq!(port("a connection from 127.0.0.1:1 to 127.0.0.1:2"), None);
     }
 }

@@ -7,6 +7,7 @@ mod full;
 mod logs;
 mod overload;
 mod pool;
+mod strangers;
 mod stuck;
 
 use std::time::Duration;
@@ -44,7 +45,7 @@ const fn scenario(
 }
 
 /// All of them, in the order in which they run.
-pub static ALL: [Scenario; 23] = [
+pub static ALL: [Scenario; 27] = [
     scenario("kill-storm", (180, 90), deaths::storm, "most workers are killed at once, again and again (Sinatra)"),
     scenario(
         "kill-storm-rails",
@@ -73,6 +74,20 @@ pub static ALL: [Scenario; 23] = [
     scenario("log-rotation", (180, 90), logs::rotation, "log files are moved away"),
     scenario("drain-streams", (180, 90), drain::ruby, "SIGTERM while long streams are open (Sinatra)"),
     scenario("drain-mruby", (180, 90), drain::mruby, "SIGTERM while slow clients read (mruby)"),
+    scenario(
+        "shared-connection",
+        (180, 90),
+        strangers::shared_connection,
+        "the application connects while it is loaded; workers die and code is reloaded",
+    ),
+    scenario("poison", (180, 90), strangers::poison, "requests that end their worker, beside others"),
+    scenario("pauses", (240, 120), strangers::pauses, "all places are held, all workers are stopped, for a moment"),
+    scenario(
+        "websockets",
+        (240, 120),
+        strangers::websockets,
+        "fifty WebSockets are open at each reload and at the end",
+    ),
 ];
 
 #[cfg(test)]

@@ -1,0 +1,54 @@
+# What applications do that others wrote: a connection that is opened while they are loaded, code that ends its worker,
+# WebSockets in their own hands, requests that hold their thread for a second.
+
+require "digest"
+require "socket"
+
+UPSTREAM = TCPSocket.new("127.0.0.1", Integer(ENV.fetch("UPSTREAM"))) if ENV["UPSTREAM"]
+LOCK = Mutex.new
+GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+def text(words)
+  [200, { "content-type" => "text/plain" }, [words]]
+end
+
+# Asks the upstream to say this, on the one connection that there is.
+def asked(words)
+  LOCK.synchronize do
+    UPSTREAM.write("#{words}\n")
+    UPSTREAM.gets
+  end
+end
+
+def websocket(env)
+  io = env["rack.hijack"].call
+  accept = [Digest::SHA1.digest(env["HTTP_SEC_WEBSOCKET_KEY"] + GUID)].pack("m0")
+  io.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+           "Sec-WebSocket-Accept: #{accept}\r\n\r\n")
+  Thread.new do
+    # A message now and then, until the client has gone.
+    loop do
+      io.write("\x81\x04tick".b)
+      break unless IO.select([io], nil, nil, 0.05).nil?
+    end
+    io.read
+  rescue SystemCallError
+    nil
+  ensure
+    io.close
+  end
+  [-1, {}, []]
+end
+
+run(lambda do |env|
+  case env["PATH_INFO"]
+  when "/ask" then text(asked(env["QUERY_STRING"]))
+  when "/exit" then exit!(1)
+  when "/segv" then Process.kill(:SEGV, Process.pid) && sleep
+  when "/second" then sleep(1) && text("second\n")
+  when "/websocket" then websocket(env)
+  else
+    sleep 0.002
+    text("short\n")
+  end
+end)

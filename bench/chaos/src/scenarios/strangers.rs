@@ -1,0 +1,229 @@
+//! What the applications of others do, and what their servers live through: connections opened while they are loaded,
+//! requests that end their worker, pauses, WebSockets at a deploy, a client that takes all connections.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use arena::load::{Phase, Steps, Watch, Workload, watch_open};
+use rustix::process::Signal;
+
+use crate::app;
+use crate::count::Count;
+use crate::kin;
+use crate::server::{Server, Setup, each, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+const APP: &str = "bench/chaos/apps/strangers.ru";
+/// A death, a load or a pause may cost somebody a wait.
+const LONGEST: Duration = Duration::from_secs(6);
+
+fn short() -> Result<Workload, String> {
+    app::workload(&[r#"{ "path": "/", "exactly": "short\n" }"#])
+}
+
+/// Answers each line with the same line, a moment later, on as many connections as come; its port.
+fn upstream() -> Result<u16, String> {
+    let told = |error: std::io::Error| format!("the upstream: {error}");
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(told)?;
+    let port = listener.local_addr().map_err(told)?.port();
+    // It ends with this program.
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || echo(&stream));
+        }
+    });
+    Ok(port)
+}
+
+fn echo(stream: &TcpStream) {
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        pause(Duration::from_millis(1));
+        let mut writer = stream;
+        if writer.write_all(format!("{line}\n").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// An application that connects while it is loaded, in several workers, which die and are loaded anew meanwhile: nobody
+/// gets another one's answer.
+pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let asks: Vec<String> = (0..200)
+        .map(|number| format!(r#"{{ "path": "/ask?token-{number}", "exactly": "token-{number}\n" }}"#))
+        .collect();
+    let asks = app::workload(&asks.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let mut setup = Setup::ruby(APP, 3, 2);
+    setup.env.push(("UPSTREAM", upstream()?.to_string()));
+    let mut server = Server::start(stage, &setup)?;
+    told.expect(server.log().contains("so each worker loads it itself"), || {
+        "the log does not say that the application holds a connection".to_owned()
+    });
+    let load = stage.load(&server, &asks);
+    stage.doing("kills and reloads");
+    each(Duration::from_secs(2), stage.lasts(30.0, 6.0), || {
+        if let Some(worker) = server.workers().first() {
+            kin::signal(worker.id, Signal::KILL);
+        }
+        pause(Duration::from_millis(500));
+        server.signal(Signal::USR1);
+    });
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// Requests that end their worker, two at a time, beside others.
+pub fn poison(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
+    let load = stage.load_of(&server, &short()?, 8);
+    stage.doing("sends poison");
+    let (port, time) = (server.port, stage.lasts(30.0, 6.0));
+    let poisoners: Vec<JoinHandle<u32>> =
+        ["/exit", "/segv"].into_iter().map(|path| thread::spawn(move || poisoned(port, path, time))).collect();
+    let sent: u32 = poisoners.into_iter().map(|one| one.join().unwrap_or(0)).sum();
+    told.remark(format!("{sent} requests ended three workers each"));
+    told.expect(sent > 2, || format!("only {sent} requests with poison were answered with 502"));
+    told.count("those beside them", &load.end(), &[]);
+    told.bound(LONGEST);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// Asks for this path again and again; how often it was answered with 502.
+fn poisoned(port: u16, path: &str, time: Duration) -> u32 {
+    let mut count = 0;
+    each(Duration::from_millis(200), time, || {
+        let head = request(port, path, "Connection: close\r\n").map(|mut stream| {
+            let mut answer = String::new();
+            let _ = stream.read_to_string(&mut answer);
+            answer
+        });
+        count += u32::from(head.is_ok_and(|answer| answer.starts_with("HTTP/1.1 502")));
+    });
+    count
+}
+
+fn request(port: u16, path: &str, headers: &str) -> std::io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n").as_bytes())?;
+    Ok(stream)
+}
+
+/// 250 requests in a second, while all places are held for a second, and while all workers are stopped for up to three:
+/// all are answered, since each could be within the ten seconds that a request may wait.
+pub fn pauses(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3).with(&["--request-time", "30s"]))?;
+    let port = server.port;
+    let (rounds, between) = if stage.is_quick { (2u32, 4.0) } else { (5, 6.0) };
+    let seconds = f64::from(rounds) * between * 2.0;
+    let plan = Steps { phases: vec![Phase { per_s: 250.0, seconds }], connections: 2_000, keep: true, seed: 3 };
+    let workload = short()?;
+    let load = thread::spawn(move || {
+        let watch = Watch { timeout: Duration::from_secs(30), timeline: false };
+        let mut count = Count::default();
+        count.add(&watch_open(port, &workload, &plan, &watch));
+        count
+    });
+    stage.doing("holds all places");
+    for _ in 0..rounds {
+        pause(Duration::from_secs_f64(between - 1.0));
+        let holders: Vec<_> = (0..6).map(|_| request(port, "/second", "Connection: close\r\n")).collect();
+        pause(Duration::from_secs(1));
+        drop(holders);
+    }
+    stage.doing("stops workers");
+    for round in 0..rounds {
+        pause(Duration::from_secs(1));
+        let workers = server.workers();
+        workers.iter().for_each(|worker| _ = kin::signal(worker.id, Signal::STOP));
+        pause(Duration::from_millis([400, 1_000, 2_000, 3_000, 500][round as usize % 5]));
+        workers.iter().for_each(|worker| _ = kin::signal(worker.id, Signal::CONT));
+        pause(Duration::from_secs_f64(between - 4.0).max(Duration::from_millis(200)));
+    }
+    let count = load.join().unwrap_or_default();
+    told.remark(format!("{rounds} times all places were held, and {rounds} times all workers stopped"));
+    told.count("the clients", &count, &[]);
+    told.expect(count.shed() == 0, || format!("{} were refused", count.shed()));
+    told.bound(Duration::from_secs(10));
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// Fifty WebSockets, a reload and the end: each is told to go away, and none holds the server.
+pub fn websockets(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
+    let load = stage.load_of(&server, &short()?, 8);
+    let rounds = if stage.is_quick { 2 } else { 8 };
+    for _ in 0..rounds {
+        let sockets = open_websockets(server.port, 50);
+        stage.doing("reloads");
+        pause(Duration::from_millis(500));
+        server.signal(Signal::USR1);
+        all_told_to_go(sockets, &mut told);
+    }
+    told.count("the clients", &load.end(), &[]);
+    told.remark(format!("{} WebSockets were told to go away", (rounds + 1) * 50));
+    server.settle(&mut told);
+    let sockets = open_websockets(server.port, 50);
+    pause(Duration::from_millis(500));
+    let began = Instant::now();
+    server.end(&mut told);
+    let took = began.elapsed();
+    told.expect(took < LONGEST, || format!("the end took {took:?}"));
+    all_told_to_go(sockets, &mut told);
+    Ok(told)
+}
+
+fn open_websockets(port: u16, count: usize) -> Vec<JoinHandle<Result<(), String>>> {
+    (0..count).map(|_| thread::spawn(move || until_told_to_go(port))).collect()
+}
+
+/// Reads messages until the server says goodbye, in the way of the protocol, and answers it.
+fn until_told_to_go(port: u16) -> Result<(), String> {
+    let told = |error: std::io::Error| error.to_string();
+    let handshake = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let mut stream = request(port, "/websocket", handshake).map_err(told)?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).map_err(told)?;
+        head.push(byte[0]);
+    }
+    if !head.starts_with(b"HTTP/1.1 101") {
+        return Err(String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned());
+    }
+    loop {
+        let mut start = [0; 2];
+        stream.read_exact(&mut start).map_err(|error| format!("no close frame: {error}"))?;
+        let mut payload = vec![0; usize::from(start[1])];
+        stream.read_exact(&mut payload).map_err(told)?;
+        match start[0] {
+            0x81 if payload == b"tick" => {}
+            0x88 if payload == [0x03, 0xE9] => break,
+            other => return Err(format!("a frame {other:#x} with {payload:?}")),
+        }
+    }
+    stream.write_all(&[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE9]).map_err(told)?;
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).map_err(told)?;
+    if rest.is_empty() { Ok(()) } else { Err(format!("after the close frame: {rest:?}")) }
+}
+
+fn all_told_to_go(sockets: Vec<JoinHandle<Result<(), String>>>, told: &mut Told) {
+    let ends = sockets.into_iter().map(|socket| socket.join().unwrap_or_else(|_| Err("crashed".into())));
+    let bad: Vec<String> = ends.filter_map(Result::err).collect();
+    told.expect(bad.is_empty(), || format!("{} WebSockets ended otherwise; one: {}", bad.len(), bad[0]));
+}
