@@ -127,9 +127,9 @@ fn kill_a_front_that_loads(folder: &Path, preload: &str, processes: usize) {
     let mut child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
     assert!(within(PATIENCE, || folder.join("notes").exists()));
     let pids = ruby::processes(child.id());
-    assert_eq!(pids.len(), processes);
     child.kill().unwrap();
     child.wait().unwrap();
+    assert_eq!(pids.len(), processes);
     assert_gone(&pids, Duration::from_secs(8), "");
     fs::remove_dir_all(folder).unwrap();
 }
