@@ -1,5 +1,6 @@
 //! The head of a request, byte by byte as a slow client would send it: once the scanner has decided, more bytes must
-//! not change its mind, and what it calls a head must be one by itself. The first byte picks the limits.
+//! not change its mind, what it calls a head must be one by itself, and hyper must take it: a head that only hyper
+//! refused would leave no reason behind. The first byte picks the limits.
 
 #![no_main]
 
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use front::Limits;
 use front::fuzzing::{Scanned, scan_head};
+use http::{HeaderName, HeaderValue, Method, Uri};
 use libfuzzer_sys::fuzz_target;
 
 fn limits(header_bytes: usize) -> Limits {
@@ -28,6 +30,19 @@ fn limits(header_bytes: usize) -> Limits {
     }
 }
 
+/// Reads it with the same parts as hyper.
+fn assert_taken_by_hyper(head: &[u8]) {
+    let mut headers = [httparse::EMPTY_HEADER; 100];
+    let mut request = httparse::Request::new(&mut headers);
+    assert_eq!(request.parse(head), Ok(httparse::Status::Complete(head.len())));
+    Method::from_bytes(request.method.unwrap().as_bytes()).unwrap();
+    request.path.unwrap().parse::<Uri>().unwrap();
+    for header in request.headers {
+        HeaderName::from_bytes(header.name.as_bytes()).unwrap();
+        HeaderValue::from_bytes(header.value).unwrap();
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, bytes)) = bytes.split_first() else { return };
     let limits = limits([64, 300, 114_688][usize::from(*choice) % 3]);
@@ -36,6 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(length <= bytes.len() && bytes[..length].ends_with(b"\r\n\r\n"));
         assert!(!bytes[..length].contains(&0));
         assert_eq!(scan_head(&bytes[..length], &limits), whole);
+        assert_taken_by_hyper(&bytes[..length]);
     }
     for end in 0..bytes.len() {
         let early = scan_head(&bytes[..end], &limits);

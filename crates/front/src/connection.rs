@@ -5,16 +5,15 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 
-use crate::access_log;
 use crate::limits::Limits;
 use crate::link::{Common, Link};
-use crate::page::Form;
-use crate::reply;
+use crate::refused;
 use crate::service;
 use crate::socket::Socket;
 use crate::upgrade;
@@ -109,27 +108,33 @@ async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
 
 /// hyper is done: with an error, or because the wire showed it an end.
 async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
-    let write_time = link.common.settings.limits.write_time;
-    if let Some(refusal) = wire.refusal {
-        let form = if link.common.settings.json_errors { Form::Json } else { Form::Text };
-        let text = reply::refusal(refusal.status, refusal.why, form);
-        access_log::refused(link, wire.since(), refusal.status.as_u16());
-        link.common.settings.counts.refuse(refusal.status.as_u16());
-        if upgrade::write(&mut wire.socket, &text, write_time).await.is_err() {
+    if let Some((status, why)) = refusal(&wire, &ended) {
+        let text = refused::answer(link, wire.head(), wire.since(), status, &why);
+        if upgrade::write(&mut wire.socket, &text, link.common.settings.limits.write_time).await.is_err() {
             return;
         }
-    } else if let Err(error) = ended {
-        tracing::debug!(target: "front", "connection ended: {error}");
-        if !error.is_parse() {
+    } else {
+        if !wire.head().is_empty() {
+            refused::gone(link, wire.head(), wire.since());
+        }
+        if let Err(error) = ended {
+            tracing::debug!(target: "front", "connection ended: {error}");
             return;
         }
-        // hyper has written this answer itself.
-        let status = if error.is_parse_too_large() { 431 } else { 400 };
-        access_log::refused(link, Instant::now(), status);
-        link.common.settings.counts.refuse(status);
     }
     if !wire.is_ended() && (wire.refusal.is_some() || wire.has_leftovers()) {
         let linger = upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES);
         let _ = until_stopped(link, linger).await;
     }
+}
+
+/// Why a head was refused, by us or, if we missed something, by hyper.
+fn refusal(wire: &Wire, ended: &hyper::Result<()>) -> Option<(StatusCode, String)> {
+    if let Some(refusal) = wire.refusal {
+        return Some((refusal.status, refusal.why.to_owned()));
+    }
+    let error = ended.as_ref().err().filter(|error| error.is_parse())?;
+    let status = StatusCode::BAD_REQUEST;
+    let status = if error.is_parse_too_large() { StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE } else { status };
+    Some((status, error.to_string().replace(['"', '\\'], "'")))
 }

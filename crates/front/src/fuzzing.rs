@@ -41,8 +41,9 @@ impl ChunkedBody {
         ChunkedBody(Chunks::new(trailer_bytes))
     }
 
-    /// How many of these bytes are the body's, and whether it is complete; `None` when it is malformed.
-    pub fn feed(&mut self, bytes: &[u8]) -> Option<(usize, bool)> {
-        self.0.feed(bytes).ok().map(|fed| (fed.bytes, fed.is_done))
+    /// Reads these bytes, and leaves in their place what hyper gets of them and what is behind the body. How many bytes
+    /// of the former there are, and whether the body is complete; `None` when it is malformed.
+    pub fn feed(&mut self, bytes: &mut Vec<u8>) -> Option<(usize, bool)> {
+        self.0.feed(bytes, 0).ok().map(|fed| (fed.bytes, fed.is_done))
     }
 }

@@ -1,13 +1,21 @@
 //! Looks at a request's head while it is still raw bytes, and refuses what would be ambiguous further on.
 //! hyper parses after us; it takes bare line feeds, drops a Content-Length beside a Transfer-Encoding, and forgets
 //! fragments, all without a trace. Here they are still visible. Rules are those of RFC 9112 (HTTP/1.1).
+//! Whatever hyper would refuse is refused here, so that each refusal has its answer and its line in the log.
 
 use http::StatusCode;
 
+use crate::chars::{are_text, is_token};
+use crate::host;
 use crate::limits::Limits;
+use crate::target;
 
-/// hyper refuses targets of a little more, without a page; so we do, with one, when the whole line is longer than this.
+/// hyper refuses targets of a little more; so we do when the whole line is longer than this.
 const LINE_BYTES: usize = 65_000;
+/// hyper cannot hold longer names of headers.
+const NAME_BYTES: usize = 65_535;
+/// The first byte of a TLS connection.
+const TLS: u8 = 0x16;
 
 /// What the bytes at the front of a connection are.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,11 +42,11 @@ pub(crate) struct Refusal {
     pub(crate) why: &'static str,
 }
 
-fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
+pub(crate) fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
     Err(Refusal { status, why })
 }
 
-fn bad<T>(why: &'static str) -> Result<T, Refusal> {
+pub(crate) fn bad<T>(why: &'static str) -> Result<T, Refusal> {
     refuse(StatusCode::BAD_REQUEST, why)
 }
 
@@ -52,6 +60,12 @@ pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
 }
 
 fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, Refusal> {
+    match bytes.first() {
+        Some(&TLS) => return bad("this is TLS, and this port speaks plain HTTP"),
+        // Whoever speaks another protocol need not wait for a line's end that may never come.
+        Some(byte) if !is_token(*byte) && *byte != b'\n' => return bad("the method is not a token"),
+        _ => {}
+    }
     let Some((line, mut at)) = next_line(bytes, 0)? else {
         // The last byte may be the carriage return.
         return if bytes.len() > limits.header_bytes.min(LINE_BYTES + 1) {
@@ -105,8 +119,8 @@ fn next_line(bytes: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Refusal>
         return bad("a line ends in a bare line feed");
     }
     let line = &rest[..end - 1];
-    if memchr::memchr2(b'\r', 0, line).is_some() {
-        return bad("a line has a carriage return or a NUL in it");
+    if !are_text(line) {
+        return bad("a line has a control character in it");
     }
     Ok(Some((line, at + end + 1)))
 }
@@ -118,6 +132,9 @@ enum Version {
 }
 
 fn request_line(line: &[u8]) -> Result<Version, Refusal> {
+    if line.starts_with(b"PROXY ") {
+        return bad("this is the PROXY protocol, which is not understood here");
+    }
     let Some(method_end) = memchr::memchr(b' ', line) else { return bad("the request line has no target") };
     let Some(target_end) = memchr::memrchr(b' ', line).filter(|end| *end > method_end) else {
         return bad("the request line has no version");
@@ -131,76 +148,8 @@ fn request_line(line: &[u8]) -> Result<Version, Refusal> {
         }
         _ => return bad("the request line does not end in a version"),
     };
-    check_target(method, target)?;
+    target::check(method, target)?;
     Ok(version)
-}
-
-/// One of the four forms of RFC 9112 section 3.2.
-fn check_target(method: &[u8], target: &[u8]) -> Result<(), Refusal> {
-    if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
-        return bad("the method is not a token");
-    }
-    if target.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
-        return bad("the target has a space or a control character in it");
-    }
-    if memchr::memchr(b'#', target).is_some() {
-        return bad("the target has a fragment");
-    }
-    if method == b"CONNECT" {
-        return refuse(StatusCode::NOT_IMPLEMENTED, "this is not a proxy: there is nothing to connect to");
-    }
-    match target {
-        [b'/', ..] => Ok(()),
-        b"*" if method == b"OPTIONS" => Ok(()),
-        _ => match after_scheme(target) {
-            Some(rest) => {
-                let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
-                check_host(&rest[..end])
-            }
-            None => bad("the target is neither a path nor a whole http URL"),
-        },
-    }
-}
-
-fn after_scheme(target: &[u8]) -> Option<&[u8]> {
-    [&b"http://"[..], b"https://"].into_iter().find_map(|scheme| {
-        let start = target.get(..scheme.len())?;
-        start.eq_ignore_ascii_case(scheme).then(|| &target[scheme.len()..])
-    })
-}
-
-/// `host` or `host:port` without user information (RFC 9110 section 4.2.4 has no place for it).
-fn check_host(value: &[u8]) -> Result<(), Refusal> {
-    let (name, port) = match value {
-        [b'[', ..] => {
-            let Some(end) = memchr::memchr(b']', value) else { return bad("the host has an open bracket") };
-            let inside = &value[1..end];
-            if inside.is_empty() || !inside.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')) {
-                return bad("the host is not an IPv6 address");
-            }
-            (&b"v6"[..], &value[end + 1..])
-        }
-        _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
-    };
-    if name.is_empty() || !name.iter().all(|byte| is_host(*byte)) {
-        return bad("the host is not a name");
-    }
-    match port {
-        [] => Ok(()),
-        [b':', digits @ ..] if digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit) => Ok(()),
-        _ => bad("the port of the host is not a number"),
-    }
-}
-
-fn is_host(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*')
-        || matches!(byte, b'+' | b',' | b';' | b'=')
-}
-
-/// RFC 9110 section 5.6.2.
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// The few headers on which the meaning of the rest depends.
@@ -218,8 +167,14 @@ impl Fields {
         }
         let Some(colon) = memchr::memchr(b':', line) else { return bad("a header has no colon") };
         let name = &line[..colon];
-        if !name.last().is_some_and(|byte| is_token(*byte)) {
-            return bad("the colon of a header does not follow its name at once");
+        if name.is_empty() {
+            return bad("a header has no name");
+        }
+        if !name.iter().all(|byte| is_token(*byte)) {
+            return bad("the name of a header has a character in it that may not stand there");
+        }
+        if name.len() > NAME_BYTES {
+            return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the name of a header is too long");
         }
         // The length tells nearly all other headers apart at no cost.
         match name.len() {
@@ -239,7 +194,7 @@ impl Fields {
         }
         self.host = true;
         // An empty Host is right for a target without an authority (RFC 9110 section 7.2).
-        if value.is_empty() { Ok(()) } else { check_host(value) }
+        if value.is_empty() { Ok(()) } else { host::check(value) }
     }
 
     fn length(&mut self, value: &[u8]) -> Result<(), Refusal> {

@@ -23,7 +23,7 @@ pub(crate) enum IntakeError {
     TooLarge,
     /// Not complete in time.
     Late,
-    /// Not written as HTTP says.
+    /// Not written as HTTP says; the connection knows why.
     Malformed,
     /// The client closed before the end.
     Gone,
@@ -62,7 +62,7 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
                     Ok(bytes) => Poll::Ready(Ok(Some(bytes))),
                     Err(_) => continue,
                 },
-                Poll::Ready(Some(Err(_))) if link.is_malformed() => Poll::Ready(Err(IntakeError::Malformed)),
+                Poll::Ready(Some(Err(_))) if link.malformed().is_some() => Poll::Ready(Err(IntakeError::Malformed)),
                 Poll::Ready(Some(Err(_))) => Poll::Ready(Err(IntakeError::Gone)),
                 Poll::Pending if link.is_late() => Poll::Ready(Err(IntakeError::Late)),
                 Poll::Pending => Poll::Pending,

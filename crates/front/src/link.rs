@@ -14,6 +14,7 @@ use http::HeaderMap;
 
 use crate::access_log::Record;
 use crate::drain::Stop;
+use crate::head::Refusal;
 use crate::room::Room;
 use crate::socket::Socket;
 use crate::{Settings, trust, upgrade};
@@ -45,8 +46,10 @@ pub(crate) struct Link {
     late: AtomicBool,
     /// When the first byte of the current head arrived, in nanoseconds since `opened`.
     received: AtomicU64,
-    /// The body that arrives breaks the rules of the chunked coding.
-    malformed: AtomicBool,
+    /// What is wrong with the body that arrives.
+    malformed: OnceLock<Refusal>,
+    /// The service has the request whose head hyper was given last.
+    served: AtomicBool,
     /// hyper holds no byte that the socket did not take yet.
     flushed: AtomicBool,
     /// Changes when a response begins, so that hints and take-overs of older requests are known as such.
@@ -97,7 +100,8 @@ impl Link {
             until: AtomicU64::new(NEVER),
             late: AtomicBool::new(false),
             received: AtomicU64::new(0),
-            malformed: AtomicBool::new(false),
+            malformed: OnceLock::new(),
+            served: AtomicBool::new(false),
             flushed: AtomicBool::new(true),
             turn: AtomicU64::new(0),
             aside_flag: AtomicBool::new(false),
@@ -121,6 +125,7 @@ impl Link {
         self.received.store(self.nanos(received), Relaxed);
         self.until.store(NEVER, Relaxed);
         self.late.store(false, Relaxed);
+        self.served.store(false, Relaxed);
         self.busy.store(true, Relaxed);
     }
 
@@ -184,12 +189,22 @@ impl Link {
         self.late.load(Relaxed)
     }
 
-    pub(crate) fn set_malformed(&self) {
-        self.malformed.store(true, Relaxed);
+    /// A connection with such a body ends with it, so there is never a second one.
+    pub(crate) fn set_malformed(&self, refusal: Refusal) {
+        let _ = self.malformed.set(refusal);
     }
 
-    pub(crate) fn is_malformed(&self) -> bool {
-        self.malformed.load(Relaxed)
+    pub(crate) fn malformed(&self) -> Option<Refusal> {
+        self.malformed.get().copied()
+    }
+
+    pub(crate) fn set_served(&self) {
+        self.served.store(true, Relaxed);
+    }
+
+    /// Whether hyper was given a head of which the service has not heard: what it says then is a refusal of its own.
+    pub(crate) fn is_unserved(&self) -> bool {
+        self.is_busy() && !self.served.load(Relaxed)
     }
 
     pub(crate) fn set_flushed(&self, flushed: bool) {

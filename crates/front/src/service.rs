@@ -136,6 +136,7 @@ pub(crate) struct Visit {
 
 impl Visit {
     fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
+        link.set_served();
         let told = forwarded::take(&mut head.headers, link.is_trusted);
         let id = told.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {
@@ -149,6 +150,7 @@ impl Visit {
                 bytes: 0,
                 queued: Duration::ZERO,
                 fault: "",
+                reason: "",
             })
         });
         let is_head = head.method == Method::HEAD;
