@@ -22,6 +22,7 @@ fn limits(header_bytes: usize) -> Limits {
         body_time: long,
         keep_alive: long,
         connections: 100,
+        connections_per_client: None,
         write_time: long,
         spool_bytes: 1 << 20,
         queue_wait: long,

@@ -72,6 +72,10 @@ impl Client {
         Client::on(Box::new(stream))
     }
 
+    pub fn over(stream: TcpStream) -> Client {
+        Client::on(Box::new(stream))
+    }
+
     pub fn unix(path: &Path) -> Client {
         Client::on(Box::new(UnixStream::connect(path).unwrap()))
     }

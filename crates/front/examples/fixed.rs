@@ -38,6 +38,7 @@ fn limits() -> Limits {
         body_time: long,
         keep_alive: long,
         connections: 16_384,
+        connections_per_client: None,
         write_time: long,
         spool_bytes: 1 << 30,
         queue_wait: long,
@@ -64,7 +65,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         access_log,
         development: false,
         json_errors: false,
-        makes_room: false,
         counts: Default::default(),
     };
     let lanes = front::Lanes::start(2)?;

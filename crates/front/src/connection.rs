@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use hyper::server::conn::http1;
@@ -16,6 +16,7 @@ use crate::link::{Common, Link};
 use crate::refused;
 use crate::service;
 use crate::socket::Socket;
+use crate::stage::Stage;
 use crate::upgrade;
 use crate::wire::Wire;
 
@@ -46,9 +47,6 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
     let link = Link::new(common.clone(), &socket);
-    if let Some(room) = &common.room {
-        room.enter(&link);
-    }
     let theirs = link.clone();
     let service = service_fn(move |request| service::answer(theirs.clone(), request));
     let mut http = common.http.serve_connection(Wire::new(socket, link.clone()), service);
@@ -70,11 +68,13 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
         }
         End::Finished
     };
-    work.await
+    let end = work.await;
+    common.room.leave(&link);
+    end
 }
 
-/// Runs `work`, looking up when a stop is asked for: `None` when all, or this connection, is to end at once. A drain
-/// only wakes it; the wire and the service look for themselves.
+/// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain, or the wish for this
+/// place, only wakes it; the wire and the service look for themselves.
 async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<T> {
     let stop = &link.common.stop;
     let mut work = pin!(work);
@@ -89,7 +89,7 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
                 changed.set(stop.changed());
             }
         }
-        if stop.is_now() || link.is_dismissed() {
+        if stop.is_now() {
             return Poll::Ready(None);
         }
         work.as_mut().poll(cx).map(Some)
@@ -107,7 +107,7 @@ async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
 }
 
 /// hyper is done: with an error, or because the wire showed it an end.
-async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
+async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
     if let Some((status, why)) = refusal(&wire, &ended) {
         let text = refused::answer(link, wire.head(), wire.since(), status, &why);
         if upgrade::write(&mut wire.socket, &text, link.common.settings.limits.write_time).await.is_err() {
@@ -122,8 +122,11 @@ async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
             return;
         }
     }
-    if !wire.is_ended() && (wire.refusal.is_some() || wire.has_leftovers()) {
-        let linger = upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES);
+    if !wire.is_ended() && !link.is_displaced() && (wire.refusal.is_some() || wire.has_leftovers()) {
+        // Nothing is owed to it any more.
+        link.enter(Stage::Idle, Instant::now());
+        let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
+        let linger = poll_fn(|cx| if link.is_dismissed() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
         let _ = until_stopped(link, linger).await;
     }
 }

@@ -17,6 +17,7 @@ use crate::drain::Stop;
 use crate::head::Refusal;
 use crate::room::Room;
 use crate::socket::Socket;
+use crate::stage::{Stage, State, StateCell};
 use crate::{Settings, trust, upgrade};
 
 /// What all connections share.
@@ -24,7 +25,7 @@ pub(crate) struct Common {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) stop: Stop,
-    pub(crate) room: Option<Room>,
+    pub(crate) room: Arc<Room>,
     pub(crate) http: hyper::server::conn::http1::Builder,
 }
 
@@ -57,10 +58,16 @@ pub(crate) struct Link {
     aside_flag: AtomicBool,
     aside: Mutex<Aside>,
     handed: AtomicBool,
-    /// The engine has a request of this connection and has not answered it.
-    asked: AtomicBool,
-    /// The place is wanted for somebody else.
-    dismissed: AtomicBool,
+    /// Which connection this is, for the room.
+    pub(crate) number: u64,
+    /// What it is at.
+    state: StateCell,
+    /// What it was at when it was put on a shelf of the room, whose lock protects this; nothing when it is not there.
+    pub(crate) shelved: StateCell,
+    /// What it was at when its place was wanted for somebody else.
+    dismissed: StateCell,
+    /// It is on its way out for that reason.
+    displaced: AtomicBool,
     waker: OnceLock<Waker>,
 }
 
@@ -89,11 +96,12 @@ impl Link {
     pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
         let peer = socket.peer();
         let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
-        Arc::new(Link {
+        let (opened, number) = (Instant::now(), common.room.number());
+        let link = Arc::new(Link {
             common,
             peer,
             is_trusted,
-            opened: Instant::now(),
+            opened,
             busy: AtomicBool::new(false),
             wakes_at_end: AtomicBool::new(false),
             ended: AtomicU64::new(0),
@@ -107,10 +115,16 @@ impl Link {
             aside_flag: AtomicBool::new(false),
             aside: Mutex::new(Aside::default()),
             handed: AtomicBool::new(false),
-            asked: AtomicBool::new(false),
-            dismissed: AtomicBool::new(false),
+            number,
+            state: StateCell::default(),
+            shelved: StateCell::default(),
+            dismissed: StateCell::default(),
+            displaced: AtomicBool::new(false),
             waker: OnceLock::new(),
-        })
+        });
+        link.state.set(Some(link.common.room.state(Stage::Idle, opened)));
+        link.common.room.enter(&link);
+        link
     }
 
     fn nanos(&self, at: Instant) -> u64 {
@@ -127,6 +141,7 @@ impl Link {
         self.late.store(false, Relaxed);
         self.served.store(false, Relaxed);
         self.busy.store(true, Relaxed);
+        self.state.set(Some(self.common.room.state(Stage::Busy, received)));
     }
 
     pub(crate) fn end(&self) {
@@ -149,27 +164,36 @@ impl Link {
         self.opened + Duration::from_nanos(self.received.load(Relaxed))
     }
 
-    /// When the connection was opened, brought its last whole head, or had its last answer: whichever came last.
-    pub(crate) fn heard(&self) -> Instant {
-        self.ended().max(self.received())
+    /// The connection is at something else from now on. One that cannot be spared stands on no shelf of the room, and
+    /// comes back to one when it can.
+    pub(crate) fn enter(self: &Arc<Link>, stage: Stage, since: Instant) {
+        self.state.set(Some(self.common.room.state(stage, since)));
+        if stage != Stage::Busy && self.shelved.get().is_none() {
+            self.common.room.shelve(self);
+        }
     }
 
-    pub(crate) fn set_asked(&self, asked: bool) {
-        self.asked.store(asked, Relaxed);
+    pub(crate) fn state(&self) -> State {
+        self.state.get().unwrap_or(State::new(Stage::Busy, 0))
     }
 
-    pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Relaxed)
-    }
-
-    /// Ends the connection, whatever it is at.
-    pub(crate) fn dismiss(&self) {
-        self.dismissed.store(true, Relaxed);
+    /// Asks it to end, if it is still at what it was at.
+    pub(crate) fn dismiss(&self, state: State) {
+        self.dismissed.set(Some(state));
         self.wake();
     }
 
     pub(crate) fn is_dismissed(&self) -> bool {
-        self.dismissed.load(Relaxed)
+        self.dismissed.get().is_some_and(|state| state == self.state())
+    }
+
+    /// The connection obeys and goes.
+    pub(crate) fn set_displaced(&self) {
+        self.displaced.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_displaced(&self) -> bool {
+        self.displaced.load(Relaxed)
     }
 
     pub(crate) fn wait_until(&self, at: Option<Instant>) {

@@ -64,6 +64,11 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
     let (status, why, name) = match problem {
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
         IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
+        IntakeError::Displaced => {
+            visit.link.set_displaced();
+            let why = "there are no places for connections left, and the body of the request came slowly";
+            (StatusCode::REQUEST_TIMEOUT, why, "body_late")
+        }
         IntakeError::Gone | IntakeError::Malformed => {
             let Refusal { status, why } = visit.link.malformed().unwrap_or(NO_END);
             (status, why, "body_malformed")

@@ -21,6 +21,7 @@ use crate::out::Out;
 use crate::page::{self, Form};
 use crate::reply::{self, Outcome};
 use crate::request_id::RequestId;
+use crate::stage::Stage;
 
 /// The engine answers on time by itself; the front steps in so much later.
 const GRACE: Duration = Duration::from_millis(100);
@@ -48,12 +49,14 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         Err(problem) => return Ok(reply::intake(visit, &problem)),
     };
 
+    if visit.link.state().stage() != Stage::Busy {
+        visit.link.enter(Stage::Busy, Instant::now());
+    }
     let request = visit.request(head, input);
     let deadline = request.deadline;
     let reply = visit.link.common.engine.call(request);
     let deadline = reply.due().unwrap_or(deadline);
 
-    visit.link.set_asked(true);
     let answer = match wait(&visit.link, reply, deadline).await {
         Waited::Answer(answer) => answer,
         Waited::Late => {
@@ -64,7 +67,6 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         }
         Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
     };
-    visit.link.set_asked(false);
     visit.queued(answer.queued);
 
     if let Some(duplex) = visit.link.take_taken() {

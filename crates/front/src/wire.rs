@@ -20,6 +20,7 @@ use crate::head::Refusal;
 use crate::held::Held;
 use crate::link::Link;
 use crate::socket::Socket;
+use crate::stage::Stage;
 use crate::stepback::StepBack;
 
 /// Bytes read from a socket at once.
@@ -46,6 +47,8 @@ pub(crate) struct Wire {
     waiting: Waiting,
     since: Instant,
     is_ended: bool,
+    /// Something came since it was last noted that a body comes.
+    has_read: bool,
     /// Since when a request goes on whose client has closed its side.
     half_closed: Option<Instant>,
     pub(crate) refusal: Option<Refusal>,
@@ -79,6 +82,7 @@ impl Wire {
             waiting: Waiting::First,
             since: Instant::now(),
             is_ended: false,
+            has_read: false,
             half_closed: None,
             refusal: None,
             alarm: Alarm::default(),
@@ -178,7 +182,8 @@ impl Wire {
             (self.waiting, self.since) = (Waiting::Rest, Instant::now());
         }
         match self.held.scan(&self.link.common.settings.limits) {
-            Ok(false) => {}
+            Ok(false) if self.link.state().stage() == Stage::Head => {}
+            Ok(false) => self.link.enter(Stage::Head, self.since),
             Ok(true) => {
                 self.link.begin(self.since);
                 self.waiting = Waiting::Busy;
@@ -199,6 +204,7 @@ impl Wire {
                 self.is_ended = true;
                 return Ok(Poll::Ready(false));
             }
+            self.has_read = true;
             let count = self.held.pass(bytes, cursor);
             self.held.add(&bytes[count..]);
             Ok(Poll::Ready(count > 0))
@@ -223,11 +229,19 @@ impl Wire {
         } else {
             until
         };
-        if !self.alarm.is_over(cx, until) {
+        // What the kernel holds already is a request: its event is on the way.
+        let is_dismissed = self.link.is_dismissed() && !self.socket.has_unread();
+        if !is_dismissed && !self.alarm.is_over(cx, until) {
             return Poll::Pending;
         }
+        if is_dismissed {
+            self.link.set_displaced();
+        }
         if self.waiting == Waiting::Rest {
-            let why = "the head of the request did not arrive in time";
+            let why = match is_dismissed {
+                true => "there are no places for connections left, and the head of the request came slowly",
+                false => "the head of the request did not arrive in time",
+            };
             self.refusal = Some(Refusal { status: StatusCode::REQUEST_TIMEOUT, why });
         } else {
             self.is_ended = true;
@@ -240,6 +254,9 @@ impl Wire {
     /// the end when something is held for then.
     fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.link.set_wakes_at_end(self.is_ended || !self.held.rest().is_empty());
+        if std::mem::take(&mut self.has_read) && !self.held.is_at_a_head() {
+            self.link.enter(Stage::Body, Instant::now());
+        }
         let limits = &self.link.common.settings.limits;
         let next_look = limits.request_time.min(limits.body_time).min(limits.keep_alive);
         let next_look = Instant::now() + next_look;
@@ -255,15 +272,22 @@ impl Wire {
     /// Notes how a write went; an error when the client has taken nothing for too long.
     fn wrote(&mut self, cx: &mut Context<'_>, wanted: usize, went: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(went) = went {
-            self.stalled = None;
+            if self.stalled.take().is_some() {
+                self.link.enter(Stage::Busy, Instant::now());
+            }
             if went.as_ref().is_ok_and(|count| *count < wanted) {
                 self.link.set_flushed(false);
             }
             return Poll::Ready(went);
         }
         self.link.set_flushed(false);
-        let since = *self.stalled.get_or_insert_with(Instant::now);
-        if self.alarm.is_over(cx, since + self.link.common.settings.limits.write_time) {
+        let since = *self.stalled.get_or_insert_with(|| {
+            let now = Instant::now();
+            self.link.enter(Stage::Stalled, now);
+            now
+        });
+        let write_time = self.link.common.settings.limits.write_time;
+        if self.link.is_dismissed() || self.alarm.is_over(cx, since + write_time) {
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
         }
         Poll::Pending
@@ -329,6 +353,9 @@ impl hyper::rt::Write for Wire {
         // hyper calls this when its own buffer is empty.
         let this = self.get_mut();
         this.link.set_flushed(this.hints.is_empty());
+        if !this.link.is_busy() && matches!(this.link.state().stage(), Stage::Busy | Stage::Stalled) {
+            this.link.enter(Stage::Idle, this.link.ended());
+        }
         if std::mem::take(&mut this.awaits_flush) {
             cx.waker().wake_by_ref();
         }

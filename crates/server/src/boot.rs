@@ -220,7 +220,6 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),
         json_errors: false,
-        makes_room: false,
         counts: Arc::default(),
     }
 }

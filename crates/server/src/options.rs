@@ -43,6 +43,7 @@ pub enum Name {
     TotalWorkers,
     IoThreads,
     Connections,
+    ConnectionsPerClient,
     HeaderBytes,
     HeaderCount,
     HeaderTime,

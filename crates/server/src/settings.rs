@@ -298,6 +298,9 @@ impl Picker<'_> {
             body_time: self.time(Name::BodyTime),
             keep_alive: self.time(Name::KeepAlive),
             connections: self.small(Name::Connections),
+            connections_per_client: self
+                .optional(Name::ConnectionsPerClient)
+                .map(|_| self.small(Name::ConnectionsPerClient)),
             write_time: self.time(Name::WriteTime),
             spool_bytes: self.number(Name::SpoolBytes),
             queue_wait: self.time(Name::QueueWait),

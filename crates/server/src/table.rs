@@ -264,8 +264,14 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(1, MILLION),
         default: Default::Text("16384"),
-        help: "open connections; more wait in the kernel's queue until one ends",
+        help: "open connections; for more, those that ask nothing or send slowly are closed",
         ..row(Name::Connections, "connections", "N", Section::Load)
+    },
+    Row {
+        kind: Kind::Count(1, MILLION),
+        help: "open connections of one client; more are closed; trusted proxies and Unix sockets are not counted \
+               (default: no bound but --connections)",
+        ..row(Name::ConnectionsPerClient, "connections-per-client", "N", Section::Load)
     },
     limit(Name::HeaderBytes, "header-bytes", Kind::Size(HEADER_BYTES_MIN, 16 * MIB), "112KiB", HEADER_BYTES_HELP),
     limit(Name::HeaderCount, "header-count", Kind::Count(1, 10_000), "100", "header fields; more get 431"),

@@ -53,6 +53,7 @@ pub fn limits() -> Limits {
         body_time: SOON,
         keep_alive: SOON,
         connections: 100,
+        connections_per_client: None,
         write_time: SOON,
         spool_bytes: 1 << 30,
         queue_wait: Duration::from_secs(3),
@@ -68,7 +69,6 @@ pub fn settings() -> Settings {
         access_log: None,
         development: false,
         json_errors: false,
-        makes_room: false,
         counts: Default::default(),
     }
 }
