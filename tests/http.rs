@@ -108,6 +108,16 @@ fn chunks_come_in_and_the_application_sees_a_length_or_none_but_never_the_coding
 }
 
 #[test]
+fn a_length_with_leading_zeros_is_a_plain_number_for_the_application() {
+    let server = echo();
+    let mut client = server.client();
+    for (length, body, seen) in [("005", "hello", "\"5\""), ("0010", "0123456789", "\"10\""), ("000", "", "\"0\"")] {
+        client.send(format!("POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}")).unwrap();
+        assert_eq!(client.reply().unwrap().text(), seen);
+    }
+}
+
+#[test]
 fn trailers_are_dropped_cleanly() {
     let server = echo();
     let mut client = server.client();

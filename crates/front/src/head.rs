@@ -77,7 +77,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, R
     if line.len() > LINE_BYTES {
         return refuse(StatusCode::URI_TOO_LONG, "the request line is too long");
     }
-    let version = request_line(line)?;
+    let (version, has_authority) = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
     loop {
@@ -105,8 +105,11 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, R
         }
         fields.add(line, version)?;
     }
-    if version == Version::Http11 && !fields.host {
-        return bad("HTTP/1.1 needs a Host header");
+    match fields.host {
+        Host::Absent if version == Version::Http11 => return bad("HTTP/1.1 needs a Host header"),
+        // No http URL has an empty host (RFC 9110 section 4.2.1).
+        Host::Empty if version == Version::Http11 && !has_authority => return bad("the Host header is empty"),
+        _ => {}
     }
     Ok(Some((at, fields.framing()?)))
 }
@@ -131,7 +134,8 @@ enum Version {
     Http11,
 }
 
-fn request_line(line: &[u8]) -> Result<Version, Refusal> {
+/// The version, and whether the target is a whole URL, whose host counts instead of the header.
+fn request_line(line: &[u8]) -> Result<(Version, bool), Refusal> {
     if line.starts_with(b"PROXY ") {
         return bad("this is the PROXY protocol, which is not understood here");
     }
@@ -148,16 +152,23 @@ fn request_line(line: &[u8]) -> Result<Version, Refusal> {
         }
         _ => return bad("the request line does not end in a version"),
     };
-    target::check(method, target)?;
-    Ok(version)
+    Ok((version, target::check(method, target)?))
 }
 
 /// The few headers on which the meaning of the rest depends.
 #[derive(Debug, Default)]
 struct Fields {
-    host: bool,
+    host: Host,
     length: Option<u64>,
     chunked: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Host {
+    #[default]
+    Absent,
+    Empty,
+    Named,
 }
 
 impl Fields {
@@ -189,11 +200,10 @@ impl Fields {
     }
 
     fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
-        if self.host {
+        if self.host != Host::Absent {
             return bad("there are two Host headers");
         }
-        self.host = true;
-        // An empty Host is right for a target without an authority (RFC 9110 section 7.2).
+        self.host = if value.is_empty() { Host::Empty } else { Host::Named };
         if value.is_empty() { Ok(()) } else { host::check(value) }
     }
 
@@ -216,16 +226,8 @@ impl Fields {
         if self.chunked {
             return bad("there are two Transfer-Encoding headers");
         }
-        if !value.eq_ignore_ascii_case(b"chunked") {
-            let is_list = !value.is_empty() && value.iter().all(|byte| is_token(*byte) || b" \t,;=\"".contains(byte));
-            return if is_list {
-                refuse(StatusCode::NOT_IMPLEMENTED, "of transfer codings, only chunked is known here")
-            } else {
-                bad("the Transfer-Encoding is not a list of codings")
-            };
-        }
         self.chunked = true;
-        Ok(())
+        if value.eq_ignore_ascii_case(b"chunked") { Ok(()) } else { codings(value) }
     }
 
     fn framing(&self) -> Result<Framing, Refusal> {
@@ -234,6 +236,25 @@ impl Fields {
             (true, None) => Ok(Framing::Chunked),
             (false, length) => Ok(Framing::Length(length.unwrap_or(0))),
         }
+    }
+}
+
+/// Why a list of codings other than "chunked" is refused (RFC 9112 section 6.3). Empty elements of a list should be
+/// passed over (RFC 9110 section 5.6.1), but here not everybody does so, and then a body ends at two places.
+fn codings(value: &[u8]) -> Result<(), Refusal> {
+    let is_chunked = |coding: &[u8]| coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
+    let mut codings: Vec<&[u8]> = value.split(|byte| *byte == b',').collect();
+    let last = codings.pop().unwrap_or_default();
+    if !value.iter().all(|byte| is_token(*byte) || b" \t,;=\"".contains(byte)) {
+        bad("the Transfer-Encoding is not a list of codings")
+    } else if last.trim_ascii().is_empty() || codings.iter().any(|coding| coding.trim_ascii().is_empty()) {
+        bad("the Transfer-Encoding has an empty coding in it")
+    } else if !is_chunked(last) {
+        bad("the last transfer coding is not chunked")
+    } else if codings.iter().any(|coding| is_chunked(coding)) {
+        bad("the Transfer-Encoding says chunked twice")
+    } else {
+        refuse(StatusCode::NOT_IMPLEMENTED, "of transfer codings, only chunked is known here")
     }
 }
 

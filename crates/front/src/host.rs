@@ -17,14 +17,25 @@ pub(crate) fn check(value: &[u8]) -> Result<(), Refusal> {
         }
         _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
     };
-    if name.is_empty() || !name.iter().all(|byte| is_name(*byte)) {
+    if name.is_empty() || !name.iter().all(|byte| is_name(*byte)) || !is_rightly_encoded(name) {
         return bad("the host is not a name");
     }
     match port {
-        [] => Ok(()),
-        [b':', digits @ ..] if digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit) => Ok(()),
-        _ => bad("the port of the host is not a number"),
+        [] | [b':'] => Ok(()),
+        [b':', digits @ ..] if is_port(digits) => Ok(()),
+        _ => bad("the port of the host is not a number up to 65535"),
     }
+}
+
+fn is_port(digits: &[u8]) -> bool {
+    digits.iter().all(u8::is_ascii_digit) && std::str::from_utf8(digits).is_ok_and(|text| text.parse::<u16>().is_ok())
+}
+
+/// Whether two digits follow each percent sign.
+fn is_rightly_encoded(name: &[u8]) -> bool {
+    let mut parts = name.split(|byte| *byte == b'%');
+    parts.next();
+    parts.all(|part| part.get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
 }
 
 fn is_name(byte: u8) -> bool {

@@ -196,6 +196,7 @@ impl Visit {
         let now = Instant::now();
         let (target, path, query) = target(&head.uri);
         let mut headers = head.headers;
+        make_length_plain(&mut headers);
         if let Some(authority) = head.uri.authority() {
             replace_host(&mut headers, authority.as_str());
         }
@@ -234,6 +235,17 @@ fn target(uri: &Uri) -> (String, String, String) {
         _ => uri.to_string(),
     };
     (target, path.to_owned(), query.to_owned())
+}
+
+/// A number of bytes without leading zeros, which programs read in more ways than one.
+fn make_length_plain(headers: &mut HeaderMap) {
+    let Some(value) = headers.get(header::CONTENT_LENGTH).filter(|value| value.as_bytes().starts_with(b"0")) else {
+        return;
+    };
+    // It was checked before hyper got it.
+    if let Some(length) = value.to_str().ok().and_then(|text| text.parse::<u64>().ok()) {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
 }
 
 /// RFC 9112 section 3.2.2: the authority of an absolute target counts, not the Host header beside it.

@@ -6,8 +6,8 @@ use crate::chars::is_token;
 use crate::head::{Refusal, bad, refuse};
 use crate::host;
 
-/// Whether this method may be used on this target, and hyper will take both.
-pub(crate) fn check(method: &[u8], target: &[u8]) -> Result<(), Refusal> {
+/// Whether the target has a host of its own, if this method may be used on it, and hyper will take both.
+pub(crate) fn check(method: &[u8], target: &[u8]) -> Result<bool, Refusal> {
     if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
         return bad("the method is not a token");
     }
@@ -21,8 +21,8 @@ pub(crate) fn check(method: &[u8], target: &[u8]) -> Result<(), Refusal> {
         return refuse(StatusCode::NOT_IMPLEMENTED, "this is not a proxy: there is nothing to connect to");
     }
     match target {
-        [b'/', ..] => check_path(target),
-        b"*" if method == b"OPTIONS" => Ok(()),
+        [b'/', ..] => check_path(target).map(|()| false),
+        b"*" if method == b"OPTIONS" => Ok(false),
         _ => match after_scheme(target) {
             Some(rest) => {
                 let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
@@ -31,7 +31,7 @@ pub(crate) fn check(method: &[u8], target: &[u8]) -> Result<(), Refusal> {
                     return bad("the host of the target has a percent sign in it");
                 }
                 host::check(authority)?;
-                check_path(path)
+                check_path(path).map(|()| true)
             }
             None => bad("the target is neither a path nor a whole http URL"),
         },
