@@ -106,6 +106,12 @@ impl Client {
         self.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
     }
 
+    /// The same for a certain host.
+    pub fn get_as(&mut self, path: &str, host: &str) -> Reply {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")).unwrap();
+        self.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
+    }
+
     /// Sends a request with a body and reads the response.
     pub fn post(&mut self, path: &str, body: impl AsRef<[u8]>) -> Reply {
         let body = body.as_ref();

@@ -13,6 +13,7 @@ use http::{Method, Uri};
 
 use crate::link::Link;
 use crate::log_line::{self, Entry, Target};
+use crate::query_log::QueryLog;
 use crate::request_id::RequestId;
 
 /// Bytes of lines that may wait for the writer: about twenty thousand requests.
@@ -33,6 +34,7 @@ pub enum LogFormat {
 #[derive(Debug)]
 pub struct AccessLog {
     format: LogFormat,
+    query: QueryLog,
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
 }
@@ -60,7 +62,7 @@ impl Shared {
 
 impl AccessLog {
     /// A log with a writer thread of its own.
-    pub fn new(format: LogFormat, writer: impl Write + Send + 'static) -> AccessLog {
+    pub fn new(format: LogFormat, query: QueryLog, writer: impl Write + Send + 'static) -> AccessLog {
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
         let spawned = std::thread::Builder::new().name("access-log".into()).spawn(move || write_all(&theirs, writer));
@@ -68,12 +70,12 @@ impl AccessLog {
             tracing::error!(target: "front", "there will be no access log: {error}");
             shared.lock().is_closed = true;
         }
-        AccessLog { format, shared, writer: spawned.ok() }
+        AccessLog { format, query, shared, writer: spawned.ok() }
     }
 
     /// Adds a line.
     pub(crate) fn write(&self, entry: &Entry<'_>) {
-        log_line::with(self.format, entry, |line| self.add(line));
+        log_line::with(self.format, &self.query, entry, |line| self.add(line));
     }
 
     fn add(&self, line: &[u8]) {
@@ -175,7 +177,7 @@ mod tests {
     #[test]
     fn what_was_added_is_written_at_the_end() {
         let out = Shelf::default();
-        let log = AccessLog::new(LogFormat::Text, out.clone());
+        let log = AccessLog::new(LogFormat::Text, QueryLog::Full, out.clone());
         for _ in 0..100 {
             log.add(b"line\n");
         }

@@ -28,6 +28,7 @@ mod log_line;
 mod out;
 mod page;
 mod private;
+mod query_log;
 mod refused;
 mod reply;
 mod request_id;
@@ -59,6 +60,7 @@ pub use lanes::Lanes;
 pub use limits::Limits;
 pub use listen::{Listener, Share, listen};
 pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
+pub use query_log::QueryLog;
 pub use trust::Trusted;
 
 use crate::accept::Door;

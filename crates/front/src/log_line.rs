@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::Uri;
 
 use crate::access_log::LogFormat;
+use crate::query_log::QueryLog;
 
 /// Methods, and targets, are cut to so many bytes in the log.
 const METHOD_BYTES: usize = 64;
@@ -41,12 +42,12 @@ pub(crate) enum Target<'a> {
 }
 
 /// Puts the line together and lends it.
-pub(crate) fn with(format: LogFormat, entry: &Entry<'_>, add: impl FnOnce(&[u8])) {
+pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: impl FnOnce(&[u8])) {
     LINE.with_borrow_mut(|line| {
         line.text.clear();
         match format {
-            LogFormat::Text => line.words(entry),
-            LogFormat::Json => line.json(entry),
+            LogFormat::Text => line.words(entry, query),
+            LogFormat::Json => line.json(entry, query),
         }
         line.text.push('\n');
         add(line.text.as_bytes());
@@ -65,14 +66,14 @@ struct Line {
 }
 
 impl Line {
-    fn words(&mut self, entry: &Entry<'_>) {
+    fn words(&mut self, entry: &Entry<'_>, query: &QueryLog) {
         self.stamp();
         self.text.push(' ');
         self.client(entry.client);
         self.text.push(' ');
         self.or_dash(|line| line.method(entry.method));
         self.text.push(' ');
-        self.or_dash(|line| line.target(&entry.target));
+        self.or_dash(|line| line.target(&entry.target, query));
         // Writing to a string cannot fail, here and below.
         let _ = match entry.status {
             0 => write!(self.text, " -"),
@@ -88,7 +89,7 @@ impl Line {
         }
     }
 
-    fn json(&mut self, entry: &Entry<'_>) {
+    fn json(&mut self, entry: &Entry<'_>, query: &QueryLog) {
         self.text.push_str("{\"time\":\"");
         self.stamp();
         self.text.push_str("\",\"client\":\"");
@@ -96,7 +97,7 @@ impl Line {
         self.text.push_str("\",\"method\":");
         self.or_null(|line| line.method(entry.method));
         self.text.push_str(",\"target\":");
-        self.or_null(|line| line.target(&entry.target));
+        self.or_null(|line| line.target(&entry.target, query));
         let _ = match entry.status {
             0 => write!(self.text, ",\"status\":null"),
             status => write!(self.text, ",\"status\":{status}"),
@@ -158,28 +159,30 @@ impl Line {
         escape(&mut self.text, most, method);
     }
 
-    fn target(&mut self, target: &Target<'_>) {
+    fn target(&mut self, target: &Target<'_>, shown: &QueryLog) {
         let most = self.text.len() + TARGET_BYTES;
-        match target {
-            Target::Raw(bytes) => escape(&mut self.text, most, bytes),
+        let mut add = |bytes: &[u8]| escape(&mut self.text, most, bytes);
+        let (path, query) = match target {
+            Target::Raw(bytes) => match memchr::memchr(b'?', bytes) {
+                Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
+                None => (*bytes, None),
+            },
             Target::Whole(uri) => {
-                let _ = write!(Escaped(&mut self.text, most), "{uri}");
+                if let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) {
+                    [scheme, "://", authority.as_str()].iter().for_each(|part| add(part.as_bytes()));
+                }
+                (uri.path().as_bytes(), uri.query().map(str::as_bytes))
             }
+        };
+        add(path);
+        if let Some(query) = query {
+            shown.show(query, add);
         }
     }
 }
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
-}
-
-struct Escaped<'a>(&'a mut String, usize);
-
-impl std::fmt::Write for Escaped<'_> {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        escape(self.0, self.1, text.as_bytes());
-        Ok(())
-    }
 }
 
 /// Adds the bytes, up to a length of the whole, with everything escaped that could end a word, a string or a line, or
@@ -241,6 +244,16 @@ mod tests {
     }
 
     #[test]
+    fn queries_are_shown_without_secrets() {
+        let uri: Uri = "http://h:80/a?b=c&token=d%20e".parse().unwrap();
+        let mut line = Line { text: String::new(), second: 0, stamp: String::new() };
+        line.target(&Target::Whole(&uri), &QueryLog::default());
+        line.target(&Target::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
+        line.target(&Target::Whole(&uri), &QueryLog::None);
+        assert_eq!(line.text, "http://h:80/a?b=c&token=[FILTERED]/a?token=[FILTERED]&c=%22http://h:80/a");
+    }
+
+    #[test]
     fn a_line_says_what_was_refused_and_why() {
         let entry = Entry {
             client: None,
@@ -256,7 +269,7 @@ mod tests {
         };
         let of = |format, entry: &Entry<'_>| {
             let mut line = String::new();
-            with(format, entry, |bytes| line = String::from_utf8(bytes.to_vec()).unwrap());
+            with(format, &QueryLog::default(), entry, |bytes| line = String::from_utf8(bytes.to_vec()).unwrap());
             line
         };
         let said = "unix GET /a%E9%22%20 400 7 2.000 0.000 the-id refused \"a header has no colon\"\n";

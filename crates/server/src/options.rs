@@ -56,6 +56,7 @@ pub enum Name {
     DrainTime,
     DrainLag,
     AccessLog,
+    LogQuery,
     Log,
     LogFile,
     RedirectStdout,

@@ -43,6 +43,7 @@ pub struct Settings {
     /// Between "not ready" and the end of accepting, when the server drains.
     pub drain_lag: Duration,
     pub log_form: LogForm,
+    pub log_query: front::QueryLog,
     pub log_filter: LogFilter,
     pub admin: AdminSettings,
     pub operating: Operating,
@@ -76,6 +77,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
             "off" => LogForm::NoAccess,
             _ => LogForm::Text,
         },
+        log_query: picker.log_query(),
         log_filter: picker.log_filter(),
         admin: picker.admin(),
         operating: picker.operating(),
@@ -285,6 +287,14 @@ impl Picker<'_> {
         given.value.parse().unwrap_or_else(|why: String| {
             self.refuse(&given, &why);
             LogFilter::default()
+        })
+    }
+
+    fn log_query(&mut self) -> front::QueryLog {
+        let given = self.pick(Name::LogQuery);
+        given.value.parse().unwrap_or_else(|why: String| {
+            self.refuse(&given, &why);
+            front::QueryLog::default()
         })
     }
 

@@ -195,7 +195,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
     let count = "must be a whole number";
     let size = "must be a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
     let time = "must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
-    let cases: [(&str, &str, &str); 17] = [
+    let cases: [(&str, &str, &str); 18] = [
         ("--threads", "0", "must be from 1 to 1024"),
         ("-t", "many", count),
         ("-p", "65536", "must be from 0 to 65535"),
@@ -211,6 +211,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
         ("--body-bytes", "99999999999GiB", "is too large"),
         ("--tag", "a\u{7}b", "must be at most 64 letters, without line feeds and the like"),
         ("--access-log", "xml", "must be text, json, off"),
+        ("--log-query", "filtered:", "must be filtered, filtered:NAME,NAME, full or none"),
         ("--environment", "a b", "must be one word, such as development or production"),
         ("--fresh", "perhaps", "must be yes or no"),
     ];

@@ -294,6 +294,12 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::AccessLog, "access-log", "FORM", Section::Log)
     },
     Row {
+        default: Default::Text("filtered"),
+        help: "what these lines show of queries: filtered hides the values of parameters named like passwords and \
+               tokens, filtered:NAME,NAME those with these words in their names, too; full; none",
+        ..row(Name::LogQuery, "log-query", "MODE", Section::Log)
+    },
+    Row {
         default: Default::Text("info"),
         help: "which lines are written: a level (off, error, warn, info, debug, trace), TARGET=LEVEL, or several of \
                these with commas between them; targets: server, front, engine, access, app",
