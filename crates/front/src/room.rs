@@ -180,7 +180,10 @@ impl Room {
                 Stage::Head | Stage::Body => "whose request came slowly",
                 Stage::Busy | Stage::Stalled => "that took nothing of its answer",
             };
-            let peer = link.peer.remote.map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_string());
+            let peer = link
+                .peer
+                .remote
+                .map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
             tracing::warn!(
                 target: "front",
                 "there are no {short_of} left ({places} connections are allowed): {times} closed for new ones{ago}, \

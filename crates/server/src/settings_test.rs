@@ -17,7 +17,7 @@ fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn nothing_asked_gives_the_defaults() {
     let settings = settled(&[], &[]).unwrap();
-    assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
+    assert_eq!(binds(&[], &[]), ["tcp://[::]:9292"]);
     assert_eq!((settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places), (4, 2, 1024));
     assert_eq!(
         (settings.apps[0].environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
@@ -182,12 +182,21 @@ fn proxies_are_a_list() {
 fn addresses_of_the_command_line_add_up_and_replace_those_of_the_environment() {
     let environment = [("FOOLS_GOLD_BIND", "tcp://127.0.0.1:1,unix:///tmp/x"), ("PORT", "2")];
     assert_eq!(binds(&[], &environment), ["tcp://127.0.0.1:1", "unix:///tmp/x"]);
-    assert_eq!(binds(&[], &environment[1..]), ["tcp://0.0.0.0:2"]);
-    assert_eq!(binds(&["-p", "3"], &environment), ["tcp://0.0.0.0:3"]);
+    assert_eq!(binds(&[], &environment[1..]), ["tcp://[::]:2"]);
+    assert_eq!(binds(&["-p", "3"], &environment), ["tcp://[::]:3"]);
     assert_eq!(binds(&["-o", "127.0.0.1"], &environment), ["tcp://127.0.0.1:2"]);
     assert_eq!(binds(&["-o", "::1", "-p", "0"], &[]), ["tcp://[::1]:0"]);
-    assert_eq!(binds(&["-b", "unix:///tmp/y", "-p", "3"], &environment), ["unix:///tmp/y", "tcp://0.0.0.0:3"]);
+    assert_eq!(binds(&["-b", "unix:///tmp/y", "-p", "3"], &environment), ["unix:///tmp/y", "tcp://[::]:3"]);
+    assert_eq!(binds(&["-o", "localhost", "-p", "3"], &[]), ["tcp://localhost:3"]);
+}
+
+#[test]
+fn all_addresses_of_a_port_are_taken_once() {
     assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "3"], &[]), ["tcp://0.0.0.0:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "4"], &[]), ["tcp://0.0.0.0:3", "tcp://[::]:4"]);
+    assert_eq!(binds(&["-b", "tcp://[::]:3", "-p", "3"], &[]), ["tcp://[::]:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-b", "tcp://[::]:3"], &[]), ["tcp://[::]:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-o", "::", "-p", "3"], &[]), ["tcp://[::]:3"]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ const fn refused(name: Name, long: &'static str, short: Option<char>, value: &'s
 pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
-        default: Default::Text("tcp://0.0.0.0:9292"),
+        default: Default::Text("tcp://[::]:9292"),
         help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be \
                given several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
@@ -54,7 +54,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         short: Some('o'),
-        help: "the address that --port belongs to (default 0.0.0.0: all of them, in development too)",
+        help: "the address that --port belongs to: a name means all its addresses (default [::]: all there are, of \
+               IPv4 and IPv6, in development too)",
         ..row(Name::Host, "host", "HOST", Section::Where)
     },
     Row {
