@@ -2,7 +2,7 @@
 //! Only there with the feature `fuzzing`, and no promise to anybody.
 
 use crate::chunks::Chunks;
-use crate::head::{Framing, Scan, scan};
+use crate::head::{Change, Framing, Scan, scan};
 use crate::limits::Limits;
 
 /// What a head was found to be.
@@ -16,6 +16,8 @@ pub enum Scanned {
         bytes: usize,
         /// How long its body is, in bytes; `None` when it is chunked.
         body: Option<u64>,
+        /// What hyper gets.
+        given: Vec<u8>,
     },
     /// Refused with this status.
     Refused(u16),
@@ -25,9 +27,15 @@ pub enum Scanned {
 pub fn scan_head(bytes: &[u8], limits: &Limits) -> Scanned {
     match scan(bytes, limits) {
         Scan::Partial => Scanned::Partial,
-        Scan::Whole(bytes, Framing::Length(body)) => Scanned::Whole { bytes, body: Some(body) },
-        Scan::Whole(bytes, Framing::Chunked) => Scanned::Whole { bytes, body: None },
         Scan::Refused(refusal) => Scanned::Refused(refusal.status.as_u16()),
+        Scan::Whole(length, framing, change) => {
+            let mut given = bytes[..length].to_vec();
+            if let Some(Change { place, bytes }) = change {
+                given.splice(place, bytes);
+            }
+            let body = if let Framing::Length(body) = framing { Some(body) } else { None };
+            Scanned::Whole { bytes: length, body, given }
+        }
     }
 }
 

@@ -3,12 +3,14 @@
 //! fragments, all without a trace. Here they are still visible. Rules are those of RFC 9112 (HTTP/1.1).
 //! Whatever hyper would refuse is refused here, so that each refusal has its answer and its line in the log.
 
+use std::ops::Range;
+
 use http::StatusCode;
 
 use crate::chars::{are_text, is_token};
 use crate::host;
 use crate::limits::Limits;
-use crate::target;
+use crate::target::{self, Target};
 
 /// hyper refuses targets of a little more; so we do when the whole line is longer than this.
 const LINE_BYTES: usize = 65_000;
@@ -22,8 +24,8 @@ const TLS: u8 = 0x16;
 pub(crate) enum Scan {
     /// The beginning of a head.
     Partial,
-    /// A whole head, so many bytes long, and how its body ends.
-    Whole(usize, Framing),
+    /// A whole head, so many bytes long, how its body ends, and what hyper gets instead of its target, if anything.
+    Whole(usize, Framing, Option<Change>),
     /// Nothing that may be served.
     Refused(Refusal),
 }
@@ -33,6 +35,13 @@ pub(crate) enum Scan {
 pub(crate) enum Framing {
     Length(u64),
     Chunked,
+}
+
+/// Other bytes for some of a head's.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) place: Range<usize>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Why a request gets an answer from the front itself.
@@ -53,13 +62,13 @@ pub(crate) fn bad<T>(why: &'static str) -> Result<T, Refusal> {
 /// Scans from the first byte of a request line.
 pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
     match try_scan(bytes, limits) {
-        Ok(Some((len, framing))) => Scan::Whole(len, framing),
+        Ok(Some((len, framing, change))) => Scan::Whole(len, framing, change),
         Ok(None) => Scan::Partial,
         Err(refusal) => Scan::Refused(refusal),
     }
 }
 
-fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, Refusal> {
+fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Option<Change>)>, Refusal> {
     match bytes.first() {
         Some(&TLS) => return bad("this is TLS, and this port speaks plain HTTP"),
         // Whoever speaks another protocol need not wait for a line's end that may never come.
@@ -77,7 +86,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, R
     if line.len() > LINE_BYTES {
         return refuse(StatusCode::URI_TOO_LONG, "the request line is too long");
     }
-    let (version, has_authority) = request_line(line)?;
+    let Line { version, has_authority, change } = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
     loop {
@@ -111,7 +120,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, R
         Host::Empty if version == Version::Http11 && !has_authority => return bad("the Host header is empty"),
         _ => {}
     }
-    Ok(Some((at, fields.framing()?)))
+    Ok(Some((at, fields.framing()?, change)))
 }
 
 /// The line that begins at `at` without its end, and where the next begins.
@@ -134,8 +143,15 @@ enum Version {
     Http11,
 }
 
-/// The version, and whether the target is a whole URL, whose host counts instead of the header.
-fn request_line(line: &[u8]) -> Result<(Version, bool), Refusal> {
+/// What is known of a request line.
+struct Line {
+    version: Version,
+    /// The target is a whole URL, whose host counts instead of the header.
+    has_authority: bool,
+    change: Option<Change>,
+}
+
+fn request_line(line: &[u8]) -> Result<Line, Refusal> {
     if line.starts_with(b"PROXY ") {
         return bad("this is the PROXY protocol, which is not understood here");
     }
@@ -152,7 +168,12 @@ fn request_line(line: &[u8]) -> Result<(Version, bool), Refusal> {
         }
         _ => return bad("the request line does not end in a version"),
     };
-    Ok((version, target::check(method, target)?))
+    let Target { has_authority, plain } = target::read(method, target)?;
+    if plain.len() > LINE_BYTES {
+        return refuse(StatusCode::URI_TOO_LONG, "the request line is too long when it is percent-encoded");
+    }
+    let change = (*plain != *target).then(|| Change { place: method_end + 1..target_end, bytes: plain.into_owned() });
+    Ok(Line { version, has_authority, change })
 }
 
 /// The few headers on which the meaning of the rest depends.

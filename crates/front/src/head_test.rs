@@ -15,9 +15,9 @@ fn status(head: &str) -> u16 {
 fn a_head_is_found_with_its_length_and_framing() {
     let head = "POST /a?b HTTP/1.1\r\nHost: a:80\r\nContent-Length: 12\r\n\r\n";
     let found = scan(format!("{head}hello").as_bytes(), &limits());
-    assert_eq!(found, Scan::Whole(head.len(), Framing::Length(12)));
+    assert_eq!(found, Scan::Whole(head.len(), Framing::Length(12), None));
     let head = "POST / HTTP/1.1\r\nHost: \ta\r\ntransfer-encoding: Chunked\r\n\r\n";
-    assert_eq!(scan(head.as_bytes(), &limits()), Scan::Whole(head.len(), Framing::Chunked));
+    assert_eq!(scan(head.as_bytes(), &limits()), Scan::Whole(head.len(), Framing::Chunked, None));
     for end in 0..head.len() {
         assert_eq!(scan(&head.as_bytes()[..end], &limits()), Scan::Partial);
     }
@@ -37,7 +37,8 @@ fn each_form_of_target_has_its_methods() {
         ("GET a:80 HTTP/1.1", 400),
         ("GET x HTTP/1.1", 400),
         ("CONNECT a:80 HTTP/1.1", 501),
-        ("GET /#x HTTP/1.1", 400),
+        ("GET /#x HTTP/1.1", 200),
+        ("GET #x HTTP/1.1", 400),
         ("GET / x HTTP/1.1", 400),
         ("GET  / HTTP/1.1", 400),
         ("GET / HTTP/1.2", 505),

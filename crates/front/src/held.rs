@@ -4,7 +4,7 @@
 use hyper::rt::ReadBufCursor;
 
 use crate::chunks::Chunks;
-use crate::head::{self, Framing, Refusal, Scan};
+use crate::head::{self, Change, Framing, Refusal, Scan};
 use crate::limits::Limits;
 
 /// A buffer larger than this is given back when it is empty.
@@ -101,8 +101,12 @@ impl Held {
         match head::scan(self.rest(), limits) {
             Scan::Partial => Ok(false),
             Scan::Refused(refusal) => Err(refusal),
-            Scan::Whole(len, framing) => {
+            Scan::Whole(len, framing, change) => {
                 self.allowed = len as u64;
+                if let Some(Change { place, bytes }) = change {
+                    self.allowed = (len - place.len() + bytes.len()) as u64;
+                    self.bytes.splice(self.start + place.start..self.start + place.end, bytes);
+                }
                 match framing {
                     Framing::Length(body) => self.allowed += body,
                     Framing::Chunked => self.chunks = Some(Chunks::new(limits.header_bytes)),
