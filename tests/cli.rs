@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Output;
 
-use support::{Server, app, server};
+use support::{Client, Server, app, server};
 
 fn run(folder: &Path, arguments: &[&str]) -> (Output, String) {
     let output = server::command().current_dir(folder).args(arguments).output().unwrap();
@@ -133,6 +133,43 @@ fn one_line_per_request_as_text_or_json_or_none() {
     let server = Server::start(&app("", "\"gold\""), &["-t", "1", "--access-log", "off"]);
     server.text("/found");
     assert!(!server.log().contains("/found"));
+}
+
+#[test]
+fn secrets_in_queries_are_in_no_log_and_on_no_page() {
+    let ru = "run lambda { |env| env[\"PATH_INFO\"] == \"/raise\" ? raise(\"no\") : [200, {}, [\"gold\"]] }\n";
+    for form in ["text", "json"] {
+        let server = Server::start(ru, &["-t", "1", "--access-log", form, "--admin", "0"]);
+        assert_eq!(server.get("/found?page=2&reset_token=s3cret&user%5BPassword%5D=s3cret").status, 200);
+        assert_eq!(server.get("/raise?token=s3cret").status, 500);
+        let mut client = server.client();
+        client.send("GET /refused?token=s3cret HTTP/1.1\r\n\r\n").unwrap();
+        assert_eq!(client.reply().unwrap().status, 400);
+        for shown in [
+            "/found?page=2&reset_token=[FILTERED]&user%5BPassword%5D=[FILTERED]",
+            "/raise?token=[FILTERED]",
+            "/refused?token=[FILTERED]",
+        ] {
+            assert!(server.logs(shown), "{shown}: {}", server.log());
+        }
+        let log = server.log();
+        let (_, address) = log.split_once("are on http://127.0.0.1:").unwrap();
+        let port: String = address.chars().take_while(char::is_ascii_digit).collect();
+        for page in ["/v1/status", "/v1/recorder", "/v1/workers", "/metrics"] {
+            let reply = Client::tcp(port.parse().unwrap()).get_as(page, "localhost");
+            assert!(reply.status == 200 && !reply.text().contains("s3cret"), "{page}: {}", reply.text());
+        }
+        assert!(!server.log().contains("s3cret"), "{}", server.log());
+    }
+    for (mode, shown) in [
+        ("full", "/found?token=a&card=b "),
+        ("none", "/found "),
+        ("filtered:card", "/found?token=[FILTERED]&card=[FILTERED] "),
+    ] {
+        let server = Server::start(ru, &["-t", "1", "--log-query", mode]);
+        server.text("/found?token=a&card=b");
+        assert!(server.logs(shown), "{mode}: {}", server.log());
+    }
 }
 
 #[test]

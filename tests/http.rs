@@ -7,7 +7,7 @@ mod support;
 
 use std::path::PathBuf;
 
-use support::{Client, Server, paths, server};
+use support::{Client, Server, app, paths, server};
 
 /// Writes twice, and in between waits for a file.
 const DRIP: &str = "[200, {}, lambda { |s| s.write(\"first\"); s.flush; sleep 0.01 until File.exist?(\"go\"); \
@@ -105,6 +105,44 @@ fn chunks_come_in_and_the_application_sees_a_length_or_none_but_never_the_coding
     client.send(format!("POST /te HTTP/1.1\r\nHost: a\r\n{chunks}")).unwrap();
     let coding = client.reply().unwrap().text();
     assert!(coding == "nil" || coding == "\"chunked\"", "{coding}");
+}
+
+#[test]
+fn targets_and_headers_that_are_not_quite_right_are_taken_as_by_other_servers() {
+    let ru = app("", "[env['PATH_INFO'], env['QUERY_STRING'], env['REQUEST_URI'], env['HTTP_X_L'].to_s.bytes].inspect");
+    let server = Server::start(&ru, &["-t", "1"]);
+    let mut client = server.client();
+    for (target, seen) in [
+        (&b"/a#b"[..], r#"["/a", "", "/a", []]"#),
+        (b"/a?b=c#d?e", r#"["/a", "b=c", "/a?b=c", []]"#),
+        (b"/caf\xe9?q=\xfc", r#"["/caf%E9", "q=%FC", "/caf%E9?q=%FC", []]"#),
+        (b"/<`>?<\"`>", r#"["/%3C%60%3E", "%3C%22`%3E", "/%3C%60%3E?%3C%22`%3E", []]"#),
+        (b"http://h/caf\xe9#b", r#"["/caf%E9", "", "http://h/caf%E9", []]"#),
+    ] {
+        // What comes right behind it is a request of its own, however long the target has become.
+        let request =
+            [b"GET ", target, b" HTTP/1.1\r\nHost: a\r\n\r\nGET /behind HTTP/1.1\r\nHost: a\r\n\r\n"].concat();
+        client.send(request).unwrap();
+        assert_eq!(client.reply().unwrap().text(), seen, "{}", target.escape_ascii());
+        assert!(client.reply().unwrap().text().starts_with("[\"/behind\""));
+    }
+    client.send(b"GET / HTTP/1.1\r\nHost: a\r\nX-L: caf\xe9\r\n\r\n").unwrap();
+    assert!(client.reply().unwrap().text().contains("[99, 97, 102, 233]"), "as they came");
+    client.send(format!("GET / HTTP/1.1\r\nHost: a\r\nCookie: a={}\r\n\r\n", "x".repeat(80_000))).unwrap();
+    assert_eq!(client.reply().unwrap().status, 200);
+    let long = [b"GET /", "<".repeat(30_000).as_bytes(), b" HTTP/1.1\r\nHost: a\r\n\r\n"].concat();
+    client.send(long).unwrap();
+    assert_eq!(client.reply().unwrap().status, 414, "too long when it is encoded");
+}
+
+#[test]
+fn a_length_with_leading_zeros_is_a_plain_number_for_the_application() {
+    let server = echo();
+    let mut client = server.client();
+    for (length, body, seen) in [("005", "hello", "\"5\""), ("0010", "0123456789", "\"10\""), ("000", "", "\"0\"")] {
+        client.send(format!("POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}")).unwrap();
+        assert_eq!(client.reply().unwrap().text(), seen);
+    }
 }
 
 #[test]

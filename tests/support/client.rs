@@ -78,6 +78,10 @@ impl Client {
         Client::on(Box::new(stream))
     }
 
+    pub fn over(stream: TcpStream) -> Client {
+        Client::on(Box::new(stream))
+    }
+
     pub fn unix(path: &Path) -> Client {
         Client::on(Box::new(UnixStream::connect(path).unwrap()))
     }
@@ -105,6 +109,12 @@ impl Client {
     /// Sends a request without a body and reads the response.
     pub fn get(&mut self, path: &str) -> Reply {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")).unwrap();
+        self.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
+    }
+
+    /// The same for a certain host.
+    pub fn get_as(&mut self, path: &str, host: &str) -> Reply {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")).unwrap();
         self.reply().unwrap_or_else(|error| panic!("GET {path}: {error}"))
     }
 

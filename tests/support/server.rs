@@ -186,11 +186,13 @@ impl Drop for Server {
     }
 }
 
-/// The first real port on 127.0.0.1 that the log names as one that it serves.
+/// The first real port that the log names as one that it serves, on this machine or on all addresses.
 fn port(log: &str) -> Option<u16> {
-    log.match_indices("tcp://127.0.0.1:").find_map(|(at, mark)| {
-        let digits: String = log[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok().filter(|port| *port != 0)
+    ["tcp://127.0.0.1:", "tcp://[::]:", "tcp://0.0.0.0:"].into_iter().find_map(|mark| {
+        log.match_indices(mark).find_map(|(at, mark)| {
+            let digits: String = log[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().ok().filter(|port| *port != 0)
+        })
     })
 }
 

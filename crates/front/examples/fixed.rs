@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{Body, Engine, Reply, Request, Response, ResponseHead, Status};
-use front::{AccessLog, Bind, Limits, LogFormat, Settings, Stop};
+use front::{AccessLog, Bind, Limits, LogFormat, QueryLog, Settings, Stop};
 use http::{HeaderValue, header};
 
 struct Fixed(Bytes);
@@ -38,6 +38,7 @@ fn limits() -> Limits {
         body_time: long,
         keep_alive: long,
         connections: 16_384,
+        connections_per_client: None,
         write_time: long,
         spool_bytes: 1 << 30,
         queue_wait: long,
@@ -58,7 +59,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let engine = Arc::new(Fixed(Bytes::from(vec![b'x'; number("--body-bytes", 12)])));
     let address = SocketAddr::from(([127, 0, 0, 1], u16::try_from(number("--port", 9301))?));
     let listeners = front::listen(&[Bind::Tcp(address)])?;
-    let access_log = (number("--log", 0) == 1).then(|| AccessLog::new(LogFormat::Text, std::io::sink()));
+    let access_log =
+        (number("--log", 0) == 1).then(|| AccessLog::new(LogFormat::Text, QueryLog::default(), std::io::sink()));
     let settings = Settings {
         limits: limits(),
         trusted: Vec::new(),
@@ -66,7 +68,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         development: false,
         passes_underscores: false,
         json_errors: false,
-        makes_room: false,
         counts: Default::default(),
     };
     let lanes = front::Lanes::start(2)?;

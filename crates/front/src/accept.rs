@@ -1,8 +1,9 @@
-//! Takes connections from one listener: a permit first, then a socket, then a task of its own.
-//! While there is no permit nothing is accepted, so that connections over the limit wait in the kernel's backlog.
+//! Takes connections from one listener: a socket first, then a place for it, then a task of its own.
+//! While there is no place, and none can be made, nothing more is accepted: connections wait in the kernel's backlog.
 
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -10,14 +11,16 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::connection::{self, End};
 use crate::drain::Guard;
 use crate::lanes::{Lane, Lanes};
 use crate::link::Common;
 use crate::listen::{Bound, FileKeeper, Listener};
+use crate::room::Visitor;
 use crate::socket::{Homeless, Socket};
+use crate::trust;
 
 /// The wait after an error such as too many open files: from the first to the last, doubling.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
@@ -55,13 +58,14 @@ impl Door {
         }
     }
 
-    fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<Socket>> {
+    /// The next connection, and where it comes from unless that is a Unix socket.
+    fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
         match self {
-            Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
+            Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                 without_delay(stream.set_nodelay(true));
-                Socket::Tcp(stream)
+                (Socket::Tcp(stream), Some(peer))
             }),
-            Door::Unix(listener, _) => listener.poll_accept(cx).map_ok(|(stream, _)| Socket::Unix(stream)),
+            Door::Unix(listener, _) => listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), None)),
         }
     }
 }
@@ -73,22 +77,29 @@ fn without_delay(set: io::Result<()>) {
 }
 
 /// Accepts until the stop, and then what the kernel had accepted for us by then.
-pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits: Arc<Semaphore>, guard: Guard) {
+pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
         let accepted = tokio::select! {
             biased;
             () = common.stop.draining() => break,
-            accepted = next(&door, &common, &permits) => accepted,
+            accepted = next(&door, &common) => accepted,
         };
         match accepted {
-            Ok(Some((socket, permit))) => {
+            Ok(Some((socket, place))) => {
                 wait = FIRST_WAIT;
-                place(socket, lanes, &common, permit, &guard);
+                settle(socket, lanes, &common, place, &guard);
             }
-            // The semaphore is never closed.
-            Ok(None) => return,
+            // One that may not be here.
+            Ok(None) => {}
             Err(error) if is_of_one_connection(&error) => {}
+            // Somebody else's file makes room for this one: it is gone in a moment.
+            Err(error) if is_short_of_files(&error) && common.room.dismiss("open files") => {
+                tokio::select! {
+                    () = common.stop.draining() => break,
+                    () = tokio::time::sleep(FIRST_WAIT) => {}
+                }
+            }
             Err(error) => {
                 tracing::warn!(target: "front", "cannot accept connections, trying again in {wait:?}: {error}");
                 tokio::select! {
@@ -98,33 +109,41 @@ pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, permits:
             }
         }
     }
-    empty_backlog(&door, lanes, &common, &permits, &guard);
+    empty_backlog(&door, lanes, &common, &guard);
     // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
     drop(door);
     drop(guard);
 }
 
-/// The next connection, with its place. Where room is made for it, it is accepted first: only then is one needed.
-async fn next(
-    door: &Door,
-    common: &Common,
-    permits: &Arc<Semaphore>,
-) -> io::Result<Option<(Socket, OwnedSemaphorePermit)>> {
-    let accepted = poll_fn(|cx| door.poll_accept(cx));
-    if let Some(room) = &common.room {
-        let socket = accepted.await?;
-        let permit = room.place(permits, common.settings.limits.connections).await;
-        return Ok(permit.map(|permit| (socket, permit)));
-    }
-    let Ok(permit) = permits.clone().acquire_owned().await else { return Ok(None) };
-    Ok(Some((accepted.await?, permit)))
+/// A connection's right to be here, which ends with it.
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    _visitor: Option<Visitor>,
 }
 
-/// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are permits.
-fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, permits: &Arc<Semaphore>, guard: &Guard) {
-    while let Ok(permit) = permits.clone().try_acquire_owned() {
+/// The next connection, with its place, unless its client has enough of them. It is accepted first: only then is it
+/// known that one is needed, and for whom.
+async fn next(door: &Door, common: &Common) -> io::Result<Option<(Socket, Place)>> {
+    let (socket, peer) = poll_fn(|cx| door.poll_accept(cx)).await?;
+    let visitor = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
+        None => Ok(None),
+        Some(peer) => common.room.admit(peer),
+    };
+    let Ok(visitor) = visitor else {
+        common.settings.counts.turned_away();
+        return Ok(None);
+    };
+    // The semaphore is never closed.
+    let Some(permit) = common.room.place().await else { return Ok(None) };
+    Ok(Some((socket, Place { _permit: permit, _visitor: visitor })))
+}
+
+/// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are places.
+fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard) {
+    while let Some(permit) = common.room.place_now() {
+        let place = Place { _permit: permit, _visitor: None };
         match door.accept_now() {
-            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), lanes.quietest(), common, permit, guard),
+            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), lanes.quietest(), common, place, guard),
             Err(error) if is_of_one_connection(&error) => {}
             _ => return,
         }
@@ -132,16 +151,16 @@ fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, permits: &Arc
 }
 
 /// A socket belongs to the event loop that accepted it until it is told otherwise.
-fn place(socket: Socket, lanes: &Lanes, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
+fn settle(socket: Socket, lanes: &Lanes, common: &Arc<Common>, place: Place, guard: &Guard) {
     let lane = lanes.quietest();
     let moved = if lane.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
     match moved {
-        Ok(moved) => spawn(moved, lane, common, permit, guard),
+        Ok(moved) => spawn(moved, lane, common, place, guard),
         Err(error) => lost(&error),
     }
 }
 
-fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, permit: OwnedSemaphorePermit, guard: &Guard) {
+fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, place: Place, guard: &Guard) {
     let (common, guard) = (common.clone(), guard.clone());
     lane.spawn(async move {
         let settled = match moved {
@@ -158,7 +177,7 @@ fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, permit: OwnedSemaphore
             End::Finished => {}
             End::Cut => guard.cut(),
         }
-        drop(permit);
+        drop(place);
     });
 }
 
@@ -170,6 +189,10 @@ fn lost(error: &io::Error) {
 enum Moved {
     Stays(Socket),
     Goes(Homeless),
+}
+
+fn is_short_of_files(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
 }
 
 /// The client had gone before it was accepted: no fault of ours.

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 /// An address to listen on, written `tcp://host:port`, `host:port`, `unix:///path` or `fd://3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bind {
-    /// TCP; port 0 lets the system choose.
+    /// TCP; port 0 lets the system choose. All addresses of IPv6, `[::]`, are those of IPv4, too.
     Tcp(SocketAddr),
+    /// TCP on every address of a name; port 0 lets the system choose one for all of them.
+    Name(String, u16),
     /// A Unix socket.
     Unix(PathBuf),
     /// A socket that this process was started with, by its number. Whoever has it brings it in with
@@ -46,10 +48,33 @@ impl FromStr for Bind {
         if address.contains('@') {
             return Err(format!("\"{text}\" has a user's name in it, which means nothing here; write tcp://host:port"));
         }
-        let mut found = address.to_socket_addrs().map_err(|error| {
+        if let Ok(address) = address.parse() {
+            return Ok(Bind::Tcp(address));
+        }
+        let found = address.to_socket_addrs().map_err(|error| {
             format!("\"{text}\" is not an address ({error}); write tcp://host:port, such as tcp://127.0.0.1:9292")
         })?;
-        found.next().map(Bind::Tcp).ok_or_else(|| format!("\"{text}\" names a host without an address"))
+        match (found.count(), address.rsplit_once(':').and_then(|(name, port)| Some((name, port.parse().ok()?)))) {
+            (1.., Some((name, port))) => Ok(Bind::Name(name.to_owned(), port)),
+            _ => Err(format!("\"{text}\" names a host without an address")),
+        }
+    }
+}
+
+impl Bind {
+    /// Its addresses of TCP, those of IPv4 first. This machine is known by both of its own, whatever name servers and
+    /// `/etc/hosts` say.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        let Bind::Name(name, port) = self else {
+            return Ok(if let Bind::Tcp(address) = self { vec![*address] } else { Vec::new() });
+        };
+        let own = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        let own = own.into_iter().filter(|_| name.eq_ignore_ascii_case("localhost"));
+        let mut found: Vec<SocketAddr> = own.map(|ip| SocketAddr::new(ip, *port)).collect();
+        found.extend((name.as_str(), *port).to_socket_addrs()?);
+        found.sort_by_key(SocketAddr::is_ipv6);
+        found.dedup();
+        Ok(found)
     }
 }
 
@@ -57,6 +82,7 @@ impl fmt::Display for Bind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Bind::Tcp(address) => write!(f, "tcp://{address}"),
+            Bind::Name(name, port) => write!(f, "tcp://{name}:{port}"),
             Bind::Unix(path) => write!(f, "unix://{}", path.display()),
             Bind::Inherited(number) => write!(f, "fd://{number}"),
         }
@@ -90,9 +116,11 @@ mod tests {
 
     #[test]
     fn addresses_are_read_and_written() {
-        for text in ["tcp://127.0.0.1:80", "tcp://[::1]:8080", "unix:///tmp/a.sock", "fd://3"] {
+        for text in ["tcp://127.0.0.1:80", "tcp://[::1]:8080", "tcp://localhost:80", "unix:///tmp/a.sock", "fd://3"] {
             assert_eq!(text.parse::<Bind>().unwrap().to_string(), text);
         }
+        let own = "LocalHost:80".parse::<Bind>().unwrap().addresses().unwrap();
+        assert_eq!(own.iter().map(ToString::to_string).collect::<Vec<_>>(), ["127.0.0.1:80", "[::1]:80"]);
         assert_eq!("127.0.0.1:1".parse::<Bind>().unwrap().to_string(), "tcp://127.0.0.1:1");
         for text in [
             "",

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 
-use crate::access_log;
 use crate::limits::Limits;
 use crate::link::{Common, Link};
-use crate::page::Form;
-use crate::reply;
+use crate::refused;
 use crate::service;
 use crate::socket::Socket;
+use crate::stage::Stage;
 use crate::upgrade;
 use crate::wire::Wire;
 
@@ -47,9 +47,6 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
     let link = Link::new(common.clone(), &socket);
-    if let Some(room) = &common.room {
-        room.enter(&link);
-    }
     let theirs = link.clone();
     let service = service_fn(move |request| service::answer(theirs.clone(), request));
     let mut http = common.http.serve_connection(Wire::new(socket, link.clone()), service);
@@ -71,11 +68,13 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
         }
         End::Finished
     };
-    work.await
+    let end = work.await;
+    common.room.leave(&link);
+    end
 }
 
-/// Runs `work`, looking up when a stop is asked for: `None` when all, or this connection, is to end at once. A drain
-/// only wakes it; the wire and the service look for themselves.
+/// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain, or the wish for this
+/// place, only wakes it; the wire and the service look for themselves.
 async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<T> {
     let stop = &link.common.stop;
     let mut work = pin!(work);
@@ -90,7 +89,7 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
                 changed.set(stop.changed());
             }
         }
-        if stop.is_now() || link.is_dismissed() {
+        if stop.is_now() {
             return Poll::Ready(None);
         }
         work.as_mut().poll(cx).map(Some)
@@ -107,28 +106,37 @@ async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
 }
 
 /// hyper is done: with an error, or because the wire showed it an end.
-async fn close(link: &Link, mut wire: Wire, ended: hyper::Result<()>) {
-    let write_time = link.common.settings.limits.write_time;
-    if let Some(refusal) = wire.refusal {
-        let form = if link.common.settings.json_errors { Form::Json } else { Form::Text };
-        let text = reply::refusal(refusal.status, refusal.why, form);
-        access_log::refused(link, wire.since(), refusal.status.as_u16());
-        link.common.settings.counts.refuse(refusal.status.as_u16());
-        if upgrade::write(&mut wire.socket, &text, write_time).await.is_err() {
+async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
+    if let Some((status, why)) = refusal(&wire, &ended) {
+        let text = refused::answer(link, wire.head(), wire.since(), status, &why);
+        if upgrade::write(&mut wire.socket, &text, link.common.settings.limits.write_time).await.is_err() {
             return;
         }
-    } else if let Err(error) = ended {
-        tracing::debug!(target: "front", "connection ended: {error}");
-        if !error.is_parse() {
+    } else {
+        if !wire.head().is_empty() {
+            refused::gone(link, wire.head(), wire.since());
+        }
+        if let Err(error) = ended {
+            tracing::debug!(target: "front", "connection ended: {error}");
             return;
         }
-        // hyper has written this answer itself.
-        let status = if error.is_parse_too_large() { 431 } else { 400 };
-        access_log::refused(link, Instant::now(), status);
-        link.common.settings.counts.refuse(status);
     }
-    if !wire.is_ended() && (wire.refusal.is_some() || wire.has_leftovers()) {
-        let linger = upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES);
+    if !wire.is_ended() && !link.is_displaced() && (wire.refusal.is_some() || wire.has_leftovers()) {
+        // Nothing is owed to it any more.
+        link.enter(Stage::Idle, Instant::now());
+        let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
+        let linger = poll_fn(|cx| if link.is_dismissed() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
         let _ = until_stopped(link, linger).await;
     }
+}
+
+/// Why a head was refused, by us or, if we missed something, by hyper.
+fn refusal(wire: &Wire, ended: &hyper::Result<()>) -> Option<(StatusCode, String)> {
+    if let Some(refusal) = wire.refusal {
+        return Some((refusal.status, refusal.why.to_owned()));
+    }
+    let error = ended.as_ref().err().filter(|error| error.is_parse())?;
+    let status = StatusCode::BAD_REQUEST;
+    let status = if error.is_parse_too_large() { StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE } else { status };
+    Some((status, error.to_string().replace(['"', '\\'], "'")))
 }

@@ -6,8 +6,10 @@ use engine::Counters;
 const ACCEPTED: usize = 0;
 const ENDED: usize = 1;
 const REFUSED: usize = 2;
+const DISPLACED: usize = 3;
+const TURNED_AWAY: usize = 4;
 /// The first of five: answers by the hundreds of their status, 1xx first.
-const ANSWERS: usize = 3;
+const ANSWERS: usize = 5;
 
 /// Kept by the front, read by whoever shows it. One for all listeners that are served together.
 #[derive(Debug, Default)]
@@ -37,10 +39,28 @@ impl Counts {
         self.0.read()[REFUSED]
     }
 
+    /// Connections that were closed for others, as there were no places left.
+    pub fn displaced_connections(&self) -> u64 {
+        self.0.read()[DISPLACED]
+    }
+
+    /// Connections that were refused, as their clients had all they may have.
+    pub fn refused_connections(&self) -> u64 {
+        self.0.read()[TURNED_AWAY]
+    }
+
     /// A connection begins; it ends when the value is dropped.
     pub(crate) fn connection(&self) -> Open<'_> {
         self.0.add(ACCEPTED, 1);
         Open(self)
+    }
+
+    pub(crate) fn displaced(&self) {
+        self.0.add(DISPLACED, 1);
+    }
+
+    pub(crate) fn turned_away(&self) {
+        self.0.add(TURNED_AWAY, 1);
     }
 
     pub(crate) fn answered(&self, status: u16) {

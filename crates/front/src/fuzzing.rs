@@ -2,8 +2,9 @@
 //! Only there with the feature `fuzzing`, and no promise to anybody.
 
 use crate::chunks::Chunks;
-use crate::head::{Framing, Scan, scan};
+use crate::head::{Change, Framing, Scan, scan};
 use crate::limits::Limits;
+use crate::tests_support::limits;
 
 /// What a head was found to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,18 +17,26 @@ pub enum Scanned {
         bytes: usize,
         /// How long its body is, in bytes; `None` when it is chunked.
         body: Option<u64>,
+        /// What hyper gets.
+        given: Vec<u8>,
     },
     /// Refused with this status.
     Refused(u16),
 }
 
-/// Scans a head from its first byte.
-pub fn scan_head(bytes: &[u8], limits: &Limits) -> Scanned {
-    match scan(bytes, limits) {
+/// Scans a head from its first byte; it may have so many bytes and so many headers.
+pub fn scan_head(bytes: &[u8], header_bytes: usize, header_count: usize) -> Scanned {
+    match scan(bytes, &Limits { header_bytes, header_count, ..limits() }) {
         Scan::Partial => Scanned::Partial,
-        Scan::Whole(bytes, Framing::Length(body)) => Scanned::Whole { bytes, body: Some(body) },
-        Scan::Whole(bytes, Framing::Chunked) => Scanned::Whole { bytes, body: None },
         Scan::Refused(refusal) => Scanned::Refused(refusal.status.as_u16()),
+        Scan::Whole(length, framing, change) => {
+            let mut given = bytes[..length].to_vec();
+            if let Some(Change { place, bytes }) = change {
+                given.splice(place, bytes);
+            }
+            let body = if let Framing::Length(body) = framing { Some(body) } else { None };
+            Scanned::Whole { bytes: length, body, given }
+        }
     }
 }
 
@@ -41,8 +50,9 @@ impl ChunkedBody {
         ChunkedBody(Chunks::new(trailer_bytes))
     }
 
-    /// How many of these bytes are the body's, and whether it is complete; `None` when it is malformed.
-    pub fn feed(&mut self, bytes: &[u8]) -> Option<(usize, bool)> {
-        self.0.feed(bytes).ok().map(|fed| (fed.bytes, fed.is_done))
+    /// Reads these bytes, and leaves in their place what hyper gets of them and what is behind the body. How many bytes
+    /// of the former there are, and whether the body is complete; `None` when it is malformed.
+    pub fn feed(&mut self, bytes: &mut Vec<u8>) -> Option<(usize, bool)> {
+        self.0.feed(bytes, 0).ok().map(|fed| (fed.bytes, fed.is_done))
     }
 }

@@ -1,21 +1,31 @@
 //! Looks at a request's head while it is still raw bytes, and refuses what would be ambiguous further on.
 //! hyper parses after us; it takes bare line feeds, drops a Content-Length beside a Transfer-Encoding, and forgets
 //! fragments, all without a trace. Here they are still visible. Rules are those of RFC 9112 (HTTP/1.1).
+//! Whatever hyper would refuse is refused here, so that each refusal has its answer and its line in the log.
+
+use std::ops::Range;
 
 use http::StatusCode;
 
+use crate::chars::{are_text, is_token};
+use crate::host;
 use crate::limits::Limits;
+use crate::target::{self, Target};
 
-/// hyper refuses targets of a little more, without a page; so we do, with one, when the whole line is longer than this.
+/// hyper refuses targets of a little more; so we do when the whole line is longer than this.
 const LINE_BYTES: usize = 65_000;
+/// hyper cannot hold longer names of headers.
+const NAME_BYTES: usize = 65_535;
+/// The first byte of a TLS connection.
+const TLS: u8 = 0x16;
 
 /// What the bytes at the front of a connection are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Scan {
     /// The beginning of a head.
     Partial,
-    /// A whole head, so many bytes long, and how its body ends.
-    Whole(usize, Framing),
+    /// A whole head, so many bytes long, how its body ends, and what hyper gets instead of its target, if anything.
+    Whole(usize, Framing, Option<Change>),
     /// Nothing that may be served.
     Refused(Refusal),
 }
@@ -27,6 +37,13 @@ pub(crate) enum Framing {
     Chunked,
 }
 
+/// Other bytes for some of a head's.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) place: Range<usize>,
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// Why a request gets an answer from the front itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -34,24 +51,30 @@ pub(crate) struct Refusal {
     pub(crate) why: &'static str,
 }
 
-fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
+pub(crate) fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
     Err(Refusal { status, why })
 }
 
-fn bad<T>(why: &'static str) -> Result<T, Refusal> {
+pub(crate) fn bad<T>(why: &'static str) -> Result<T, Refusal> {
     refuse(StatusCode::BAD_REQUEST, why)
 }
 
 /// Scans from the first byte of a request line.
 pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
     match try_scan(bytes, limits) {
-        Ok(Some((len, framing))) => Scan::Whole(len, framing),
+        Ok(Some((len, framing, change))) => Scan::Whole(len, framing, change),
         Ok(None) => Scan::Partial,
         Err(refusal) => Scan::Refused(refusal),
     }
 }
 
-fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, Refusal> {
+fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Option<Change>)>, Refusal> {
+    match bytes.first() {
+        Some(&TLS) => return bad("this is TLS, and this port speaks plain HTTP"),
+        // Whoever speaks another protocol need not wait for a line's end that may never come.
+        Some(byte) if !is_token(*byte) && *byte != b'\n' => return bad("the method is not a token"),
+        _ => {}
+    }
     let Some((line, mut at)) = next_line(bytes, 0)? else {
         // The last byte may be the carriage return.
         return if bytes.len() > limits.header_bytes.min(LINE_BYTES + 1) {
@@ -63,7 +86,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, R
     if line.len() > LINE_BYTES {
         return refuse(StatusCode::URI_TOO_LONG, "the request line is too long");
     }
-    let version = request_line(line)?;
+    let Line { version, has_authority, change } = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
     loop {
@@ -91,10 +114,13 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing)>, R
         }
         fields.add(line, version)?;
     }
-    if version == Version::Http11 && !fields.host {
-        return bad("HTTP/1.1 needs a Host header");
+    match fields.host {
+        Host::Absent if version == Version::Http11 => return bad("HTTP/1.1 needs a Host header"),
+        // No http URL has an empty host (RFC 9110 section 4.2.1).
+        Host::Empty if version == Version::Http11 && !has_authority => return bad("the Host header is empty"),
+        _ => {}
     }
-    Ok(Some((at, fields.framing()?)))
+    Ok(Some((at, fields.framing()?, change)))
 }
 
 /// The line that begins at `at` without its end, and where the next begins.
@@ -105,8 +131,8 @@ fn next_line(bytes: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Refusal>
         return bad("a line ends in a bare line feed");
     }
     let line = &rest[..end - 1];
-    if memchr::memchr2(b'\r', 0, line).is_some() {
-        return bad("a line has a carriage return or a NUL in it");
+    if !are_text(line) {
+        return bad("a line has a control character in it");
     }
     Ok(Some((line, at + end + 1)))
 }
@@ -117,7 +143,18 @@ enum Version {
     Http11,
 }
 
-fn request_line(line: &[u8]) -> Result<Version, Refusal> {
+/// What is known of a request line.
+struct Line {
+    version: Version,
+    /// The target is a whole URL, whose host counts instead of the header.
+    has_authority: bool,
+    change: Option<Change>,
+}
+
+fn request_line(line: &[u8]) -> Result<Line, Refusal> {
+    if line.starts_with(b"PROXY ") {
+        return bad("this is the PROXY protocol, which is not understood here");
+    }
     let Some(method_end) = memchr::memchr(b' ', line) else { return bad("the request line has no target") };
     let Some(target_end) = memchr::memrchr(b' ', line).filter(|end| *end > method_end) else {
         return bad("the request line has no version");
@@ -131,84 +168,28 @@ fn request_line(line: &[u8]) -> Result<Version, Refusal> {
         }
         _ => return bad("the request line does not end in a version"),
     };
-    check_target(method, target)?;
-    Ok(version)
-}
-
-/// One of the four forms of RFC 9112 section 3.2.
-fn check_target(method: &[u8], target: &[u8]) -> Result<(), Refusal> {
-    if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
-        return bad("the method is not a token");
+    let Target { has_authority, plain } = target::read(method, target)?;
+    if plain.len() > LINE_BYTES {
+        return refuse(StatusCode::URI_TOO_LONG, "the request line is too long when it is percent-encoded");
     }
-    if target.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
-        return bad("the target has a space or a control character in it");
-    }
-    if memchr::memchr(b'#', target).is_some() {
-        return bad("the target has a fragment");
-    }
-    if method == b"CONNECT" {
-        return refuse(StatusCode::NOT_IMPLEMENTED, "this is not a proxy: there is nothing to connect to");
-    }
-    match target {
-        [b'/', ..] => Ok(()),
-        b"*" if method == b"OPTIONS" => Ok(()),
-        _ => match after_scheme(target) {
-            Some(rest) => {
-                let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
-                check_host(&rest[..end])
-            }
-            None => bad("the target is neither a path nor a whole http URL"),
-        },
-    }
-}
-
-fn after_scheme(target: &[u8]) -> Option<&[u8]> {
-    [&b"http://"[..], b"https://"].into_iter().find_map(|scheme| {
-        let start = target.get(..scheme.len())?;
-        start.eq_ignore_ascii_case(scheme).then(|| &target[scheme.len()..])
-    })
-}
-
-/// `host` or `host:port` without user information (RFC 9110 section 4.2.4 has no place for it).
-fn check_host(value: &[u8]) -> Result<(), Refusal> {
-    let (name, port) = match value {
-        [b'[', ..] => {
-            let Some(end) = memchr::memchr(b']', value) else { return bad("the host has an open bracket") };
-            let inside = &value[1..end];
-            if inside.is_empty() || !inside.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')) {
-                return bad("the host is not an IPv6 address");
-            }
-            (&b"v6"[..], &value[end + 1..])
-        }
-        _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
-    };
-    if name.is_empty() || !name.iter().all(|byte| is_host(*byte)) {
-        return bad("the host is not a name");
-    }
-    match port {
-        [] => Ok(()),
-        [b':', digits @ ..] if digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit) => Ok(()),
-        _ => bad("the port of the host is not a number"),
-    }
-}
-
-fn is_host(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*')
-        || matches!(byte, b'+' | b',' | b';' | b'=')
-}
-
-/// RFC 9110 section 5.6.2.
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    let change = (*plain != *target).then(|| Change { place: method_end + 1..target_end, bytes: plain.into_owned() });
+    Ok(Line { version, has_authority, change })
 }
 
 /// The few headers on which the meaning of the rest depends.
 #[derive(Debug, Default)]
 struct Fields {
-    host: bool,
+    host: Host,
     length: Option<u64>,
     chunked: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Host {
+    #[default]
+    Absent,
+    Empty,
+    Named,
 }
 
 impl Fields {
@@ -218,8 +199,14 @@ impl Fields {
         }
         let Some(colon) = memchr::memchr(b':', line) else { return bad("a header has no colon") };
         let name = &line[..colon];
-        if !name.last().is_some_and(|byte| is_token(*byte)) {
-            return bad("the colon of a header does not follow its name at once");
+        if name.is_empty() {
+            return bad("a header has no name");
+        }
+        if !name.iter().all(|byte| is_token(*byte)) {
+            return bad("the name of a header has a character in it that may not stand there");
+        }
+        if name.len() > NAME_BYTES {
+            return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the name of a header is too long");
         }
         // The length tells nearly all other headers apart at no cost.
         match name.len() {
@@ -234,12 +221,11 @@ impl Fields {
     }
 
     fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
-        if self.host {
+        if self.host != Host::Absent {
             return bad("there are two Host headers");
         }
-        self.host = true;
-        // An empty Host is right for a target without an authority (RFC 9110 section 7.2).
-        if value.is_empty() { Ok(()) } else { check_host(value) }
+        self.host = if value.is_empty() { Host::Empty } else { Host::Named };
+        if value.is_empty() { Ok(()) } else { host::check(value) }
     }
 
     fn length(&mut self, value: &[u8]) -> Result<(), Refusal> {
@@ -261,16 +247,8 @@ impl Fields {
         if self.chunked {
             return bad("there are two Transfer-Encoding headers");
         }
-        if !value.eq_ignore_ascii_case(b"chunked") {
-            let is_list = !value.is_empty() && value.iter().all(|byte| is_token(*byte) || b" \t,;=\"".contains(byte));
-            return if is_list {
-                refuse(StatusCode::NOT_IMPLEMENTED, "of transfer codings, only chunked is known here")
-            } else {
-                bad("the Transfer-Encoding is not a list of codings")
-            };
-        }
         self.chunked = true;
-        Ok(())
+        if value.eq_ignore_ascii_case(b"chunked") { Ok(()) } else { codings(value) }
     }
 
     fn framing(&self) -> Result<Framing, Refusal> {
@@ -279,6 +257,25 @@ impl Fields {
             (true, None) => Ok(Framing::Chunked),
             (false, length) => Ok(Framing::Length(length.unwrap_or(0))),
         }
+    }
+}
+
+/// Why a list of codings other than "chunked" is refused (RFC 9112 section 6.3). Empty elements of a list should be
+/// passed over (RFC 9110 section 5.6.1), but here not everybody does so, and then a body ends at two places.
+fn codings(value: &[u8]) -> Result<(), Refusal> {
+    let is_chunked = |coding: &[u8]| coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
+    let mut codings: Vec<&[u8]> = value.split(|byte| *byte == b',').collect();
+    let last = codings.pop().unwrap_or_default();
+    if !value.iter().all(|byte| is_token(*byte) || b" \t,;=\"".contains(byte)) {
+        bad("the Transfer-Encoding is not a list of codings")
+    } else if last.trim_ascii().is_empty() || codings.iter().any(|coding| coding.trim_ascii().is_empty()) {
+        bad("the Transfer-Encoding has an empty coding in it")
+    } else if !is_chunked(last) {
+        bad("the last transfer coding is not chunked")
+    } else if codings.iter().any(|coding| is_chunked(coding)) {
+        bad("the Transfer-Encoding says chunked twice")
+    } else {
+        refuse(StatusCode::NOT_IMPLEMENTED, "of transfer codings, only chunked is known here")
     }
 }
 

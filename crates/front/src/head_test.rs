@@ -15,9 +15,9 @@ fn status(head: &str) -> u16 {
 fn a_head_is_found_with_its_length_and_framing() {
     let head = "POST /a?b HTTP/1.1\r\nHost: a:80\r\nContent-Length: 12\r\n\r\n";
     let found = scan(format!("{head}hello").as_bytes(), &limits());
-    assert_eq!(found, Scan::Whole(head.len(), Framing::Length(12)));
-    let head = "POST / HTTP/1.1\r\nHost:\r\ntransfer-encoding: Chunked\r\n\r\n";
-    assert_eq!(scan(head.as_bytes(), &limits()), Scan::Whole(head.len(), Framing::Chunked));
+    assert_eq!(found, Scan::Whole(head.len(), Framing::Length(12), None));
+    let head = "POST / HTTP/1.1\r\nHost: \ta\r\ntransfer-encoding: Chunked\r\n\r\n";
+    assert_eq!(scan(head.as_bytes(), &limits()), Scan::Whole(head.len(), Framing::Chunked, None));
     for end in 0..head.len() {
         assert_eq!(scan(&head.as_bytes()[..end], &limits()), Scan::Partial);
     }
@@ -37,7 +37,8 @@ fn each_form_of_target_has_its_methods() {
         ("GET a:80 HTTP/1.1", 400),
         ("GET x HTTP/1.1", 400),
         ("CONNECT a:80 HTTP/1.1", 501),
-        ("GET /#x HTTP/1.1", 400),
+        ("GET /#x HTTP/1.1", 200),
+        ("GET #x HTTP/1.1", 400),
         ("GET / x HTTP/1.1", 400),
         ("GET  / HTTP/1.1", 400),
         ("GET / HTTP/1.2", 505),
@@ -59,7 +60,22 @@ fn hosts_are_names_or_addresses_with_a_port() {
         ("a:", 200),
         ("[::1]:80", 200),
         ("[::1]", 200),
-        ("", 200),
+        ("[2001:db8::192.0.2.1]:65535", 200),
+        ("a%2eb", 200),
+        ("", 400),
+        ("a:65536", 400),
+        ("a:99999", 400),
+        ("a:00080", 200),
+        ("a:+1", 400),
+        ("a:1:2", 400),
+        ("a%zz", 400),
+        ("a%2", 400),
+        ("%", 400),
+        ("[::::]", 400),
+        ("[1.2.3.4]", 400),
+        ("[]", 400),
+        ("[fe80::1%25eth0]", 400),
+        ("a, b", 400),
         ("a.b_c-d", 200),
         ("a b", 400),
         ("a,b", 200),
@@ -78,6 +94,46 @@ fn hosts_are_names_or_addresses_with_a_port() {
     ] {
         assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n")), wanted, "{host}");
     }
+}
+
+#[test]
+fn a_host_may_be_empty_where_it_does_not_count() {
+    for (line, wanted) in [("GET http://b/ HTTP/1.1", 200), ("GET / HTTP/1.0", 200), ("OPTIONS * HTTP/1.1", 400)] {
+        assert_eq!(status(&format!("{line}\r\nHost:\r\n\r\n")), wanted, "{line}");
+    }
+    assert_eq!(status("GET http://b/ HTTP/1.1\r\n\r\n"), 400, "RFC 9112 section 3.2");
+}
+
+#[test]
+fn a_body_ends_where_chunked_is_the_last_coding_or_not_at_all() {
+    for (codings, wanted) in [
+        ("chunked", 200),
+        ("CHUNKED\t ", 200),
+        ("chunked, gzip", 400),
+        ("gzip", 400),
+        ("identity", 400),
+        ("xchunked", 400),
+        ("gold", 400),
+        ("gzip, chunked", 501),
+        ("gold;a=\"b\",\tchunked", 501),
+        ("chunked, chunked", 400),
+        ("chunked, gzip, chunked", 400),
+        (", chunked", 400),
+        ("chunked,", 400),
+        ("gzip,, chunked", 400),
+        ("chunked;a=b", 400),
+        ("", 400),
+        (",", 400),
+        ("chunked[", 400),
+    ] {
+        assert_eq!(
+            status(&format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: {codings}\r\n\r\n")),
+            wanted,
+            "{codings}"
+        );
+    }
+    let twice = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n";
+    assert_eq!(status(twice), 400);
 }
 
 #[test]

@@ -23,7 +23,9 @@ pub(crate) enum IntakeError {
     TooLarge,
     /// Not complete in time.
     Late,
-    /// Not written as HTTP says.
+    /// Not complete when the place of its connection was wanted.
+    Displaced,
+    /// Not written as HTTP says; the connection knows why.
     Malformed,
     /// The client closed before the end.
     Gone,
@@ -62,9 +64,10 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
                     Ok(bytes) => Poll::Ready(Ok(Some(bytes))),
                     Err(_) => continue,
                 },
-                Poll::Ready(Some(Err(_))) if link.is_malformed() => Poll::Ready(Err(IntakeError::Malformed)),
+                Poll::Ready(Some(Err(_))) if link.malformed().is_some() => Poll::Ready(Err(IntakeError::Malformed)),
                 Poll::Ready(Some(Err(_))) => Poll::Ready(Err(IntakeError::Gone)),
                 Poll::Pending if link.is_late() => Poll::Ready(Err(IntakeError::Late)),
+                Poll::Pending if link.is_dismissed() => Poll::Ready(Err(IntakeError::Displaced)),
                 Poll::Pending => Poll::Pending,
             };
         }

@@ -6,6 +6,7 @@ mod access_log;
 mod address;
 mod alarm;
 mod ask;
+mod chars;
 mod chunks;
 mod connection;
 mod counts;
@@ -16,16 +17,21 @@ mod forwarded;
 #[doc(hidden)]
 pub mod fuzzing;
 mod head;
+mod held;
+mod host;
 mod intake;
 mod lanes;
 mod limits;
 mod link;
 mod listen;
+mod log_line;
 mod notices;
 mod out;
 mod page;
 mod private;
 mod proxy_headers;
+mod query_log;
+mod refused;
 mod reply;
 mod request_id;
 mod room;
@@ -33,20 +39,21 @@ mod sanitize;
 mod service;
 mod socket;
 mod spool;
+mod stage;
 mod stepback;
+mod target;
 mod trust;
 mod upgrade;
 mod websocket;
 mod wire;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 mod tests_support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Engine;
-use tokio::sync::Semaphore;
 
 pub use access_log::{AccessLog, LogFormat};
 pub use address::{Bind, BindError};
@@ -57,6 +64,7 @@ pub use lanes::Lanes;
 pub use limits::Limits;
 pub use listen::{Listener, Share, listen};
 pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
+pub use query_log::QueryLog;
 pub use trust::Trusted;
 
 use crate::accept::Door;
@@ -84,9 +92,6 @@ pub struct Settings {
     pub development: bool,
     /// Whether errors are told as an API tells them, `{"error": "..."}`, and not as pages.
     pub json_errors: bool,
-    /// Whether, when all places for connections are taken, the one that has asked for nothing the longest is closed for
-    /// somebody new, instead of letting that one wait. An answer that the engine still owes is never cut off.
-    pub makes_room: bool,
     /// What was seen so far.
     pub counts: Arc<Counts>,
 }
@@ -101,21 +106,20 @@ pub async fn serve(
     settings: Arc<Settings>,
     stop: Stop,
 ) -> Ended {
-    let permits = Arc::new(Semaphore::new(settings.limits.connections.min(Semaphore::MAX_PERMITS)));
     let drain_time = settings.limits.drain_time;
     let http = connection::http(&settings.limits);
-    let room = settings.makes_room.then(Room::default);
+    let room = Arc::new(Room::new(&settings.limits));
     let notices = Notices::default();
     let common = Arc::new(Common { engine, settings, stop: stop.clone(), room, http, notices });
     let (guard, gone) = drain::guard();
     let counts = gone.counts();
     for listener in listeners {
         let local = listener.local();
-        let (common, permits, guard) = (common.clone(), permits.clone(), guard.clone());
+        let (common, guard) = (common.clone(), guard.clone());
         let (theirs, stop) = (lanes.share(), stop.clone());
         lanes.run(async move {
             match Door::new(listener) {
-                Ok(door) => accept::run(door, &theirs, common, permits, guard).await,
+                Ok(door) => accept::run(door, &theirs, common, guard).await,
                 Err(error) => {
                     // Serving half of the addresses would be worse than an end that somebody notices.
                     tracing::error!(target: "front", "cannot serve {local}: {error}");

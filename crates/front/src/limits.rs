@@ -21,8 +21,11 @@ pub struct Limits {
     pub body_time: Duration,
     /// How long a connection may be idle between two requests before it is closed without a word.
     pub keep_alive: Duration,
-    /// Connections served at one time, over all listeners. Further ones wait in the kernel's backlog.
+    /// Connections served at one time, over all listeners. For further ones idle and slow ones are closed; where there
+    /// are none, they wait.
     pub connections: usize,
+    /// How many of these one client may have. Further ones are closed. Trusted peers and Unix sockets are not counted.
+    pub connections_per_client: Option<usize>,
     /// How long a client may take no byte of what is ready for it before it is cut off.
     pub write_time: Duration,
     /// Bytes of one streamed response kept in a temporary file for a slow client, before the application must wait.

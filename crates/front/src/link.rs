@@ -14,9 +14,11 @@ use http::HeaderMap;
 
 use crate::access_log::Record;
 use crate::drain::Stop;
+use crate::head::Refusal;
 use crate::notices::Notices;
 use crate::room::Room;
 use crate::socket::Socket;
+use crate::stage::{Stage, State, StateCell};
 use crate::websocket::Tracker;
 use crate::{Settings, trust, upgrade};
 
@@ -25,7 +27,7 @@ pub(crate) struct Common {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) stop: Stop,
-    pub(crate) room: Option<Room>,
+    pub(crate) room: Arc<Room>,
     pub(crate) http: hyper::server::conn::http1::Builder,
     pub(crate) notices: Notices,
 }
@@ -48,8 +50,10 @@ pub(crate) struct Link {
     late: AtomicBool,
     /// When the first byte of the current head arrived, in nanoseconds since `opened`.
     received: AtomicU64,
-    /// The body that arrives breaks the rules of the chunked coding.
-    malformed: AtomicBool,
+    /// What is wrong with the body that arrives.
+    malformed: OnceLock<Refusal>,
+    /// The service has the request whose head hyper was given last.
+    served: AtomicBool,
     /// hyper holds no byte that the socket did not take yet.
     flushed: AtomicBool,
     /// Changes when a response begins, so that hints and take-overs of older requests are known as such.
@@ -57,10 +61,16 @@ pub(crate) struct Link {
     aside_flag: AtomicBool,
     aside: Mutex<Aside>,
     handed: AtomicBool,
-    /// The engine has a request of this connection and has not answered it.
-    asked: AtomicBool,
-    /// The place is wanted for somebody else.
-    dismissed: AtomicBool,
+    /// Which connection this is, for the room.
+    pub(crate) number: u64,
+    /// What it is at.
+    state: StateCell,
+    /// What it was at when it was put on a shelf of the room, whose lock protects this; nothing when it is not there.
+    pub(crate) shelved: StateCell,
+    /// What it was at when its place was wanted for somebody else.
+    dismissed: StateCell,
+    /// It is on its way out for that reason.
+    displaced: AtomicBool,
     waker: OnceLock<Waker>,
 }
 
@@ -91,27 +101,35 @@ impl Link {
     pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
         let peer = socket.peer();
         let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
-        Arc::new(Link {
+        let (opened, number) = (Instant::now(), common.room.number());
+        let link = Arc::new(Link {
             common,
             peer,
             is_trusted,
-            opened: Instant::now(),
+            opened,
             busy: AtomicBool::new(false),
             wakes_at_end: AtomicBool::new(false),
             ended: AtomicU64::new(0),
             until: AtomicU64::new(NEVER),
             late: AtomicBool::new(false),
             received: AtomicU64::new(0),
-            malformed: AtomicBool::new(false),
+            malformed: OnceLock::new(),
+            served: AtomicBool::new(false),
             flushed: AtomicBool::new(true),
             turn: AtomicU64::new(0),
             aside_flag: AtomicBool::new(false),
             aside: Mutex::new(Aside::default()),
             handed: AtomicBool::new(false),
-            asked: AtomicBool::new(false),
-            dismissed: AtomicBool::new(false),
+            number,
+            state: StateCell::default(),
+            shelved: StateCell::default(),
+            dismissed: StateCell::default(),
+            displaced: AtomicBool::new(false),
             waker: OnceLock::new(),
-        })
+        });
+        link.state.set(Some(link.common.room.state(Stage::Idle, opened)));
+        link.common.room.enter(&link);
+        link
     }
 
     fn nanos(&self, at: Instant) -> u64 {
@@ -126,7 +144,9 @@ impl Link {
         self.received.store(self.nanos(received), Relaxed);
         self.until.store(NEVER, Relaxed);
         self.late.store(false, Relaxed);
+        self.served.store(false, Relaxed);
         self.busy.store(true, Relaxed);
+        self.state.set(Some(self.common.room.state(Stage::Busy, received)));
     }
 
     pub(crate) fn end(&self) {
@@ -149,27 +169,36 @@ impl Link {
         self.opened + Duration::from_nanos(self.received.load(Relaxed))
     }
 
-    /// When the connection was opened, brought its last whole head, or had its last answer: whichever came last.
-    pub(crate) fn heard(&self) -> Instant {
-        self.ended().max(self.received())
+    /// The connection is at something else from now on. One that cannot be spared stands on no shelf of the room, and
+    /// comes back to one when it can.
+    pub(crate) fn enter(self: &Arc<Link>, stage: Stage, since: Instant) {
+        self.state.set(Some(self.common.room.state(stage, since)));
+        if stage != Stage::Busy && self.shelved.get().is_none() {
+            self.common.room.shelve(self);
+        }
     }
 
-    pub(crate) fn set_asked(&self, asked: bool) {
-        self.asked.store(asked, Relaxed);
+    pub(crate) fn state(&self) -> State {
+        self.state.get().unwrap_or(State::new(Stage::Busy, 0))
     }
 
-    pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Relaxed)
-    }
-
-    /// Ends the connection, whatever it is at.
-    pub(crate) fn dismiss(&self) {
-        self.dismissed.store(true, Relaxed);
+    /// Asks it to end, if it is still at what it was at.
+    pub(crate) fn dismiss(&self, state: State) {
+        self.dismissed.set(Some(state));
         self.wake();
     }
 
     pub(crate) fn is_dismissed(&self) -> bool {
-        self.dismissed.load(Relaxed)
+        self.dismissed.get().is_some_and(|state| state == self.state())
+    }
+
+    /// The connection obeys and goes.
+    pub(crate) fn set_displaced(&self) {
+        self.displaced.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_displaced(&self) -> bool {
+        self.displaced.load(Relaxed)
     }
 
     pub(crate) fn wait_until(&self, at: Option<Instant>) {
@@ -189,12 +218,22 @@ impl Link {
         self.late.load(Relaxed)
     }
 
-    pub(crate) fn set_malformed(&self) {
-        self.malformed.store(true, Relaxed);
+    /// A connection with such a body ends with it, so there is never a second one.
+    pub(crate) fn set_malformed(&self, refusal: Refusal) {
+        let _ = self.malformed.set(refusal);
     }
 
-    pub(crate) fn is_malformed(&self) -> bool {
-        self.malformed.load(Relaxed)
+    pub(crate) fn malformed(&self) -> Option<Refusal> {
+        self.malformed.get().copied()
+    }
+
+    pub(crate) fn set_served(&self) {
+        self.served.store(true, Relaxed);
+    }
+
+    /// Whether hyper was given a head of which the service has not heard: what it says then is a refusal of its own.
+    pub(crate) fn is_unserved(&self) -> bool {
+        self.is_busy() && !self.served.load(Relaxed)
     }
 
     pub(crate) fn set_flushed(&self, flushed: bool) {

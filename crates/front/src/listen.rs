@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::net::sockopt::{set_socket_reuseaddr, socket_acceptconn, socket_domain, socket_type};
+use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr, socket_acceptconn, socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use crate::address::{Bind, BindError};
@@ -22,6 +22,8 @@ use crate::private::listener_of;
 /// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
 /// (`net.core.somaxconn`, usually 4096).
 const BACKLOG: i32 = 4096;
+/// How often a port is looked for that all addresses of a name have free.
+const TRIES: usize = 50;
 
 /// A bound address that accepts nothing yet. A Unix socket's file is removed when this is dropped.
 #[derive(Debug)]
@@ -68,11 +70,35 @@ impl Listener {
     pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
         let bound = match bind {
             Bind::Tcp(address) => bind_tcp(*address),
+            Bind::Name(..) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it may be several addresses")),
             Bind::Unix(path) => bind_unix(path),
             Bind::Inherited(_) => Err(io::Error::new(io::ErrorKind::NotFound, "this process was not started with it")),
         };
         let named = |(socket, local)| Listener { socket, asked: bind.clone(), local };
         bound.map(named).map_err(|why| BindError { bind: bind.clone(), why })
+    }
+
+    /// Takes all addresses of a name, or the one there is. Those that this machine does not have are left out, unless
+    /// there is no other. Port 0 becomes the same port for all.
+    pub fn bind_all(bind: &Bind) -> Result<Vec<Listener>, BindError> {
+        let failed = |why| BindError { bind: bind.clone(), why };
+        let addresses = match bind {
+            Bind::Name(..) => bind.addresses().map_err(failed)?,
+            one => return Listener::bind(one).map(|listener| vec![listener]),
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match bind_each(&addresses) {
+                // The system chose a port for the first address that the next has no more.
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_any(&addresses) && tries < TRIES => {}
+                Err(error) => return Err(failed(error)),
+                Ok(bound) => {
+                    let named = |(socket, local)| Listener { socket, asked: bind.clone(), local };
+                    return Ok(bound.into_iter().map(named).collect());
+                }
+            }
+        }
     }
 
     /// Takes over a socket that is bound already. The file of a Unix socket stays at the end, unless
@@ -119,7 +145,8 @@ impl Listener {
 
 /// Binds and opens them all, or none.
 pub fn listen(binds: &[Bind]) -> Result<Vec<Listener>, BindError> {
-    let listeners: Vec<Listener> = binds.iter().map(Listener::bind).collect::<Result<_, _>>()?;
+    let listeners: Vec<Vec<Listener>> = binds.iter().map(Listener::bind_all).collect::<Result<_, _>>()?;
+    let listeners: Vec<Listener> = listeners.into_iter().flatten().collect();
     listeners.iter().try_for_each(Listener::open)?;
     Ok(listeners)
 }
@@ -130,9 +157,56 @@ fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
 }
 
 fn bind_tcp(address: SocketAddr) -> io::Result<(Bound, Bind)> {
+    match bind_address(address) {
+        Err(error) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) && is_absent(&error) => {
+            bind_address(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port()))
+        }
+        bound => bound,
+    }
+}
+
+/// All of them that this machine has, on one port.
+fn bind_each(addresses: &[SocketAddr]) -> io::Result<Vec<(Bound, Bind)>> {
+    let (mut all, mut port, mut absent) = (Vec::new(), 0, None);
+    for address in addresses {
+        let port_here = if address.port() == 0 { port } else { address.port() };
+        match bind_address(SocketAddr::new(address.ip(), port_here)) {
+            Ok((socket, local)) => {
+                if let Bind::Tcp(address) = &local {
+                    port = address.port();
+                }
+                all.push((socket, local));
+            }
+            Err(error) if is_absent(&error) => absent = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match absent {
+        Some(error) if all.is_empty() => Err(error),
+        _ => Ok(all),
+    }
+}
+
+/// Whether the system may choose the port.
+fn is_any(addresses: &[SocketAddr]) -> bool {
+    addresses.iter().all(|address| address.port() == 0)
+}
+
+/// Whether this machine has no such address, as with IPv6 switched off.
+fn is_absent(error: &io::Error) -> bool {
+    [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL]
+        .into_iter()
+        .any(|number| error.raw_os_error() == Some(number.raw_os_error()))
+}
+
+fn bind_address(address: SocketAddr) -> io::Result<(Bound, Bind)> {
     let socket = new_socket(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
     // Connections of a server that has just ended must not keep its successor from the port.
     set_socket_reuseaddr(&socket, true)?;
+    if address.is_ipv6() {
+        // All addresses are also those of IPv4, whatever the system's default is.
+        set_ipv6_v6only(&socket, !address.ip().is_unspecified())?;
+    }
     rustix::net::bind(&socket, &address)?;
     let listener = TcpListener::from(socket);
     let local = Bind::Tcp(listener.local_addr()?);
@@ -250,6 +324,27 @@ mod tests {
         fs::write(&path, "data").unwrap();
         assert!(listen(&[Bind::Unix(path.clone())]).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "data");
+    }
+
+    #[test]
+    fn a_name_is_all_its_addresses_on_one_port() {
+        let listeners = listen(&["tcp://localhost:0".parse().unwrap()]).unwrap();
+        let locals: Vec<Bind> = listeners.iter().map(Listener::local).collect();
+        let Bind::Tcp(first) = &locals[0] else { panic!("not TCP") };
+        assert!(first.ip().is_loopback() && listeners.len() <= 2);
+        for local in &locals {
+            let Bind::Tcp(address) = local else { panic!("not TCP") };
+            assert_eq!(address.port(), first.port());
+            std::net::TcpStream::connect(address).unwrap();
+        }
+    }
+
+    #[test]
+    fn all_addresses_are_those_of_both_kinds() {
+        let listeners = listen(&["tcp://[::]:0".parse().unwrap()]).unwrap();
+        let Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
+        std::net::TcpStream::connect(("127.0.0.1", address.port())).unwrap();
+        assert!(address.is_ipv4() || std::net::TcpStream::connect(("::1", address.port())).is_ok());
     }
 
     #[test]

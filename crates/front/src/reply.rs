@@ -10,10 +10,11 @@ use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::fault_log;
+use crate::head::Refusal;
 use crate::intake::IntakeError;
 use crate::link::Handover;
 use crate::out::{FileReader, Kind, Out};
-use crate::page::{self, Form, Page};
+use crate::page::{self, Page};
 use crate::service::Visit;
 use crate::spool::Spool;
 use crate::upgrade;
@@ -23,6 +24,9 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
 /// sent as one piece with its length.
 const GATHERED_BYTES: usize = 64 * 1024;
+
+/// A body that breaks off.
+const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the body has no end" };
 
 /// What becomes of the connection.
 pub(crate) enum Outcome {
@@ -61,8 +65,14 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
     let (status, why, name) = match problem {
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
         IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
+        IntakeError::Displaced => {
+            visit.link.set_displaced();
+            let why = "there are no places for connections left, and the body of the request came slowly";
+            (StatusCode::REQUEST_TIMEOUT, why, "body_late")
+        }
         IntakeError::Gone | IntakeError::Malformed => {
-            (StatusCode::BAD_REQUEST, "the body is not rightly chunked", "body_malformed")
+            let Refusal { status, why } = visit.link.malformed().unwrap_or(NO_END);
+            (status, why, "body_malformed")
         }
         IntakeError::Disk(error) => {
             tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.in_words());
@@ -83,13 +93,14 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
 fn error(
     mut visit: Visit,
     status: StatusCode,
-    why: &str,
+    why: &'static str,
     fault: Option<&Fault>,
     name: &'static str,
 ) -> http::Response<Out> {
     let (text, media_type) = page::render(&Page { status, id: visit.id(), why, fault }, visit.form);
     if let Some(record) = &mut visit.record {
         record.fault = name;
+        record.reason = why;
     }
     let mut headers = HeaderMap::with_capacity(6);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -291,18 +302,4 @@ async fn gather(mut source: Source) -> Result<Gathered, Fault> {
     let mut joined = BytesMut::with_capacity(len);
     chunks.iter().for_each(|chunk| joined.extend_from_slice(chunk));
     Ok(Gathered::Whole(joined.freeze()))
-}
-
-/// A whole answer as bytes, for a request that hyper never got to see.
-pub(crate) fn refusal(status: StatusCode, why: &str, form: Form) -> Vec<u8> {
-    let (text, media_type) = page::render(&Page { status, id: "", why, fault: None }, form);
-    let reason = status.canonical_reason().unwrap_or("Error");
-    let date = httpdate::fmt_http_date(std::time::SystemTime::now());
-    format!(
-        "HTTP/1.1 {} {reason}\r\ndate: {date}\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n\
-         connection: close\r\n\r\n{text}",
-        status.as_str(),
-        text.len()
-    )
-    .into_bytes()
 }

@@ -22,6 +22,7 @@ use crate::page::{self, Form};
 use crate::reply::{self, Outcome};
 use crate::request_id::RequestId;
 use crate::sanitize::sanitize;
+use crate::stage::Stage;
 use crate::websocket::{self, Tracker};
 
 /// The engine answers on time by itself; the front steps in so much later.
@@ -50,12 +51,14 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         Err(problem) => return Ok(reply::intake(visit, &problem)),
     };
 
+    if visit.link.state().stage() != Stage::Busy {
+        visit.link.enter(Stage::Busy, Instant::now());
+    }
     let request = visit.request(head, input);
     let deadline = request.deadline;
     let reply = visit.link.common.engine.call(request);
     let deadline = reply.due().unwrap_or(deadline);
 
-    visit.link.set_asked(true);
     let answer = match wait(&visit.link, reply, deadline).await {
         Waited::Answer(answer) => answer,
         Waited::Late => {
@@ -66,7 +69,6 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         }
         Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
     };
-    visit.link.set_asked(false);
     visit.queued(answer.queued);
 
     if let Some(duplex) = visit.link.take_taken() {
@@ -139,6 +141,7 @@ pub(crate) struct Visit {
 
 impl Visit {
     fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
+        link.set_served();
         let told = told(&link, &mut head.headers);
         let id = told.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {
@@ -152,6 +155,7 @@ impl Visit {
                 bytes: 0,
                 queued: Duration::ZERO,
                 fault: "",
+                reason: "",
             })
         });
         let is_head = head.method == Method::HEAD;
@@ -208,6 +212,7 @@ impl Visit {
         let now = Instant::now();
         let (target, path, query) = target(&head.uri);
         let mut headers = head.headers;
+        make_length_plain(&mut headers);
         if let Some(authority) = head.uri.authority() {
             replace_host(&mut headers, authority.as_str());
         }
@@ -259,6 +264,17 @@ fn target(uri: &Uri) -> (String, String, String) {
         _ => uri.to_string(),
     };
     (target, path.to_owned(), query.to_owned())
+}
+
+/// A number of bytes without leading zeros, which programs read in more ways than one.
+fn make_length_plain(headers: &mut HeaderMap) {
+    let Some(value) = headers.get(header::CONTENT_LENGTH).filter(|value| value.as_bytes().starts_with(b"0")) else {
+        return;
+    };
+    // It was checked before hyper got it.
+    if let Some(length) = value.to_str().ok().and_then(|text| text.parse::<u64>().ok()) {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
 }
 
 /// RFC 9112 section 3.2.2: the authority of an absolute target counts, not the Host header beside it.

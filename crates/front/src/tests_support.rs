@@ -1,4 +1,4 @@
-//! Limits for unit tests.
+//! Limits for unit tests and fuzz targets.
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ pub(crate) fn limits() -> Limits {
         body_time: long,
         keep_alive: long,
         connections: 100,
+        connections_per_client: None,
         write_time: long,
         spool_bytes: 1 << 20,
         queue_wait: long,

@@ -1,7 +1,8 @@
 //! The socket as hyper sees it. Between the two sits what hyper cannot do: a head is checked before hyper gets it and
 //! is handed over in one piece, bytes of the next request wait here, heads and readers that are late are noticed with
 //! one timer per connection, and early hints go out between responses.
-//! hyper sees an end of the stream where this refuses something; `connection.rs` then sends the answer.
+//! hyper sees an end of the stream where this refuses something; `connection.rs` then sends the answer. Should hyper
+//! refuse a head by itself, what it writes goes nowhere, and the answer is made in the same place.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -15,18 +16,17 @@ use hyper::rt::ReadBufCursor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::alarm::Alarm;
-use crate::chunks::Chunks;
-use crate::head::{self, Framing, Refusal, Scan};
+use crate::head::Refusal;
+use crate::held::Held;
 use crate::link::Link;
 use crate::socket::Socket;
+use crate::stage::Stage;
 use crate::stepback::StepBack;
 
 /// Bytes read from a socket at once.
 const READ_BYTES: usize = 32 * 1024;
 /// Bytes of later requests kept while one is being answered; what is beyond stays in the kernel.
 const AHEAD_BYTES: usize = 32 * 1024;
-/// A buffer larger than this is given back when it is empty.
-const KEPT_BYTES: usize = 4 * 1024;
 /// While draining, how long after it was opened, or after its last answer, a connection may still bring a request: one
 /// that was sent while the answer before was on its way must not meet a closed door.
 const FRESH_TIME: Duration = Duration::from_secs(1);
@@ -42,20 +42,13 @@ thread_local! {
 pub(crate) struct Wire {
     pub(crate) socket: Socket,
     link: Arc<Link>,
-    /// Bytes that arrived and that hyper may not have yet.
-    held: Vec<u8>,
-    /// How many bytes of `held` hyper has had.
-    start: usize,
-    /// How many of the next bytes are a checked head or its body.
-    allowed: u64,
-    /// The rest of a chunked body, beyond `allowed`.
-    chunks: Option<Chunks>,
-    /// `held` has a whole line more than when it was last scanned.
-    is_worth_a_scan: bool,
+    held: Held,
     /// Since when we wait for a head, and whether its first byte is there.
     waiting: Waiting,
     since: Instant,
     is_ended: bool,
+    /// Something came since it was last noted that a body comes.
+    has_read: bool,
     /// Since when a request goes on whose client has closed its side.
     half_closed: Option<Instant>,
     pub(crate) refusal: Option<Refusal>,
@@ -85,14 +78,11 @@ impl Wire {
         Wire {
             socket,
             link,
-            held: Vec::new(),
-            start: 0,
-            allowed: 0,
-            chunks: None,
-            is_worth_a_scan: false,
+            held: Held::default(),
             waiting: Waiting::First,
             since: Instant::now(),
             is_ended: false,
+            has_read: false,
             half_closed: None,
             refusal: None,
             alarm: Alarm::default(),
@@ -105,8 +95,7 @@ impl Wire {
 
     /// Bytes that arrived and that hyper did not get.
     pub(crate) fn take_held(&mut self) -> Vec<u8> {
-        self.held.drain(..std::mem::take(&mut self.start));
-        std::mem::take(&mut self.held)
+        self.held.take_rest()
     }
 
     /// Whether the client has closed its side.
@@ -116,7 +105,12 @@ impl Wire {
 
     /// Whether the client has sent, or is about to send, what nobody will read.
     pub(crate) fn has_leftovers(&self) -> bool {
-        self.start < self.held.len() || self.allowed > 0 || self.chunks.is_some() || self.socket.has_unread()
+        !self.held.rest().is_empty() || !self.held.is_at_a_head() || self.socket.has_unread()
+    }
+
+    /// What has come of a head that hyper will not see, if anything.
+    pub(crate) fn head(&self) -> &[u8] {
+        if self.waiting == Waiting::Rest { self.held.rest() } else { &[] }
     }
 
     /// Since when the present wait lasts.
@@ -141,11 +135,11 @@ impl Wire {
             if self.refusal.is_some() {
                 return Poll::Ready(Ok(()));
             }
-            let has_more = self.start < self.held.len();
+            let has_more = !self.held.rest().is_empty();
             if self.is_ended && !(has_more && self.link.is_busy()) {
                 return if self.hides_end(cx) { Poll::Pending } else { Poll::Ready(Ok(())) };
             }
-            if self.is_ended || (self.link.is_busy() && self.held.len() - self.start >= AHEAD_BYTES) {
+            if self.is_ended || (self.link.is_busy() && self.held.rest().len() >= AHEAD_BYTES) {
                 return self.pending(cx);
             }
             match self.fill(cx, cursor)? {
@@ -158,7 +152,7 @@ impl Wire {
 
     /// Whether hyper must not see the end yet: it would drop the request, whose answer may be wanted.
     fn hides_end(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.link.is_busy() || self.allowed > 0 || self.chunks.is_some() {
+        if !self.link.is_busy() || !self.held.is_at_a_head() {
             return false;
         }
         self.link.set_wakes_at_end(true);
@@ -168,77 +162,33 @@ impl Wire {
 
     /// Gives hyper what it may have; whether that was anything.
     fn give(&mut self, cursor: &mut ReadBufCursor<'_>) -> io::Result<bool> {
-        if self.start == self.held.len() {
+        if self.held.rest().is_empty() {
             return Ok(false);
         }
-        if self.allowed == 0 && self.chunks.is_none() && !self.link.is_busy() {
+        if self.held.is_at_a_head() && !self.link.is_busy() {
             self.scan_head();
         }
-        if self.allowed == 0 && self.chunks.is_some() {
-            self.scan_chunks(self.start)?;
-        }
-        let ready = self.held.len() - self.start;
-        let count = ready.min(usize::try_from(self.allowed).unwrap_or(ready)).min(cursor.remaining());
-        cursor.put_slice(&self.held[self.start..self.start + count]);
-        self.allowed -= count as u64;
-        self.start += count;
-        if self.start == self.held.len() {
-            self.start = 0;
-            self.held.clear();
-            self.held.shrink_to(KEPT_BYTES);
-        }
-        Ok(count > 0)
+        self.held.give(cursor).map_err(|refusal| {
+            self.link.set_malformed(refusal);
+            io::Error::new(io::ErrorKind::InvalidData, refusal.why)
+        })
     }
 
     fn scan_head(&mut self) {
-        while self.held[self.start..].starts_with(b"\r\n") && self.waiting != Waiting::Rest {
-            // RFC 9112 section 2.2: empty lines before a request line are to be ignored.
-            self.start += 2;
-        }
-        let bytes = &self.held[self.start..];
-        if bytes.is_empty() || bytes == b"\r" {
-            return;
-        }
         if self.waiting != Waiting::Rest {
+            if !self.held.begins_a_head() {
+                return;
+            }
             (self.waiting, self.since) = (Waiting::Rest, Instant::now());
-            self.is_worth_a_scan = true;
         }
-        let bytes = &self.held[self.start..];
-        let limits = &self.link.common.settings.limits;
-        if !self.is_worth_a_scan && bytes.len() <= limits.header_bytes {
-            return;
-        }
-        self.is_worth_a_scan = false;
-        match head::scan(bytes, limits) {
-            Scan::Partial => {}
-            Scan::Refused(refusal) => self.refusal = Some(refusal),
-            Scan::Whole(len, framing) => {
-                self.allowed = len as u64;
-                match framing {
-                    Framing::Length(body) => self.allowed += body,
-                    Framing::Chunked => self.chunks = Some(Chunks::new(limits.header_bytes)),
-                }
+        match self.held.scan(&self.link.common.settings.limits) {
+            Ok(false) if self.link.state().stage() == Stage::Head => {}
+            Ok(false) => self.link.enter(Stage::Head, self.since),
+            Ok(true) => {
                 self.link.begin(self.since);
                 self.waiting = Waiting::Busy;
             }
-        }
-    }
-
-    /// Looks how far the body reaches in the bytes held from `from` on.
-    fn scan_chunks(&mut self, from: usize) -> io::Result<()> {
-        let Some(chunks) = &mut self.chunks else { return Ok(()) };
-        match chunks.feed(&self.held[from..]) {
-            Ok(fed) => {
-                self.allowed += fed.bytes as u64;
-                if fed.is_done {
-                    self.chunks = None;
-                }
-                Ok(())
-            }
-            Err(_) => {
-                self.link.set_malformed();
-                Err(io::Error::new(io::ErrorKind::InvalidData, "malformed chunked coding"))
-            }
+            Err(refusal) => self.refusal = Some(refusal),
         }
     }
 
@@ -249,22 +199,14 @@ impl Wire {
             if Pin::new(&mut self.socket).poll_read(cx, &mut buffer)?.is_pending() {
                 return Ok(Poll::Pending);
             }
-            let mut bytes: &[u8] = buffer.filled();
+            let bytes: &[u8] = buffer.filled();
             if bytes.is_empty() {
                 self.is_ended = true;
                 return Ok(Poll::Ready(false));
             }
-            let mut count = 0;
-            if self.held.is_empty() && self.allowed > 0 {
-                // The body of a request passes without a stay.
-                let most = bytes.len().min(cursor.remaining());
-                count = most.min(usize::try_from(self.allowed).unwrap_or(most));
-                cursor.put_slice(&bytes[..count]);
-                self.allowed -= count as u64;
-                bytes = &bytes[count..];
-            }
-            self.is_worth_a_scan |= memchr::memchr(b'\n', bytes).is_some();
-            self.held.extend_from_slice(bytes);
+            self.has_read = true;
+            let count = self.held.pass(bytes, cursor);
+            self.held.add(&bytes[count..]);
             Ok(Poll::Ready(count > 0))
         })
     }
@@ -287,11 +229,19 @@ impl Wire {
         } else {
             until
         };
-        if !self.alarm.is_over(cx, until) {
+        // What the kernel holds already is a request: its event is on the way.
+        let is_dismissed = self.link.is_dismissed() && !self.socket.has_unread();
+        if !is_dismissed && !self.alarm.is_over(cx, until) {
             return Poll::Pending;
         }
+        if is_dismissed {
+            self.link.set_displaced();
+        }
         if self.waiting == Waiting::Rest {
-            let why = "the head of the request did not arrive in time";
+            let why = match is_dismissed {
+                true => "there are no places for connections left, and the head of the request came slowly",
+                false => "the head of the request did not arrive in time",
+            };
             self.refusal = Some(Refusal { status: StatusCode::REQUEST_TIMEOUT, why });
         } else {
             self.is_ended = true;
@@ -303,7 +253,10 @@ impl Wire {
     /// this, nor when it has done. So there is always an alarm for the shortest of what may come, and a wake-up at
     /// the end when something is held for then.
     fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.link.set_wakes_at_end(self.is_ended || self.start < self.held.len());
+        self.link.set_wakes_at_end(self.is_ended || !self.held.rest().is_empty());
+        if std::mem::take(&mut self.has_read) && !self.held.is_at_a_head() {
+            self.link.enter(Stage::Body, Instant::now());
+        }
         let limits = &self.link.common.settings.limits;
         let next_look = limits.request_time.min(limits.body_time).min(limits.keep_alive);
         let next_look = Instant::now() + next_look;
@@ -319,15 +272,22 @@ impl Wire {
     /// Notes how a write went; an error when the client has taken nothing for too long.
     fn wrote(&mut self, cx: &mut Context<'_>, wanted: usize, went: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(went) = went {
-            self.stalled = None;
+            if self.stalled.take().is_some() {
+                self.link.enter(Stage::Busy, Instant::now());
+            }
             if went.as_ref().is_ok_and(|count| *count < wanted) {
                 self.link.set_flushed(false);
             }
             return Poll::Ready(went);
         }
         self.link.set_flushed(false);
-        let since = *self.stalled.get_or_insert_with(Instant::now);
-        if self.alarm.is_over(cx, since + self.link.common.settings.limits.write_time) {
+        let since = *self.stalled.get_or_insert_with(|| {
+            let now = Instant::now();
+            self.link.enter(Stage::Stalled, now);
+            now
+        });
+        let write_time = self.link.common.settings.limits.write_time;
+        if self.link.is_dismissed() || self.alarm.is_over(cx, since + write_time) {
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
         }
         Poll::Pending
@@ -360,6 +320,9 @@ impl hyper::rt::Read for Wire {
 impl hyper::rt::Write for Wire {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if this.link.is_unserved() {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         ready!(this.turn.poll(cx));
         ready!(this.poll_hints(cx))?;
         let went = Pin::new(&mut this.socket).poll_write(cx, bytes);
@@ -372,6 +335,9 @@ impl hyper::rt::Write for Wire {
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if this.link.is_unserved() {
+            return Poll::Ready(Ok(bytes.iter().map(|slice| slice.len()).sum()));
+        }
         ready!(this.turn.poll(cx));
         ready!(this.poll_hints(cx))?;
         let wanted = bytes.iter().map(|slice| slice.len()).sum();
@@ -387,6 +353,9 @@ impl hyper::rt::Write for Wire {
         // hyper calls this when its own buffer is empty.
         let this = self.get_mut();
         this.link.set_flushed(this.hints.is_empty());
+        if !this.link.is_busy() && matches!(this.link.state().stage(), Stage::Busy | Stage::Stalled) {
+            this.link.enter(Stage::Idle, this.link.ended());
+        }
         if std::mem::take(&mut this.awaits_flush) {
             cx.waker().wake_by_ref();
         }

@@ -1,57 +1,91 @@
 //! The addresses to listen on: what `--bind`, `--host` and `--port` come to together.
 
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use front::Bind;
+
 use crate::asked::{Given, Origin};
 use crate::options::Name;
 use crate::picker::Picker;
 
+/// Somewhere to listen, as it was said.
+pub struct Said {
+    pub given: Given,
+    pub uri: String,
+    /// Only a port was said.
+    is_port: bool,
+}
+
 impl Picker<'_> {
     /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
     /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those a file's.
-    pub fn binds(&mut self) -> Vec<front::Bind> {
-        let mut binds: Vec<front::Bind> = Vec::new();
-        for (given, uri) in self.addresses() {
-            match uri.parse::<front::Bind>() {
-                Ok(bind) if binds.iter().any(|other| other.to_string() == bind.to_string()) => {}
-                Ok(bind) => binds.push(bind),
+    pub fn binds(&mut self) -> Vec<Bind> {
+        let (mut binds, mut port_alone): (Vec<Bind>, _) = (Vec::new(), None);
+        for Said { given, uri, is_port } in self.addresses() {
+            match uri.parse::<Bind>() {
+                Ok(bind) if binds.contains(&bind) => {}
+                Ok(bind) => {
+                    port_alone = port_alone.or_else(|| is_port.then(|| bind.clone()));
+                    binds.push(bind);
+                }
                 Err(error) => self.refuse(&given, &error.to_string()),
+            }
+        }
+        // All addresses of IPv6 are those of IPv4, too: nobody can listen on both. A port alone means the address that
+        // was said for it.
+        for of_both in binds.clone() {
+            if let Some(of_one) = only_ipv4(&of_both).filter(|of_one| binds.contains(of_one)) {
+                let surplus = if port_alone.as_ref() == Some(&of_both) { of_both } else { of_one };
+                binds.retain(|bind| *bind != surplus);
             }
         }
         binds
     }
 
     /// The addresses, each with who said so.
-    pub fn addresses(&mut self) -> Vec<(Given, String)> {
+    pub fn addresses(&mut self) -> Vec<Said> {
         let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_for(None, name));
         let most = [bind, port, host].into_iter().flatten().min();
         let counts = |rank: Option<u8>| rank.is_some() && rank == most;
+        let said = |given: Given| Said { uri: given.value.clone(), given, is_port: false };
         let (mut wanted, mut in_environment) = (Vec::new(), false);
         if counts(bind) {
-            let given = self.asked.values(Name::Bind).into_iter().cloned();
-            wanted.extend(given.map(|given| (given.clone(), given.value)));
-            in_environment = matches!(wanted.first(), Some((Given { origin: Origin::Variable(_), .. }, _)));
+            wanted.extend(self.asked.values(Name::Bind).into_iter().cloned().map(said));
+            in_environment =
+                matches!(wanted.first(), Some(Said { given: Given { origin: Origin::Variable(_), .. }, .. }));
         }
         if (counts(port) || counts(host)) && !in_environment {
             wanted.extend(self.port_address());
         }
         if most.is_none() {
-            let given = self.pick(Name::Bind);
-            wanted.push((given.clone(), given.value));
+            wanted.push(said(self.pick(Name::Bind)));
         }
         wanted
     }
 
     /// The address that `--host` and `--port` make together.
-    fn port_address(&mut self) -> Option<(Given, String)> {
+    fn port_address(&mut self) -> Option<Said> {
         let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));
         let shown = if host.value.is_empty() { port.clone() } else { host.clone() };
         let name = match host.value.as_str() {
-            "" => "0.0.0.0".to_owned(),
+            "" => "[::]".to_owned(),
             // An IPv6 address has brackets in a URI.
             address if address.contains(':') && !address.starts_with('[') => format!("[{address}]"),
             name => name.to_owned(),
         };
         let before = self.problems.len();
         let number = if port.value.is_empty() { 9292 } else { self.number_of(&port, &port.value) };
-        (self.problems.len() == before).then(|| (shown, format!("tcp://{name}:{number}")))
+        let is_port = host.value.is_empty();
+        (self.problems.len() == before).then(|| Said { given: shown, uri: format!("tcp://{name}:{number}"), is_port })
+    }
+}
+
+/// What all addresses of both kinds are without those of IPv6.
+fn only_ipv4(bind: &Bind) -> Option<Bind> {
+    match bind {
+        Bind::Tcp(address) if address.ip() == Ipv6Addr::UNSPECIFIED => {
+            Some(Bind::Tcp(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port())))
+        }
+        _ => None,
     }
 }

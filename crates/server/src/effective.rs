@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::app_settings::{AppSettings, Ruby};
 use crate::asked::{Asked, Origin, Problem};
+use crate::binds::Said;
 use crate::check;
 use crate::choice::EngineKind;
 use crate::found::{self, Found, Missing};
@@ -129,7 +130,7 @@ fn put_binds(lines: &mut [Line], asked: &Asked, settings: &Settings, cores: usiz
     let (problems, notices) = (Vec::new(), Vec::new());
     let mut picker = Picker { asked, app: None, cores, problems, notices };
     let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
-    if let (Some(line), Some((given, _))) =
+    if let (Some(line), Some(Said { given, .. })) =
         (lines.iter_mut().find(|line| line.row.name == Name::Bind), picker.addresses().into_iter().next())
     {
         (line.value, line.origin) = (binds.join(", "), given.origin);

@@ -47,6 +47,7 @@ pub struct Settings {
     /// Between "not ready" and the end of accepting, when the server drains.
     pub drain_lag: Duration,
     pub log_form: LogForm,
+    pub log_query: front::QueryLog,
     pub log_filter: LogFilter,
     pub admin: AdminSettings,
     pub operating: Operating,
@@ -81,6 +82,7 @@ pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> 
             "off" => LogForm::NoAccess,
             _ => LogForm::Text,
         },
+        log_query: picker.log_query(),
         log_filter: picker.log_filter(),
         admin: picker.admin(),
         operating: picker.operating(),
@@ -308,6 +310,14 @@ impl Picker<'_> {
         })
     }
 
+    fn log_query(&mut self) -> front::QueryLog {
+        let given = self.pick(Name::LogQuery);
+        given.value.parse().unwrap_or_else(|why: String| {
+            self.refuse(&given, &why);
+            front::QueryLog::default()
+        })
+    }
+
     fn limits(&mut self) -> front::Limits {
         front::Limits {
             header_bytes: self.small(Name::HeaderBytes),
@@ -318,6 +328,9 @@ impl Picker<'_> {
             body_time: self.time(Name::BodyTime),
             keep_alive: self.time(Name::KeepAlive),
             connections: self.small(Name::Connections),
+            connections_per_client: self
+                .optional(Name::ConnectionsPerClient)
+                .map(|_| self.small(Name::ConnectionsPerClient)),
             write_time: self.time(Name::WriteTime),
             spool_bytes: self.number(Name::SpoolBytes),
             queue_wait: self.time(Name::QueueWait),

@@ -18,7 +18,7 @@ fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn nothing_asked_gives_the_defaults() {
     let settings = settled(&[], &[]).unwrap();
-    assert_eq!(binds(&[], &[]), ["tcp://0.0.0.0:9292"]);
+    assert_eq!(binds(&[], &[]), ["tcp://[::]:9292"]);
     assert_eq!(
         (settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places),
         (4, 2, 16_384)
@@ -202,12 +202,21 @@ fn proxies_are_a_list() {
 fn addresses_of_the_command_line_add_up_and_replace_those_of_the_environment() {
     let environment = [("FOOLS_GOLD_BIND", "tcp://127.0.0.1:1,unix:///tmp/x"), ("PORT", "2")];
     assert_eq!(binds(&[], &environment), ["tcp://127.0.0.1:1", "unix:///tmp/x"]);
-    assert_eq!(binds(&[], &environment[1..]), ["tcp://0.0.0.0:2"]);
-    assert_eq!(binds(&["-p", "3"], &environment), ["tcp://0.0.0.0:3"]);
+    assert_eq!(binds(&[], &environment[1..]), ["tcp://[::]:2"]);
+    assert_eq!(binds(&["-p", "3"], &environment), ["tcp://[::]:3"]);
     assert_eq!(binds(&["-o", "127.0.0.1"], &environment), ["tcp://127.0.0.1:2"]);
     assert_eq!(binds(&["-o", "::1", "-p", "0"], &[]), ["tcp://[::1]:0"]);
-    assert_eq!(binds(&["-b", "unix:///tmp/y", "-p", "3"], &environment), ["unix:///tmp/y", "tcp://0.0.0.0:3"]);
+    assert_eq!(binds(&["-b", "unix:///tmp/y", "-p", "3"], &environment), ["unix:///tmp/y", "tcp://[::]:3"]);
+    assert_eq!(binds(&["-o", "localhost", "-p", "3"], &[]), ["tcp://localhost:3"]);
+}
+
+#[test]
+fn all_addresses_of_a_port_are_taken_once() {
     assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "3"], &[]), ["tcp://0.0.0.0:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "4"], &[]), ["tcp://0.0.0.0:3", "tcp://[::]:4"]);
+    assert_eq!(binds(&["-b", "tcp://[::]:3", "-p", "3"], &[]), ["tcp://[::]:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-b", "tcp://[::]:3"], &[]), ["tcp://[::]:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-o", "::", "-p", "3"], &[]), ["tcp://[::]:3"]);
 }
 
 #[test]
@@ -215,7 +224,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
     let count = "must be a whole number";
     let size = "must be a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
     let time = "must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
-    let cases: [(&str, &str, &str); 17] = [
+    let cases: [(&str, &str, &str); 18] = [
         ("--threads", "0", "must be from 1 to 1024"),
         ("-t", "many", count),
         ("-p", "65536", "must be from 0 to 65535"),
@@ -231,6 +240,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
         ("--body-bytes", "99999999999GiB", "is too large"),
         ("--tag", "a\u{7}b", "must be at most 64 letters, without line feeds and the like"),
         ("--access-log", "xml", "must be text, json, off"),
+        ("--log-query", "filtered:", "must be filtered, filtered:NAME,NAME, full or none"),
         ("--environment", "a b", "must be one word, such as development or production"),
         ("--fresh", "perhaps", "must be yes or no"),
     ];

@@ -1,6 +1,8 @@
 //! The listening sockets of this process: those that were handed over, by systemd or by an older process, and those
 //! that it binds itself.
 
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use front::{Bind, Listener, Share};
 use tracing::{info, warn};
 
@@ -76,11 +78,13 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, Strin
     };
     let mut sockets = Sockets::default();
     for bind in if no_binds { &[] } else { wanted.binds } {
-        let at = found.iter().position(|one| one.asked == bind.to_string());
-        match at.or_else(|| found.iter().position(|one| one.listener.local() == *bind)) {
-            Some(at) => sockets.take(found.remove(at))?,
-            None => sockets.add(Listener::bind(bind).map_err(told)?, false, false)?,
+        let handed = of(bind, &mut found);
+        if handed.is_empty() {
+            for listener in Listener::bind_all(bind).map_err(told)? {
+                sockets.add(listener, false, false)?;
+            }
         }
+        handed.into_iter().try_for_each(|one| sockets.take(one))?;
     }
     for one in found {
         if one.is_activated && wanted.activated != Activated::Matching {
@@ -93,6 +97,27 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, Strin
         }
     }
     Ok(sockets)
+}
+
+/// Takes out those that were handed over for this bind: asked for with the same words, or of an address of it.
+fn of(bind: &Bind, found: &mut Vec<Found>) -> Vec<Found> {
+    let words = bind.to_string();
+    let same: Vec<Found> = found.extract_if(.., |one| one.asked == words).collect();
+    if !same.is_empty() {
+        return same;
+    }
+    let addresses = bind.addresses().unwrap_or_default();
+    let is_of_it = |local: &Bind| match local {
+        Bind::Tcp(local) => addresses.iter().any(|address| address == local || is_wider(*address, *local)),
+        local => local == bind,
+    };
+    found.extract_if(.., |one| is_of_it(&one.listener.local())).collect()
+}
+
+/// Whether an address of all there are on this port cannot be had beside the other one, which is all of IPv4 only:
+/// what an older version of this program, or systemd, calls all.
+fn is_wider(address: SocketAddr, other: SocketAddr) -> bool {
+    address.port() == other.port() && address.ip() == Ipv6Addr::UNSPECIFIED && other.ip() == Ipv4Addr::UNSPECIFIED
 }
 
 impl Sockets {
@@ -142,6 +167,30 @@ mod tests {
         let sockets = gather(&wanted, vec![unused, first]).unwrap();
         assert_eq!(sockets.listeners[0].local(), local);
         assert_eq!((sockets.listeners.len(), sockets.taken), (1, vec!["tcp://127.0.0.1:0".to_owned()]));
+    }
+
+    #[test]
+    fn sockets_of_a_name_and_of_all_addresses_are_taken_by_their_words_or_their_addresses() {
+        let wanted = |bind: &Bind, handed| {
+            let binds = std::slice::from_ref(bind);
+            gather(&Wanted { binds, is_default: false, activated: Activated::Matching }, handed).unwrap()
+        };
+        let name: Bind = "tcp://localhost:0".parse().unwrap();
+        let (first, second) = (handed("tcp://localhost:0", false), handed("tcp://localhost:0", false));
+        let sockets = wanted(&name, vec![first.0, second.0]);
+        assert_eq!(sockets.listeners.iter().map(Listener::local).collect::<Vec<_>>(), [first.1, second.1]);
+        assert_eq!(sockets.taken, ["tcp://localhost:0", "tcp://localhost:0"]);
+        // An older version of this program asked for what the name means.
+        let (old, local) = handed("tcp://127.0.0.1:0", false);
+        let Bind::Tcp(address) = &local else { panic!("not TCP") };
+        let sockets = wanted(&Bind::Name("localhost".to_owned(), address.port()), vec![old]);
+        assert_eq!(sockets.listeners[0].local(), local);
+        // And for all addresses of IPv4, which cannot be had beside those of both kinds.
+        let all = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = all.local_addr().unwrap().port();
+        let old = Handed { socket: all.into(), asked: format!("tcp://0.0.0.0:{port}"), is_activated: false };
+        let sockets = wanted(&format!("tcp://[::]:{port}").parse().unwrap(), vec![old]);
+        assert_eq!(sockets.taken, [format!("tcp://0.0.0.0:{port}")]);
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Fixed {
     fn of(asked: &Asked, cores: usize) -> Fixed {
         let (problems, notices) = (Vec::new(), Vec::new());
         let mut picker = Picker { asked, app: None, cores, problems, notices };
-        let binds: Vec<String> = picker.addresses().into_iter().map(|(_, uri)| uri).collect();
+        let binds: Vec<String> = picker.addresses().into_iter().map(|said| said.uri).collect();
         let of_server = |name| ![Name::Bind, Name::Port, Name::Host, Name::Config].contains(&name);
         let rows = TABLE.iter().filter(|row| !row.per_app && !matches!(row.kind, Kind::Refused(_)));
         let rows = rows.filter(|row| of_server(row.name));

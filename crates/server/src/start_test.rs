@@ -23,7 +23,7 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     assert_eq!(now.apps[0].mruby.interpreters, 8);
     let expected = [
         "io-threads is 4 now and was 2: takes effect at the next start",
-        "bind is unix:///x now and was tcp://0.0.0.0:9292: takes effect at the next start",
+        "bind is unix:///x now and was tcp://[::]:9292: takes effect at the next start",
         "the application shop is at every host /store now and was at every host /shop: takes effect at the next start",
         "the application blog is new: it takes effect at the next start",
     ];

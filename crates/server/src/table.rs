@@ -40,7 +40,7 @@ const fn refused(name: Name, long: &'static str, short: Option<char>, value: &'s
 pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
-        default: Default::Text("tcp://0.0.0.0:9292"),
+        default: Default::Text("tcp://[::]:9292"),
         help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be \
                given several times (in the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
@@ -54,7 +54,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         short: Some('o'),
-        help: "the address that --port belongs to (default 0.0.0.0: all of them, in development too)",
+        help: "the address that --port belongs to: a name means all its addresses (default [::]: all there are, of \
+               IPv4 and IPv6, in development too)",
         ..row(Name::Host, "host", "HOST", Section::Where)
     },
     Row {
@@ -289,8 +290,14 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(1, MILLION),
         default: Default::Text("16384"),
-        help: "open connections; more wait in the kernel's queue until one ends",
+        help: "open connections; for more, those that ask nothing or send slowly are closed",
         ..row(Name::Connections, "connections", "N", Section::Load)
+    },
+    Row {
+        kind: Kind::Count(1, MILLION),
+        help: "open connections of one client; more are closed; trusted proxies and Unix sockets are not counted \
+               (default: no bound but --connections)",
+        ..row(Name::ConnectionsPerClient, "connections-per-client", "N", Section::Load)
     },
     limit(Name::HeaderBytes, "header-bytes", Kind::Size(HEADER_BYTES_MIN, 16 * MIB), "112KiB", HEADER_BYTES_HELP),
     limit(Name::HeaderCount, "header-count", Kind::Count(1, 10_000), "100", "header fields; more get 431"),
@@ -318,6 +325,12 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         default: Default::Text("text"),
         help: "a line for each request on standard output, and the form of the other lines",
         ..row(Name::AccessLog, "access-log", "FORM", Section::Log)
+    },
+    Row {
+        default: Default::Text("filtered"),
+        help: "what these lines show of queries: filtered hides the values of parameters named like passwords and \
+               tokens, filtered:NAME,NAME those with these words in their names, too; full; none",
+        ..row(Name::LogQuery, "log-query", "MODE", Section::Log)
     },
     Row {
         default: Default::Text("info"),

@@ -50,8 +50,8 @@ fn flags_count_before_variables_and_these_before_the_file() {
         let settings = settled("bind = \"unix:///x\"\nport = 7", &[], environment).unwrap();
         settings.binds.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    assert_eq!(binds(&[]), ["unix:///x", "tcp://0.0.0.0:7"]);
-    assert_eq!(binds(&[("PORT", "8")]), ["tcp://0.0.0.0:8"]);
+    assert_eq!(binds(&[]), ["unix:///x", "tcp://[::]:7"]);
+    assert_eq!(binds(&[("PORT", "8")]), ["tcp://[::]:8"]);
 }
 
 #[test]

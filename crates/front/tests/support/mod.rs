@@ -53,6 +53,7 @@ pub fn limits() -> Limits {
         body_time: SOON,
         keep_alive: SOON,
         connections: 100,
+        connections_per_client: None,
         write_time: SOON,
         spool_bytes: 1 << 30,
         queue_wait: Duration::from_secs(3),
@@ -70,7 +71,6 @@ pub fn settings() -> Settings {
         development: false,
         passes_underscores: true,
         json_errors: false,
-        makes_room: false,
         counts: Default::default(),
     }
 }
@@ -288,7 +288,7 @@ impl Shelf {
     }
 
     pub fn log(&self, format: front::LogFormat) -> Option<AccessLog> {
-        Some(AccessLog::new(format, self.clone()))
+        Some(AccessLog::new(format, front::QueryLog::default(), self.clone()))
     }
 }
 

@@ -164,6 +164,7 @@ fn front_settings() -> front::Settings {
         body_time: SAY_TIME,
         keep_alive: ASK_TIME,
         connections: CONNECTIONS,
+        connections_per_client: None,
         write_time: ASK_TIME,
         spool_bytes: 0,
         queue_wait: ANSWER_TIME,
@@ -178,7 +179,6 @@ fn front_settings() -> front::Settings {
         development: true,
         passes_underscores: false,
         json_errors: true,
-        makes_room: true,
         counts: Arc::default(),
     }
 }

@@ -118,7 +118,13 @@ impl Picker<'_> {
 fn parse_bind(given: &Given) -> Result<front::Bind, String> {
     match given.value.parse::<u16>() {
         Ok(port) => Ok(front::Bind::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))),
-        Err(_) => given.value.parse().map_err(|error: String| format!("{error}; or only a port, or off")),
+        Err(_) => {
+            let bind: Result<front::Bind, String> = given.value.parse();
+            let bind = bind.map_err(|error| format!("{error}; or only a port, or off"))?;
+            // One address is enough for whoever looks.
+            let first = bind.addresses().ok().and_then(|addresses| addresses.into_iter().next());
+            Ok(first.map_or(bind, front::Bind::Tcp))
+        }
     }
 }
 

@@ -98,6 +98,16 @@ fn of_server(running: &Running) -> Vec<Family> {
         one("foolsgold_draining", "1 when the server is ending", gauge(desk.is_draining())),
         one("foolsgold_connections", "Open connections", Value::Gauge(counts.open() as f64)),
         one("foolsgold_connections_accepted", "Connections since the start", Value::Count(counts.accepted())),
+        one(
+            "foolsgold_connections_displaced",
+            "Connections closed for new ones, as there were no places left",
+            Value::Count(counts.displaced_connections()),
+        ),
+        one(
+            "foolsgold_connections_refused",
+            "Connections of clients that had all they may have",
+            Value::Count(counts.refused_connections()),
+        ),
         one("foolsgold_refused", "Requests whose head was refused", Value::Count(counts.refused())),
         Family {
             name: "foolsgold_http_responses",

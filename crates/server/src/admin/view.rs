@@ -52,6 +52,10 @@ pub struct ServerView {
 pub struct Connections {
     pub open: u64,
     pub accepted: u64,
+    /// Closed for new ones, as there were no places left.
+    pub displaced: u64,
+    /// Of clients that had all they may have.
+    pub refused: u64,
 }
 
 /// An application.
@@ -127,7 +131,12 @@ impl ServerView {
             listeners: running.listeners.clone(),
             control: eyes.control(),
             admin: eyes.admin(),
-            connections: Connections { open: counts.open(), accepted: counts.accepted() },
+            connections: Connections {
+                open: counts.open(),
+                accepted: counts.accepted(),
+                displaced: counts.displaced_connections(),
+                refused: counts.refused_connections(),
+            },
             answers: by_hundreds(counts.answers()),
             refused: counts.refused(),
             process: Process::look(),

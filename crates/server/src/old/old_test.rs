@@ -79,7 +79,7 @@ fn addresses_of_puma() {
     );
     let binds: Vec<&str> =
         several.settings.iter().filter(|one| one.row.long == "bind").map(|one| one.value.as_str()).collect();
-    assert_eq!(binds, ["tcp://0.0.0.0:2", "tcp://0.0.0.0:3"]);
+    assert_eq!(binds, ["tcp://[::]:2", "tcp://[::]:3"]);
 }
 
 #[test]

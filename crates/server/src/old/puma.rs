@@ -148,7 +148,7 @@ pub fn absolute(path: &str) -> String {
 
 fn port(to: &mut Translation, call: &Call) {
     let default = to.call("set_default_host").and_then(|call| text(call.args.first()));
-    let host = text(call.args.get(1)).or(default).unwrap_or_else(|| "0.0.0.0".to_owned());
+    let host = text(call.args.get(1)).or(default).unwrap_or_else(|| "::".to_owned());
     match text(call.args.first()) {
         Some(port) => to.set(call, "bind", tcp(&host, &port)),
         None => to.remark(call, What::Missing, "says nothing, and changes nothing"),

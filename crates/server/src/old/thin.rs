@@ -32,7 +32,7 @@ pub const KNOWN: &[Known] = &[
     ("rackup", Does::By(rackup)),
     ("timeout", Does::SecondsLike("keep-alive", "Thin's is the time a connection may be silent at any moment")),
     ("wait", Does::Seconds("drain-time")),
-    ("max_conns", Does::Like("connections", "more wait for their turn, as in Thin")),
+    ("max_conns", Does::Like("connections", "for more, idle ones are closed")),
     ("max_persistent_conns", Does::Missing("every connection may be kept, as long as --keep-alive says")),
     ("threaded", Does::By(later)),
     ("threadpool_size", Does::By(later)),

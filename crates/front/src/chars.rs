@@ -1,0 +1,43 @@
+//! Which bytes may stand where in a request, by RFC 9110 and RFC 9112.
+
+/// A byte of a token (RFC 9110 section 5.6.2): of a method, a header's name, a transfer coding.
+pub(crate) fn is_token(byte: u8) -> bool {
+    TOKENS[usize::from(byte)]
+}
+
+/// Whether these bytes may be a header's value, or a line of them: everything but control characters (RFC 9110 section
+/// 5.5). Bytes above ASCII may: they are opaque.
+pub(crate) fn are_text(bytes: &[u8]) -> bool {
+    // Without a branch per byte, so that the compiler looks at many of them at once.
+    !bytes.iter().fold(false, |is_bad, byte| is_bad | ((*byte < b' ') & (*byte != b'\t')) | (*byte == 0x7f))
+}
+
+const TOKENS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let others = b"!#$%&'*+-.^_`|~";
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_what_the_grammar_says() {
+        let tokens: String = (0..=255).filter(|byte| is_token(*byte)).map(char::from).collect();
+        let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz";
+        assert_eq!(tokens, format!("!#$%&'*+-.0123456789{letters}|~"));
+        let refused: Vec<u8> = (0..=255).filter(|byte| !are_text(&[b'a', *byte, b'b'])).collect();
+        assert_eq!(refused, (0..=8).chain(10..32).chain([127]).collect::<Vec<u8>>());
+    }
+}

@@ -1,0 +1,87 @@
+//! What is a chunked body, and what of it hyper gets to see.
+
+use super::*;
+
+/// Feeds in pieces of the given size, and what is left of them: whole, or `None` when the end did not come.
+fn fed(body: &[u8], piece: usize) -> Result<Option<(usize, Vec<u8>)>, &'static str> {
+    let mut chunks = Chunks::new(100);
+    let (mut kept, mut taken) = (Vec::new(), 0);
+    for part in body.chunks(piece) {
+        let start = kept.len();
+        kept.extend_from_slice(part);
+        let fed = chunks.feed(&mut kept, start).map_err(|refusal| refusal.why)?;
+        if fed.is_done {
+            let behind = kept.len() - start - fed.bytes;
+            kept.truncate(start + fed.bytes);
+            return Ok(Some((taken + part.len() - behind, kept)));
+        }
+        assert_eq!(kept.len(), start + fed.bytes);
+        taken += part.len();
+    }
+    Ok(None)
+}
+
+#[test]
+fn the_end_is_found_however_the_bytes_arrive() {
+    let body = b"5\r\nhello\r\n1 ;a=\"b\"\r\n!\r\n0\r\nx: y\r\n\r\nGET / HTTP/1.1\r\n";
+    assert!(fed(body, 9).is_err(), "a space before a semicolon");
+    let body = b"5\r\nhello\r\n1;a=\"b\"\r\n!\r\n0;last\r\nx: y\r\nz:\r\n\r\nGET / HTTP/1.1\r\n";
+    let len = body.len() - 16;
+    for piece in 1..body.len() {
+        let (taken, kept) = fed(body, piece).unwrap().unwrap();
+        assert_eq!((taken, kept.as_slice()), (len, &b"5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n"[..]), "{piece}");
+    }
+    assert_eq!(fed(b"0\r\n\r\n", 9), Ok(Some((5, b"0\r\n\r\n".to_vec()))));
+    assert_eq!(fed(b"5\r\nhell", 9), Ok(None));
+}
+
+#[test]
+fn extensions_are_names_with_values() {
+    for extension in ["a", "a=b", "a=\"\"", "a=\"b \\\" c\"", " a", "\ta = b", "a ;b", "a;b;c", "a=b ; c = \"d\""] {
+        assert!(fed(format!("1;{extension}\r\nx\r\n0\r\n\r\n").as_bytes(), 99).unwrap().is_some(), "{extension}");
+    }
+    for extension in ["", " ", "a=", "a=b=c", "=b", "bad[=x", "a b", "a;", "a=\"b", "a=\"b\"c", "a,b", "a=b ", "a "] {
+        let why = fed(format!("1;{extension}\r\nx\r\n0\r\n\r\n").as_bytes(), 99);
+        assert_eq!(why, Err("a chunk extension is not a name with a value"), "{extension}");
+    }
+}
+
+#[test]
+fn signed_chunks_may_go_on_for_ever_and_extensions_without_data_may_not() {
+    let signed = format!("400;chunk-signature={}\r\n{}\r\n", "a".repeat(64), "x".repeat(0x400)).repeat(1000);
+    assert_eq!(fed((signed + "0\r\n\r\n").as_bytes(), 999).unwrap().unwrap().1.len(), 1000 * (5 + 0x400 + 2) + 5);
+    let empty = format!("1;a={}\r\nx\r\n", "a".repeat(1000)).repeat(20);
+    assert_eq!(fed(empty.as_bytes(), 999), Err("there are more chunk extensions than data"));
+}
+
+#[test]
+fn what_the_grammar_does_not_allow_is_refused() {
+    let long = [b"1;".to_vec(), vec![b'a'; SIZE_LINE]].concat();
+    let trailers = [b"0\r\nx: ".to_vec(), vec![b'a'; SIZE_LINE]].concat();
+    let bodies: [&[u8]; 21] = [
+        b"\r\n",
+        b"g\r\n",
+        b"-1\r\n",
+        b"+1\r\n",
+        b"0x1\r\n",
+        b" 1\r\n",
+        b"1 \r\n",
+        b"1\n",
+        b"1\r\naXX",
+        b"1\r\na\n",
+        b"1000000000000000\r\n",
+        b"0\r\n\n",
+        b"0\r\n\rx",
+        b"1\rx",
+        b"0\r\nfoo bar\r\n\r\n",
+        b"0\r\nfoo\r\n\r\n",
+        b"0\r\nX(Y: z\r\n\r\n",
+        b"0\r\nx : y\r\n\r\n",
+        b"0\r\nx: y\r\n z\r\n\r\n",
+        &long,
+        &trailers,
+    ];
+    for body in bodies {
+        assert!(fed(body, 7).is_err(), "{}", body.escape_ascii());
+    }
+}

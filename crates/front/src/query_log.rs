@@ -1,0 +1,144 @@
+//! What the log shows of the queries of requests: they may hold what is nobody's business.
+
+use std::str::FromStr;
+
+/// What the log shows of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueryLog {
+    /// All of it.
+    Full,
+    /// Nothing.
+    None,
+    /// All but the values of parameters whose names have one of these words in them.
+    Filtered(Vec<String>),
+}
+
+/// What Rails filters out of its log when nobody says anything, and numbers of cards.
+const WORDS: [&str; 12] =
+    ["passw", "email", "secret", "token", "_key", "crypt", "salt", "certificate", "otp", "ssn", "cvv", "cvc"];
+const FILTERED: &[u8] = b"[FILTERED]";
+
+impl Default for QueryLog {
+    fn default() -> QueryLog {
+        QueryLog::Filtered(WORDS.map(str::to_owned).to_vec())
+    }
+}
+
+impl FromStr for QueryLog {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<QueryLog, String> {
+        let (mode, more) = text.split_once(':').map_or((text, None), |(mode, more)| (mode, Some(more)));
+        let more: Option<Vec<&str>> = more.map(|more| more.split(',').map(str::trim).collect());
+        match (mode, more) {
+            ("full", None) => Ok(QueryLog::Full),
+            ("none", None) => Ok(QueryLog::None),
+            ("filtered", None) => Ok(QueryLog::default()),
+            ("filtered", Some(more)) if !more.iter().any(|word| word.is_empty()) => {
+                Ok(QueryLog::Filtered(WORDS.into_iter().chain(more).map(str::to_owned).collect()))
+            }
+            _ => Err("must be filtered, filtered:NAME,NAME, full or none".to_owned()),
+        }
+    }
+}
+
+impl QueryLog {
+    /// Hands on what is to be shown of a query, in pieces, from the question mark on.
+    pub(crate) fn show(&self, query: &[u8], mut show: impl FnMut(&[u8])) {
+        let words = match self {
+            QueryLog::None => return,
+            QueryLog::Full => {
+                show(b"?");
+                return show(query);
+            }
+            QueryLog::Filtered(words) => words,
+        };
+        let mut mark: &[u8] = b"?";
+        for pair in query.split_inclusive(|byte| matches!(byte, b'&' | b';')) {
+            show(std::mem::take(&mut mark));
+            let end = pair.len() - usize::from(pair.ends_with(b"&") || pair.ends_with(b";"));
+            match memchr::memchr(b'=', &pair[..end]) {
+                Some(equals) if is_secret(&pair[..equals], words) => {
+                    show(&pair[..=equals]);
+                    show(FILTERED);
+                    show(&pair[end..]);
+                }
+                _ => show(pair),
+            }
+        }
+        show(mark);
+    }
+}
+
+/// Whether the name of a parameter has one of the words in it, however it is written.
+fn is_secret(name: &[u8], words: &[String]) -> bool {
+    let decoded = if name.contains(&b'%') { Some(decoded(name)) } else { None };
+    let name = decoded.as_deref().unwrap_or(name);
+    words.iter().any(|word| {
+        let word = word.as_bytes();
+        name.windows(word.len().max(1)).any(|part| part.eq_ignore_ascii_case(word))
+    })
+}
+
+/// Without percent-encoding; what is none stays.
+fn decoded(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                out.push(byte);
+                rest = &behind[2..];
+            }
+            _ => {
+                out.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(mode: &str, query: &str) -> String {
+        let mut all = Vec::new();
+        mode.parse::<QueryLog>().unwrap().show(query.as_bytes(), |piece| all.extend_from_slice(piece));
+        String::from_utf8(all).unwrap()
+    }
+
+    #[test]
+    fn values_of_secrets_are_hidden_by_the_names_of_their_parameters() {
+        for (query, wanted) in [
+            ("", "?"),
+            ("a=b&c", "?a=b&c"),
+            ("token=abc", "?token=[FILTERED]"),
+            ("a=1&user%5Bpassword%5D=x=y&b=2", "?a=1&user%5Bpassword%5D=[FILTERED]&b=2"),
+            ("ACCESS_TOKEN=a;b=2", "?ACCESS_TOKEN=[FILTERED];b=2"),
+            ("%74%6Fken=a", "?%74%6Fken=[FILTERED]"),
+            ("api_key=&x", "?api_key=[FILTERED]&x"),
+            ("token&token", "?token&token"),
+            ("q=token", "?q=token"),
+            ("card=4111", "?card=4111"),
+            ("%zz=%&&==&", "?%zz=%&&==&"),
+        ] {
+            assert_eq!(shown("filtered", query), wanted, "{query}");
+        }
+        assert_eq!(
+            shown("filtered:card, Pin", "card=4111&pin=1&token=2"),
+            "?card=[FILTERED]&pin=[FILTERED]&token=[FILTERED]"
+        );
+        assert_eq!(shown("full", "token=abc"), "?token=abc");
+        assert_eq!(shown("none", "token=abc"), "");
+    }
+
+    #[test]
+    fn other_modes_are_refused_with_what_would_be_right() {
+        for text in ["", "all", "filtered:", "filtered:a,,b", "full:a", "none:", "Filtered"] {
+            assert!(text.parse::<QueryLog>().is_err(), "{text}");
+        }
+    }
+}

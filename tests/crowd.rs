@@ -1,0 +1,224 @@
+//! One client that takes all connections there are does not keep others out: they are answered at once, by closing what
+//! is idle, then what sends slowly, and never an answer that is still owed.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use support::{Client, Server, paths, server, within};
+
+/// Much shorter than any time after which a connection is closed by itself (30 s for heads, 65 s between requests).
+const AT_ONCE: Duration = Duration::from_secs(8);
+const PLACES: usize = 200;
+
+fn serve(options: &[&str]) -> Server {
+    let cases = [
+        ("/", "text(\"gold\")"),
+        ("/hold", "until File.exist?(\"go\"); sleep 0.01; end; text(\"held\")"),
+        ("/big", "[200, {}, [\"x\" * 20_000_000]]"),
+    ];
+    let places = PLACES.to_string();
+    let mut all = vec!["-t", "2", "--connections", &places, "--admin", "127.0.0.1:0"];
+    all.extend_from_slice(options);
+    Server::start(&paths(&cases), &all)
+}
+
+/// Connections of an attacker, each of which says so much and then nothing.
+fn attackers(server: &Server, count: usize, said: &str) -> Vec<Client> {
+    let attacker = |_| {
+        let mut client = server.client();
+        let _ = client.send(said);
+        client
+    };
+    (0..count).map(attacker).collect()
+}
+
+/// Others come one after another, each on a connection of its own, and are answered.
+fn others_are_answered(server: &Server) {
+    for number in 0..20 {
+        let begun = Instant::now();
+        assert_eq!(server.text("/"), "gold", "number {number}");
+        assert!(begun.elapsed() < AT_ONCE, "number {number} waited {:?}\n{}", begun.elapsed(), server.log());
+    }
+}
+
+fn metric(server: &Server, name: &str) -> u64 {
+    let log = server.log();
+    let start = log.find("http://127.0.0.1:").expect("the admin listener says where it is") + 17;
+    let port: String = log[start..].chars().take_while(char::is_ascii_digit).collect();
+    let mut client = Client::tcp(port.parse().unwrap());
+    client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let text = client.reply().unwrap().text();
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+}
+
+#[test]
+fn connections_that_ask_no_more_are_closed_for_others() {
+    let server = serve(&[]);
+    let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut all = attackers(&server, 2 * PLACES, get);
+    for client in &mut all {
+        assert_eq!(client.reply().unwrap().text(), "gold", "a request that was sent is answered");
+    }
+    others_are_answered(&server);
+    assert!(metric(&server, "foolsgold_connections_displaced_total") >= PLACES as u64);
+    let said = "there are no places for connections left (200 connections are allowed): 1 closed for new ones, this \
+                time one that asked nothing, from 127.0.0.1";
+    assert!(server.logs(said), "{}", server.log());
+    assert!(server.log().matches("places for connections").count() < 10, "{}", server.log());
+}
+
+#[test]
+fn connections_that_say_nothing_are_closed_for_others() {
+    let server = serve(&[]);
+    let _all = attackers(&server, 2 * PLACES, "");
+    others_are_answered(&server);
+}
+
+#[test]
+fn heads_and_bodies_that_come_slowly_are_given_up_for_others() {
+    let heads = ("GET /head HTTP/1.1\r\nHost: a\r\nX: ", "the head of the request came slowly");
+    let bodies =
+        ("POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc", "the body of the request came slowly");
+    for (said, why) in [heads, bodies] {
+        let server = serve(&[]);
+        let mut all = attackers(&server, 2 * PLACES, said);
+        others_are_answered(&server);
+        let first = all[0].reply().unwrap();
+        assert!(first.status == 408 && first.text().contains(why), "{}", first.text());
+        assert!(server.logs(&format!("\"there are no places for connections left, and {why}\"")), "{}", server.log());
+    }
+}
+
+#[test]
+fn who_has_just_come_has_time_to_ask_though_others_are_slow() {
+    let server = serve(&[]);
+    let _slow = attackers(&server, PLACES, "GET /head HTTP/1.1\r\nHost: a\r\nX: ");
+    // They count as slow after a second.
+    assert!(!within(Duration::from_millis(1100), || false));
+    let mut new = server.client();
+    let _silent = attackers(&server, 5, "");
+    assert_eq!(new.get("/").text(), "gold", "those that were here before, and are slow, go first");
+}
+
+#[test]
+fn a_half_read_request_is_given_up_only_when_nobody_is_idle() {
+    let server = serve(&["--connections", "3"]);
+    let mut slow = server.client();
+    slow.send("GET / HTTP/1.1\r\nHost: a\r\n").unwrap();
+    let mut upload = server.client();
+    upload.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na").unwrap();
+    for _ in 0..20 {
+        let mut idle = server.client();
+        assert_eq!(idle.get("/").text(), "gold");
+        std::mem::forget(idle);
+    }
+    slow.send("\r\n").unwrap();
+    upload.send("b").unwrap();
+    assert_eq!((slow.reply().unwrap().status, upload.reply().unwrap().status), (200, 200));
+}
+
+#[test]
+fn the_one_that_was_idle_the_longest_goes_first() {
+    let server = serve(&["--connections", "3"]);
+    let mut all: Vec<Client> = (0..3).map(|_| server.client()).collect();
+    for turn in [0, 1, 2, 0] {
+        assert_eq!(all[turn].get("/").text(), "gold");
+    }
+    let mut new = server.client();
+    assert_eq!(new.get("/").text(), "gold");
+    assert!(all[1].is_closed());
+    for client in [0, 2] {
+        assert_eq!(all[client].get("/").text(), "gold");
+    }
+}
+
+#[test]
+fn an_answer_that_is_owed_is_never_cut_off() {
+    let server = serve(&["--connections", "4", "--queue", "10"]);
+    let mut held = attackers(&server, 4, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut new = server.client();
+    new.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(server.logs("none can be closed, since all wait for answers"), "{}", server.log());
+    std::fs::write(server.folder.join("go"), "").unwrap();
+    for client in &mut held {
+        assert_eq!(client.reply().unwrap().text(), "held");
+    }
+    assert_eq!(new.reply().unwrap().text(), "gold");
+}
+
+#[test]
+fn those_that_take_nothing_of_their_answers_are_cut_off_for_others() {
+    let server = serve(&["--connections", "20", "--write-time", "300s"]);
+    let _all = attackers(&server, 20, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+    let begun = Instant::now();
+    assert_eq!(server.text("/"), "gold");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn open_files_are_taken_back_from_idle_connections() {
+    let mut server = serve(&["--connections", "1000"]);
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
+    let most = Some(open + 100);
+    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
+        .unwrap();
+    let _all = attackers(&server, 200, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    others_are_answered(&server);
+    assert!(server.log().contains("there are no open files left"), "{}", server.log());
+    assert!(server.is_alive());
+}
+
+/// A connection from an address of this machine.
+fn from(address: [u8; 4], port: u16) -> TcpStream {
+    let own = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&own, &SocketAddrV4::new(Ipv4Addr::from(address), 0)).unwrap();
+    connect(&own, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).unwrap();
+    TcpStream::from(own)
+}
+
+#[test]
+fn a_client_has_no_more_connections_than_it_may_have() {
+    let options = ["--connections-per-client", "3", "--trust-proxy", "127.0.0.9"];
+    let server = serve(&options);
+    let mut own: Vec<Client> = (0..3).map(|_| server.client()).collect();
+    for client in &mut own {
+        assert_eq!(client.get("/").text(), "gold");
+    }
+    let mut more = server.client();
+    let _ = more.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(more.is_closed());
+    for address in [[127, 0, 0, 2], [127, 0, 0, 9], [127, 0, 0, 9], [127, 0, 0, 9], [127, 0, 0, 9]] {
+        let mut other = Client::over(from(address, server.port));
+        assert_eq!(other.get("/").text(), "gold", "{address:?}");
+        own.push(other);
+    }
+    drop(own.remove(0));
+    assert!(within(support::PATIENCE, || {
+        let mut again = server.client();
+        again.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").is_ok() && again.reply().is_ok()
+    }));
+    assert!(metric(&server, "foolsgold_connections_refused_total") >= 1);
+    let said = "1 refused of clients that have all 3 connections they may have, this time one from 127.0.0.1";
+    assert!(server.logs(said), "{}", server.log());
+}
+
+#[test]
+fn connections_over_a_unix_socket_are_of_no_client() {
+    let folder = server::folder();
+    std::fs::write(folder.join("config.ru"), paths(&[("/", "text(\"gold\")")])).unwrap();
+    let path = folder.join("gold.sock");
+    let unix = format!("unix://{}", path.display());
+    let options = ["-t", "1", "-b", &unix, "--connections-per-client", "1", "--trust-proxy", "none"];
+    let _server = Server::spawn(folder, &[], &options);
+    let mut all: Vec<Client> = (0..3).map(|_| Client::unix(&path)).collect();
+    for client in &mut all {
+        assert_eq!(client.get("/").text(), "gold");
+    }
+}
