@@ -93,25 +93,29 @@ run ->(env) {
   when '/nil' then nil
   when '/status' then ['x', {}, []]
   when '/low' then [99, {}, []]
-  when '/high' then [999, {}, []]
+  when '/high' then [1000, {}, []]
+  when '/early' then [103, {}, []]
   when '/headers' then [200, nil, []]
-  when '/name' then [200, { 'a b' => 'c' }, []]
+  when '/name' then [200, { 5 => 'c' }, []]
   when '/value' then [200, { 'a' => \"c\\rd\" }, []]
   when '/nul' then [200, { 'x-odd' => \"c\\0d\" }, []]
-  when '/number' then [200, { 'a' => 1 }, []]
+  when '/lines' then [200, { 'a' => [\"c\\nd\"] }, []]
+  when '/once' then [200, { 'location' => \"/c\\nd\" }, []]
   when '/body' then [200, {}, nil]
   end
 }");
     for (path, part) in [
         ("/nil", "Array of status"),
-        ("/status", "100 to 599"),
+        ("/status", "100 to 999"),
         ("/low", "status is 99"),
-        ("/high", "status is 999"),
+        ("/high", "status is 1000"),
+        ("/early", "103 cannot end"),
         ("/headers", "headers are nil"),
-        ("/name", "header name"),
+        ("/name", "header's name is 5"),
         ("/value", "header a"),
         ("/nul", "header x-odd"),
-        ("/number", "String or an Array"),
+        ("/lines", "line feed"),
+        ("/once", "header location"),
         ("/body", "the body is nil"),
     ] {
         match app.fault(get(path)) {

@@ -1,5 +1,8 @@
 //! Finds the end of a chunked body in raw bytes (RFC 9112 section 7.1), strictly: what is not written exactly as the
-//! grammar says is malformed. hyper decodes the same bytes after us; we only say how many of them are the body's.
+//! grammar says is malformed. Of requests, hyper decodes the same bytes after us; we only say how many of them are the
+//! body's.
+
+use std::ops::Range;
 
 /// Bytes of one chunk's size line, extensions included. Real ones have two to eight.
 const SIZE_LINE: usize = 256;
@@ -48,10 +51,16 @@ impl Chunks {
 
     /// Goes on over `bytes`, up to the end of the body.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Fed, Malformed> {
+        self.decode(bytes, |_| {})
+    }
+
+    /// The same; `data` is told where in `bytes` there is what the chunks carry.
+    pub(crate) fn decode(&mut self, bytes: &[u8], mut data: impl FnMut(Range<usize>)) -> Result<Fed, Malformed> {
         let mut index = 0;
         while index < bytes.len() && self.at != At::Done {
             if let At::Data(left) = self.at {
                 let taken = left.min((bytes.len() - index) as u64);
+                data(index..index + taken as usize);
                 index += taken as usize;
                 self.at = if taken == left { At::DataCr } else { At::Data(left - taken) };
                 continue;

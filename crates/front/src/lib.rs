@@ -7,9 +7,11 @@ mod address;
 mod alarm;
 mod ask;
 mod chunks;
+mod coded;
 mod connection;
 mod counts;
 mod drain;
+mod dropped;
 mod fault_log;
 mod forwarded;
 #[cfg(feature = "fuzzing")]

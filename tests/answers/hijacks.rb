@@ -1,0 +1,31 @@
+# Connections that the application takes over.
+
+def hijacked(headers = {})
+  { "x-a" => "1", "rack.hijack" => ->(io) { io.write("raw"); io.close } }.merge(headers)
+end
+
+Book.row("hijack", 200, "raw", headers: { "x-a" => ["1"], "rack.hijack" => [] }, needs: :hijack) { [200, hijacked, []] }
+Book.row("hijack-nil", 200, "raw", needs: :hijack) { [200, hijacked, nil] }
+Book.row("hijack-body", 200, "raw", seen: "close", needs: :hijack) do |notes|
+  [200, hijacked, Made.new(notes, ["wrong"], to_ary: ["wrong"], to_path: PAGE, close: nil)]
+end
+Book.row("hijack-thread", 200, "raw", needs: :hijack) do
+  [200, { "rack.hijack" => ->(io) { Thread.new { sleep 0.05; io.write("raw"); io.close } } }, []]
+end
+Book.row("hijack-head", 200, "", method: "HEAD", seen: "close", needs: :hijack) do |notes|
+  [200, hijacked, Made.new(notes, [], close: nil)]
+end
+Book.row("hijack-nothing", 200, "x", length: "1", needs: :hijack) { [200, { "rack.hijack" => nil }, ["x"]] }
+Book.row("hijack-full", 299, "raw", needs: :hijack) do |_, env|
+  env["rack.hijack"].call
+  io = env["rack.hijack_io"] || env["rack.hijack"].call
+  io.write("HTTP/1.1 299 Mine\r\nconnection: close\r\n\r\nraw")
+  io.close
+  [200, {}, []]
+end
+Book.row("hijack-full-body", 299, "raw", seen: "close", needs: :hijack) do |notes, env|
+  io = env["rack.hijack"].call
+  io.write("HTTP/1.1 299 Mine\r\nconnection: close\r\n\r\nraw")
+  io.close
+  [500, {}, Made.new(notes, ["wrong"], close: nil)]
+end
