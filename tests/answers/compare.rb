@@ -15,12 +15,42 @@ class Started
     File.mkfifo(File.join(@folder, "fifo"))
     @port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     places = { "{port}" => @port.to_s, "{folder}" => @folder, "{name}" => File.basename(@folder) }
-    command = command.gsub(/\{(port|folder|name)\}/) { |place| places.fetch(place) }
-    @pid = spawn(command, chdir: @folder, pgroup: true, %i[out err] => File.join(@folder, "log"))
+    @command = command.gsub(/\{(port|folder|name)\}/) { |place| places.fetch(place) }
+    start
   end
 
-  # The check of it, once it answers.
+  # The check of it. One that a row has ended is started again.
   def check
+    wait
+    Check.new("http://127.0.0.1:#{@port}") { again unless answers? }.run
+  end
+
+  def stop
+    kill
+    FileUtils.rm_rf(@folder)
+  end
+
+  private
+
+  # Its whole process group: a server may keep threads that hang in an answer.
+  def kill
+    Process.kill("KILL", -@pid)
+    Process.wait(@pid)
+  rescue Errno::ESRCH, Errno::ECHILD
+    nil
+  end
+
+  def again
+    kill
+    start
+    wait
+  end
+
+  def start
+    @pid = spawn(@command, chdir: @folder, pgroup: true, %i[out err] => File.join(@folder, "log"))
+  end
+
+  def wait
     limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 60
     until answers?
       raise "it does not serve:\n#{File.read(File.join(@folder, "log"))}" if
@@ -28,20 +58,7 @@ class Started
 
       sleep 0.1
     end
-    Check.new("http://127.0.0.1:#{@port}").run
   end
-
-  # Its whole process group: a server may keep threads that hang in an answer.
-  def stop
-    Process.kill("KILL", -@pid)
-    Process.wait(@pid)
-  rescue Errno::ESRCH, Errno::ECHILD
-    nil
-  ensure
-    FileUtils.rm_rf(@folder)
-  end
-
-  private
 
   def answers?
     Socket.tcp("127.0.0.1", @port).close || true

@@ -47,7 +47,7 @@ Book.row("path-and-call", 200, "called", seen: "call close") do |notes|
   [200, {}, Made.new(notes, to_path: PAGE, close: nil, call: ->(s) { s.write("called"); s.close })]
 end
 Book.row("path-gone-at-close", 200, "short of life", length: "13", needs: :cruby) do |notes|
-  path = "#{Dir.tmpdir}/answers-#{Process.pid}"
+  path = "#{Row::HERE}/short-lived"
   File.write(path, "short of life")
   [200, {}, Made.new(notes, ["each"], to_path: path, close: -> { File.unlink(path) })]
 end
@@ -60,12 +60,15 @@ Book.row("file-from-the-middle", 206, "page", length: "4") do
   [206, { "content-length" => "4", "content-range" => "bytes 2-5/15" }, file]
 end
 Book.row("file-replaced", 200, "the open one", needs: :cruby) do
-  path = "#{Dir.tmpdir}/answers-#{Process.pid}-replaced"
+  path = "#{Row::HERE}/replaced"
   File.write(path, "the open one")
   file = File.open(path)
   File.unlink(path)
   File.write(path, "the other one")
-  at_exit { File.unlink(path) if File.exist?(path) }
+  file.define_singleton_method(:close) do
+    super()
+    File.unlink(path) if File.exist?(path)
+  end
   [200, {}, file]
 end
 Book.row("file-unlinked", 200, "no name", needs: :cruby) do

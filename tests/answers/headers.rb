@@ -125,6 +125,6 @@ coded("gzip", "gzip", nil, 500, ["hello"])
 Book.row("coding-chunked-head", 200, "", method: "HEAD", length: nil) do |notes|
   [200, { "transfer-encoding" => "chunked" }, Made.new(notes, ["5\r\nhello\r\n0\r\n\r\n"])]
 end
-Book.row("coding-and-length", 500) do |notes|
+Book.row("coding-and-length", 200, "hello") do |notes|
   [200, { "transfer-encoding" => "chunked", "content-length" => "99" }, Made.new(notes, ["5\r\nhello\r\n0\r\n\r\n"])]
 end

@@ -29,3 +29,28 @@ Book.row("hijack-full-body", 299, "raw", seen: "close", needs: :hijack) do |note
   io.close
   [500, {}, Made.new(notes, ["wrong"], close: nil)]
 end
+
+# Waits for another request of the same process; for a moment only, as a server may have no thread for it.
+def await(name)
+  100.times { KEPT[name] ? break : sleep(0.01) }
+end
+
+# The application is done with a connection while the thread that had it gives another answer: both bodies are closed.
+Book.row("hijack-closed-late", 200, "raw", needs: :hijack) do |notes|
+  KEPT.delete(:other_runs)
+  KEPT.delete(:other_closed)
+  late = lambda do |io|
+    io.write("raw")
+    io.close
+    await(:other_runs)
+  end
+  [200, { "rack.hijack" => late }, Made.new(notes, [], close: -> { KEPT[:other_closed] = true })]
+end
+Book.row("hijack-closed-meanwhile", 200, "x", seen: "each close", needs: :hijack) do |notes|
+  body = Made.new(notes, close: nil) do |out|
+    KEPT[:other_runs] = true
+    await(:other_closed)
+    out.call("x")
+  end
+  [200, {}, body]
+end

@@ -37,7 +37,7 @@ end
 Book.row("call-204", 204, "", length: nil, seen: "close") do |notes|
   [204, {}, stream(notes, close: nil) { |s| s.write("a"); s.close }]
 end
-Book.row("call-raises-first", 500, seen: "call close") do |notes|
+Book.row("call-raises-first", 500, fails: true, seen: "call close") do |notes|
   [200, {}, stream(notes, close: nil) { |_| raise "on purpose" }]
 end
 Book.row("call-raises-late", 200, nil, cut: true, seen: "call close") do |notes|

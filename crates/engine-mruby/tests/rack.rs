@@ -86,6 +86,30 @@ run ->(env) {
 }
 
 #[test]
+fn headers_and_parts_of_other_classes_are_sent_as_text() {
+    let app = app("
+class Own
+  def initialize(hash) = @hash = hash
+  def to_s
+    100.times { |n| @hash[\"later#{n}\"] = n.to_s * 10 }
+    'own' * 2
+  end
+end
+run ->(env) {
+  headers = { 'a' => 1, 'c' => [1, nil, :x], d: 'e', 'f' => :g, 'h' => nil, 'i' => [] }
+  headers['own'] = Own.new(headers)
+  [200, headers, [1, nil, :b, 2.5, 'c']]
+}");
+    let got = app.got(get("/"));
+    assert_eq!(got.body, "1b2.5c");
+    let header = |name: &str| -> Vec<&str> {
+        got.headers.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_str()).collect()
+    };
+    assert_eq!([header("a"), header("c"), header("d"), header("f")], [vec!["1"], vec!["1", "x"], vec!["e"], vec!["g"]]);
+    assert_eq!([header("h"), header("i"), header("own")], [vec![""], vec![], vec!["ownown"]]);
+}
+
+#[test]
 fn bad_answers_are_refused_with_what_would_be_right() {
     let app = app("
 run ->(env) {

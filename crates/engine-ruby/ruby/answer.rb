@@ -69,7 +69,7 @@ module FoolsGold
 
       @body = nil
       head(status, headers, Frames::UPGRADE)
-      Upgrade.start(@slot, callable) { close(body) }
+      Upgrade.start(@slot, callable) { close_body(body) }
       true
     end
 
@@ -102,9 +102,15 @@ module FoolsGold
       @ended = @slot.seq unless flags == Frames::MORE
     end
 
-    # Once for each body, whatever happened before; what goes wrong here is too late for an answer.
-    def close(body = @body)
+    # Once for each body, whatever happened before.
+    def close
+      body = @body
       @body = nil
+      close_body(body)
+    end
+
+    # Also called by the threads of upgraded connections. What goes wrong here is too late for an answer.
+    def close_body(body)
       body.close if body.respond_to?(:close)
     rescue StandardError => error
       Log.exception(error, "the body of an answer could not be closed")

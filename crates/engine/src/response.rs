@@ -163,8 +163,11 @@ impl ResponseHead {
         if value.is_empty() || value.eq_ignore_ascii_case(b"identity") {
             return Ok(());
         }
-        let why = "but the server writes this header itself: leave it out, or say content-encoding";
-        Err(refused(&header::TRANSFER_ENCODING, value, why))
+        Err(HeadError(format!(
+            "header transfer-encoding has the value \"{}\", but the server writes this header: leave it out, or say \
+             content-encoding",
+            printable(value)
+        )))
     }
 
     fn drop_header(&mut self, name: &str, why: &'static str) {

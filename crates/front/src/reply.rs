@@ -147,11 +147,10 @@ fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(Statu
     if status.is_informational() {
         return bad(format!("status {status} cannot end a request"));
     }
-    if is_chunked && headers.contains_key(header::CONTENT_LENGTH) {
-        return bad("there are a content-length and a transfer-encoding: leave the second to the server".to_owned());
-    }
-    if matches!(content, Content::File(_)) && status != StatusCode::PARTIAL_CONTENT {
-        // It may have grown since the application looked.
+    let is_whole_file = matches!(content, Content::File(_)) && status != StatusCode::PARTIAL_CONTENT;
+    // A file may have grown since the application looked, and a coding says better where the body ends (RFC 9112
+    // section 6.3).
+    if is_whole_file || is_chunked {
         headers.remove(header::CONTENT_LENGTH);
     }
     let wanted = announced(&headers).map_err(|why| Fault::BadAnswer(why.to_owned()))?;
