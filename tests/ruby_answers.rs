@@ -211,7 +211,7 @@ fn a_body_is_closed_exactly_once() {
 fn what_is_not_an_answer_is_500_and_the_log_says_why() {
     let server = serve(&["-w", "1", "-t", "1", "-e", "production"]);
     let pid = ruby::workers(&server);
-    let bad = ["/raw/none", "/raw/nil-body", "/raw/bad-part", "/raw/symbol", "/none"];
+    let bad = ["/raw/none", "/raw/nil-body", "/raw/bad-part", "/raw/bad-name", "/none"];
     for path in bad {
         assert_eq!(server.get(path).status, 500, "{path}\n{}", server.log());
     }

@@ -16,6 +16,7 @@ struct call {
   const fg_request *request;
   bool bad;         /* the answer was refused; the host knows why */
   mrb_value env, answer, error;
+  mrb_value odd;    /* names and values of headers that are no Strings */
 };
 
 #define SYM(mrb, name) (fg_of(mrb)->symbols.name)
@@ -50,39 +51,78 @@ static void take_status(mrb_state *mrb, struct call *call, mrb_value status)
     status = mrb_funcall_argv(mrb, status, SYM(mrb, to_i), 0, NULL);
   }
   if (!mrb_integer_p(status)) {
-    refuse(mrb, call, "status is %!v, but must be an integer from 100 to 599", status);
+    refuse(mrb, call, "status is %!v, but must be an integer from 100 to 999", status);
     return;
   }
   if (!fg_host_status(fg_of(mrb)->host, mrb_integer(status))) call->bad = true;
 }
 
+static bool all_strings(mrb_value list)
+{
+  for (mrb_int i = 0; i < RARRAY_LEN(list); i++) {
+    if (!mrb_string_p(RARRAY_PTR(list)[i])) return false;
+  }
+  return true;
+}
+
+/* Several values of one header, joined by line feeds; nil where there is none. Runs Ruby only for what is no String. */
+static mrb_value join_lines(mrb_state *mrb, struct call *call, mrb_value name, mrb_value lines)
+{
+  mrb_value joined = mrb_str_new(mrb, "", 0);
+  if (RARRAY_LEN(lines) == 0) return mrb_nil_value();
+  for (mrb_int i = 0; i < RARRAY_LEN(lines); i++) {
+    mrb_value line = mrb_obj_as_string(mrb, RARRAY_PTR(lines)[i]);
+    if (memchr(RSTRING_PTR(line), '\n', (size_t)RSTRING_LEN(line)) != NULL) {
+      refuse(mrb, call, "header %!v has a line feed in one of its values", name);
+      return mrb_nil_value();
+    }
+    if (i > 0) mrb_str_cat(mrb, joined, "\n", 1);
+    mrb_str_cat_str(mrb, joined, line);
+  }
+  return joined;
+}
+
+/* Values of other classes go out as the text they are turned into, as with Puma and Unicorn. */
 static void take_header(mrb_state *mrb, struct call *call, mrb_value name, mrb_value value)
 {
+  if (mrb_symbol_p(name)) name = mrb_sym_str(mrb, mrb_symbol(name));
   if (!mrb_string_p(name)) {
     refuse(mrb, call, "a header's name is %!v, but must be a String", name);
     return;
   }
-  if (mrb_array_p(value)) {
-    for (mrb_int i = 0; i < RARRAY_LEN(value) && !call->bad; i++) take_header(mrb, call, name, RARRAY_PTR(value)[i]);
-    return;
-  }
   bool internal = RSTRING_LEN(name) >= 5 && memcmp(RSTRING_PTR(name), "rack.", 5) == 0;
   if (internal) return;
-  if (!mrb_string_p(value)) {
-    mrb_value shown = mrb_format(mrb, "header %!v has the value %!v", name, value);
-    refuse(mrb, call, "%v, but it must be a String or an Array of Strings", shown);
-    return;
+  if (mrb_array_p(value)) {
+    value = join_lines(mrb, call, name, value);
+    if (mrb_nil_p(value)) return;
   }
+  value = mrb_obj_as_string(mrb, value);
   bool fine = fg_host_header(fg_of(mrb)->host, RSTRING_PTR(name), (size_t)RSTRING_LEN(name), RSTRING_PTR(value),
                              (size_t)RSTRING_LEN(value));
   if (!fine) call->bad = true;
 }
 
+/* Ruby must not run here, where it could change the Hash: what needs it waits. */
 static int take_pair(mrb_state *mrb, mrb_value name, mrb_value value, void *data)
 {
   struct call *call = data;
-  take_header(mrb, call, name, value);
-  return call->bad ? 1 : 0;
+  bool plain = mrb_string_p(value) || (mrb_array_p(value) && all_strings(value));
+  if (plain) {
+    take_header(mrb, call, name, value);
+    return call->bad ? 1 : 0;
+  }
+  if (mrb_nil_p(call->odd)) call->odd = mrb_ary_new(mrb);
+  mrb_ary_push(mrb, call->odd, name);
+  mrb_ary_push(mrb, call->odd, value);
+  return 0;
+}
+
+static void take_odd(mrb_state *mrb, struct call *call)
+{
+  if (mrb_nil_p(call->odd)) return;
+  for (mrb_int i = 0; i < RARRAY_LEN(call->odd) && !call->bad; i += 2) {
+    take_header(mrb, call, RARRAY_PTR(call->odd)[i], RARRAY_PTR(call->odd)[i + 1]);
+  }
 }
 
 static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
@@ -112,6 +152,7 @@ static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
 {
   if (mrb_hash_p(headers)) {
     mrb_hash_foreach(mrb, mrb_hash_ptr(headers), take_pair, call);
+    take_odd(mrb, call);
   }
   else if (responds(mrb, headers, SYM(mrb, each))) {
     fg_of(mrb)->call = call;
@@ -125,11 +166,19 @@ static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
 
 /* --- the body -------------------------------------------------------------------------------------------------- */
 
+/* Nothing is sent of nil, as Puma has it. Symbols and numbers can be written in one way only. */
+static mrb_value part_of_body(mrb_state *mrb, mrb_value part)
+{
+  if (mrb_string_p(part)) return part;
+  if (!mrb_nil_p(part) && !mrb_symbol_p(part) && !mrb_obj_is_kind_of(mrb, part, mrb_class_get(mrb, "Numeric"))) {
+    mrb_raisef(mrb, E_TYPE_ERROR, "the body gave %!v, but each part must be a String", part);
+  }
+  return mrb_obj_as_string(mrb, part);
+}
+
 static void put_chunk(mrb_state *mrb, mrb_value chunk)
 {
-  if (!mrb_string_p(chunk)) {
-    mrb_raisef(mrb, E_TYPE_ERROR, "the body gave %!v, but each part must be a String", chunk);
-  }
+  chunk = part_of_body(mrb, chunk);
   if (RSTRING_LEN(chunk) == 0) return;
   switch (fg_host_chunk(fg_of(mrb)->host, RSTRING_PTR(chunk), (size_t)RSTRING_LEN(chunk))) {
   case FG_GONE:
@@ -140,33 +189,45 @@ static void put_chunk(mrb_state *mrb, mrb_value chunk)
   }
 }
 
+/* Whether bytes may be added to the answer, by what was made for the request of this number. */
+static bool may_add(mrb_state *mrb, mrb_value run)
+{
+  return fg_of(mrb)->streaming && mrb_integer_p(run) && mrb_integer(run) == fg_of(mrb)->run;
+}
+
 static mrb_value take_chunk(mrb_state *mrb, mrb_value self)
 {
   mrb_value chunk;
   (void)self;
   mrb_get_args(mrb, "o", &chunk);
-  if (!fg_of(mrb)->streaming) mrb_raise(mrb, mrb_class_get(mrb, "IOError"), "this body has been read already");
+  if (!may_add(mrb, mrb_proc_cfunc_env_get(mrb, 0))) {
+    mrb_raise(mrb, mrb_class_get(mrb, "IOError"), "this body has been read already");
+  }
   put_chunk(mrb, chunk);
   return mrb_nil_value();
 }
 
-/* FoolsGold::Stream#write(text) → bytes written */
+/* FoolsGold::Stream#write(*texts) → bytes written */
 static mrb_value stream_write(mrb_state *mrb, mrb_value self)
 {
-  mrb_value chunk;
-  mrb_get_args(mrb, "o", &chunk);
-  if (!fg_of(mrb)->streaming || mrb_test(mrb_iv_get(mrb, self, SYM(mrb, closed)))) {
+  const mrb_value *texts;
+  mrb_int count, written = 0;
+  mrb_get_args(mrb, "*", &texts, &count);
+  if (!may_add(mrb, mrb_iv_get(mrb, self, SYM(mrb, run))) || mrb_test(mrb_iv_get(mrb, self, SYM(mrb, closed)))) {
     mrb_raise(mrb, mrb_class_get(mrb, "IOError"), "closed stream");
   }
-  chunk = mrb_obj_as_string(mrb, chunk);
-  put_chunk(mrb, chunk);
-  return mrb_int_value(mrb, RSTRING_LEN(chunk));
+  for (mrb_int i = 0; i < count; i++) {
+    mrb_value chunk = mrb_obj_as_string(mrb, texts[i]);
+    put_chunk(mrb, chunk);
+    written += RSTRING_LEN(chunk);
+  }
+  return mrb_int_value(mrb, written);
 }
 
 /* FoolsGold::Stream#flush → self: what was written goes to the client now. */
 static mrb_value stream_flush(mrb_state *mrb, mrb_value self)
 {
-  if (!fg_of(mrb)->streaming) return self;
+  if (!may_add(mrb, mrb_iv_get(mrb, self, SYM(mrb, run)))) return self;
   if (!fg_host_flush(fg_of(mrb)->host)) {
     mrb_raise(mrb, mrb_class_ptr(fg_of(mrb)->gone_class), "the client went away");
   }
@@ -184,30 +245,52 @@ static void take_array(mrb_state *mrb, mrb_value body)
   for (mrb_int i = 0; i < RARRAY_LEN(body); i++) put_chunk(mrb, mrb_ary_entry(body, i));
 }
 
-static void take_file(mrb_state *mrb, struct call *call, mrb_value body)
+/* Whether it has the text, or the Array, that its bytes are taken from. One whose length is known is not asked: to_ary
+ * may have to run it, and what it returns need not be an Array (Rails). */
+static bool take_list(mrb_state *mrb, mrb_value body, int known)
 {
-  mrb_value path = mrb_obj_as_string(mrb, mrb_funcall_argv(mrb, body, SYM(mrb, to_path), 0, NULL));
-  if (!fg_host_file(fg_of(mrb)->host, RSTRING_PTR(path), (size_t)RSTRING_LEN(path))) call->bad = true;
+  if (mrb_string_p(body)) {
+    fg_host_whole(fg_of(mrb)->host, (size_t)RSTRING_LEN(body));
+    put_chunk(mrb, body);
+    return true;
+  }
+  if (!mrb_array_p(body)) {
+    if ((known & FG_FRAMED) || !responds(mrb, body, SYM(mrb, to_ary))) return false;
+    body = mrb_funcall_argv(mrb, body, SYM(mrb, to_ary), 0, NULL);
+    if (!mrb_array_p(body)) return false;
+  }
+  take_array(mrb, body);
+  return true;
+}
+
+static bool take_file(mrb_state *mrb, mrb_value body)
+{
+  if (!responds(mrb, body, SYM(mrb, to_path)) || !responds(mrb, body, SYM(mrb, each))) return false;
+  mrb_value path = mrb_funcall_argv(mrb, body, SYM(mrb, to_path), 0, NULL);
+  if (mrb_nil_p(path)) return false;
+  path = mrb_obj_as_string(mrb, path);
+  return fg_host_file(fg_of(mrb)->host, RSTRING_PTR(path), (size_t)RSTRING_LEN(path));
 }
 
 static void take_stream(mrb_state *mrb, mrb_value body)
 {
   mrb_value stream = mrb_obj_new(mrb, mrb_class_ptr(fg_of(mrb)->stream_class), 0, NULL);
+  mrb_iv_set(mrb, stream, SYM(mrb, run), mrb_int_value(mrb, fg_of(mrb)->run));
   fg_of(mrb)->streaming = true;
   mrb_funcall(mrb, body, "call", 1, stream);
 }
 
+/* In the order in which Rack's SPEC and Puma ask a body; one that nobody gets is only closed. */
 static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
 {
-  if (mrb_array_p(body)) take_array(mrb, body);
-  else if (responds(mrb, body, SYM(mrb, to_path))) take_file(mrb, call, body);
-  else if (responds(mrb, body, SYM(mrb, to_ary))) {
-    mrb_value parts = mrb_funcall_argv(mrb, body, SYM(mrb, to_ary), 0, NULL);
-    take_array(mrb, mrb_ensure_array_type(mrb, parts));
-  }
+  int known = fg_host_body(fg_of(mrb)->host);
+  if ((known & FG_NO_CONTENT) || take_list(mrb, body, known) || take_file(mrb, body)) return;
+  if (known & FG_HEAD) fg_host_unasked(fg_of(mrb)->host);
   else if (responds(mrb, body, SYM(mrb, each))) {
+    mrb_value run = mrb_int_value(mrb, fg_of(mrb)->run);
+    mrb_value block = mrb_obj_value(mrb_proc_new_cfunc_with_env(mrb, take_chunk, 1, &run));
     fg_of(mrb)->streaming = true;
-    mrb_funcall_with_block(mrb, body, SYM(mrb, each), 0, NULL, block_of(mrb, take_chunk));
+    mrb_funcall_with_block(mrb, body, SYM(mrb, each), 0, NULL, block);
   }
   else if (responds(mrb, body, SYM(mrb, call))) take_stream(mrb, body);
   else refuse(mrb, call, "the body is %!v, but must answer each or call", body);
@@ -231,7 +314,8 @@ static mrb_value close_part(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* The body is closed whatever happened while it was read (Rack SPEC, "The Body"); the first exception counts. */
+/* The body is closed whatever happened while it was read (Rack SPEC, "The Body"); what goes wrong there is too late for
+ * an answer. */
 static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
 {
   struct part part = {call, body};
@@ -241,8 +325,13 @@ static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
   mrb->exc = NULL;
   close_error = mrb_protect_error(mrb, close_part, &part, &close_failed);
   mrb->exc = NULL;
+  bool usual = close_failed && fg_of(mrb)->stops == 0 && mrb_obj_is_kind_of(mrb, close_error, E_STANDARD_ERROR);
+  if (usual) {
+    fg_report(fg_of(mrb), close_error);
+    fg_host_late_error(fg_of(mrb)->host, "the body of an answer could not be closed");
+  }
   if (failed) mrb_exc_raise(mrb, error);
-  if (close_failed) mrb_exc_raise(mrb, close_error);
+  if (close_failed && !usual) mrb_exc_raise(mrb, close_error);
 }
 
 static mrb_value call_body(mrb_state *mrb, void *data)
@@ -288,8 +377,9 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
   int arena = mrb_gc_arena_save(mrb);
   mrb_value nil = mrb_nil_value();
   vm->streaming = false;
+  vm->run += 1;
   vm->call = NULL;
-  struct call call = {request, false, nil, nil, nil};
+  struct call call = {request, false, nil, nil, nil, nil};
   int ended = fg_guard(vm, call_body, &call);
   vm->call = NULL;
   fg_host_answered(vm->host, ended);
@@ -301,6 +391,7 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
   if (ended == FG_DONE && mrb_hash_p(call.env)) {
     int after = fg_guard(vm, finished_body, &call);
     if (after != FG_RAISED) ended = after;
+    else fg_host_late_error(vm->host, "after its answer, the application failed");
   }
   mrb_gc_arena_restore(mrb, arena);
   fg_rescue_reset(vm);
@@ -311,6 +402,7 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm)
 {
   vm->symbols.id = mrb_intern_lit(mrb, "@id");
   vm->symbols.closed = mrb_intern_lit(mrb, "@closed");
+  vm->symbols.run = mrb_intern_lit(mrb, "@run");
   vm->symbols.to_i = mrb_intern_lit(mrb, "to_i");
   vm->symbols.each = mrb_intern_lit(mrb, "each");
   vm->symbols.to_path = mrb_intern_lit(mrb, "to_path");
@@ -322,6 +414,6 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm)
   vm->symbols.close = mrb_intern_lit(mrb, "close");
   struct RClass *module = mrb_module_get(mrb, "FoolsGold");
   struct RClass *stream = mrb_define_class_under(mrb, module, "Stream", mrb->object_class);
-  mrb_define_method(mrb, stream, "write", stream_write, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, stream, "write", stream_write, MRB_ARGS_ANY());
   mrb_define_method(mrb, stream, "flush", stream_flush, MRB_ARGS_NONE());
 }

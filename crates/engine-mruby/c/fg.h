@@ -65,6 +65,8 @@ typedef struct {
 
 /* Answers of the host to a chunk of a body. */
 enum { FG_SENT = 0, FG_GONE = 1, FG_LATE = 2 };
+/* Of a body: the application has said where it ends; the request is a HEAD; the status has no content. */
+enum { FG_FRAMED = 1, FG_HEAD = 2, FG_NO_CONTENT = 4 };
 /* Answers of the host to a tick: go on, end for good, or end the block of a Timeout. */
 enum { FG_GO_ON = 0, FG_STOP = 1, FG_EXPIRED = 2 };
 /* How a call or a load ended. */
@@ -76,13 +78,19 @@ bool fg_host_header(void *host, const char *name, size_t name_length, const char
 void fg_host_bad_answer(void *host, const char *why, size_t length);
 int fg_host_chunk(void *host, const char *bytes, size_t length);
 bool fg_host_flush(void *host);
+/* Whether the file can be sent in the place of the body. */
 bool fg_host_file(void *host, const char *path, size_t length);
+/* What is known of the body before it is asked: FG_FRAMED and so on. */
+int fg_host_body(void *host);
+void fg_host_unasked(void *host);
 void fg_host_whole(void *host, size_t length);
 void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
 /* Nothing in Ruby holds that handle any more. */
 void fg_host_release(void *host, uint64_t handle);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
+/* The error of which the host was told last came too late for an answer; `what` is a text that stays. */
+void fg_host_late_error(void *host, const char *what);
 void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
 /* The bytecode of a library, or its source where nobody has compiled it yet; never freed. 0 where there is none of
  * that name. */
@@ -137,12 +145,13 @@ typedef struct fg_vm {
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions seen since the script was told to stop */
   struct {
-    mrb_sym id, closed, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
+    mrb_sym id, closed, run, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
   } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
   mrb_value stream_class, gone_class, timeout_class;
   const char *stack; /* where the C stack stood when Ruby was entered; it grows downwards */
   bool streaming; /* a body is being read: its stream or block takes bytes */
+  mrb_int run;    /* the number of the request, by which a stream or block of another one is known */
   void *call;     /* the call whose headers are being read */
   struct fg_handled *handled;
   size_t handled_count, handled_room;

@@ -3,8 +3,9 @@
 //! A short answer is collected and leaves whole. An answer that takes long (see `gauge::TICK`) or grows large becomes a
 //! stream: head and first bytes leave at once, and each further chunk when it is made.
 
+use std::ffi::c_int;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,13 @@ use bytes::{Bytes, BytesMut};
 use engine::body::{SendError, Sink, stream};
 use engine::snapshot::{Past, RunView};
 use engine::{AppError, Body, Fault, Request, Responder, Response, ResponseHead};
+use http::header::CONTENT_LENGTH;
+use http::{Method, StatusCode};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::gauge::Gauge;
 use crate::stack::Leave;
+use crate::sys;
 use engine::regular;
 
 /// A body that is larger than this, and not an array that is complete anyway, becomes a stream.
@@ -38,6 +42,7 @@ pub struct Exchange {
     buffer: BytesMut,
     sink: Option<Sink>,
     file: Option<(File, u64)>,
+    is_unasked: bool,
     whole: bool,
     prompt: bool,
     leave: Leave,
@@ -66,6 +71,7 @@ impl Exchange {
             buffer: BytesMut::new(),
             sink: None,
             file: None,
+            is_unasked: false,
             whole: false,
             prompt: false,
             leave,
@@ -89,8 +95,13 @@ impl Exchange {
 
     /// Takes the status.
     pub fn status(&mut self, status: i64) -> bool {
-        let taken = self.head.set_status(status);
-        self.note(taken.map_err(|error| error.0))
+        let taken = self.head.set_status(status).map_err(|error| error.0);
+        let is_final = |()| match self.head.status.is_informational() {
+            true => Err(format!("the status {status} cannot end a request")),
+            false => Ok(()),
+        };
+        let taken = taken.and_then(is_final);
+        self.note(taken)
     }
 
     /// Takes a header.
@@ -109,16 +120,29 @@ impl Exchange {
         }
     }
 
-    /// Takes a file as the body.
-    pub fn file(&mut self, path: &Path, found: Result<PathBuf, String>) -> bool {
-        let opened = found.and_then(|found| regular::open(&found).map_err(|error| error.to_string()));
-        match opened {
-            Ok(file) => {
-                self.file = Some(file);
-                true
-            }
-            Err(why) => self.note(Err(format!("to_path names {}, but: {why}", path.display()))),
-        }
+    /// What is known of the body before it is asked for.
+    pub fn known(&self) -> c_int {
+        let is_framed = self.head.is_chunked() || self.head.headers.contains_key(CONTENT_LENGTH);
+        let has_no_content = matches!(self.head.status.as_u16(), 204 | 205 | 304);
+        [(is_framed, sys::FRAMED), (self.request.method == Method::HEAD, sys::HEAD), (has_no_content, sys::NO_CONTENT)]
+            .into_iter()
+            .map(|(is_so, flag)| if is_so { flag } else { 0 })
+            .sum()
+    }
+
+    /// Takes a file as the body, if it is one that can be sent whole: the file of a partial answer is not.
+    pub fn file(&mut self, path: &Path) -> bool {
+        let length = self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let opened = regular::open(path).ok().filter(|(_, size)| {
+            self.head.status != StatusCode::PARTIAL_CONTENT || length.is_none_or(|length: u64| length == *size)
+        });
+        self.file = opened.filter(|_| !self.head.is_chunked());
+        self.file.is_some()
+    }
+
+    /// The body is that of an answer to HEAD, and is not asked.
+    pub fn leave_body(&mut self) {
+        self.is_unasked = true;
     }
 
     /// The body is complete when it is handed over, so many bytes, however many: collect all of it.
@@ -210,6 +234,7 @@ impl Exchange {
     fn whole_body(&mut self, rest: Bytes) -> Body {
         match self.file.take() {
             Some((file, length)) => Body::File(file, length),
+            None if self.is_unasked => Body::Unasked,
             None if rest.is_empty() => Body::Empty,
             None => Body::Full(rest),
         }

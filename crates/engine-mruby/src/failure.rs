@@ -1,8 +1,8 @@
 //! What C tells of an exception, or of a place where something was stopped, and the fault that it becomes.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 
-use engine::{AppError, Fault, Overrun};
+use engine::{AppError, Fault, Overrun, Request};
 
 use crate::exchange::Exchange;
 use crate::host::{text, with};
@@ -60,5 +60,19 @@ extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usiz
                 push_frame(&mut error.backtrace, line)
             }
         }
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
+    // SAFETY: C passes a literal.
+    let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
+    with(host, (), |host| {
+        let (Some(exchange), Some(error)) = (&host.exchange, host.error.take()) else { return };
+        let Request { id, method, path, .. } = &exchange.request;
+        let AppError { class, message, .. } = &error;
+        let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();
+        tracing::error!(target: "app", "request {id}, {method} {path}: {what}: {message} ({class}){lines}");
     })
 }

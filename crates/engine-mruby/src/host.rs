@@ -259,8 +259,24 @@ extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
 extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
     with(host, false, |host| {
         let path = Path::new(OsStr::from_bytes(bytes(path, length)));
-        let found = host.resources.folders.readable(path).map_err(|raise| raise.message);
-        host.exchange.as_mut().is_some_and(|exchange| exchange.file(path, found))
+        let Ok(found) = host.resources.folders.readable(path) else { return false };
+        host.exchange.as_mut().is_some_and(|exchange| exchange.file(&found))
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_body(host: *mut c_void) -> c_int {
+    with(host, 0, |host| host.exchange.as_ref().map_or(0, Exchange::known))
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_unasked(host: *mut c_void) {
+    with(host, (), |host| {
+        if let Some(exchange) = &mut host.exchange {
+            exchange.leave_body();
+        }
     })
 }
 

@@ -100,6 +100,10 @@ pub const SEARCH_EXPIRED: c_int = 5;
 pub const SENT: c_int = 0;
 pub const GONE: c_int = 1;
 pub const LATE: c_int = 2;
+/// What is known of a body.
+pub const FRAMED: c_int = 1;
+pub const HEAD: c_int = 2;
+pub const NO_CONTENT: c_int = 4;
 /// Answers to a tick.
 pub const GO_ON: c_int = 0;
 pub const STOP: c_int = 1;

@@ -86,6 +86,30 @@ run ->(env) {
 }
 
 #[test]
+fn headers_and_parts_of_other_classes_are_sent_as_text() {
+    let app = app("
+class Own
+  def initialize(hash) = @hash = hash
+  def to_s
+    100.times { |n| @hash[\"later#{n}\"] = n.to_s * 10 }
+    'own' * 2
+  end
+end
+run ->(env) {
+  headers = { 'a' => 1, 'c' => [1, nil, :x], d: 'e', 'f' => :g, 'h' => nil, 'i' => [] }
+  headers['own'] = Own.new(headers)
+  [200, headers, [1, nil, :b, 2.5, 'c']]
+}");
+    let got = app.got(get("/"));
+    assert_eq!(got.body, "1b2.5c");
+    let header = |name: &str| -> Vec<&str> {
+        got.headers.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_str()).collect()
+    };
+    assert_eq!([header("a"), header("c"), header("d"), header("f")], [vec!["1"], vec!["1", "x"], vec!["e"], vec!["g"]]);
+    assert_eq!([header("h"), header("i"), header("own")], [vec![""], vec![], vec!["ownown"]]);
+}
+
+#[test]
 fn bad_answers_are_refused_with_what_would_be_right() {
     let app = app("
 run ->(env) {
@@ -93,25 +117,29 @@ run ->(env) {
   when '/nil' then nil
   when '/status' then ['x', {}, []]
   when '/low' then [99, {}, []]
-  when '/high' then [999, {}, []]
+  when '/high' then [1000, {}, []]
+  when '/early' then [103, {}, []]
   when '/headers' then [200, nil, []]
-  when '/name' then [200, { 'a b' => 'c' }, []]
+  when '/name' then [200, { 5 => 'c' }, []]
   when '/value' then [200, { 'a' => \"c\\rd\" }, []]
   when '/nul' then [200, { 'x-odd' => \"c\\0d\" }, []]
-  when '/number' then [200, { 'a' => 1 }, []]
+  when '/lines' then [200, { 'a' => [\"c\\nd\"] }, []]
+  when '/once' then [200, { 'location' => \"/c\\nd\" }, []]
   when '/body' then [200, {}, nil]
   end
 }");
     for (path, part) in [
         ("/nil", "Array of status"),
-        ("/status", "100 to 599"),
+        ("/status", "100 to 999"),
         ("/low", "status is 99"),
-        ("/high", "status is 999"),
+        ("/high", "status is 1000"),
+        ("/early", "103 cannot end"),
         ("/headers", "headers are nil"),
-        ("/name", "header name"),
+        ("/name", "header's name is 5"),
         ("/value", "header a"),
         ("/nul", "header x-odd"),
-        ("/number", "String or an Array"),
+        ("/lines", "line feed"),
+        ("/once", "header location"),
         ("/body", "the body is nil"),
     ] {
         match app.fault(get(path)) {

@@ -164,7 +164,7 @@ impl Jar {
 fn bytes_of(body: Body) -> Vec<u8> {
     let mut all = Vec::new();
     match body {
-        Body::Empty => {}
+        Body::Empty | Body::Unasked => {}
         Body::Full(bytes) => all.extend_from_slice(&bytes),
         Body::File(mut file, _) => {
             std::io::Read::read_to_end(&mut file, &mut all).unwrap();

@@ -24,17 +24,17 @@ is_item(VALUE string)
     return RB_TYPE_P(string, T_STRING) && !memchr(RSTRING_PTR(string), 0, (size_t)RSTRING_LEN(string));
 }
 
-/* The bytes of a header's value, or -1: Arrays are joined by line feeds. */
+/* The bytes of a header's value, or -1: Arrays are joined by line feeds, so there is none in their lines. */
 static long
 value_size(VALUE value)
 {
     long size = 0, at;
 
     if (is_item(value)) return RSTRING_LEN(value);
-    if (!RB_TYPE_P(value, T_ARRAY)) return -1;
+    if (!RB_TYPE_P(value, T_ARRAY) || RARRAY_LEN(value) == 0) return -1;
     for (at = 0; at < RARRAY_LEN(value); at++) {
         VALUE line = RARRAY_AREF(value, at);
-        if (!is_item(line)) return -1;
+        if (!is_item(line) || memchr(RSTRING_PTR(line), '\n', (size_t)RSTRING_LEN(line))) return -1;
         size += RSTRING_LEN(line) + (at > 0);
         if (size > WHOLE) return -1;
     }

@@ -58,6 +58,7 @@ end
 Harness.check("unusual headers are left to Ruby") do
   slot = Pair.new.slot
   [{ "a" => "b\0c" }, { "a\0" => "b" }, { "a" => ["b\0"] }, { "rack.hijack" => "x" }, { "a" => nil },
+   { "a" => [] }, { "a" => ["b\nc"] },
    LoudHash.new.merge!("a" => "b"), [%w[a b]]].each { |headers| Harness.same(false, slot.answer(200, headers, ["a"])) }
   Harness.same(false, slot.answered?)
 end

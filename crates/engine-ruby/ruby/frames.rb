@@ -50,6 +50,7 @@ module FoolsGold
     UPGRADE = 4
     TAKEN = 8
     LATER = 16
+    UNASKED = 32
 
     NUL = "\0"
     LARGEST = 67_108_864

@@ -29,6 +29,16 @@ module FoolsGold
       headers.each { |name, value| take(name, value) }
     end
 
+    # Whether the body is said to be in a transfer coding: its bytes are then no file's.
+    def coded?
+      @coded
+    end
+
+    # Whether the application has said where the body ends.
+    def framed?
+      @coded || @content_length
+    end
+
     def add(name, value)
       name = name.b
       value = value.b
@@ -42,18 +52,43 @@ module FoolsGold
 
     private
 
+    # Values of other classes go out as the text they are turned into, as with Puma and Unicorn.
     def take(name, value)
+      name = name.to_s if name.is_a?(Symbol)
       raise BadAnswer, "the name of a header must be a String, not #{name.inspect[0, 80]}" unless name.is_a?(String)
-      return @hijack = value if name == "rack.hijack"
-      return if name.start_with?("rack.")
+      return take_own(name, value) if same?(name.byteslice(0, 5), "rack.")
 
-      value = value.join("\n") if value.is_a?(Array) && value.all?(String)
-      unless value.is_a?(String)
-        raise BadAnswer, "the header #{name} must be a String or an Array of Strings, not #{value.inspect[0, 80]}"
+      value = value.is_a?(Array) ? lines(name, value) : value.to_s
+      add(name, value) if value && frame(name, value)
+    end
+
+    # What is for the server.
+    def take_own(name, value)
+      @hijack = value if same?(name, "rack.hijack")
+    end
+
+    # Notes what is said of the body's end. An empty length is none.
+    def frame(name, value)
+      if same?(name, "content-length")
+        return if value.strip.empty?
+
+        @content_length = value
+      elsif same?(name, "transfer-encoding")
+        @coded = true
       end
+      true
+    end
 
-      @content_length = value if name.casecmp?("content-length")
-      add(name, value)
+    def same?(name, other)
+      name.casecmp(other)&.zero?
+    end
+
+    # Several values of one header, as PROTOCOL.md has them.
+    def lines(name, values)
+      values = values.map { |value| value.to_s.b }
+      return values.join("\n") if values.any? && values.none? { |value| value.include?("\n") }
+
+      raise BadAnswer, "the header #{name} has a line feed in one of its values" if values.any?
     end
   end
 end

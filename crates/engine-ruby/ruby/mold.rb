@@ -12,7 +12,7 @@ rescue LoadError
 end
 
 %w[errors frames wire log hooks old_file old_hooks progress application shapes environment input headers hints hijack
-   stream channel slot answer runner control out_of_band worker children].each { |name| require_relative name }
+   stream channel slot delivery answer runner control out_of_band worker children].each { |name| require_relative name }
 
 module FoolsGold
   # Signals: INT and QUIT are for the front alone, though the terminal sends them to all.

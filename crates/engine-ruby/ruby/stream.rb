@@ -1,24 +1,31 @@
 # frozen_string_literal: true
 
-# What a body gets that responds to `call` (Rack 3: a streaming body).
+# What a body gets that responds to `call` (Rack 3: a streaming body), and what all others are written to.
 
 module FoolsGold
-  # Writes go out at once, in CHUNK frames; what is read is the request's body.
+  # Writes go out at once, in CHUNK frames; what is read is the request's body. Several threads may write.
   class Stream
+    # How often the threads of a body that has returned are looked at, in seconds.
+    LOOK = 0.1
+
     def initialize(slot, input)
       @slot = slot
       @input = input
       @closed = false
       @reading = true
+      @lock = Mutex.new
+      @changed = ConditionVariable.new
     end
 
     def write(*strings)
-      raise IOError, "the stream is closed for writing" if @closed
+      @lock.synchronize do
+        raise IOError, "the stream is closed for writing" if @closed
 
-      strings.sum do |string|
-        string = string.to_s
-        @slot.chunk(string)
-        string.bytesize
+        strings.sum do |string|
+          string = string.to_s
+          @slot.chunk(string)
+          string.bytesize
+        end
       end
     end
 
@@ -39,12 +46,16 @@ module FoolsGold
     end
 
     def close(_error = nil)
-      @closed = true
       @reading = false
+      close_write
     end
 
     def close_write
-      @closed = true
+      @lock.synchronize do
+        @closed = true
+        @changed.broadcast
+      end
+      nil
     end
 
     def close_read
@@ -53,6 +64,34 @@ module FoolsGold
 
     def closed?
       @closed
+    end
+
+    # The end of the answer: from here on the slot belongs to another.
+    alias finish close
+
+    # Calls the application's code with the stream. Where it has left the stream to threads that it started, as it may
+    # with a socket, returns when they have closed it or have ended.
+    def lend
+      group = ThreadGroup.new
+      before = Thread.current.group
+      group.add(Thread.current)
+      begin
+        yield
+      ensure
+        before.add(Thread.current)
+      end
+      wait(group) unless @closed || group.list.empty?
+    end
+
+    private
+
+    def wait(group)
+      @lock.synchronize do
+        until @closed || group.list.empty?
+          @slot.check_client
+          @changed.wait(@lock, LOOK)
+        end
+      end
     end
   end
 end

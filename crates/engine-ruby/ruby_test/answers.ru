@@ -35,8 +35,12 @@ run(lambda do |env|
   when "/headers" then [200, 5, []]
   when "/header" then [200, { "content-length" => 5 }, ["12345"]]
   when "/symbol" then [200, { a: "b" }, ["12345"]]
+  when "/name" then [200, { 5 => "b" }, ["12345"]]
+  when "/lines" then [200, { "set-cookie" => ["a=1\nb=2"] }, ["12345"]]
+  when "/nul" then [200, { "x" => "1\0" }, ["12345"]]
+  when "/neither" then [200, {}, Object.new]
+  when "/early" then [103, {}, []]
   when "/nobody" then [200, {}, nil]
-  when "/text" then [200, {}, "text"]
   when "/raise" then raise ArgumentError, "caf\u00e9"
   when "/exit" then exit 3
   when "/throw" then throw :async
@@ -48,7 +52,7 @@ run(lambda do |env|
   when "/file" then [200, text, Filed.new]
   when "/failing" then [200, text, Failing.new]
   when "/failing-early" then [200, { "content-length" => "9" }, Failing.new]
-  when "/number" then [200, text, Closing.new(1)]
+  when "/objects" then [200, text, Closing.new(Object.new)]
   when "/big" then [200, text, ["x" * 700_000, "y"]]
   when "/stream" then [200, text, ->(stream) { stream << "a"; stream.write("b", "c"); stream.close }]
   when "/hints" then env["rack.early_hints"].call("link" => "</a.css>") || [200, text, ["x"]]

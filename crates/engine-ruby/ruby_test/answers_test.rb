@@ -27,7 +27,16 @@ module AnswersTest
         H.same([F::ANSWER, 0, *expected], [answer.kind, answer.flags, answer.status, answer.body])
       end
     end
+    H.check("HEAD asks no body that is not complete") do
+      { "/each" => F::UNASKED, "/stream" => F::UNASKED, "/two" => 0, "/file" => F::FILE }.each do |path, flags|
+        H.same([path, flags], [path, worker.get(path, method: "HEAD").flags])
+      end
+      head = worker.get("/big", method: "HEAD")
+      H.same([F::UNASKED, %w[content-length 700001]], [head.flags, head.headers.last])
+    end
     H.check("headers") do
+      H.same([%w[content-length 5]], worker.get("/header").headers)
+      H.same([%w[a b]], worker.get("/symbol").headers)
       H.same([["set-cookie", "a=1\nb=2"]], worker.get("/array").headers)
       H.same([%w[a b]], worker.get("/rack").headers)
       H.same([["x", "\u00e9".b], ["y", "\xff".b]], worker.get("/utf").headers)
@@ -36,8 +45,9 @@ module AnswersTest
 
   def self.wrong(worker)
     { "/nil" => /status must be an Integer.*nil/, "/status" => /"many"/, "/headers" => /must be a Hash, not Integer/,
-      "/header" => /content-length must be a String or an Array of Strings, not 5/, "/symbol" => /name .* not :a/,
-      "/nobody" => /body must respond to each or call, but it is nil/, "/text" => /String has neither/ }
+      "/name" => /name of a header must be a String, not 5/, "/lines" => /set-cookie has a line feed/,
+      "/nul" => /"x" has a NUL/, "/nobody" => /body must respond to each or call, but it is nil/,
+      "/neither" => /Object has neither/, "/early" => /status 103 cannot end/ }
       .each do |path, pattern|
         H.check("wrong answer #{path}") do
           answer = worker.get(path)
@@ -71,9 +81,9 @@ module AnswersTest
       H.same(F::MORE, worker.get("/failing").flags)
       H.same([F::CHUNK, F::FAULT], [worker.answer.kind, worker.answer.kind])
     end
-    H.check("a body of numbers") do
-      H.same(F::MORE, worker.get("/number").flags)
-      H.match(/BadAnswer\0the body must be made of Strings, not of Integer/, worker.answer.body)
+    H.check("a body of objects") do
+      H.same(F::MORE, worker.get("/objects").flags)
+      H.match(/BadAnswer\0the body must be made of Strings, not of Object/, worker.answer.body)
     end
     H.check("a body is closed once") do
       H.same("3", worker.get("/closed").body)

@@ -81,6 +81,8 @@ impl Answer {
                 return Err(Fault::BadAnswer("it names a file, which another user's worker must not".to_owned()));
             }
             made.body = file(&self.body)?;
+        } else if self.flags & flag::UNASKED != 0 {
+            made.body = Body::Unasked;
         } else if self.flags & flag::MORE != 0 {
             made.first = Some(self.body);
         } else if !self.body.is_empty() {

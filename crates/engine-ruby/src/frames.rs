@@ -49,6 +49,7 @@ pub mod flag {
     pub const UPGRADE: u8 = 4;
     pub const TAKEN: u8 = 8;
     pub const LATER: u8 = 16;
+    pub const UNASKED: u8 = 32;
 }
 
 /// What a connection is for, as its HELLO says.

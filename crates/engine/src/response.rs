@@ -24,6 +24,8 @@ pub enum Body {
     Upgrade(Duplex),
     /// Nothing goes out: the application took the whole connection (full hijack).
     Taken,
+    /// Not sent, and of a length that nobody has asked for: the answer to HEAD, of a body that is not complete.
+    Unasked,
 }
 
 impl fmt::Debug for Body {
@@ -35,6 +37,7 @@ impl fmt::Debug for Body {
             Body::File(_, len) => write!(f, "File({len} bytes)"),
             Body::Upgrade(_) => f.write_str("Upgrade"),
             Body::Taken => f.write_str("Taken"),
+            Body::Unasked => f.write_str("Unasked"),
         }
     }
 }
@@ -58,43 +61,120 @@ pub struct ResponseHead {
     pub status: StatusCode,
     /// The headers, in the order in which the application gave them.
     pub headers: HeaderMap,
+    /// What few answers have.
+    odd: Option<Box<Odd>>,
     bytes: usize,
 }
 
+/// Kept apart, since an answer is moved several times.
+#[derive(Debug, Clone, Default)]
+struct Odd {
+    is_chunked: bool,
+    dropped: Vec<(String, &'static str)>,
+}
+
 impl ResponseHead {
-    /// Takes a status: an integer from 100 to 599. The Rack SPEC allows any from 100 on; RFC 9110 section 15 has no
-    /// meaning for more than 599, and clients take them for an error of the server.
+    /// Whether the application has put the body into the chunked coding itself, as its `transfer-encoding` says.
+    pub fn is_chunked(&self) -> bool {
+        self.odd.as_ref().is_some_and(|odd| odd.is_chunked)
+    }
+
+    /// Headers that were left out because HTTP does not allow them: the name, and why.
+    pub fn dropped(&self) -> &[(String, &'static str)] {
+        self.odd.as_ref().map_or(&[], |odd| &odd.dropped)
+    }
+
+    /// Takes a status: an integer from 100 to 999, which is all that a status line has room for. RFC 9110 section 15
+    /// gives a meaning to none above 599, but applications use some, and clients take them for an error of the server.
     pub fn set_status(&mut self, status: i64) -> Result<(), HeadError> {
         self.status = u16::try_from(status)
             .ok()
-            .filter(|code| *code <= 599)
             .and_then(|code| StatusCode::from_u16(code).ok())
-            .ok_or_else(|| HeadError(format!("status is {status}, but must be an integer from 100 to 599")))?;
+            .ok_or_else(|| HeadError(format!("status is {status}, but must be an integer from 100 to 999")))?;
         Ok(())
     }
 
     /// Takes one header. A value with line feeds is several values (the Rack 2 way). Names that begin with `rack.`
     /// are for the server and never sent; names that HTTP keeps for one hop are the front's business and dropped.
+    /// What could make another header of a value is refused; what only HTTP does not allow is dropped and noted.
     pub fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeadError> {
         if name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"rack.")) {
             return Ok(());
         }
-        let name = HeaderName::from_bytes(name).map_err(|_| {
-            let shown = String::from_utf8_lossy(name).escape_debug().to_string();
-            HeadError(format!("header name \"{shown}\" has a character that RFC 9110 section 5.1 does not allow"))
-        })?;
+        if name.contains(&0) {
+            let shown = printable(name);
+            return Err(HeadError(format!("header name \"{shown}\" has a NUL, which RFC 9110 section 5.1 forbids")));
+        }
+        let Ok(name) = HeaderName::from_bytes(name) else {
+            self.drop_header(&printable(name), "its name has a character that RFC 9110 section 5.1 does not allow");
+            return Ok(());
+        };
+        if let Some(found) = value.iter().find(|byte| matches!(byte, b'\r' | b'\0')) {
+            let what = if *found == 0 { "NUL" } else { "carriage return" };
+            return Err(refused(&name, value, &format!("a {what}, which RFC 9110 section 5.5 forbids")));
+        }
+        if name == header::TRANSFER_ENCODING {
+            return self.take_coding(value);
+        }
         if is_hop_by_hop(&name) {
             return Ok(());
         }
-        for line in value.split(|byte| *byte == b'\n') {
-            self.bytes += name.as_str().len() + line.len();
-            if self.headers.len() >= HEADERS_MAX || self.bytes > HEAD_BYTES_MAX {
-                let why = format!("headers are more than {HEADERS_MAX} lines or {HEAD_BYTES_MAX} bytes");
-                return Err(HeadError(why));
+        if !value.contains(&b'\n') {
+            return self.add_line(&name, value);
+        }
+        let mut lines = value.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        if ONCE.contains(&name) && lines.clone().nth(1).is_some() {
+            return Err(refused(&name, value, "several lines, but there is only one such header in an answer"));
+        }
+        lines.try_for_each(|line| self.add_line(&name, line))
+    }
+
+    fn add_line(&mut self, name: &HeaderName, line: &[u8]) -> Result<(), HeadError> {
+        self.bytes += name.as_str().len() + line.len();
+        if self.headers.len() >= HEADERS_MAX || self.bytes > HEAD_BYTES_MAX {
+            let why = format!("headers are more than {HEADERS_MAX} lines or {HEAD_BYTES_MAX} bytes");
+            return Err(HeadError(why));
+        }
+        match HeaderValue::from_bytes(line.trim_ascii()) {
+            Ok(value) if name == header::CONTENT_LENGTH => self.add_length(value),
+            Ok(value) => {
+                self.headers.append(name.clone(), value);
             }
-            self.headers.append(name.clone(), check_value(&name, line)?);
+            Err(_) => self.drop_header(name.as_str(), "its value has a character that RFC 9110 section 5.5 forbids"),
         }
         Ok(())
+    }
+
+    /// An empty length says nothing, and the same one twice says nothing more (RFC 9110 section 8.6).
+    fn add_length(&mut self, value: HeaderValue) {
+        if !value.is_empty() && self.headers.get(header::CONTENT_LENGTH) != Some(&value) {
+            self.headers.append(header::CONTENT_LENGTH, value);
+        }
+    }
+
+    /// The body's framing is the front's business. A body that is chunked already is taken out of that coding; another
+    /// coding nobody can take it out of.
+    fn take_coding(&mut self, value: &[u8]) -> Result<(), HeadError> {
+        let value = value.trim_ascii();
+        if value.eq_ignore_ascii_case(b"chunked") {
+            self.odd.get_or_insert_default().is_chunked = true;
+            return Ok(());
+        }
+        if value.is_empty() || value.eq_ignore_ascii_case(b"identity") {
+            return Ok(());
+        }
+        Err(HeadError(format!(
+            "header transfer-encoding has the value \"{}\", but the server writes this header: leave it out, or say \
+             content-encoding",
+            printable(value)
+        )))
+    }
+
+    fn drop_header(&mut self, name: &str, why: &'static str) {
+        let dropped = &mut self.odd.get_or_insert_default().dropped;
+        if dropped.len() < DROPPED_MAX {
+            dropped.push((name.to_owned(), why));
+        }
     }
 }
 
@@ -104,19 +184,26 @@ const HEADERS_MAX: usize = 4096;
 /// And no more bytes of names and values.
 const HEAD_BYTES_MAX: usize = 1 << 20;
 
-fn check_value(name: &HeaderName, value: &[u8]) -> Result<HeaderValue, HeadError> {
-    HeaderValue::from_bytes(value.trim_ascii()).map_err(|_| {
-        let shown = String::from_utf8_lossy(value).escape_debug().to_string();
-        HeadError(format!(
-            "header {name} has the value \"{shown}\", with a character that RFC 9110 section 5.5 forbids"
-        ))
-    })
+/// More dropped headers of one answer are not noted.
+const DROPPED_MAX: usize = 8;
+
+/// Of these, a second value made by a line feed is no second value: browsers refuse the answer, or take the wrong one.
+const ONCE: [HeaderName; 4] =
+    [header::CONTENT_DISPOSITION, header::CONTENT_LENGTH, header::CONTENT_TYPE, header::LOCATION];
+
+fn printable(bytes: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(bytes).chars().take(100).collect();
+    text.escape_debug().to_string()
 }
 
-/// Headers about the connection itself (RFC 9110 section 7.6.1), which the front writes. `upgrade` and `connection`
-/// pass when the status is 101; the front sees to that.
+fn refused(name: &HeaderName, value: &[u8], what: &str) -> HeadError {
+    HeadError(format!("header {name} has the value \"{}\", with {what}", printable(value)))
+}
+
+/// Headers about the connection itself (RFC 9110 section 7.6.1), which the front writes, and `status`, which is for
+/// CGI. `upgrade` and `connection` pass; the front sees to them.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
-    *name == header::TRANSFER_ENCODING || *name == header::TRAILER || *name == header::TE || name == "keep-alive"
+    *name == header::TRAILER || *name == header::TE || matches!(name.as_str(), "keep-alive" | "status")
 }
 
 /// One response.
@@ -132,27 +219,80 @@ pub struct Response {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_status_is_one_that_http_has() {
+    /// The values of this header after it was given so.
+    fn values(name: &[u8], value: &[u8]) -> Result<Vec<Vec<u8>>, HeadError> {
         let mut head = ResponseHead::default();
-        for (status, is_one) in [(99, false), (100, true), (599, true), (600, false), (999, false), (-1, false)] {
-            assert_eq!(head.set_status(status).is_ok(), is_one, "{status}");
-        }
-        assert_eq!(head.status.as_u16(), 599);
+        head.add(name, value)?;
+        Ok(head.headers.values().map(|value| value.as_bytes().to_vec()).collect())
     }
 
     #[test]
-    fn a_header_with_a_forbidden_character_is_refused_by_name() {
-        for value in [&b"a\0b"[..], b"a\rb", b"a\x7fb"] {
-            let refused = ResponseHead::default().add(b"X-Odd", value).unwrap_err();
+    fn a_status_is_one_that_a_status_line_has_room_for() {
+        let mut head = ResponseHead::default();
+        for (status, is_one) in [(99, false), (100, true), (599, true), (999, true), (1000, false), (-1, false)] {
+            assert_eq!(head.set_status(status).is_ok(), is_one, "{status}");
+        }
+        assert_eq!(head.status.as_u16(), 999);
+    }
+
+    #[test]
+    fn what_could_make_another_header_is_refused_by_name() {
+        for value in [&b"a\0b"[..], b"a\0", b"\0a", b"a\rb", b"a\r", b"a\r\nb: c", b"a\r\n"] {
+            let refused = values(b"X-Odd", value).unwrap_err();
             assert!(refused.0.contains("x-odd"), "{refused}");
         }
+        for name in [&b"location"[..], b"content-type", b"Content-Disposition", b"content-length"] {
+            assert!(values(name, b"1\n2").is_err(), "{name:?}");
+            assert_eq!(values(name, b"1\n").unwrap(), [b"1"]);
+        }
+    }
+
+    #[test]
+    fn lines_are_values_and_empty_ones_are_none() {
+        assert_eq!(values(b"set-cookie", b"a\n\nb\n").unwrap(), [b"a", b"b"]);
+        assert_eq!(values(b"x", b" a\t").unwrap(), [b"a"]);
+        assert_eq!(values(b"x", b"").unwrap(), [b""]);
+        assert!(values(b"x", b"\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_http_does_not_allow_is_dropped_and_noted() {
+        let mut head = ResponseHead::default();
+        for (name, value) in
+            [(&b"x y"[..], &b"1"[..]), (b"", b"1"), (b"x\r\ny", b"1"), (b"z", b"\x01"), (b"z", b"\x7f")]
+        {
+            head.add(name, value).unwrap();
+        }
+        assert!(head.headers.is_empty(), "{head:?}");
+        let names: Vec<&str> = head.dropped().iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["x y", "", "x\\r\\ny", "z", "z"]);
+    }
+
+    #[test]
+    fn a_length_is_said_once_or_not() {
+        let mut head = ResponseHead::default();
+        for value in [&b""[..], b"5", b" 5 "] {
+            head.add(b"Content-Length", value).unwrap();
+        }
+        assert_eq!(head.headers.get_all(header::CONTENT_LENGTH).iter().count(), 1);
+        head.add(b"content-length", b"6").unwrap();
+        assert_eq!(head.headers.get_all(header::CONTENT_LENGTH).iter().count(), 2, "the front refuses it");
+    }
+
+    #[test]
+    fn a_coding_is_chunked_or_none() {
+        for (value, is_chunked) in [(&b"chunked"[..], true), (b" Chunked ", true), (b"identity", false), (b"", false)] {
+            let mut head = ResponseHead::default();
+            head.add(b"Transfer-Encoding", value).unwrap();
+            assert_eq!((head.is_chunked(), head.headers.len()), (is_chunked, 0));
+        }
+        assert!(values(b"transfer-encoding", b"gzip, chunked").is_err());
     }
 
     #[test]
     fn what_is_for_the_server_is_not_sent_however_it_is_written() {
         let mut head = ResponseHead::default();
-        for name in [&b"rack.hijack"[..], b"RACK.hijack", b"Rack.", b"Transfer-Encoding"] {
+        for name in [&b"rack.hijack"[..], b"RACK.hijack", b"Rack.", b"Keep-Alive", b"Status", b"trailer"] {
             assert_eq!(head.add(name, b"x"), Ok(()));
         }
         assert!(head.headers.is_empty(), "{head:?}");

@@ -1,6 +1,8 @@
 //! Finds the end of a chunked body in raw bytes (RFC 9112 section 7.1), strictly: what is not written exactly as the
-//! grammar says is refused. hyper decodes the same bytes after us. It gets sizes and data only: extensions and
-//! trailers, of which nobody here makes any use, are taken out, so that its own limits for them are never met.
+//! grammar says is refused. Of requests, hyper decodes the same bytes after us. It gets sizes and data only: extensions
+//! and trailers, of which nobody here makes any use, are taken out, so that its own limits for them are never met.
+
+use std::ops::Range;
 
 use http::StatusCode;
 
@@ -57,6 +59,16 @@ enum Extension {
     AfterValue,
 }
 
+/// What bytes of a chunked body are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Data,
+    /// Sizes, and the ends of lines.
+    Coding,
+    /// Extensions and trailers.
+    LeftOut,
+}
+
 /// How far the body reaches in what was fed, which may be shorter then.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fed {
@@ -74,28 +86,42 @@ impl Chunks {
     pub(crate) fn feed(&mut self, bytes: &mut Vec<u8>, start: usize) -> Result<Fed, Refusal> {
         let (mut from, mut to) = (start, start);
         while from < bytes.len() && self.at != At::Done {
-            let taken = match self.at {
-                At::Data(left) => {
-                    let taken = left.min((bytes.len() - from) as u64);
-                    self.at = if taken == left { At::DataCr } else { At::Data(left - taken) };
-                    taken as usize
+            let (taken, part) = self.part(&bytes[from..])?;
+            if part != Part::LeftOut {
+                if from != to {
+                    bytes.copy_within(from..from + taken, to);
                 }
-                before => {
-                    self.at = self.step(bytes[from])?;
-                    if is_left_out(before, self.at) {
-                        from += 1;
-                        continue;
-                    }
-                    1
-                }
-            };
-            if from != to {
-                bytes.copy_within(from..from + taken, to);
+                to += taken;
             }
-            (from, to) = (from + taken, to + taken);
+            from += taken;
         }
         bytes.drain(to..from);
         Ok(Fed { bytes: to - start, is_done: self.at == At::Done })
+    }
+
+    /// Goes on over `bytes`, up to the end of the body; `data` is told where in them there is what the chunks carry.
+    pub(crate) fn decode(&mut self, bytes: &[u8], mut data: impl FnMut(Range<usize>)) -> Result<Fed, Refusal> {
+        let mut index = 0;
+        while index < bytes.len() && self.at != At::Done {
+            let (taken, part) = self.part(&bytes[index..])?;
+            if part == Part::Data {
+                data(index..index + taken);
+            }
+            index += taken;
+        }
+        Ok(Fed { bytes: index, is_done: self.at == At::Done })
+    }
+
+    /// How many of these bytes belong together, and what they are.
+    fn part(&mut self, bytes: &[u8]) -> Result<(usize, Part), Refusal> {
+        let before = self.at;
+        if let At::Data(left) = before {
+            let taken = left.min(bytes.len() as u64);
+            self.at = if taken == left { At::DataCr } else { At::Data(left - taken) };
+            return Ok((taken as usize, Part::Data));
+        }
+        self.at = self.step(bytes[0])?;
+        Ok((1, if is_left_out(before, self.at) { Part::LeftOut } else { Part::Coding }))
     }
 
     fn step(&mut self, byte: u8) -> Result<At, Refusal> {

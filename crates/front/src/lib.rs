@@ -8,9 +8,11 @@ mod alarm;
 mod ask;
 mod chars;
 mod chunks;
+mod coded;
 mod connection;
 mod counts;
 mod drain;
+mod dropped;
 mod fault_log;
 mod forwarded;
 #[cfg(feature = "fuzzing")]

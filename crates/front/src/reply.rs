@@ -5,10 +5,12 @@ use std::io::ErrorKind;
 use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
-use engine::{Body, Fault, Response, Source};
+use engine::{Body, Fault, Response, ResponseHead};
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use crate::coded::{self, Incoming};
+use crate::dropped;
 use crate::fault_log;
 use crate::head::Refusal;
 use crate::intake::IntakeError;
@@ -110,41 +112,66 @@ fn error(
 /// The answer the application gave.
 pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
     let Response { head, body } = response;
-    let (status, mut headers) = (head.status, head.headers);
+    if !head.dropped().is_empty() {
+        dropped::write(head.dropped(), &visit.in_words());
+    }
     let content = match body {
+        Body::Stream(source) if !is_bodiless(&visit, head.status) => {
+            // In a place of its own: the future of a request is to be small.
+            match Box::pin(gather(Incoming::new(source, head.is_chunked()))).await {
+                Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
+                Ok(Gathered::Going(first, source)) => {
+                    let file_bytes = visit.link.common.settings.limits.spool_bytes;
+                    Ok(Content::Stream(Spool::start(first, source, file_bytes)))
+                }
+                Err(found) => Err(found),
+            }
+        }
+        Body::Upgrade(duplex) => return Outcome::Leaves(leave(visit, head, duplex)),
+        body => whole(body, head.is_chunked(), is_bodiless(&visit, head.status)),
+    };
+    Outcome::Http(match content.and_then(|content| checked(&visit, head, content)) {
+        Ok((status, headers, content)) => finish(visit, status, headers, content),
+        Err(found) => fault(visit, &found),
+    })
+}
+
+/// A body that need not be waited for.
+fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fault> {
+    Ok(match body {
+        Body::Unasked | Body::Stream(_) | Body::Upgrade(_) => Content::Unknown,
+        Body::Empty | Body::Full(_) if is_chunked && is_bodiless => Content::Unknown,
+        Body::Full(bytes) if is_chunked => Content::Full(coded::decode(&bytes)?),
         Body::Empty => Content::Full(Bytes::new()),
         Body::Full(bytes) => Content::Full(bytes),
         Body::File(file, len) => Content::File(FileReader::new(file, len)),
-        Body::Stream(_) if is_bodiless(&visit, status) => Content::Unknown,
-        Body::Stream(source) => match gather(source).await {
-            Ok(Gathered::Whole(bytes)) => Content::Full(bytes),
-            Ok(Gathered::Going(first, source)) => {
-                let file_bytes = visit.link.common.settings.limits.spool_bytes;
-                Content::Stream(Spool::start(first, source, file_bytes))
-            }
-            Err(found) => return Outcome::Http(fault(visit, &found)),
-        },
-        Body::Upgrade(duplex) => return Outcome::Leaves(leave(visit, status, &mut headers, duplex)),
         Body::Taken => {
-            let why = "the connection was said to be taken, but was not".to_owned();
-            return Outcome::Http(fault(visit, &Fault::BadAnswer(why)));
+            return Err(Fault::BadAnswer("the connection was said to be taken, but was not".to_owned()));
         }
-    };
+    })
+}
+
+/// The answer taken apart, if its head and its body agree.
+fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(StatusCode, HeaderMap, Content), Fault> {
+    let bad = |why: String| Err(Fault::BadAnswer(why));
+    let is_chunked = head.is_chunked();
+    let (status, mut headers) = (head.status, head.headers);
     if status.is_informational() {
-        let why = format!("status {status} cannot end a request");
-        return Outcome::Http(fault(visit, &Fault::BadAnswer(why)));
+        return bad(format!("status {status} cannot end a request"));
     }
-    let wanted = match announced(&headers) {
-        Ok(wanted) => wanted,
-        Err(why) => return Outcome::Http(fault(visit, &Fault::BadAnswer(why.into()))),
-    };
-    if let (Some(wanted), Some(len), false) = (wanted, content.len(), is_bodiless(&visit, status))
-        && wanted > len
-    {
-        let why = format!("the Content-Length is {wanted}, but the body has {len} bytes");
-        return Outcome::Http(fault(visit, &Fault::BadAnswer(why)));
+    let is_whole_file = matches!(content, Content::File(_)) && status != StatusCode::PARTIAL_CONTENT;
+    // A file may have grown since the application looked, and a coding says better where the body ends (RFC 9112
+    // section 6.3).
+    if is_whole_file || is_chunked {
+        headers.remove(header::CONTENT_LENGTH);
     }
-    Outcome::Http(finish(visit, status, headers, content))
+    let wanted = announced(&headers).map_err(|why| Fault::BadAnswer(why.to_owned()))?;
+    match (wanted, content.len()) {
+        (Some(wanted), Some(len)) if wanted > len && !is_bodiless(visit, status) => {
+            bad(format!("the Content-Length is {wanted}, but the body has {len} bytes"))
+        }
+        _ => Ok((status, headers, content)),
+    }
 }
 
 enum Content {
@@ -181,7 +208,7 @@ fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
 
 /// RFC 9110 section 6.4.1.
 fn has_no_content(status: StatusCode) -> bool {
-    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 fn is_bodiless(visit: &Visit, status: StatusCode) -> bool {
@@ -191,7 +218,11 @@ fn is_bodiless(visit: &Visit, status: StatusCode) -> bool {
 /// Puts the front's own headers in and settles how the body's end is shown.
 fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content: Content) -> http::Response<Out> {
     own_headers(&visit, &mut headers);
-    headers.remove(header::UPGRADE);
+    if status == StatusCode::UPGRADE_REQUIRED && headers.contains_key(header::UPGRADE) {
+        headers.append(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    } else {
+        headers.remove(header::UPGRADE);
+    }
     let wanted = announced(&headers).ok().flatten();
     let mut left = None;
     let kind = if has_no_content(status) {
@@ -247,8 +278,9 @@ fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
 }
 
 /// The head of an upgrade or of a partial hijack; the connection then is the application's.
-fn leave(mut visit: Visit, status: StatusCode, headers: &mut HeaderMap, duplex: engine::Duplex) -> Handover {
-    own_headers(&visit, headers);
+fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handover {
+    let (status, mut headers) = (head.status, head.headers);
+    own_headers(&visit, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
     let now = std::time::SystemTime::now();
@@ -258,24 +290,24 @@ fn leave(mut visit: Visit, status: StatusCode, headers: &mut HeaderMap, duplex: 
         headers.insert(header::DATE, date);
     }
     let mut text = Vec::with_capacity(256);
-    upgrade::write_head(&mut text, status, headers);
+    upgrade::write_head(&mut text, status, &headers);
     visit.link.close_turn();
     visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }
-    let is_websocket = status == StatusCode::SWITCHING_PROTOCOLS && websocket::is_asked_for(headers);
+    let is_websocket = status == StatusCode::SWITCHING_PROTOCOLS && websocket::is_asked_for(&headers);
     let tracker = if is_websocket { Tracker::after_handshake() } else { Tracker::other() };
     Handover { head: Bytes::from(text), duplex, reply: None, record: visit.record.take(), tracker }
 }
 
 enum Gathered {
     Whole(Bytes),
-    Going(Vec<Bytes>, Source),
+    Going(Vec<Bytes>, Incoming),
 }
 
 /// Takes what is there already. A stream that fails here, before its head went out, can still be answered well.
-async fn gather(mut source: Source) -> Result<Gathered, Fault> {
+async fn gather(mut source: Incoming) -> Result<Gathered, Fault> {
     let mut chunks = Vec::new();
     let mut len = 0;
     let is_whole = poll_fn(|cx| {

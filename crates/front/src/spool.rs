@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use engine::{Fault, Source};
+use engine::Fault;
+
+use crate::coded::Incoming;
 
 /// Bytes of one response kept in memory.
 const MEMORY_BYTES: usize = 256 * 1024;
@@ -45,7 +47,7 @@ struct State {
 
 impl Spool {
     /// Puts `first` in and starts a task that drains the source.
-    pub(crate) fn start(first: Vec<Bytes>, source: Source, file_bytes: u64) -> Spool {
+    pub(crate) fn start(first: Vec<Bytes>, source: Incoming, file_bytes: u64) -> Spool {
         let memory_len = first.iter().map(Bytes::len).sum();
         let state = State { memory: first.into(), memory_len, ..State::default() };
         let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes });
@@ -105,7 +107,7 @@ impl Drop for Spool {
 }
 
 /// Moves chunks until the source ends or the reader is gone. Dropping the source then tells the engine.
-async fn pump(mut source: Source, shared: Arc<Shared>) {
+async fn pump(mut source: Incoming, shared: Arc<Shared>) {
     loop {
         let next = poll_fn(|cx| {
             if !shared.has_room(cx) {
@@ -240,7 +242,7 @@ mod tests {
         run(async {
             let (sink, source) = stream(1);
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
-            let mut spool = Spool::start(Vec::new(), source, 1 << 30);
+            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
             spool.0.lock().file = Some(full);
             // One in memory, one that the disk refused, one that waits in the stream; then there is no room.
             for number in 0..3 {

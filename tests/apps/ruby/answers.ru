@@ -96,8 +96,8 @@ CASES = {
   end,
   "/none" => ->(_) {},
   "/nil-body" => ->(_) { [200, plain, nil] },
-  "/bad-part" => ->(_) { [200, plain, [1]] },
-  "/symbol" => ->(_) { [200, { a: "1" }, []] },
+  "/bad-part" => ->(_) { [200, plain, [Object.new]] },
+  "/bad-name" => ->(_) { [200, { 5 => "1" }, []] },
   "/server" => ->(_) { [200, plain("rack.secret" => "1", "x-a" => "2"), []] },
   "/print" => lambda do |env|
     puts "printed to stdout"

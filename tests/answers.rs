@@ -1,0 +1,89 @@
+//! Every kind of answer an application can give, by one list of rows (tests/answers), on each engine and each worker:
+//! what the client gets, and how often the body was asked. `bin/answers` asks other servers for the same.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::{Server, ruby, server};
+
+/// Of more than 300 rows, those that need no Rack and no CRuby.
+const ROWS_MIN: usize = 270;
+
+/// The application in a folder of its own, with a pipe in it that nobody writes to.
+fn folder() -> PathBuf {
+    let folder = server::folder();
+    for entry in fs::read_dir(server::repository().join("tests/answers")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+    }
+    let made = Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap();
+    assert!(made.success());
+    folder
+}
+
+fn serve(env: &[(&str, &str)], options: &[&str]) -> Server {
+    let program = ruby::program();
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--access-log", "off", "-t", "1"];
+    all.extend(options);
+    if options.contains(&"ruby") {
+        all.extend(["--ruby", &program, "-w", "1"]);
+    }
+    Server::spawn(folder(), env, &all)
+}
+
+/// Every row is as the tables say, and there are as many as there should be.
+#[track_caller]
+fn check(server: &Server, least: usize) {
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let script = server.folder.join("check.rb");
+    let output = Command::new("ruby").arg(script).arg(url).env("PATIENCE", "30").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{}", server.log());
+    let asked = said.rsplit('\n').find_map(|line| line.split_once(" asked")?.0.parse::<usize>().ok());
+    assert!(asked.is_some_and(|asked| asked >= least), "{said}");
+}
+
+#[test]
+fn the_plain_worker_answers_as_the_tables_say() {
+    check(&serve(&[], &["--engine", "ruby", "--ruby-worker", "plain"]), 320);
+}
+
+#[test]
+fn the_native_worker_answers_as_the_tables_say() {
+    let cache = tempfile::tempdir().unwrap();
+    let cache = [("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
+    let mut command = server::command();
+    let built = command.args(["native", "--ruby", &ruby::program()]).envs(cache).output().unwrap();
+    assert!(built.status.success(), "{built:?}\nbin/setup brings the headers of Ruby");
+    check(&serve(&cache, &["--engine", "ruby", "--ruby-worker", "native"]), 320);
+}
+
+#[test]
+fn the_embedded_interpreter_answers_as_the_tables_say() {
+    check(&serve(&[], &["--engine", "mruby"]), ROWS_MIN);
+}
+
+/// With the files of Rack 3 in the place of what is built in.
+#[test]
+fn the_embedded_interpreter_with_rack_answers_as_the_tables_say() {
+    let gems = Path::new(&server::repository()).join("build/gems");
+    assert!(gems.is_dir(), "the gems are not there: run bin/gems, or all of bin/setup");
+    check(&serve(&[("GEM_PATH", gems.to_str().unwrap())], &["--engine", "mruby"]), ROWS_MIN + 30);
+}
+
+/// What is left out of an answer is told once for each header, and by name.
+#[test]
+fn a_header_that_is_dropped_has_one_line_in_the_log() {
+    let server = serve(&[], &["--engine", "mruby"]);
+    for _ in 0..3 {
+        server.text("/header-control?0");
+    }
+    assert!(server.logs("the header \"x-a\" is left out of the answer"), "{}", server.log());
+    assert_eq!(server.log().matches("is left out of the answer").count(), 1, "{}", server.log());
+    assert!(server.log().contains("GET /header-control"), "{}", server.log());
+}
