@@ -3,6 +3,9 @@
 # The hooks of another server's configuration: the file is evaluated with all that is in it, and its hooks are
 # registered as ours, with the arguments that they expect.
 
+require_relative "directives"
+require_relative "puma_options"
+
 module FoolsGold
   # What hooks of Unicorn are given.
   OldServer = Struct.new(:config, :pid, :logger, :worker_processes, :timeout)
@@ -46,6 +49,7 @@ module FoolsGold
 
     def initialize(hooks, kind)
       @hooks = hooks
+      @kind = kind
       @is_puma = kind == "puma"
       @places = {} # A worker's number to the lowest that no other one has: that is how these servers count.
       @data = Hash.new { |data, key| data[key] = {} }
@@ -54,11 +58,10 @@ module FoolsGold
 
     def load(path)
       %w[etc socket tmpdir logger].each { |name| require name }
-      @file = OldFile.new(path)
-      @file.evaluate
+      @said = OldFile.new(path, @kind)._evaluate._said
       # First, so that each hook finds the worker's place.
       @hooks.add(:before_worker_fork) { |number| place(number) }
-      @file.hooks.each { |name, key, block| register(name, key, block) }
+      @said.hooks.each { |call| register(call.name.to_sym, call.args.first, call.block) }
       @hooks.add(:after_worker_exit) { |number, _| @places.delete(number) }
     end
 
@@ -107,7 +110,7 @@ module FoolsGold
     end
 
     def server
-      config = @file.config
+      config = @said.values
       @server ||= OldServer.new(config, config[:pid], config[:logger] || Logger.new($stderr), config[:worker_processes],
                                 config[:timeout])
       @server.pid = pid
@@ -116,7 +119,7 @@ module FoolsGold
 
     # Of a process whose successor is on its way, the file beside it, as in Unicorn: so a hook does not end its own.
     def pid
-      path = @file.config[:pid]
+      path = @said.values[:pid]
       aside = "#{path}.oldbin"
       path && File.file?(aside) && File.read(aside).to_i == @front ? aside : path
     end

@@ -33,7 +33,7 @@ mod process;
 mod reason;
 mod relay;
 mod row;
-mod scripts;
+pub mod scripts;
 mod shapes;
 mod size;
 mod slot;

@@ -45,7 +45,7 @@ use engine::Engine;
 use tokio::sync::Semaphore;
 
 pub use access_log::{AccessLog, LogFormat};
-pub use address::{Bind, BindError};
+pub use address::{Bind, BindError, Endpoint, SocketOptions};
 pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};

@@ -1,12 +1,13 @@
 //! Listening sockets: bound here, or taken over from whoever had them before, such as systemd or an older process.
 //! A Unix socket that nobody listens on any more is replaced; one that answers belongs to somebody and is an error.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::net::sockopt::{set_socket_reuseaddr, socket_acceptconn, socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
-use crate::address::{Bind, BindError};
+use crate::address::{Bind, BindError, Endpoint, SocketOptions};
 use crate::private::listener_of;
 
 /// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
@@ -29,6 +30,7 @@ pub struct Listener {
     pub(crate) socket: Bound,
     asked: Bind,
     local: Bind,
+    backlog: i32,
 }
 
 #[derive(Debug)]
@@ -66,12 +68,19 @@ impl Share {
 impl Listener {
     /// Takes the address. Until [`Listener::open`] whoever connects is refused.
     pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
+        Listener::bind_as(&Endpoint { bind: bind.clone(), options: SocketOptions::default() })
+    }
+
+    /// The same with the options of the socket.
+    pub fn bind_as(endpoint: &Endpoint) -> Result<Listener, BindError> {
+        let Endpoint { bind, options } = endpoint;
         let bound = match bind {
             Bind::Tcp(address) => bind_tcp(*address),
-            Bind::Unix(path) => bind_unix(path),
+            Bind::Unix(path) => bind_unix(path, options),
             Bind::Inherited(_) => Err(io::Error::new(io::ErrorKind::NotFound, "this process was not started with it")),
         };
-        let named = |(socket, local)| Listener { socket, asked: bind.clone(), local };
+        let backlog = options.backlog.unwrap_or(BACKLOG);
+        let named = |(socket, local)| Listener { socket, asked: bind.clone(), local, backlog };
         bound.map(named).map_err(|why| BindError { bind: bind.clone(), why })
     }
 
@@ -79,7 +88,7 @@ impl Listener {
     /// [`Share::set_removes_file`] says otherwise.
     pub fn adopt(socket: OwnedFd, asked: Bind) -> Result<Listener, BindError> {
         match adopt(socket) {
-            Ok((socket, local)) => Ok(Listener { socket, asked, local }),
+            Ok((socket, local)) => Ok(Listener { socket, asked, local, backlog: BACKLOG }),
             Err(why) => Err(BindError { bind: asked, why }),
         }
     }
@@ -89,7 +98,7 @@ impl Listener {
         let opened = if socket_acceptconn(self.fd()).unwrap_or(false) {
             Ok(())
         } else {
-            rustix::net::listen(self.fd(), BACKLOG)
+            rustix::net::listen(self.fd(), self.backlog)
         };
         opened.map_err(|error| BindError { bind: self.asked.clone(), why: error.into() })
     }
@@ -139,12 +148,36 @@ fn bind_tcp(address: SocketAddr) -> io::Result<(Bound, Bind)> {
     Ok((Bound::Tcp(listener), local))
 }
 
-fn bind_unix(path: &Path) -> io::Result<(Bound, Bind)> {
+fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> {
+    let local = Bind::Unix(path.to_owned());
+    if let Some(name) = abstract_name(path) {
+        let socket = new_socket(AddressFamily::UNIX)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
+        return Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(None)), local));
+    }
     clear_stale(path)?;
     let socket = new_socket(AddressFamily::UNIX)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-    let file = SocketFile::find(path, true)?;
-    Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(Some(Arc::new(file)))), Bind::Unix(path.to_owned())))
+    let file = FileKeeper(Some(Arc::new(SocketFile::find(path, true)?)));
+    // As long as it is not open nobody gets in, whatever its mode is until here.
+    if options.owner.is_some() || options.group.is_some() {
+        chown(path, options.owner, options.group)
+            .map_err(|error| worded(&error, "its owner or group cannot be set"))?;
+    }
+    if let Some(mode) = options.mode {
+        let permissions = Permissions::from_mode(mode);
+        fs::set_permissions(path, permissions).map_err(|error| worded(&error, "its mode cannot be set"))?;
+    }
+    Ok((Bound::Unix(UnixListener::from(socket), file), local))
+}
+
+/// The name of a socket without a file.
+fn abstract_name(path: &Path) -> Option<&[u8]> {
+    path.as_os_str().as_bytes().strip_prefix(b"@")
+}
+
+fn worded(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
@@ -241,6 +274,41 @@ mod tests {
         assert!(path.exists());
         drop(listeners);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_unix_socket_gets_the_mode_and_the_owner_that_were_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let own = fs::metadata(folder.path()).unwrap();
+        let bound = |mode, owner| {
+            let options =
+                SocketOptions { mode: Some(mode), owner: Some(owner), group: Some(own.gid()), backlog: Some(7) };
+            Listener::bind_as(&Endpoint { bind: Bind::Unix(path.clone()), options })
+        };
+        for mode in [0o777, 0o640] {
+            let listener = bound(mode, own.uid()).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
+            listener.open().unwrap();
+            UnixStream::connect(&path).unwrap();
+        }
+        if own.uid() != 0 {
+            let error = bound(0o600, 0).unwrap_err().to_string();
+            assert!(error.contains("its owner or group cannot be set"), "{error}");
+        }
+        assert!(!path.exists(), "nothing is left of what could not be bound");
+    }
+
+    #[test]
+    fn an_abstract_socket_has_no_file() {
+        let name = format!("@foolsgold-test-{}", std::process::id());
+        let bind: Bind = format!("unix://{name}").parse().unwrap();
+        let listeners = listen(std::slice::from_ref(&bind)).unwrap();
+        assert_eq!(listeners[0].local(), bind);
+        assert!(!Path::new(&name).exists());
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(&name[1..]).unwrap();
+        UnixStream::connect_addr(&address).unwrap();
+        assert!(listen(&[bind]).is_err(), "it is taken");
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! The addresses to listen on: what `--bind`, `--host` and `--port` come to together.
 
+use front::Endpoint;
+
 use crate::asked::{Given, Origin};
+use crate::bind_query;
 use crate::options::Name;
 use crate::picker::Picker;
 
 impl Picker<'_> {
     /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
     /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those a file's.
-    pub fn binds(&mut self) -> Vec<front::Bind> {
-        let mut binds: Vec<front::Bind> = Vec::new();
+    pub fn binds(&mut self) -> Vec<Endpoint> {
+        let mut binds: Vec<Endpoint> = Vec::new();
+        let umask = u32::from_str_radix(&self.pick(Name::Umask).value, 8).ok();
         for (given, uri) in self.addresses() {
-            match uri.parse::<front::Bind>() {
-                Ok(bind) if binds.iter().any(|other| other.to_string() == bind.to_string()) => {}
-                Ok(bind) => binds.push(bind),
+            match bind_query::parse(&uri, umask) {
+                Ok(one) if binds.iter().any(|other| other.bind.to_string() == one.bind.to_string()) => {}
+                Ok(one) => binds.push(one),
                 Err(error) => self.refuse(&given, &error.to_string()),
             }
         }

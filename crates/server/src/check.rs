@@ -25,7 +25,7 @@ pub fn look(settings: &Settings, engines: &[EngineKind], start: &Start) -> Vec<P
     for log in [&operating.stdout, &operating.stderr].into_iter().flatten() {
         found.extend(file("the log file", log, None));
     }
-    let listeners = settings.binds.iter().chain(&settings.admin.bind);
+    let listeners = settings.binds.iter().map(|one| &one.bind).chain(&settings.admin.bind);
     let sockets = listeners.filter_map(|bind| if let Bind::Unix(path) = bind { Some(path) } else { None });
     let control = match &settings.admin.control {
         Control::Path(path) => Some(path),

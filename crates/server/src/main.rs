@@ -6,6 +6,7 @@ mod app;
 mod app_settings;
 mod apps;
 mod asked;
+mod bind_query;
 mod binds;
 mod boot;
 mod check;

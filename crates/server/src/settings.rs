@@ -32,7 +32,7 @@ pub enum LogForm {
 /// Everything the program needs to know to start.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub binds: Vec<front::Bind>,
+    pub binds: Vec<front::Endpoint>,
     pub trusted: Vec<front::Trusted>,
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,

@@ -11,7 +11,7 @@ fn settled(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings,
 }
 
 fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
-    settled(arguments, environment).unwrap().binds.iter().map(ToString::to_string).collect()
+    settled(arguments, environment).unwrap().binds.iter().map(|one| one.bind.to_string()).collect()
 }
 
 #[test]

@@ -41,8 +41,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://0.0.0.0:9292"),
-        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be \
-               given several times (in the environment: separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; options \
+               follow a question mark, as in unix:///PATH?mode=0660&group=www-data; may be given several times (in \
+               the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {

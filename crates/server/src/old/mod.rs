@@ -1,6 +1,7 @@
 //! The configuration files of other servers: which one a file is, what it says in our terms, what becomes of the rest.
 
 mod explain;
+mod lenient_json;
 mod passenger;
 mod puma;
 mod record;
@@ -170,11 +171,12 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
 fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
     let shown = path.display().to_string();
     if kind == Kind::Passenger {
-        let calls = passenger::read(text).map_err(|why| vec![format!("{shown}: {why}")])?;
+        let calls =
+            passenger::read(text, |name| std::env::var(name).ok()).map_err(|why| vec![format!("{shown}: {why}")])?;
         return Ok(Translation::of(kind, shown, home, calls));
     }
     let names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
-    let language = if kind == Kind::Thin { Language::Yaml } else { Language::Ruby(&names) };
+    let language = if kind == Kind::Thin { Language::Yaml } else { Language::Ruby(kind.word(), &names) };
     let flag = |name: Name| {
         let given = asked.values(name).into_iter().next_back()?;
         matches!(given.origin, Origin::Flag(_)).then(|| given.value.clone())

@@ -83,7 +83,7 @@ pub const KNOWN: &[Known] = &[
     ("custom_logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
     ("activate_control_app", Does::Missing(CONTROL)),
     ("plugin", Does::By(plugin)),
-    ("load", Does::Needless("the file is read here, too")),
+    ("load", Does::Missing("Puma does not read it either where a file says so: instance_eval File.read(...) does")),
     ("single", Does::Needless("")),
     ("cluster", Does::Needless("")),
     ("get", Does::Needless("")),
@@ -130,14 +130,32 @@ fn bind(to: &mut Translation, call: &Call) {
         return to.remark(call, What::Refused, TLS);
     }
     let (address, query) = uri.split_once('?').unwrap_or((&uri, ""));
-    if !query.is_empty() {
-        to.remark(call, What::Missing, &format!("what comes after the question mark is left out: {query}"));
-    }
     let address = match address.strip_prefix("unix://") {
         Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
         _ => address.to_owned(),
     };
-    to.set(call, "bind", address);
+    let (known, unknown): (Vec<&str>, Vec<&str>) = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .partition(|pair| SOCKET_OPTIONS.contains(&pair.split('=').next().unwrap_or_default()));
+    if !unknown.is_empty() {
+        to.remark(call, What::Needless, &format!("Puma does nothing about it either: {}", unknown.join(", ")));
+    }
+    let query: Vec<String> = known.iter().map(|pair| octal_umask(pair)).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    to.set(call, "bind", format!("{address}{mark}{}", query.join("&")));
+}
+
+/// What Puma looks for behind a question mark.
+const SOCKET_OPTIONS: [&str; 4] = ["backlog", "low_latency", "mode", "umask"];
+
+/// Puma reads a umask as Ruby reads an Integer: decimal unless it begins with 0.
+fn octal_umask(pair: &str) -> String {
+    let decimal = pair.strip_prefix("umask=").filter(|text| text.len() > 1 && !text.starts_with('0'));
+    match decimal.and_then(|text| text.parse::<u32>().ok()) {
+        Some(bits) => format!("umask=0{bits:o}"),
+        None => pair.to_owned(),
+    }
 }
 
 /// Puma takes a Unix socket's path from the current folder on.
@@ -230,7 +248,8 @@ fn remote_address(to: &mut Translation, call: &Call) {
 }
 
 fn rackup(to: &mut Translation, call: &Call) {
-    if let Some(path) = text(call.args.first()) {
+    // The first counts.
+    if let Some(path) = text(call.args.first()).filter(|_| to.rackup.is_none()) {
         to.rackup = Some(to.in_folder(&path).into());
     }
 }

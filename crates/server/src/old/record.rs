@@ -13,6 +13,8 @@ use serde_json::Value;
 
 const PRELUDE: &str = include_str!("../../ruby/prelude.rb");
 const RECORDER: &str = include_str!("../../ruby/recorder.rb");
+/// Files of the processes that run the application: hooks are evaluated by the same code.
+const SHARED: [&str; 3] = ["directives.rb", "puma_options.rb", "old_file.rb"];
 const THIN: &str = include_str!("../../ruby/thin.rb");
 
 /// A configuration that does more than say something may take a while, but not for ever.
@@ -54,8 +56,8 @@ impl Failure {
 
 /// Which part of the script reads it.
 pub enum Language<'a> {
-    /// These are its directives.
-    Ruby(&'a [&'a str]),
+    /// Of this server, with these directives.
+    Ruby(&'static str, &'a [&'a str]),
     Yaml,
 }
 
@@ -69,12 +71,16 @@ pub struct Asked {
 
 /// Reads the file, which must be named by an absolute path, so that `__dir__` works in it. `home` is where it is read.
 pub fn read(path: &Path, home: &Path, language: &Language<'_>, asked: &Asked) -> Result<Record, String> {
-    let (script, names) = match language {
-        Language::Ruby(names) => (format!("{PRELUDE}{RECORDER}"), names.join(",")),
-        Language::Yaml => (format!("{PRELUDE}{THIN}"), String::new()),
-    };
     let mut command = Command::new(&asked.ruby);
-    command.arg("-").arg(path).arg(names).args(&asked.workers);
+    command.arg("-").arg(path);
+    let script = match language {
+        Language::Ruby(kind, names) => {
+            command.arg(kind).arg(names.join(",")).args(&asked.workers);
+            let shared = SHARED.map(engine_ruby::scripts::text).concat();
+            format!("{PRELUDE}{shared}{RECORDER}")
+        }
+        Language::Yaml => format!("{PRELUDE}{THIN}"),
+    };
     if home.is_absolute() {
         command.current_dir(home);
     }

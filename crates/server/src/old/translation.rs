@@ -90,6 +90,11 @@ impl Translation {
         let folders = ["directory", "working_directory", "chdir", "app_root"];
         let folder = calls.iter().rev().find(|call| folders.contains(&call.name.as_str()));
         translation.folder = folder.and_then(|call| text(call.args.first())).map(PathBuf::from);
+        if kind == Kind::Passenger && translation.folder.is_none() {
+            // There they begin where the file is, and so does the search for the application.
+            let beside = Path::new(&translation.shown).parent().filter(|folder| !folder.as_os_str().is_empty());
+            translation.folder = beside.map(Path::to_owned);
+        }
         for call in &calls {
             translation.take(call);
         }
@@ -123,7 +128,14 @@ impl Translation {
     fn unknown(&mut self, call: &Call) {
         let names = self.kind.known().iter().map(|(name, _)| *name);
         let hint = nearest(&call.name, names).map(|near| format!("; {near} is the nearest")).unwrap_or_default();
-        self.remark(call, What::Refused, &format!("{} has no such directive{hint}", self.kind.name()));
+        let name = self.kind.name();
+        match self.kind {
+            // They go on, Passenger with a warning.
+            Kind::Passenger | Kind::Thin => {
+                self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))
+            }
+            _ => self.remark(call, What::Refused, &format!("{name} has no such directive{hint}")),
+        }
     }
 
     /// Where a call stands.
