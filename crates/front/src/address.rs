@@ -89,11 +89,11 @@ impl fmt::Display for Bind {
 }
 
 impl fmt::Display for Endpoint {
-    /// The address, and its options as a query.
+    /// The address, and its options as a query; a file that is open to all is the usual one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SocketOptions { mode, owner, group, backlog } = &self.options;
         let pairs = [
-            mode.map(|mode| format!("mode={mode:04o}")),
+            mode.filter(|mode| *mode != 0o777).map(|mode| format!("mode={mode:04o}")),
             owner.map(|owner| format!("user={owner}")),
             group.map(|group| format!("group={group}")),
             backlog.map(|backlog| format!("backlog={backlog}")),

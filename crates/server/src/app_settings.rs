@@ -81,6 +81,8 @@ pub struct AppSettings {
     pub environment: String,
     /// The engine that was named; otherwise the application decides.
     pub engine: Option<EngineKind>,
+    /// What was asked for that only one engine has, where none was named, each with the words for it.
+    pub leanings: Vec<(EngineKind, String)>,
     pub mruby: Mruby,
     pub ruby: Ruby,
     /// What process titles call the application, if somebody said it.

@@ -99,6 +99,8 @@ pub struct Asked {
     pub apps: Vec<AskedApp>,
     /// The settings file that was read.
     pub file: Option<PathBuf>,
+    /// That file as messages show it and the server whose it is, if it is another server's.
+    pub old: Option<(String, &'static str)>,
     pub given: Vec<Given>,
     pub problems: Vec<Problem>,
     /// Things that are not wrong enough to refuse.

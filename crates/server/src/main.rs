@@ -53,6 +53,7 @@ mod sockets;
 mod standing;
 mod start;
 mod state;
+mod statements;
 mod systemd;
 mod table;
 mod table_run;

@@ -7,6 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
+use rustix::fs::{Access, access};
+
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
 /// inherit it, do not take it for theirs.
 pub const PARENT: &str = "FOOLSGOLD_PARENT";
@@ -57,6 +59,15 @@ fn folder(told: Option<OsString>, real: PathBuf) -> PathBuf {
         _ => false,
     };
     told.map(PathBuf::from).filter(|told| told.is_absolute() && same(told)).unwrap_or(real)
+}
+
+/// A program by a path, or by a name on PATH; nothing where it is not there, or may not be run.
+pub fn find_program(name: &Path) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if name.as_os_str().as_encoded_bytes().contains(&b'/') {
+        return Some(name.to_owned()).filter(is_program);
+    }
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
 /// What a shell would start by this name. Symlinks stay as they are.

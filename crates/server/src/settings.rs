@@ -138,6 +138,7 @@ impl Picker<'_> {
             prefix: String::new(),
             environment: self.environment(),
             engine,
+            leanings: misfits::leanings(self.asked, self.app),
             mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
             ruby: self.ruby(threads),
             tag: self.tag(),

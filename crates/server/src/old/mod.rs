@@ -140,6 +140,7 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
         Ok(translation) => translation,
         Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
     };
+    asked.old = Some((translation.shown.clone(), kind.name()));
     let mut others = 0;
     for remark in &translation.remarks {
         match remark.what {
