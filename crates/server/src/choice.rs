@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn an_application_gets_what_it_needs_and_is_told_why() {
-        let plain = "engine: mruby, because config.ru has no Gemfile and requires nothing that mruby lacks; --engine ruby \
-                     is the other one";
+        let plain = "engine: mruby, because config.ru has no Gemfile and requires nothing that mruby lacks; --engine \
+                     ruby is the other one";
         assert_eq!(chosen(&[("config.ru", "require \"json\"\nrun App\n")]), (EngineKind::Mruby, plain.into()));
         let ruby = |files: &[(&str, &str)], line: &str| {
             let line = format!("engine: ruby, because {line}; --engine mruby is the other one");

@@ -13,6 +13,7 @@ pub mod places;
 pub mod reasons;
 pub mod targets;
 pub mod tree;
+pub mod versions;
 
 pub use tree::{SourceFile, Tree};
 
@@ -20,7 +21,7 @@ pub use tree::{SourceFile, Tree};
 pub type Rule = fn(&Tree) -> Vec<String>;
 
 /// All rules, with the names they go by.
-pub const RULES: [(&str, Rule); 12] = [
+pub const RULES: [(&str, Rule); 13] = [
     ("files are short", lengths::files),
     ("lines are narrow", lengths::lines),
     ("functions are short", functions::check),
@@ -33,4 +34,5 @@ pub const RULES: [(&str, Rule); 12] = [
     ("the code map is complete", codemap::check),
     ("tests are run", targets::check),
     ("links lead somewhere", links::check),
+    ("versions are the same", versions::check),
 ];
