@@ -358,6 +358,123 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// A configuration that says when it runs, and where: in a real one this is a spawned job worker.
+const COUNTED: &str = "File.write('notes', \"read in #{Process.pid}\\n\", mode: 'a')\nENV['FROM_FILE'] = 'gold'\n\
+                       ENV['RACK_ENV'] = 'staging'\nlisten '127.0.0.1:0'\n";
+const COUNTED_APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid} #{ENV['FROM_FILE']} #{ENV['RACK_ENV']}\"]] }\n";
+
+fn count(server: &Server, words: &str) -> usize {
+    ruby::notes(server).iter().filter(|line| line.starts_with(words)).count()
+}
+
+#[test]
+fn the_code_of_a_file_runs_once_in_the_process_that_loads_the_application() {
+    for hooks in ["", "after_fork { |_, worker| File.write('notes', \"forked #{worker.nr}\\n\", mode: 'a') }\n"] {
+        let file = format!("{COUNTED}{hooks}");
+        let files = [("config.ru", COUNTED_APP), ("unicorn.rb", &*file), ("tmp/keep", "")];
+        let server = serve(&files, &[], &["-C", "unicorn.rb"]);
+        let mold = ruby::mold(&server);
+        assert_eq!(server.text("/"), format!("{mold} gold staging"), "{}", server.log());
+        assert_eq!(ruby::notes(&server)[0], format!("read in {mold}"));
+        assert_eq!(count(&server, "read"), 1, "{:?}", ruby::notes(&server));
+        assert_eq!(count(&server, "forked 0"), usize::from(!hooks.is_empty()), "{:?}", ruby::notes(&server));
+        // As in Unicorn, a reload reads the file again.
+        server.signal(rustix::process::Signal::HUP);
+        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        assert_eq!(count(&server, "read"), 2, "{:?}", ruby::notes(&server));
+        assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
+    }
+}
+
+#[test]
+fn a_mold_that_takes_the_place_of_another_reads_the_file_for_its_hooks() {
+    let file = format!("{COUNTED}after_fork {{ |_, worker| File.write('notes', \"forked\\n\", mode: 'a') }}\n");
+    let server = serve(&[("config.ru", COUNTED_APP), ("unicorn.rb", &file)], &[], &["-C", "unicorn.rb"]);
+    let mold = ruby::mold(&server);
+    for pid in [mold, ruby::workers(&server)[0]] {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+    assert!(support::within(support::PATIENCE, || count(&server, "forked") == 2), "{:?}", ruby::notes(&server));
+    assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
+    assert_eq!(count(&server, "read"), 2);
+}
+
+#[test]
+fn the_code_of_a_file_runs_once_in_the_background_too() {
+    support::successor::adopt_orphans();
+    let folder = ruby::folder(&[("config.ru", COUNTED_APP), ("unicorn.rb", COUNTED)]);
+    let options = ["-C", "unicorn.rb", "-D", "--log-file", "log", "--pidfile", "web.pid", "-b", "unix://web.sock"];
+    let (output, said) = run(&folder, &[], &options);
+    assert!(output.status.success(), "{said}");
+    let process = support::successor::Process::named_in(&folder.join("web.pid"), 0);
+    let text = support::Client::unix(&folder.join("web.sock")).get("/").text();
+    let mold = text.split(' ').next().unwrap();
+    assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), format!("read in {mold}\n"));
+    process.signal(rustix::process::Signal::TERM);
+    assert!(process.ended());
+    // What is wrong is told where it was called, as ever.
+    let (output, said) = run(&folder, &[], &[&options[..], &["-t", "0"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["cannot start with these options:\n  -t 0: must be from 1 to 1024\n"]);
+    fs::write(folder.join("unicorn.rb"), "wrker_processes 1").unwrap();
+    let (output, said) = run(&folder, &[], &options);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["  unicorn.rb:1: wrker_processes 1: Unicorn has no such directive"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn root_evaluates_the_file_and_goes_on_as_somebody_else() {
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let app = "run ->(env) { [200, {}, [[Process.ppid, Process.uid, Process.euid, Process.gid].join(' ')]] }\n";
+    for option in ["--user", "--ruby-user"] {
+        let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", COUNTED), ("notes", "")]);
+        for path in [&*folder, &folder.join("notes")] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        let program = ruby::program();
+        let options = ["--ruby", &program, "-C", "unicorn.rb", option, "nobody", "--worker-memory", "1GiB"];
+        let server = Server::spawn(folder, &[], &options);
+        let mold = ruby::mold(&server);
+        let status = fs::read_to_string(format!("/proc/{mold}/status")).unwrap();
+        let nobody = status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap();
+        assert_ne!(nobody, "0");
+        let text = server.text("/");
+        assert!(text.starts_with(&format!("{mold} {nobody} {nobody} ")) && !text.ends_with(" 0"), "{text}");
+        assert_eq!(ruby::notes(&server), [format!("read in {mold}")], "{}", server.log());
+        // Who has changed its user can be looked at all the same, or its memory could not be bounded.
+        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(format!("/proc/{mold}")).unwrap());
+        assert_eq!(owner.to_string(), nobody, "{option}");
+    }
+}
+
+#[test]
+fn what_a_file_has_started_is_told_where_only_its_settings_are_wanted() {
+    let file = "spawn('sleep', '61')\nsystem('setsid sleep 62 &')\nlisten 8080\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
+    for command in [&["explain", "unicorn.rb"][..], &["config", "-C", "unicorn.rb"]] {
+        // They hold standard error open, which must be no pipe that somebody waits for.
+        let (out, err) = (folder.join("out"), folder.join("err"));
+        let mut run = server::command();
+        run.current_dir(&folder).env("FOOLS_GOLD_RUBY", ruby::program()).args(command);
+        run.stdout(fs::File::create(&out).unwrap()).stderr(fs::File::create(&err).unwrap());
+        let status = run.status().unwrap();
+        let said = fs::read_to_string(out).unwrap().replace("\n# ", " ");
+        let (_, pids) = said.split_once("`kill ").unwrap_or_else(|| panic!("{said}"));
+        for pid in pids.split('`').next().unwrap().split(' ') {
+            let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        assert!(status.success(), "{said}");
+        assert_says(&said, &["its code has started processes that still run: ", "(sleep 61)", "sleep 62"]);
+        assert_eq!(said.contains("Its code was run for this, with all that it does."), command[0] == "explain");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_file_that_leaves_a_process_behind_is_read() {
     let begun = std::time::Instant::now();

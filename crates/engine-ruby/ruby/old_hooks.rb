@@ -58,7 +58,9 @@ module FoolsGold
 
     def load(path)
       %w[etc socket tmpdir logger].each { |name| require name }
-      @said = OldFile.new(path, @kind)._evaluate._said
+      # In a process that went on after it had read the file for the server, its code has run.
+      file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
+      @said = (file || OldFile.new(path, @kind)._evaluate)._said
       # First, so that each hook finds the worker's place.
       @hooks.add(:before_worker_fork) { |number| place(number) }
       @said.hooks.each { |call| register(call.name.to_sym, call.args.first, call.block) }

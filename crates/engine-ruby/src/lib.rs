@@ -30,10 +30,11 @@ mod orders;
 mod pace;
 mod pool;
 mod process;
+pub mod reader;
 mod reason;
 mod relay;
 mod row;
-pub mod scripts;
+mod scripts;
 mod shapes;
 mod size;
 mod slot;
@@ -57,6 +58,7 @@ use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot,
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
+pub use reader::Evaluated;
 pub use user::User;
 
 use pool::Pool;
@@ -77,6 +79,8 @@ pub struct Settings {
     pub hooks: Option<PathBuf>,
     /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
     pub hooks_kind: String,
+    /// Another server's configuration that was evaluated: the process that did it becomes the first mold.
+    pub evaluated: Option<Evaluated>,
     /// The accelerator, a Ruby extension, absolute.
     pub native: Option<PathBuf>,
     /// What RACK_ENV says, such as `production`.

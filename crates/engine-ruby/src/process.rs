@@ -1,9 +1,11 @@
 //! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -102,7 +104,7 @@ pub struct Way<'a> {
     pub token: &'a str,
 }
 
-/// Starts one. Its end is an event, with the number of its process.
+/// Starts one, or lets the process go on that has evaluated the configuration. Its end is an event, with its number.
 pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>) -> io::Result<u32> {
     let mut command = match &settings.user {
         Some(user) => user.command(&settings.ruby),
@@ -111,15 +113,16 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
-    command
-        .arg(way.scripts.join("mold.rb"))
-        .stdin(Stdio::null())
-        .env("FOOLS_GOLD_WIRE", way.socket)
-        .env("FOOLS_GOLD_TOKEN", way.token);
+    let (mold, stdin) = (way.scripts.join("mold.rb"), File::open("/dev/null")?);
+    command.arg(&mold).env("FOOLS_GOLD_WIRE", way.socket).env("FOOLS_GOLD_TOKEN", way.token);
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }
-    let child = command.spawn()?;
+    let read = settings.evaluated.as_ref();
+    let child = match read.and_then(|read| read.go_on(settings, &command, &mold, stdin.as_fd())) {
+        Some(child) => child,
+        None => command.stdin(stdin).spawn()?,
+    };
     let pid = child.id();
     thread::Builder::new().name("ruby wait".into()).stack_size(64 << 10).spawn(move || wait(child, &events))?;
     Ok(pid)

@@ -46,6 +46,8 @@ pub struct Ruby {
     pub worker: RubyWorker,
     /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
     pub hooks: Option<PathBuf>,
+    /// Another server's configuration, as it was evaluated.
+    pub evaluated: Option<engine_ruby::Evaluated>,
     /// In which the application must be loaded, and a worker be ready; of the other engine, too.
     pub boot_time: Duration,
     /// From the soft interrupt of a request to the end of its worker.

@@ -228,6 +228,7 @@ impl Picker<'_> {
                 _ => RubyWorker::Auto,
             },
             hooks: self.optional(Name::Hooks).map(PathBuf::from),
+            evaluated: self.asked.evaluated.clone(),
             boot_time: self.time(Name::BootTime),
             kill_time: self.time(Name::KillTime),
         }

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use engine_ruby::Evaluated;
 use serde_json::Value;
 
 use super::Kind;
+use super::left::Left;
 use super::record::Call;
 use crate::asked::Place;
 use crate::near::nearest;
@@ -77,6 +79,10 @@ pub struct Translation {
     pub folder: Option<PathBuf>,
     home: PathBuf,
     pub calls: Vec<Call>,
+    /// The process that has evaluated the file, where it is to go on.
+    pub evaluated: Option<Evaluated>,
+    /// What it has started and what still runs, where only its settings are wanted.
+    pub left: Vec<Left>,
 }
 
 impl Translation {
@@ -84,7 +90,9 @@ impl Translation {
     pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
         let (settings, remarks) = (Vec::new(), Vec::new());
         let (rackup, folder, home) = (None, None, home.to_owned());
-        let mut translation = Translation { kind, shown, settings, remarks, rackup, folder, home, calls };
+        let (evaluated, left) = (None, Vec::new());
+        let mut translation =
+            Translation { kind, shown, settings, remarks, rackup, folder, home, calls, evaluated, left };
         let calls = translation.calls.clone();
         // First, since paths begin there.
         let folders = ["directory", "working_directory", "chdir", "app_root"];
@@ -194,6 +202,15 @@ impl Translation {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
         let place = Place { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
         self.put(place, key, value.to_owned());
+    }
+
+    /// The file has set a variable that says in which environment the application runs; a directive counts before it.
+    pub fn assume_environment(&mut self, variable: &str, value: &str) {
+        if self.settings.iter().all(|setting| setting.row.long != "environment") {
+            let written = format!("ENV[\"{variable}\"] = \"{value}\"");
+            let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+            self.put(place, "environment", value.to_owned());
+        }
     }
 
     /// The same of something that adds up.
