@@ -3,7 +3,7 @@
 use crate::asked::{Asked, Given, OWN_VARIABLES, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::options::{Name, Section, TABLE};
-use crate::table::RAILS_THREADS;
+use crate::table::RUBY_THREADS;
 
 /// What does not fit.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +81,9 @@ fn fits(given: &Given, engine: EngineKind) -> bool {
             ["no", "false", "off", "0"].contains(&&*value)
         }
         (Section::Ruby, EngineKind::Mruby) | (Section::Mruby, EngineKind::Ruby) => false,
-        (_, EngineKind::Mruby) => given.origin != Origin::Variable(RAILS_THREADS.to_owned()),
+        (_, EngineKind::Mruby) => {
+            !matches!(&given.origin, Origin::Variable(name) if RUBY_THREADS.contains(&name.as_str()))
+        }
         (_, EngineKind::Ruby) => true,
     }
 }

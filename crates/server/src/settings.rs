@@ -13,7 +13,7 @@ use crate::misfits::{self, Misfits};
 use crate::operating::Operating;
 use crate::options::{Name, TABLE};
 use crate::picker::Picker;
-use crate::table::RAILS_THREADS;
+use crate::table;
 
 /// Threads of a Ruby worker when nobody says anything, as in Puma.
 pub const RUBY_THREADS: usize = 5;
@@ -185,7 +185,7 @@ impl Picker<'_> {
         let number = self.thread_count(&given);
         match &given.origin {
             Origin::Default => (number, RUBY_THREADS),
-            Origin::Variable(name) if name == RAILS_THREADS => {
+            Origin::Variable(name) if table::RUBY_THREADS.contains(&name.as_str()) => {
                 (self.default(Name::Threads).parse().unwrap_or(number), number)
             }
             _ => (number, number),
