@@ -76,8 +76,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Choice(&["auto", "mruby", "ruby"]),
         default: Default::Text("auto"),
-        help: "what runs the application: mruby, embedded in this program; ruby, processes of your own Ruby; auto takes ruby \
-               where there is a Gemfile, a require of what mruby does not have, or, if there is a Ruby, any doubt",
+        help: "what runs the application: mruby, embedded in this program; ruby, processes of your own Ruby; auto takes \
+               ruby where there is a Gemfile, a require of what mruby does not have, or, if there is a Ruby, any doubt",
         ..row(Name::Engine, "engine", "ENGINE", Section::Application)
     },
     Row {
