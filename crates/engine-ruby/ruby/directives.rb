@@ -21,6 +21,11 @@ module FoolsGold
       end
     end
 
+    class << self
+      # Of the file that is being evaluated.
+      attr_accessor :current
+    end
+
     attr_reader :path, :calls
 
     def initialize(path, workers)
@@ -45,9 +50,12 @@ module FoolsGold
       @calls.to_h { |call| [call.name.to_sym, call.args.first] }
     end
 
-    # Those with a block.
+    # Those with a block, or with one as an argument: name, key and block of each.
     def hooks
-      @calls.select(&:block)
+      @calls.filter_map do |call|
+        block = call.block || call.args.first
+        [call.name.to_sym, (call.args.first if call.block), block] if block.respond_to?(:call)
+      end
     end
 
     def workers

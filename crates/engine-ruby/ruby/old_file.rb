@@ -16,6 +16,7 @@ class FoolsGold::OldFile
     @_said = FoolsGold::Directives.new(path, workers)
     words = kind == "puma" ? FoolsGold::PumaWords : FoolsGold::UnicornWords
     extend(words)
+    singleton_class.define_singleton_method(:const_missing) { |name| words.const_missing_in_file(name) }
     # Methods of Kernel may have the name of a directive.
     names.reject { |name| words.method_defined?(name) }.each do |name|
       define_singleton_method(name) { |*args, &block| @_said.record(name, args, block) }
@@ -30,6 +31,7 @@ class FoolsGold::OldFile
 
   # Reads the file to its end, then the blocks for one mode of Puma, which is known by then.
   def _evaluate
+    FoolsGold::Directives.current = @_said
     path = @_said.path
     instance_eval(File.read(path, encoding: "UTF-8"), path, 1)
     @_said.blocks_of_mode.each { |block| instance_eval(&block) }
@@ -45,37 +47,5 @@ class FoolsGold::OldFile
 
   def respond_to_missing?(*)
     false
-  end
-end
-
-module FoolsGold
-  # What Puma's files may ask: constants, values of options, and `@config`, which stands for Puma's configuration.
-  module PumaWords
-    # Up to Puma 6 these were constants in a file.
-    DefaultRackup = "config.ru"
-    DefaultTCPHost = "0.0.0.0"
-    DefaultTCPPort = 9292
-    DefaultWorkerCheckInterval = 5
-    DefaultWorkerTimeout = 60
-    DefaultWorkerShutdownTimeout = 30
-
-    def get(key, default = nil)
-      @options.file_options[key.to_sym] || default
-    end
-
-    def default_host
-      get(:default_host, DefaultTCPHost)
-    end
-
-    def inject(&block)
-      instance_eval(&block)
-    end
-  end
-
-  # What Unicorn's files may ask.
-  module UnicornWords
-    def set
-      @_said.values
-    end
   end
 end

@@ -13,7 +13,7 @@ module FoolsGold
 
   class Successor
     # Parts of this script that are parts of the mold.
-    SHARED = %w[directives puma_options old_file].freeze
+    SHARED = %w[directives puma_options old_words old_file].freeze
     # By which Linux lets a process be looked at that has changed its user (PR_SET_DUMPABLE): what its memory is shared
     # with is told to nobody else. The system call's number is the machine's.
     PRCTL = { "x86_64" => 157, "aarch64" => 167 }[RUBY_PLATFORM[/\A[^-]+/]]

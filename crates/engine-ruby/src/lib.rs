@@ -64,6 +64,9 @@ pub use user::User;
 use pool::Pool;
 use supervisor::Supervisor;
 
+/// As [`Settings::hooks_kind`]: a file of Puma, with which that would run a single process and no hooks of workers.
+pub const PUMA_SINGLE: &str = "puma, single";
+
 /// How the engine is to work. The caller decides all of it.
 #[derive(Debug, Clone)]
 pub struct Settings {

@@ -19,8 +19,16 @@ use nix::unistd::{getegid, geteuid, getgroups};
 use crate::{Settings, scripts};
 
 /// The parts of the script, in their order.
-const SCRIPTS: [&str; 7] =
-    ["plain_text.rb", "directives.rb", "puma_options.rb", "old_file.rb", "thin_file.rb", "successor.rb", "reader.rb"];
+const SCRIPTS: [&str; 8] = [
+    "plain_text.rb",
+    "directives.rb",
+    "puma_options.rb",
+    "old_words.rb",
+    "old_file.rb",
+    "thin_file.rb",
+    "successor.rb",
+    "reader.rb",
+];
 /// A configuration that does more than say something may take a while, but not for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether the process still lives.
@@ -242,4 +250,14 @@ fn umask() -> io::Result<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     let bits = line.and_then(|bits| u32::from_str_radix(bits.trim(), 8).ok());
     bits.ok_or_else(|| io::Error::other("/proc/self/status names no umask"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_the_script_is_there() {
+        assert!(SCRIPTS.iter().all(|name| !scripts::text(name).is_empty()));
+    }
 }

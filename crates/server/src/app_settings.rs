@@ -48,6 +48,8 @@ pub struct Ruby {
     pub hooks: Option<PathBuf>,
     /// Another server's configuration, as it was evaluated.
     pub evaluated: Option<engine_ruby::Evaluated>,
+    /// With such a file Puma would run a single process, and no hooks of workers.
+    pub is_single: bool,
     /// In which the application must be loaded, and a worker be ready; of the other engine, too.
     pub boot_time: Duration,
     /// From the soft interrupt of a request to the end of its worker.

@@ -239,14 +239,15 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
 /// variables that the application reads.
 fn hooks(found: &Found, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
     let named = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
-    match (named, &ruby.evaluated) {
+    let (path, kind) = match (named, &ruby.evaluated) {
         (Some(path), _) => {
             let kind = old::hooks_kind(&path)?;
-            Ok((Some(path), kind))
+            (Some(path), kind)
         }
-        (None, Some(evaluated)) => Ok((Some(evaluated.path.clone()), evaluated.kind)),
-        (None, None) => Ok((None, "")),
-    }
+        (None, Some(evaluated)) => (Some(evaluated.path.clone()), evaluated.kind),
+        (None, None) => (None, ""),
+    };
+    Ok((path, if ruby.is_single && kind == old::Kind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
 }
 
 /// What process titles call the application.

@@ -59,6 +59,12 @@ pub fn prepare(program: Program, arrived: Arrived, operating: &Operating) -> Res
     if let Some(bits) = operating.umask {
         rustix::process::umask(Mode::from_bits_truncate(bits));
     }
+    if operating.makes_folders {
+        let pidfile = fixed(operating.pidfile.as_deref());
+        let files = [&stdout, &stderr, &pidfile].into_iter().flatten();
+        // What cannot be made is told when the file is.
+        files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));
+    }
     let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref()).map_err(NotServing::Failed)?;
     Ok(Some(Launch { program, cradle, sockets, log_files: Arc::new(log_files) }))
 }

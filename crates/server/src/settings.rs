@@ -229,6 +229,7 @@ impl Picker<'_> {
             },
             hooks: self.optional(Name::Hooks).map(PathBuf::from),
             evaluated: self.asked.evaluated.clone(),
+            is_single: self.is_puma_single(),
             boot_time: self.time(Name::BootTime),
             kill_time: self.time(Name::KillTime),
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use nix::unistd::geteuid;
 use serde_json::Value;
 
 use super::lenient_json::{self, Entry};
@@ -32,7 +33,7 @@ pub const KNOWN: &[Known] = &[
     ("socket_file", Does::By(later)),
     ("socket_backlog", Does::By(later)),
     ("daemonize", Does::Is("daemonize")),
-    ("user", Does::Is("user")),
+    ("user", Does::By(user)),
     ("log_file", Does::Is("log-file")),
     ("app_log_file", Does::Like("log-file", "the application's lines and the server's are in one log")),
     ("pid_file", Does::Is("pidfile")),
@@ -139,6 +140,15 @@ fn later(_: &mut Translation, _: &Call) {}
 fn rackup(to: &mut Translation, call: &Call) {
     if let Some(path) = text(call.args.first()) {
         to.rackup = Some(to.in_folder(&path).into());
+    }
+}
+
+/// Passenger looks at it where it is root.
+fn user(to: &mut Translation, call: &Call) {
+    if geteuid().is_root() {
+        to.copy(call, "user");
+    } else {
+        to.remark(call, What::Needless, "counts where the server is root, as in Passenger");
     }
 }
 

@@ -11,6 +11,7 @@ const THREADS: &str = "all threads are there from the start; their number does n
 const HEARTBEAT: &str = "as in Puma this is a heartbeat of the process; --request-time bounds a request";
 const RESTART: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
 const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
+const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "pumactl finds no server here: foolsgold status, reload, stop and others ask the control socket";
 
 /// What is not as in Puma, whatever the file says.
@@ -97,15 +98,15 @@ pub const KNOWN: &[Known] = &[
     ("silence_fork_callback_warning", Does::Needless("there is no such warning")),
     ("mutate_stdout_and_stderr_to_sync_on_write", Does::Needless("both are always so")),
     ("daemonize", Does::Is("daemonize")),
-    ("before_fork", Does::Runs("runs once, before the first worker is forked")),
-    ("before_worker_fork", Does::Runs("")),
-    ("on_worker_fork", Does::Runs("")),
-    ("after_worker_fork", Does::Runs("")),
-    ("before_worker_boot", Does::Runs("")),
-    ("on_worker_boot", Does::Runs("")),
-    ("before_worker_shutdown", Does::Runs("")),
-    ("on_worker_shutdown", Does::Runs("")),
-    ("after_worker_shutdown", Does::Runs(PROCESS)),
+    ("before_fork", Does::Runs("runs once, before the first worker is forked; not with workers 0, as in Puma")),
+    ("before_worker_fork", Does::Runs(OF_WORKERS)),
+    ("on_worker_fork", Does::Runs(OF_WORKERS)),
+    ("after_worker_fork", Does::Runs(OF_WORKERS)),
+    ("before_worker_boot", Does::Runs(OF_WORKERS)),
+    ("on_worker_boot", Does::Runs(OF_WORKERS)),
+    ("before_worker_shutdown", Does::Runs(OF_WORKERS)),
+    ("on_worker_shutdown", Does::Runs(OF_WORKERS)),
+    ("after_worker_shutdown", Does::Runs("as before_fork, in the same process")),
     ("before_thread_start", Does::Runs("")),
     ("on_thread_start", Does::Runs("")),
     ("before_thread_exit", Does::Runs("")),
@@ -284,6 +285,19 @@ fn plugin(to: &mut Translation, call: &Call) {
         _ => format!("{name} is a plugin of Puma, and is not loaded; what it starts must be started beside the server"),
     };
     to.remark(call, if name == "systemd" { What::Needless } else { What::Missing }, &why);
+}
+
+/// Plugins that bring no directives, and one whose directives are known here.
+const PLUGINS: [(&str, &[&str]); 3] = [("tmp_restart", &[]), ("systemd", &[]), ("solid_queue", &["solid_queue_mode"])];
+
+/// Whether a directive that Puma does not have may be one of a plugin; then nothing can be said of it.
+pub fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
+    calls.iter().filter(|call| call.name == "plugin").filter_map(|call| text(call.args.first())).any(|plugin| {
+        match PLUGINS.iter().find(|(known, _)| *known == plugin) {
+            Some((_, directives)) => directives.contains(&name),
+            None => !has_near,
+        }
+    })
 }
 
 /// Puma alone is one process, unless WEB_CONCURRENCY says more.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Kind;
 use super::left::Left;
+use super::puma::may_be_of_plugin;
 use super::record::Call;
 use crate::asked::Place;
 use crate::near::nearest;
@@ -135,9 +136,13 @@ impl Translation {
 
     fn unknown(&mut self, call: &Call) {
         let names = self.kind.known().iter().map(|(name, _)| *name);
-        let hint = nearest(&call.name, names).map(|near| format!("; {near} is the nearest")).unwrap_or_default();
+        let near = nearest(&call.name, names);
+        let hint = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();
         let name = self.kind.name();
         match self.kind {
+            Kind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
+                self.remark(call, What::Missing, "a directive of a plugin; plugins of Puma are not loaded");
+            }
             // They go on, Passenger with a warning.
             Kind::Passenger | Kind::Thin => {
                 self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))

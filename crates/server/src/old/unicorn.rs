@@ -48,6 +48,12 @@ pub const KNOWN: &[Known] = &[
     ("default_middleware", Does::Needless("no middleware is added")),
     ("early_hints", Does::Needless("early hints are always sent")),
     ("set", Does::Needless("")),
+    (
+        "HttpRequest::DEFAULTS",
+        Does::Missing(
+            "the scheme is what a trusted proxy says in X-Forwarded-Proto, or http; other values are not set",
+        ),
+    ),
     ("before_fork", Does::Runs(RETIRES)),
     ("after_fork", Does::Runs(TRAPS)),
     ("after_worker_ready", Does::Runs("")),
