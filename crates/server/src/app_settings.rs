@@ -56,11 +56,20 @@ pub struct Ruby {
     pub kill_time: Duration,
 }
 
+/// What new code must answer before it gets requests of clients.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Probe {
+    /// What every application has, unless the old code cannot answer it either.
+    #[default]
+    Usual,
+    None,
+    Path(String),
+}
+
 /// How a reload goes from old code to new.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reload {
-    /// What the new code must answer first.
-    pub probe: Option<String>,
+    pub probe: Probe,
     /// How many workers may exist beside the old ones; `None` is as many as there are to be.
     pub surge: Option<usize>,
     /// How many old workers go at a time; `None` is as many as `surge`.

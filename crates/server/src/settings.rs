@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::admin::settings::AdminSettings;
-use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
+use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
@@ -244,12 +244,19 @@ impl Picker<'_> {
     }
 
     fn reload(&mut self) -> Reload {
-        let probe = self.pick(Name::Probe);
-        if !probe.value.is_empty() && (!probe.value.starts_with('/') || probe.value.parse::<http::Uri>().is_err()) {
-            self.refuse(&probe, "must be a path of the application, such as /up");
+        let given = self.pick(Name::Probe);
+        let probe = match given.value.as_str() {
+            "auto" => Probe::Usual,
+            "none" => Probe::None,
+            path => Probe::Path(path.to_owned()),
+        };
+        if let Probe::Path(path) = &probe
+            && (!path.starts_with('/') || path.parse::<http::Uri>().is_err())
+        {
+            self.refuse(&given, "must be a path of the application, such as /up, or auto, or none");
         }
         let (surge, batch) = (self.count_or_all(Name::ReloadSurge), self.count_or_all(Name::ReloadBatch));
-        Reload { probe: self.optional(Name::Probe), surge, batch }
+        Reload { probe, surge, batch }
     }
 
     fn count_or_all(&mut self, name: Name) -> Option<usize> {

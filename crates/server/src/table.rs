@@ -76,8 +76,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Choice(&["auto", "mruby", "ruby"]),
         default: Default::Text("auto"),
-        help: "what runs the application: mruby, embedded in this program; ruby, processes of your own Ruby; auto takes \
-               ruby where there is a Gemfile, a require of what mruby does not have, or, if there is a Ruby, any doubt",
+        help: "what runs the application: mruby, embedded in this program; ruby, processes of your own Ruby; auto \
+               takes ruby where there is a Gemfile, a require of what mruby does not have, or, if there is a Ruby, any \
+               doubt",
         ..row(Name::Engine, "engine", "ENGINE", Section::Application)
     },
     Row {
@@ -100,8 +101,10 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
+        default: Default::Text("auto"),
         help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 \
-               to 399 within the boot time, the old code goes on",
+               to 399 within the boot time, the old code goes on; auto asks for /up, then /, and refuses what answers \
+               500 or more, or not at all, where the old code does better, but not in development; none asks nothing",
         ..row(Name::Probe, "probe", "PATH", Section::Application)
     },
     Row {
