@@ -2,13 +2,11 @@
 
 # The gem: handlers for rackup, Rails and Sinatra, the hooks API, and an executable that finds the program.
 
-# The version is the program's. In a gem that was built it stands in the specification; only here is it looked up.
-manifest = File.read(File.join(__dir__, "..", "Cargo.toml"))
-version = manifest[/^\[workspace\.package\][^\[]*?^version = "([^"]+)"/m, 1]
+require_relative "lib/foolsgold/version"
 
 Gem::Specification.new do |spec|
   spec.name = "foolsgold"
-  spec.version = version
+  spec.version = FoolsGold::VERSION
   spec.authors = ["The FoolsGold developers"]
   spec.summary = "FoolsGold for rackup, Rails and Sinatra"
   spec.description = "Starts FoolsGold, an application server for Rack, from rackup, from rails server and from " \

@@ -4,13 +4,54 @@
 
 mod support;
 
-use support::{Server, app, server};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use support::{Server, app, ruby, server};
 
 #[test]
 fn an_application_that_needs_no_ruby_runs_embedded_and_the_log_says_why() {
     let server = Server::start(&app("require \"json\"", "JSON.generate([1])"), &["-t", "1"]);
     assert_eq!(server.text("/"), "[1]");
     assert!(server.log().contains("engine: mruby, because config.ru has no Gemfile"), "{}", server.log());
+}
+
+#[test]
+fn where_there_is_a_doubt_ruby_is_taken_and_the_other_engine_named() {
+    let lib = "require File.expand_path(%w[.. parts].join('/'), __FILE__)\nGOLD = PARTS.join\n";
+    let config = app("$:.unshift File.expand_path('lib', __dir__)\nrequire 'gold'", "RUBY_ENGINE + GOLD");
+    let folder = ruby::folder(&[("config.ru", &config), ("lib/gold.rb", lib), ("lib/parts.rb", "PARTS = [1, 2]\n")]);
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
+    // A Ruby on PATH.
+    let shim = folder.join("bin/ruby");
+    fs::create_dir(folder.join("bin")).unwrap();
+    fs::write(&shim, format!("#!/bin/sh\nPATH='{}' exec {} \"$@\"\n", path(), ruby::program())).unwrap();
+    fs::set_permissions(&shim, Permissions::from_mode(0o755)).unwrap();
+    let bin = folder.join("bin").display().to_string();
+    let server = Server::spawn(folder, &[("PATH", &bin)], &options);
+    assert_eq!(server.text("/"), "ruby12");
+    let first = "engine: ruby, because lib/gold.rb requires what is not known before it runs (lib/gold.rb:1); --engine \
+                 mruby is the other one";
+    assert!(server.log().lines().next().unwrap().contains(first), "{}", server.log());
+    let config = |path: &str, options: &[&str]| {
+        let output = server::command().current_dir(&server.folder).env("PATH", path).args(options).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = config("/no/such/folder", &["config"]);
+    assert!(said.contains("engine: mruby, because there is no Ruby (ruby), although lib/gold.rb"), "{said}");
+    fs::write(server.folder.join("config.ru"), "run 1\n").unwrap();
+    assert!(config(&bin, &["config"]).contains("engine: mruby, because config.ru has no Gemfile"));
+    fs::create_dir(server.folder.join("config")).unwrap();
+    fs::write(server.folder.join("config/puma.rb"), "threads 1\n").unwrap();
+    let said = config(&bin, &["config", "-C", "config/puma.rb"]);
+    assert!(said.contains("engine: ruby, because config/puma.rb is a configuration of Puma"), "{said}");
+    fs::write(server.folder.join("config/application.rb"), "").unwrap();
+    let said = config(&bin, &["config"]);
+    assert!(said.contains("engine: ruby, because there is a config/application.rb"), "{said}");
+}
+
+fn path() -> String {
+    std::env::var("PATH").unwrap()
 }
 
 #[test]
@@ -23,7 +64,8 @@ fn a_named_engine_is_taken_whatever_is_beside_the_application() {
 
 #[test]
 fn habits_of_other_servers_are_taken_with_a_word() {
-    let options = ["-w", "2", "-t", "0:2", "--preload", "--tag", "shop"];
+    // Workers are for Ruby, and there is none.
+    let options = ["-w", "2", "-t", "0:2", "--preload", "--tag", "shop", "--ruby", "/no/such/ruby"];
     let server = Server::start(&app("", "\"gold\""), &options);
     assert_eq!(server.text("/"), "gold");
     for word in ["-w 2: the embedded engine has threads", "all 2 threads are started"] {
@@ -35,12 +77,12 @@ fn habits_of_other_servers_are_taken_with_a_word() {
 #[test]
 fn several_workers_of_the_embedded_engine_are_refused() {
     let folder = server::folder();
-    std::fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
     let output = server::command().current_dir(&folder).args(["--engine", "mruby", "-w", "2"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("say -t N for N interpreters"), "{said}");
-    std::fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -318,7 +318,8 @@ fn what_is_missing_says_its_name_and_what_to_do() {
         ("/socket", "TCPSocket.new(\"localhost\", 1); text(1)"),
     ];
     let words = ["Thread", "socket", "fork", "`", "TCPSocket"];
-    let server = Server::start(&paths(&cases), &["-t", "1", "-e", "development"]);
+    let options = ["--engine", "mruby", "-t", "1", "-e", "development"];
+    let server = Server::start(&paths(&cases), &options);
     for ((path, _), word) in cases.iter().zip(words) {
         let reply = server.get(path);
         let page = reply.text();

@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -240,6 +241,64 @@ fn passengers_file_is_explained_and_obeyed() {
     assert!(server.text("/").starts_with("production "), "{}", server.log());
 }
 
+/// Files that their own servers take: constants and objects of older Pumas, sockets that nobody has handed over.
+#[test]
+fn what_pumas_files_lean_on_is_there() {
+    let puma = "rackup DefaultRackup\nbind_to_activated_sockets 'only'\nthreads 2, 3\nworkers 1\n\
+                bind 'tcp://127.0.0.1:0'\n\
+                seen = [@config.options[:max_threads], @options[:binds], get(:workers), @config.options[:rackup]]\n\
+                before_fork { File.write('notes', seen.inspect + @config.options[:workers].inspect) }\n";
+    let server = serve(&[("config.ru", APP), ("puma.rb", puma)], &[], &["-C", "puma.rb"]);
+    assert_eq!(server.get("/").status, 200);
+    ruby::wait_for_note(&server, "[3, [\"tcp://127.0.0.1:0\"], 1, \"config.ru\"]1");
+}
+
+#[test]
+fn what_passengers_parser_takes_is_taken() {
+    let json = "// for all\n{\n  \"address\": \"127.0.0.1\", /* here */\n  \"port\": \"0\",\n  \"nginx\": 1,\n  \
+                \"environment\": \"production\",\n}\n";
+    let files = [("config.ru", APP), ("Passengerfile.json", json)];
+    let server = serve(&files, &[("PASSENGER_THREAD_COUNT", "1")], &["-C", "Passengerfile.json"]);
+    assert!(server.text("/").starts_with("production "), "{}", server.log());
+    let folder = ruby::folder(&files);
+    let (_, said) = run(&folder, &[("PASSENGER_MAX_REQUESTS", "50")], &["explain", "Passengerfile.json"]);
+    assert_says(&said, &["max-requests = 50", "# PASSENGER_MAX_REQUESTS=50", "Passengerfile.json:5: \"nginx\": 1"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn sockets_have_the_permissions_that_are_asked_for() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let unix = |query: &str| format!("bind 'unix://a.sock{query}'\nbind 'tcp://127.0.0.1:0?low_latency=true'\n");
+    for (name, text, expected) in [
+        ("puma.rb", unix(""), 0o777),
+        ("puma.rb", unix("?umask=0117"), 0o660),
+        ("puma.rb", unix("?mode=0640&backlog=7"), 0o640),
+        ("unicorn.rb", "listen 'unix:a.sock', umask: 0o027\nlisten '127.0.0.1:0'".to_owned(), 0o750),
+        ("thin.yml", "socket: a.sock\n".to_owned(), 0o777),
+    ] {
+        let server = serve(&[("config.ru", APP), (name, &text)], &[], &["-C", name]);
+        let socket = server.folder.join("a.sock");
+        assert!(support::within(support::PATIENCE, || socket.exists()), "{}", server.log());
+        assert_eq!(support::Client::unix(&socket).get("/").status, 200, "{}", server.log());
+        assert_eq!(mode(&socket), expected, "{name}: {text}");
+    }
+    let options = ["-b", "unix://b%20c.sock?mode=0600&group=0", "-b", "tcp://127.0.0.1:0"];
+    let is_root = rustix::process::getuid().is_root();
+    let options = if is_root { options } else { ["-b", "unix://b%20c.sock?mode=0600", options[2], options[3]] };
+    let server = Server::spawn(ruby::folder(&[("config.ru", "run ->(env) { [200, {}, []] }")]), &[], &options);
+    assert_eq!(mode(&server.folder.join("b c.sock")), 0o600);
+    let folder = ruby::folder(&[("config.ru", APP)]);
+    let (output, said) = run(&folder, &[], &["-b", "unix://a.sock?mod=0660"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_says(
+        &said,
+        &["-b unix://a.sock?mod=0660: mod=0660: is not known; behind a Unix socket there may be mode, "],
+    );
+    assert!(!folder.join("a.sock?mod=0660").exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn what_is_wrong_in_a_file_is_named_with_its_line() {
     let cases = [
@@ -259,10 +318,8 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
         ),
         ("puma.rb", "app { |env| [200, {}, []] }", "puma.rb:1: app do ... end: an application inside a configuration"),
         ("unicorn.rb", "timeout 'soon'", "unicorn.rb:1: timeout \"soon\": must be none, or a whole number of seconds"),
-        ("thin.yml", "port: 1\nprt: 2\n", "thin.yml:2: prt: 2: Thin has no such directive; port is the nearest"),
         ("thin.yml", "- 1\n", "thin.yml: ArgumentError: is not a list of keys"),
-        ("Passengerfile.json", "{\n\"prot\": 2 }", "Passengerfile.json:2: \"prot\": 2: Passenger has no such"),
-        ("Passengerfile.json", "{", "Passengerfile.json: is not JSON"),
+        ("Passengerfile.json", "{\n\"port\": ", "Passengerfile.json: is not JSON, as Passenger takes it: line 2"),
         ("server.rb", "puts 1", "server.rb: cannot be told apart: call it *.toml"),
     ];
     for (name, text, line) in cases {
@@ -294,9 +351,127 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     let (output, said) = run(&folder, &[], &["explain", "nope.rb"]);
     assert_eq!(output.status.code(), Some(2));
     assert_says(&said, &["foolsgold: cannot explain this:", "nope.rb: cannot be read"]);
+    // Puma does not read it either.
     fs::write(folder.join("puma.rb"), "load 'nope.rb'").unwrap();
     let (_, said) = run(&folder, &[], &["explain", "puma.rb"]);
-    assert!(said.contains("nope.rb") && !said.contains("nope.rb.rb"), "{said}");
+    assert_says(&said, &["puma.rb:1: load \"nope.rb\"", "Puma does not read it either"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A configuration that says when it runs, and where: in a real one this is a spawned job worker.
+const COUNTED: &str = "File.write('notes', \"read in #{Process.pid}\\n\", mode: 'a')\nENV['FROM_FILE'] = 'gold'\n\
+                       ENV['RACK_ENV'] = 'staging'\nlisten '127.0.0.1:0'\n";
+const COUNTED_APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid} #{ENV['FROM_FILE']} #{ENV['RACK_ENV']}\"]] }\n";
+
+fn count(server: &Server, words: &str) -> usize {
+    ruby::notes(server).iter().filter(|line| line.starts_with(words)).count()
+}
+
+#[test]
+fn the_code_of_a_file_runs_once_in_the_process_that_loads_the_application() {
+    for hooks in ["", "after_fork { |_, worker| File.write('notes', \"forked #{worker.nr}\\n\", mode: 'a') }\n"] {
+        let file = format!("{COUNTED}{hooks}");
+        let files = [("config.ru", COUNTED_APP), ("unicorn.rb", &*file), ("tmp/keep", "")];
+        let server = serve(&files, &[], &["-C", "unicorn.rb"]);
+        let mold = ruby::mold(&server);
+        assert_eq!(server.text("/"), format!("{mold} gold staging"), "{}", server.log());
+        assert_eq!(ruby::notes(&server)[0], format!("read in {mold}"));
+        assert_eq!(count(&server, "read"), 1, "{:?}", ruby::notes(&server));
+        assert_eq!(count(&server, "forked 0"), usize::from(!hooks.is_empty()), "{:?}", ruby::notes(&server));
+        // As in Unicorn, a reload reads the file again.
+        server.signal(rustix::process::Signal::HUP);
+        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        assert_eq!(count(&server, "read"), 2, "{:?}", ruby::notes(&server));
+        assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
+    }
+}
+
+#[test]
+fn a_mold_that_takes_the_place_of_another_reads_the_file_for_its_hooks() {
+    let file = format!("{COUNTED}after_fork {{ |_, worker| File.write('notes', \"forked\\n\", mode: 'a') }}\n");
+    let server = serve(&[("config.ru", COUNTED_APP), ("unicorn.rb", &file)], &[], &["-C", "unicorn.rb"]);
+    let mold = ruby::mold(&server);
+    for pid in [mold, ruby::workers(&server)[0]] {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+    assert!(support::within(support::PATIENCE, || count(&server, "forked") == 2), "{:?}", ruby::notes(&server));
+    assert!(server.text("/").ends_with(" gold staging"), "{}", server.log());
+    assert_eq!(count(&server, "read"), 2);
+}
+
+#[test]
+fn the_code_of_a_file_runs_once_in_the_background_too() {
+    support::successor::adopt_orphans();
+    let folder = ruby::folder(&[("config.ru", COUNTED_APP), ("unicorn.rb", COUNTED)]);
+    let options = ["-C", "unicorn.rb", "-D", "--log-file", "log", "--pidfile", "web.pid", "-b", "unix://web.sock"];
+    let (output, said) = run(&folder, &[], &options);
+    assert!(output.status.success(), "{said}");
+    let process = support::successor::Process::named_in(&folder.join("web.pid"), 0);
+    let text = support::Client::unix(&folder.join("web.sock")).get("/").text();
+    let mold = text.split(' ').next().unwrap();
+    assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), format!("read in {mold}\n"));
+    process.signal(rustix::process::Signal::TERM);
+    assert!(process.ended());
+    // What is wrong is told where it was called, as ever.
+    let (output, said) = run(&folder, &[], &[&options[..], &["-t", "0"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["cannot start with these options:\n  -t 0: must be from 1 to 1024\n"]);
+    fs::write(folder.join("unicorn.rb"), "wrker_processes 1").unwrap();
+    let (output, said) = run(&folder, &[], &options);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["  unicorn.rb:1: wrker_processes 1: Unicorn has no such directive"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn root_evaluates_the_file_and_goes_on_as_somebody_else() {
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let app = "run ->(env) { [200, {}, [[Process.ppid, Process.uid, Process.euid, Process.gid].join(' ')]] }\n";
+    for option in ["--user", "--ruby-user"] {
+        let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", COUNTED), ("notes", "")]);
+        for path in [&*folder, &folder.join("notes")] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        let program = ruby::program();
+        let options = ["--ruby", &program, "-C", "unicorn.rb", option, "nobody", "--worker-memory", "1GiB"];
+        let server = Server::spawn(folder, &[], &options);
+        let mold = ruby::mold(&server);
+        let status = fs::read_to_string(format!("/proc/{mold}/status")).unwrap();
+        let nobody = status.lines().find_map(|line| line.strip_prefix("Uid:\t")?.split('\t').next()).unwrap();
+        assert_ne!(nobody, "0");
+        let text = server.text("/");
+        assert!(text.starts_with(&format!("{mold} {nobody} {nobody} ")) && !text.ends_with(" 0"), "{text}");
+        assert_eq!(ruby::notes(&server), [format!("read in {mold}")], "{}", server.log());
+        // Who has changed its user can be looked at all the same, or its memory could not be bounded.
+        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(format!("/proc/{mold}")).unwrap());
+        assert_eq!(owner.to_string(), nobody, "{option}");
+    }
+}
+
+#[test]
+fn what_a_file_has_started_is_told_where_only_its_settings_are_wanted() {
+    let file = "spawn('sleep', '61')\nsystem('setsid sleep 62 &')\nlisten 8080\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
+    for command in [&["explain", "unicorn.rb"][..], &["config", "-C", "unicorn.rb"]] {
+        // They hold standard error open, which must be no pipe that somebody waits for.
+        let (out, err) = (folder.join("out"), folder.join("err"));
+        let mut run = server::command();
+        run.current_dir(&folder).env("FOOLS_GOLD_RUBY", ruby::program()).args(command);
+        run.stdout(fs::File::create(&out).unwrap()).stderr(fs::File::create(&err).unwrap());
+        let status = run.status().unwrap();
+        let said = fs::read_to_string(out).unwrap().replace("\n# ", " ");
+        let (_, pids) = said.split_once("`kill ").unwrap_or_else(|| panic!("{said}"));
+        for pid in pids.split('`').next().unwrap().split(' ') {
+            let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        assert!(status.success(), "{said}");
+        assert_says(&said, &["its code has started processes that still run: ", "(sleep 61)", "sleep 62"]);
+        assert_eq!(said.contains("Its code was run for this, with all that it does."), command[0] == "explain");
+    }
     fs::remove_dir_all(folder).unwrap();
 }
 

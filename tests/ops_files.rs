@@ -180,7 +180,6 @@ fn what_cannot_be_is_refused_before_anything_starts() {
         (&["--log-file", "no/log"], 1, "no/log cannot be opened"),
         (&["--signals", "mongrel"], 2, "must be puma, unicorn, thin, passenger"),
         (&["--pidfile", "no/a.pid"], 1, "cannot be written"),
-        (&["--bind-to-activated-sockets=only"], 1, "no socket was handed over"),
         (&["-b", "fd://3"], 1, "was not started with it"),
     ] {
         let run = ruby::run(&folder, options);

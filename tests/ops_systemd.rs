@@ -114,6 +114,13 @@ fn sockets_that_are_handed_over_are_served_and_wait_while_it_loads() {
 }
 
 #[test]
+fn without_a_service_manager_only_is_no_obstacle() {
+    let server = Server::start(&app("", "'here'"), &["--bind-to-activated-sockets=only"]);
+    assert_eq!(server.text("/"), "here");
+    assert!(server.logs("no socket was handed over"), "{}", server.log());
+}
+
+#[test]
 fn the_file_of_an_activated_socket_stays_over_upgrades_and_the_end() {
     adopt_orphans();
     let folder = server::folder();

@@ -105,6 +105,95 @@ fn touching_tmp_restart_txt_reloads() {
     }
 }
 
+/// An application whose pages answer what files say: the status of `/up` and of `/`, or `raise`. The log has what was
+/// asked of which version.
+fn pages(version: u32) -> String {
+    format!(
+        "HERE = __dir__\nrun lambda {{ |env|\n  \
+         file = \"#{{HERE}}/#{{env['PATH_INFO'] == '/up' ? 'up' : 'root'}}{version}\"\n  \
+         env['rack.errors'].puts \"asked {version}#{{env['PATH_INFO']}} of #{{env['rack.url_scheme']}}\"\n  \
+         said = File.exist?(file) ? File.read(file) : '404'\n  raise 'on purpose' if said == 'raise'\n  \
+         said = env['rack.url_scheme'] == 'https' ? '500' : '301' if said == 'https'\n  \
+         [said.to_i, {{ 'content-type' => 'text/plain', 'location' => 'https://a/' }}, ['{version}']]\n}}\n"
+    )
+}
+
+/// What the versions 1 and 2 answer to /up and to /, whether 2 comes to serve, and what is asked of whom.
+type Probed = (&'static str, &'static str, &'static str, &'static str, bool, &'static [&'static str]);
+
+const PROBED: [Probed; 8] = [
+    ("404", "200", "404", "500", false, &["2/up", "2/", "1/"]),
+    ("404", "200", "404", "raise", false, &["2/up", "2/", "1/"]),
+    ("200", "200", "503", "200", false, &["2/up", "1/up"]),
+    ("200", "500", "204", "500", true, &["2/up"]),
+    ("404", "200", "404", "401", true, &["2/up", "2/"]),
+    ("404", "raise", "404", "500", true, &["2/up", "2/", "1/"]),
+    ("500", "200", "500", "200", true, &["2/up", "1/up"]),
+    ("404", "200", "404", "https", false, &["2/up", "2/", "2/ over TLS", "1/"]),
+];
+
+/// The requests that the log tells of.
+fn asked_in(server: &Server) -> Vec<String> {
+    let log = server.log();
+    let asked = log.lines().filter_map(|line| line.split_once("asked ")?.1.split_once(" of "));
+    asked
+        .map(|(path, scheme)| format!("{path}{}", if scheme.starts_with("https") { " over TLS" } else { "" }))
+        .collect()
+}
+
+#[test]
+fn code_that_breaks_down_where_the_old_code_answers_is_refused_without_being_told() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-e", "production", "-t", "1"]);
+        let (mut generation, mut expected) = (1, Vec::new());
+        for (old_up, old_root, new_up, new_root, is_taken, asked) in PROBED {
+            for (name, said) in [("up1", "404"), ("root1", "200"), ("up2", new_up), ("root2", new_root)] {
+                put(&server.folder, name, said);
+            }
+            put(&server.folder, "config.ru", &pages(1));
+            generation += 1;
+            reload(&server, &format!("generation {generation} serves"));
+            put(&server.folder, "up1", old_up);
+            put(&server.folder, "root1", old_root);
+            put(&server.folder, "config.ru", &pages(2));
+            let (old, before) = (generation, server.log().len());
+            generation += 1;
+            let end = if is_taken { "serves".to_owned() } else { format!("failed, generation {old} goes on") };
+            reload(&server, &format!("generation {generation} {end}"));
+            let case = format!("{engine}, {old_up} {old_root}, {new_up} {new_root}\n{}", server.log());
+            // The code of version 1 was asked when it was deployed.
+            expected.extend(["1/up", "1/"].iter().chain(asked).map(|one| (*one).to_owned()));
+            assert!(within(PATIENCE, || asked_in(&server) == expected), "{:?}\n{case}", asked_in(&server));
+            let advice = "; --probe none asks for nothing, --probe PATH for something else";
+            assert_eq!(server.log()[before..].contains(advice), !is_taken, "{case}");
+        }
+    }
+}
+
+#[test]
+fn in_development_and_where_it_is_not_wanted_nothing_is_asked() {
+    for (environment, options) in [("development", &[][..]), ("production", &["--probe", "none"][..])] {
+        let server = serve("mruby", &[&["-e", environment], options].concat());
+        put(&server.folder, "root2", "500");
+        put(&server.folder, "config.ru", &pages(2));
+        reload(&server, "generation 2 serves");
+        assert_eq!(server.get("/").status, 500);
+    }
+}
+
+#[test]
+fn code_that_never_answers_is_refused_where_the_old_code_does() {
+    for engine in ENGINES {
+        let server = serve(engine, &["-e", "production", "--request-time", "1s"]);
+        let hang =
+            "class Hang\n  def initialize(app) = @app = app\n  def call(_) = loop { sleep 0.01 }\nend\nuse Hang\n";
+        put(&server.folder, "config.ru", &code(2, hang));
+        reload(&server, "generation 2 failed, generation 1 goes on");
+        assert!(server.log().contains("GET /up of the new code had no answer"), "{}", server.log());
+        assert_eq!(server.text("/"), "v1");
+    }
+}
+
 #[test]
 fn what_hangs_changes_nothing() {
     for engine in ENGINES {
@@ -229,7 +318,7 @@ fn settings_that_cannot_be_probed_are_refused() {
     let output = support::ruby::run(&folder, &["--probe", "up"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("--probe up: must be a path of the application, such as /up"), "{told}");
+    assert!(told.contains("--probe up: must be a path of the application, such as /up, or auto, or none"), "{told}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -2,7 +2,9 @@
 
 # The hooks API, where no FoolsGold runs and where one does.
 
+require "fileutils"
 require "open3"
+require "tmpdir"
 
 class HooksTest < Minitest::Test
   LIB = File.expand_path("../lib", __dir__)
@@ -43,7 +45,19 @@ class HooksTest < Minitest::Test
     assert_equal "true\n", said
   end
 
-  # One place for the version.
+  # Where the gem is vendored, or copied out of this repository.
+  def test_a_copy_of_the_gem_alone_loads
+    Dir.mktmpdir do |folder|
+      FileUtils.cp_r(File.expand_path("..", __dir__), "#{folder}/vendored")
+      out, status = Open3.capture2e(RbConfig.ruby, "-e", <<~RUBY, chdir: "#{folder}/vendored")
+        spec = Gem::Specification.load("foolsgold.gemspec")
+        print spec.version, " ", spec.files.include?("lib/foolsgold/version.rb")
+      RUBY
+      assert status.success?, out
+      assert_match(/\A\d+\.\d+\.\d+ true\z/, out)
+    end
+  end
+
   def test_the_gem_has_the_version_of_the_program
     spec = Gem::Specification.load(File.expand_path("../foolsgold.gemspec", __dir__))
     manifest = File.read(File.expand_path("../../Cargo.toml", __dir__))

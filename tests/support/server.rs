@@ -16,8 +16,18 @@ use super::{Client, PATIENCE, Reply, within};
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Variables that the program reads although their names are not its own.
-const OF_OTHERS: [&str; 7] =
-    ["RACK_ENV", "APP_ENV", "RAILS_ENV", "PORT", "WEB_CONCURRENCY", "RAILS_MAX_THREADS", "BUNDLE_GEMFILE"];
+const OF_OTHERS: [&str; 10] = [
+    "RACK_ENV",
+    "APP_ENV",
+    "RAILS_ENV",
+    "PORT",
+    "WEB_CONCURRENCY",
+    "RAILS_MAX_THREADS",
+    "MAX_THREADS",
+    "PUMA_MAX_THREADS",
+    "PUMA_PERSISTENT_TIMEOUT",
+    "BUNDLE_GEMFILE",
+];
 
 /// A fresh folder for one test; its name has the process and a number, so tests do not meet.
 pub fn folder() -> PathBuf {

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Another server's configuration while it is evaluated for its hooks: blocks and values are kept, nothing is done.
+# Another server's configuration while it is evaluated: each directive is written down with its line, blocks are kept,
+# nothing is done. What directives mean is decided in Rust, when hooks run in old_hooks.rb.
 
 module FoolsGold
   # What `self` is in the file. Written without the module around it, so that constants are looked up from the top.
@@ -8,59 +9,43 @@ module FoolsGold
 end
 
 class FoolsGold::OldFile
-  # Each with its name, its key and its block; and the last value of each directive.
-  attr_reader :hooks, :config
-
-  def initialize(path)
-    @path = path
-    @hooks = []
-    @config = {}
-    @modes = []
+  # Own methods begin with an underscore: all other names are directives.
+  #
+  # `names` are the directives of the server; `workers` is how many the command line asks for, if it does.
+  def initialize(path, kind, names: [], workers: nil)
+    @_said = FoolsGold::Directives.new(path, workers)
+    words = kind == "puma" ? FoolsGold::PumaWords : FoolsGold::UnicornWords
+    extend(words)
+    singleton_class.define_singleton_method(:const_missing) { |name| words.const_missing_in_file(name) }
+    # Methods of Kernel may have the name of a directive.
+    names.reject { |name| words.method_defined?(name) }.each do |name|
+      define_singleton_method(name) { |*args, &block| @_said.record(name, args, block) }
+    end
+    @config = FoolsGold::PumaConfig.new(@options = FoolsGold::PumaOptions.new(@_said)) if kind == "puma"
   end
 
-  def evaluate(path = @path)
+  # What the file has said so far.
+  def _said
+    @_said
+  end
+
+  # Reads the file to its end, then the blocks for one mode of Puma, which is known by then.
+  def _evaluate
+    FoolsGold::Directives.current = @_said
+    path = @_said.path
     instance_eval(File.read(path, encoding: "UTF-8"), path, 1)
-    return unless path == @path
-
-    workers = (@config[:workers] || ENV["WEB_CONCURRENCY"]).to_s
-    mode = ["", "0"].include?(workers) ? :single : :cluster
-    @modes.each { |name, block| instance_eval(&block) if name == mode }
-  end
-
-  # Puma's words for reading more, for asking, and for what holds in one mode only.
-  def load(path)
-    path = File.expand_path(path)
-    path += ".rb" unless File.file?(path)
-    evaluate(path)
-  end
-
-  def get(name, default = nil)
-    @config.fetch(name.to_sym, default)
-  end
-
-  def default_host
-    @config.fetch(:set_default_host, "0.0.0.0")
-  end
-
-  %i[single cluster].each do |mode|
-    define_method(mode) { |&block| @modes << [mode, block] }
-  end
-
-  # Unicorn's word for asking.
-  def set
-    @config
+    @_said.blocks_of_mode.each { |block| instance_eval(&block) }
+    self
   end
 
   private
 
-  # What is not known was looked at when the server started.
+  # A slip of the pen, or a directive of a newer version.
   def method_missing(name, *args, &block)
-    @config[name] = args.first unless args.empty?
-    @hooks << [name, args.first, block] if block
-    nil
+    @_said.record(name.to_s, args, block)
   end
 
   def respond_to_missing?(*)
-    true
+    false
   end
 end

@@ -3,25 +3,9 @@
 # The hooks of another server's configuration: the file is evaluated with all that is in it, and its hooks are
 # registered as ours, with the arguments that they expect.
 
+%w[directives puma_options old_words old_server].each { |name| require_relative name }
+
 module FoolsGold
-  # What hooks of Unicorn are given.
-  OldServer = Struct.new(:config, :pid, :logger, :worker_processes, :timeout)
-
-  OldWorker = Struct.new(:nr, :pid) do
-    # The recipe for workers that give up root.
-    def user(user, group = nil)
-      uid = Etc.getpwnam(user).uid
-      gid = group ? Etc.getgrnam(group).gid : Etc.getpwnam(user).gid
-      Process.initgroups(user, gid)
-      Process::GID.change_privilege(gid)
-      Process::UID.change_privilege(uid)
-    end
-    alias_method :generation, :nr
-  end
-
-  # What hooks of Puma are told of a worker that has ended.
-  OldHandle = Struct.new(:index, :pid, :process_status)
-
   # Knows when each hook runs here.
   class OldHooks
     # Of Puma: the number of the worker, and what hooks of one worker share.
@@ -40,13 +24,21 @@ module FoolsGold
       on_worker_boot: %i[after_worker_ready], on_worker_shutdown: %i[before_worker_exit]
     }.freeze
 
+    # Of Puma where it has workers; in its single mode they do not run.
+    OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork before_worker_boot on_worker_boot
+                    before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
+    # The kind of a file of Puma with which that would run in its single mode.
+    SINGLE = "puma, single"
+
     def self.load(hooks, path, kind)
       new(hooks, kind).load(path)
     end
 
     def initialize(hooks, kind)
       @hooks = hooks
-      @is_puma = kind == "puma"
+      @is_single = kind == SINGLE
+      @kind = @is_single ? "puma" : kind
+      @is_puma = @kind == "puma"
       @places = {} # A worker's number to the lowest that no other one has: that is how these servers count.
       @data = Hash.new { |data, key| data[key] = {} }
       @front = Process.ppid
@@ -54,15 +46,23 @@ module FoolsGold
 
     def load(path)
       %w[etc socket tmpdir logger].each { |name| require name }
-      @file = OldFile.new(path)
-      @file.evaluate
+      # In a process that went on after it had read the file for the server, its code has run.
+      file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
+      @said = (file || OldFile.new(path, @kind)._evaluate)._said
       # First, so that each hook finds the worker's place.
       @hooks.add(:before_worker_fork) { |number| place(number) }
-      @file.hooks.each { |name, key, block| register(name, key, block) }
+      wanted.each { |name, key, block| register(name, key, block) }
       @hooks.add(:after_worker_exit) { |number, _| @places.delete(number) }
     end
 
     private
+
+    # Puma runs all blocks of a hook, Unicorn the last one.
+    def wanted
+      return @said.hooks.reverse.uniq(&:first).reverse unless @is_puma
+
+      @said.hooks.reject { |name,| @is_single && OF_WORKERS.include?(name) }
+    end
 
     def place(number)
       @places[number] ||= (0..).find { |place| !@places.value?(place) }
@@ -70,29 +70,29 @@ module FoolsGold
 
     def register(name, key, block)
       return register_once(name, block) if ONCE.include?([@is_puma, name])
-      return register_exit(block) if name == (@is_puma ? :after_worker_shutdown : :after_worker_exit)
+      return register_exit(name, block) if name == (@is_puma ? :after_worker_shutdown : :after_worker_exit)
 
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
       return unless event
 
-      @hooks.add(event) { |number = nil, *| call(block, @is_puma ? puma(number, key) : unicorn(number)) }
+      @hooks.add(event) { |number = nil, *| call(name, block, @is_puma ? puma(number, key) : unicorn(number)) }
     end
 
     # [whether of Puma, name]
     ONCE = [[true, :before_fork], [false, :after_mold_fork]].freeze
 
-    def register_once(_name, block)
+    def register_once(name, block)
       @hooks.add(:before_fork) do
-        call(block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)]) if block
+        call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)]) if block
         block = nil
       end
     end
 
-    def register_exit(block)
+    def register_exit(name, block)
       @hooks.add(:after_worker_exit) do |number, status|
         place = place(number)
         arguments = [server, OldWorker.new(place, status.pid), status]
-        call(block, @is_puma ? [OldHandle.new(place, status.pid, status)] : arguments)
+        call(name, block, @is_puma ? [OldHandle.new(place, status.pid, status)] : arguments)
       end
     end
 
@@ -107,23 +107,32 @@ module FoolsGold
     end
 
     def server
-      config = @file.config
-      @server ||= OldServer.new(config, config[:pid], config[:logger] || Logger.new($stderr), config[:worker_processes],
+      config = @said.values
+      @server ||= OldServer.new(config, config[:pid], logger, config[:worker_processes],
                                 config[:timeout])
       @server.pid = pid
       @server
     end
 
+    def logger
+      @said.values[:logger] || UnicornWords::Configurator::DEFAULTS[:logger]
+    end
+
     # Of a process whose successor is on its way, the file beside it, as in Unicorn: so a hook does not end its own.
     def pid
-      path = @file.config[:pid]
+      path = @said.values[:pid]
       aside = "#{path}.oldbin"
       path && File.file?(aside) && File.read(aside).to_i == @front ? aside : path
     end
 
-    # A hook may set traps for signals with which its own server would be ended; here the front decides.
-    def call(block, arguments)
+    # A hook may set traps for signals with which its own server would be ended; here the front decides. In Puma a hook
+    # that fails costs a line in the log, in Unicorn the worker.
+    def call(name, block, arguments)
       block.call(*arguments)
+    rescue StandardError => error
+      raise unless @is_puma
+
+      Log.exception(error, "the hook #{name} failed; as in Puma, that is all")
     ensure
       trap("TERM", "IGNORE")
     end

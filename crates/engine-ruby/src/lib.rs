@@ -30,6 +30,7 @@ mod orders;
 mod pace;
 mod pool;
 mod process;
+pub mod reader;
 mod reason;
 mod relay;
 mod row;
@@ -57,6 +58,7 @@ use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot,
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
+pub use reader::Evaluated;
 pub use user::User;
 
 use pool::Pool;
@@ -85,6 +87,9 @@ impl Preload {
     }
 }
 
+/// As [`Settings::hooks_kind`]: a file of Puma, with which that would run a single process and no hooks of workers.
+pub const PUMA_SINGLE: &str = "puma, single";
+
 /// How the engine is to work. The caller decides all of it.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -100,6 +105,8 @@ pub struct Settings {
     pub hooks: Option<PathBuf>,
     /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
     pub hooks_kind: String,
+    /// Another server's configuration that was evaluated: the process that did it becomes the first mold.
+    pub evaluated: Option<Evaluated>,
     /// The accelerator, a Ruby extension, absolute.
     pub native: Option<PathBuf>,
     /// Whether the application is loaded before workers are forked.

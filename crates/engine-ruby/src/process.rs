@@ -109,7 +109,7 @@ pub struct Way<'a> {
     pub token: &'a str,
 }
 
-/// Starts one. Its end is an event, with the number of its process.
+/// Starts one, or lets the process go on that has evaluated the configuration. Its end is an event, with its number.
 pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>) -> io::Result<u32> {
     let mut command = match &settings.user {
         Some(user) => user.command(&settings.ruby),
@@ -118,18 +118,20 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
-    command
-        .arg(way.scripts.join("mold.rb"))
-        .stdin(Stdio::inherit()) // For debuggers; a server in the background has none.
-        .env("FOOLS_GOLD_WIRE", way.socket)
-        .env("FOOLS_GOLD_TOKEN", way.token);
+    let mold = way.scripts.join("mold.rb");
+    command.arg(&mold).env("FOOLS_GOLD_WIRE", way.socket).env("FOOLS_GOLD_TOKEN", way.token);
     for name in engine::SECRET_VARIABLES {
         command.env_remove(name);
     }
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }
-    let child = command.spawn()?;
+    let read = settings.evaluated.as_ref();
+    // Standard input is for debuggers; a server in the background has none.
+    let child = match read.and_then(|read| read.go_on(settings, &command, &mold)) {
+        Some(child) => child,
+        None => command.stdin(Stdio::inherit()).spawn()?,
+    };
     let pid = child.id();
     thread::Builder::new().name("ruby wait".into()).stack_size(64 << 10).spawn(move || wait(child, &events))?;
     Ok(pid)

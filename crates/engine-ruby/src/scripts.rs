@@ -12,3 +12,8 @@ pub fn write(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     SCRIPTS.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text))
 }
+
+/// The text of one of them, which is part of this binary too.
+pub fn text(name: &str) -> &'static str {
+    SCRIPTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text)
+}

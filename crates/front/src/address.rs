@@ -13,11 +13,33 @@ pub enum Bind {
     Tcp(SocketAddr),
     /// TCP on every address of a name; port 0 lets the system choose one for all of them.
     Name(String, u16),
-    /// A Unix socket.
+    /// A Unix socket; one whose path begins with `@` is abstract, and has no file.
     Unix(PathBuf),
     /// A socket that this process was started with, by its number. Whoever has it brings it in with
     /// [`crate::Listener::adopt`].
     Inherited(u32),
+}
+
+/// How a listening socket is made, beside its address.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// The permissions of a Unix socket's file; without them, what the umask of the process leaves.
+    pub mode: Option<u32>,
+    /// The owner of that file, by number.
+    pub owner: Option<u32>,
+    /// The group of that file, by number.
+    pub group: Option<u32>,
+    /// How many connections the kernel holds until they are accepted.
+    pub backlog: Option<i32>,
+}
+
+/// An address with the options of its socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address.
+    pub bind: Bind,
+    /// The options.
+    pub options: SocketOptions,
 }
 
 impl FromStr for Bind {
@@ -25,8 +47,11 @@ impl FromStr for Bind {
 
     fn from_str(text: &str) -> Result<Bind, String> {
         if let Some(path) = text.strip_prefix("unix://") {
-            if path.is_empty() {
+            if path.is_empty() || path == "@" {
                 return Err(format!("\"{text}\" has no path; write unix:///path/of/the.sock"));
+            }
+            if path.contains('?') {
+                return Err(format!("\"{text}\": nothing may come behind a question mark here"));
             }
             return Ok(Bind::Unix(PathBuf::from(path)));
         }
@@ -89,6 +114,28 @@ impl fmt::Display for Bind {
     }
 }
 
+impl From<Bind> for Endpoint {
+    /// With the usual options.
+    fn from(bind: Bind) -> Endpoint {
+        Endpoint { bind, options: SocketOptions::default() }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    /// The address, and its options as a query; a file that is open to all is the usual one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SocketOptions { mode, owner, group, backlog } = &self.options;
+        let pairs = [
+            mode.filter(|mode| *mode != 0o777).map(|mode| format!("mode={mode:04o}")),
+            owner.map(|owner| format!("user={owner}")),
+            group.map(|group| format!("group={group}")),
+            backlog.map(|backlog| format!("backlog={backlog}")),
+        ];
+        let query = pairs.into_iter().flatten().collect::<Vec<_>>().join("&");
+        write!(f, "{}{}{query}", self.bind, if query.is_empty() { "" } else { "?" })
+    }
+}
+
 /// Why an address could not be bound.
 #[derive(Debug)]
 pub struct BindError {
@@ -116,7 +163,14 @@ mod tests {
 
     #[test]
     fn addresses_are_read_and_written() {
-        for text in ["tcp://127.0.0.1:80", "tcp://[::1]:8080", "tcp://localhost:80", "unix:///tmp/a.sock", "fd://3"] {
+        for text in [
+            "tcp://127.0.0.1:80",
+            "tcp://[::1]:8080",
+            "tcp://localhost:80",
+            "unix:///tmp/a.sock",
+            "unix://@a",
+            "fd://3",
+        ] {
             assert_eq!(text.parse::<Bind>().unwrap().to_string(), text);
         }
         let own = "LocalHost:80".parse::<Bind>().unwrap().addresses().unwrap();
@@ -128,6 +182,8 @@ mod tests {
             "tcp://127.0.0.1",
             "udp://127.0.0.1:1",
             "unix://",
+            "unix://@",
+            "unix:///a?mode=0660",
             "127.0.0.1:99999",
             "tcp://a:b@127.0.0.1:1",
             "fd://",

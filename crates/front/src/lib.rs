@@ -58,7 +58,7 @@ use std::time::Duration;
 use engine::Engine;
 
 pub use access_log::{AccessLog, LogFormat};
-pub use address::{Bind, BindError};
+pub use address::{Bind, BindError, Endpoint, SocketOptions};
 pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};

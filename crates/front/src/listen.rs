@@ -1,12 +1,13 @@
 //! Listening sockets: bound here, or taken over from whoever had them before, such as systemd or an older process.
 //! A Unix socket that nobody listens on any more is replaced; one that answers belongs to somebody and is an error.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr, socket_acceptconn, socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
-use crate::address::{Bind, BindError};
+use crate::address::{Bind, BindError, Endpoint, SocketOptions};
 use crate::private::listener_of;
 
 /// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
@@ -31,6 +32,7 @@ pub struct Listener {
     pub(crate) socket: Bound,
     asked: Bind,
     local: Bind,
+    backlog: i32,
 }
 
 #[derive(Debug)]
@@ -68,23 +70,17 @@ impl Share {
 impl Listener {
     /// Takes the address. Until [`Listener::open`] whoever connects is refused.
     pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
-        let bound = match bind {
-            Bind::Tcp(address) => bind_tcp(*address),
-            Bind::Name(..) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it may be several addresses")),
-            Bind::Unix(path) => bind_unix(path),
-            Bind::Inherited(_) => Err(io::Error::new(io::ErrorKind::NotFound, "this process was not started with it")),
-        };
-        let named = |(socket, local)| Listener { socket, asked: bind.clone(), local };
-        bound.map(named).map_err(|why| BindError { bind: bind.clone(), why })
+        Listener::bind_as(&Endpoint::from(bind.clone()))
     }
 
     /// Takes all addresses of a name, or the one there is. Those that this machine does not have are left out, unless
     /// there is no other. Port 0 becomes the same port for all.
-    pub fn bind_all(bind: &Bind) -> Result<Vec<Listener>, BindError> {
+    pub fn bind_all(endpoint: &Endpoint) -> Result<Vec<Listener>, BindError> {
+        let Endpoint { bind, options } = endpoint;
         let failed = |why| BindError { bind: bind.clone(), why };
         let addresses = match bind {
             Bind::Name(..) => bind.addresses().map_err(failed)?,
-            one => return Listener::bind(one).map(|listener| vec![listener]),
+            _ => return Listener::bind_as(endpoint).map(|listener| vec![listener]),
         };
         let mut tries = 0;
         loop {
@@ -93,19 +89,33 @@ impl Listener {
                 // The system chose a port for the first address that the next has no more.
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_any(&addresses) && tries < TRIES => {}
                 Err(error) => return Err(failed(error)),
-                Ok(bound) => {
-                    let named = |(socket, local)| Listener { socket, asked: bind.clone(), local };
-                    return Ok(bound.into_iter().map(named).collect());
-                }
+                Ok(bound) => return Ok(bound.into_iter().map(|one| Listener::new(one, bind, options)).collect()),
             }
         }
+    }
+
+    fn bind_as(Endpoint { bind, options }: &Endpoint) -> Result<Listener, BindError> {
+        let bound = match bind {
+            Bind::Tcp(address) => bind_tcp(*address),
+            Bind::Name(..) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it may be several addresses")),
+            Bind::Unix(path) => bind_unix(path, options),
+            Bind::Inherited(_) => Err(io::Error::new(io::ErrorKind::NotFound, "this process was not started with it")),
+        };
+        match bound {
+            Ok(bound) => Ok(Listener::new(bound, bind, options)),
+            Err(why) => Err(BindError { bind: bind.clone(), why }),
+        }
+    }
+
+    fn new((socket, local): (Bound, Bind), asked: &Bind, options: &SocketOptions) -> Listener {
+        Listener { socket, asked: asked.clone(), local, backlog: options.backlog.unwrap_or(BACKLOG) }
     }
 
     /// Takes over a socket that is bound already. The file of a Unix socket stays at the end, unless
     /// [`Share::set_removes_file`] says otherwise.
     pub fn adopt(socket: OwnedFd, asked: Bind) -> Result<Listener, BindError> {
         match adopt(socket) {
-            Ok((socket, local)) => Ok(Listener { socket, asked, local }),
+            Ok((socket, local)) => Ok(Listener { socket, asked, local, backlog: BACKLOG }),
             Err(why) => Err(BindError { bind: asked, why }),
         }
     }
@@ -115,7 +125,7 @@ impl Listener {
         let opened = if socket_acceptconn(self.fd()).unwrap_or(false) {
             Ok(())
         } else {
-            rustix::net::listen(self.fd(), BACKLOG)
+            rustix::net::listen(self.fd(), self.backlog)
         };
         opened.map_err(|error| BindError { bind: self.asked.clone(), why: error.into() })
     }
@@ -145,7 +155,8 @@ impl Listener {
 
 /// Binds and opens them all, or none.
 pub fn listen(binds: &[Bind]) -> Result<Vec<Listener>, BindError> {
-    let listeners: Vec<Vec<Listener>> = binds.iter().map(Listener::bind_all).collect::<Result<_, _>>()?;
+    let listeners: Vec<Vec<Listener>> =
+        binds.iter().map(|bind| Listener::bind_all(&Endpoint::from(bind.clone()))).collect::<Result<_, _>>()?;
     let listeners: Vec<Listener> = listeners.into_iter().flatten().collect();
     listeners.iter().try_for_each(Listener::open)?;
     Ok(listeners)
@@ -213,12 +224,36 @@ fn bind_address(address: SocketAddr) -> io::Result<(Bound, Bind)> {
     Ok((Bound::Tcp(listener), local))
 }
 
-fn bind_unix(path: &Path) -> io::Result<(Bound, Bind)> {
+fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> {
+    let local = Bind::Unix(path.to_owned());
+    if let Some(name) = abstract_name(path) {
+        let socket = new_socket(AddressFamily::UNIX)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
+        return Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(None)), local));
+    }
     clear_stale(path)?;
     let socket = new_socket(AddressFamily::UNIX)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-    let file = SocketFile::find(path, true)?;
-    Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(Some(Arc::new(file)))), Bind::Unix(path.to_owned())))
+    let file = FileKeeper(Some(Arc::new(SocketFile::find(path, true)?)));
+    // As long as it is not open nobody gets in, whatever its mode is until here.
+    if options.owner.is_some() || options.group.is_some() {
+        chown(path, options.owner, options.group)
+            .map_err(|error| worded(&error, "its owner or group cannot be set"))?;
+    }
+    if let Some(mode) = options.mode {
+        let permissions = Permissions::from_mode(mode);
+        fs::set_permissions(path, permissions).map_err(|error| worded(&error, "its mode cannot be set"))?;
+    }
+    Ok((Bound::Unix(UnixListener::from(socket), file), local))
+}
+
+/// The name of a socket without a file.
+fn abstract_name(path: &Path) -> Option<&[u8]> {
+    path.as_os_str().as_bytes().strip_prefix(b"@")
+}
+
+fn worded(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
@@ -315,6 +350,41 @@ mod tests {
         assert!(path.exists());
         drop(listeners);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_unix_socket_gets_the_mode_and_the_owner_that_were_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let own = fs::metadata(folder.path()).unwrap();
+        let bound = |mode, owner| {
+            let options =
+                SocketOptions { mode: Some(mode), owner: Some(owner), group: Some(own.gid()), backlog: Some(7) };
+            Listener::bind_as(&Endpoint { bind: Bind::Unix(path.clone()), options })
+        };
+        for mode in [0o777, 0o640] {
+            let listener = bound(mode, own.uid()).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
+            listener.open().unwrap();
+            UnixStream::connect(&path).unwrap();
+        }
+        if own.uid() != 0 {
+            let error = bound(0o600, 0).unwrap_err().to_string();
+            assert!(error.contains("its owner or group cannot be set"), "{error}");
+        }
+        assert!(!path.exists(), "nothing is left of what could not be bound");
+    }
+
+    #[test]
+    fn an_abstract_socket_has_no_file() {
+        let name = format!("@foolsgold-test-{}", std::process::id());
+        let bind: Bind = format!("unix://{name}").parse().unwrap();
+        let listeners = listen(std::slice::from_ref(&bind)).unwrap();
+        assert_eq!(listeners[0].local(), bind);
+        assert!(!Path::new(&name).exists());
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(&name[1..]).unwrap();
+        UnixStream::connect_addr(&address).unwrap();
+        assert!(listen(&[bind]).is_err(), "it is taken");
     }
 
     #[test]

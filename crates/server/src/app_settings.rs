@@ -49,6 +49,10 @@ pub struct Ruby {
     pub worker: RubyWorker,
     /// The hooks file that was named; see [`crate::rackup::hooks`] for the one that is found.
     pub hooks: Option<PathBuf>,
+    /// Another server's configuration, as it was evaluated.
+    pub evaluated: Option<engine_ruby::Evaluated>,
+    /// With such a file Puma would run a single process, and no hooks of workers.
+    pub is_single: bool,
     /// In which the application must be loaded, and a worker be ready, [`FOREVER`] where there is no limit; of the
     /// other engine, too.
     pub boot_time: Duration,
@@ -56,11 +60,20 @@ pub struct Ruby {
     pub kill_time: Duration,
 }
 
+/// What new code must answer before it gets requests of clients.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Probe {
+    /// What every application has, unless the old code cannot answer it either.
+    #[default]
+    Usual,
+    None,
+    Path(String),
+}
+
 /// How a reload goes from old code to new.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reload {
-    /// What the new code must answer first.
-    pub probe: Option<String>,
+    pub probe: Probe,
     /// How many workers may exist beside the old ones; `None` is as many as there are to be.
     pub surge: Option<usize>,
     /// How many old workers go at a time; `None` is as many as `surge`.
@@ -94,6 +107,8 @@ pub struct AppSettings {
     pub environment: String,
     /// The engine that was named; otherwise the application decides.
     pub engine: Option<EngineKind>,
+    /// What was asked for that only one engine has, where none was named, each with the words for it.
+    pub leanings: Vec<(EngineKind, String)>,
     pub mruby: Mruby,
     pub ruby: Ruby,
     /// What process titles call the application, if somebody said it.

@@ -101,6 +101,10 @@ pub struct Asked {
     pub file: Option<PathBuf>,
     /// The working directory by the name that its user knows; empty where nobody has gone there.
     pub folder: PathBuf,
+    /// That file as messages show it and the server whose it is, if it is another server's.
+    pub old: Option<(String, &'static str)>,
+    /// The process that has evaluated it, which may go on as the mold.
+    pub evaluated: Option<engine_ruby::Evaluated>,
     pub given: Vec<Given>,
     pub problems: Vec<Problem>,
     /// Things that are not wrong enough to refuse.

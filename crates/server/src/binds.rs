@@ -2,9 +2,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use front::Bind;
+use front::{Bind, Endpoint};
 
 use crate::asked::{Given, Origin};
+use crate::bind_query;
 use crate::options::Name;
 use crate::picker::Picker;
 
@@ -19,24 +20,25 @@ pub struct Said {
 impl Picker<'_> {
     /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
     /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those a file's.
-    pub fn binds(&mut self) -> Vec<Bind> {
-        let (mut binds, mut port_alone): (Vec<Bind>, _) = (Vec::new(), None);
+    pub fn binds(&mut self) -> Vec<Endpoint> {
+        let (mut binds, mut port_alone): (Vec<Endpoint>, _) = (Vec::new(), None);
+        let umask = u32::from_str_radix(&self.pick(Name::Umask).value, 8).ok();
         for Said { given, uri, is_port } in self.addresses() {
-            match uri.parse::<Bind>() {
-                Ok(bind) if binds.contains(&bind) => {}
-                Ok(bind) => {
-                    port_alone = port_alone.or_else(|| is_port.then(|| bind.clone()));
-                    binds.push(bind);
+            match bind_query::parse(&uri, umask) {
+                Ok(one) if binds.iter().any(|other| other.bind == one.bind) => {}
+                Ok(one) => {
+                    port_alone = port_alone.or_else(|| is_port.then(|| one.bind.clone()));
+                    binds.push(one);
                 }
                 Err(error) => self.refuse(&given, &error.to_string()),
             }
         }
         // All addresses of IPv6 are those of IPv4, too: nobody can listen on both. A port alone means the address that
         // was said for it.
-        for of_both in binds.clone() {
-            if let Some(of_one) = only_ipv4(&of_both).filter(|of_one| binds.contains(of_one)) {
+        for Endpoint { bind: of_both, .. } in binds.clone() {
+            if let Some(of_one) = only_ipv4(&of_both).filter(|of_one| binds.iter().any(|one| one.bind == *of_one)) {
                 let surplus = if port_alone.as_ref() == Some(&of_both) { of_both } else { of_one };
-                binds.retain(|bind| *bind != surplus);
+                binds.retain(|one| one.bind != surplus);
             }
         }
         binds

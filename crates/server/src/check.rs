@@ -3,21 +3,20 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use front::Bind;
-use rustix::fs::{Access, access};
 
 use crate::admin::settings::Control;
 use crate::asked::Problem;
 use crate::choice::EngineKind;
 use crate::pidfile::Pidfile;
+use crate::program::find_program;
 use crate::settings::Settings;
-use crate::start::Start;
 use crate::state::StateFile;
 
 /// All that a start would stumble over.
-pub fn look(settings: &Settings, engines: &[EngineKind], start: &Start) -> Vec<Problem> {
+pub fn look(settings: &Settings, engines: &[EngineKind]) -> Vec<Problem> {
     let operating = &settings.operating;
     let mut found = Vec::new();
     found.extend(operating.pidfile.as_deref().and_then(|path| file("the pid file", path, Some(Pidfile::check))));
@@ -25,7 +24,7 @@ pub fn look(settings: &Settings, engines: &[EngineKind], start: &Start) -> Vec<P
     for log in [&operating.stdout, &operating.stderr].into_iter().flatten() {
         found.extend(file("the log file", log, None));
     }
-    let listeners = settings.binds.iter().chain(&settings.admin.bind);
+    let listeners = settings.binds.iter().map(|one| &one.bind).chain(&settings.admin.bind);
     let sockets = listeners.filter_map(|bind| if let Bind::Unix(path) = bind { Some(path) } else { None });
     let control = match &settings.admin.control {
         Control::Path(path) => Some(path),
@@ -33,7 +32,7 @@ pub fn look(settings: &Settings, engines: &[EngineKind], start: &Start) -> Vec<P
     };
     found.extend(sockets.chain(control).filter_map(|path| socket(path)));
     for (app, _) in settings.apps.iter().zip(engines).filter(|(_, engine)| **engine == EngineKind::Ruby) {
-        found.extend(program(&app.ruby.program, start));
+        found.extend(ruby(&app.ruby.program));
     }
     let mut found: Vec<String> = found;
     found.dedup();
@@ -74,13 +73,7 @@ fn socket(path: &Path) -> Option<String> {
 }
 
 /// A Ruby, by a path or by a name on PATH.
-fn program(ruby: &Path, start: &Start) -> Option<String> {
-    let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
-    let is_there = if ruby.as_os_str().as_encoded_bytes().contains(&b'/') {
-        is_program(&ruby.to_owned())
-    } else {
-        let path = start.environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
-        std::env::split_paths(&path.unwrap_or_default()).any(|folder| is_program(&folder.join(ruby)))
-    };
+fn ruby(ruby: &Path) -> Option<String> {
+    let is_there = find_program(ruby).is_some();
     (!is_there).then(|| format!("--ruby {}: there is no such program; name another", ruby.display()))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::requires;
+use crate::{program, requires};
 
 /// The engines there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,28 +31,63 @@ impl EngineKind {
     }
 }
 
-/// The engine, and a line for the log that says why. Bundler, which a Gemfile needs, is Ruby's.
-pub fn choose(named: Option<EngineKind>, rackup: &Path, gemfile: Option<&Path>) -> (EngineKind, String) {
-    let (engine, why) = match named {
-        Some(engine) => (engine, "as asked for".to_owned()),
-        None => needed(rackup, gemfile),
-    };
-    (engine, format!("engine: {}, {why}", engine.name()))
+/// What is known of an application before it is loaded.
+pub struct Look<'a> {
+    pub rackup: &'a Path,
+    /// That Bundler would take.
+    pub gemfile: Option<&'a Path>,
+    /// What the settings ask for that only one engine has, each with the words for it.
+    pub leanings: &'a [(EngineKind, String)],
+    /// As `--ruby` names it.
+    pub ruby: &'a Path,
 }
 
-fn needed(rackup: &Path, gemfile: Option<&Path>) -> (EngineKind, String) {
-    let file = rackup.file_name().unwrap_or_default().to_string_lossy();
-    if let Some(gemfile) = gemfile {
+/// The engine, and a line for the log that says why. Where there is any doubt, and a Ruby, it is Ruby's.
+pub fn choose(named: Option<EngineKind>, look: &Look<'_>) -> (EngineKind, String) {
+    match named {
+        Some(engine) => (engine, format!("engine: {}, as asked for", engine.name())),
+        None => {
+            let (engine, why) = needed(look);
+            (engine, format!("engine: {}, {why}; --engine {} is the other one", engine.name(), engine.other().name()))
+        }
+    }
+}
+
+fn needed(look: &Look<'_>) -> (EngineKind, String) {
+    let file = look.rackup.file_name().unwrap_or_default().to_string_lossy();
+    // Bundler is Ruby's.
+    if let Some(gemfile) = look.gemfile {
         let why = match gemfile.file_name() {
-            Some(name) if gemfile.parent() == rackup.parent() => format!("{} is beside {file}", name.display()),
+            Some(name) if gemfile.parent() == look.rackup.parent() => format!("{} is beside {file}", name.display()),
             _ => format!("BUNDLE_GEMFILE is {}", gemfile.display()),
         };
         return (EngineKind::Ruby, format!("because {why}"));
     }
-    match requires::unmet(rackup, &engine_mruby::provides) {
-        Some(unmet) => (EngineKind::Ruby, format!("because {unmet}")),
-        None => (EngineKind::Mruby, format!("because {file} has no Gemfile and requires nothing that mruby lacks")),
+    let found = requires::look(look.rackup, &engine_mruby::provides);
+    if let Some(unmet) = found.unmet {
+        return (EngineKind::Ruby, format!("because {unmet}"));
     }
+    let leaning = |engine| look.leanings.iter().find(|(kind, _)| *kind == engine).map(|(_, why)| why.clone());
+    if let Some(why) = leaning(EngineKind::Mruby) {
+        return (EngineKind::Mruby, format!("because {why}"));
+    }
+    let doubt = leaning(EngineKind::Ruby).or_else(|| rails(look.rackup)).or(found.doubt);
+    match (doubt, program::find_program(look.ruby)) {
+        (None, _) => {
+            (EngineKind::Mruby, format!("because {file} has no Gemfile and requires nothing that mruby lacks"))
+        }
+        (Some(doubt), Some(_)) => (EngineKind::Ruby, format!("because {doubt}")),
+        (Some(doubt), None) => {
+            let ruby = look.ruby.display();
+            (EngineKind::Mruby, format!("because there is no Ruby ({ruby}), although {doubt}"))
+        }
+    }
+}
+
+/// The sign of a Rails application.
+fn rails(rackup: &Path) -> Option<String> {
+    let file = Path::new("config").join("application.rb");
+    rackup.with_file_name(&file).is_file().then(|| format!("there is a {}", file.display()))
 }
 
 #[cfg(test)]
@@ -60,34 +95,66 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn chosen(files: &[(&str, &str)]) -> (EngineKind, String) {
+    fn chosen_with(files: &[(&str, &str)], leanings: &[(EngineKind, String)], ruby: &str) -> (EngineKind, String) {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
+            fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
             fs::write(folder.path().join(name), text).unwrap();
         }
         let rackup = folder.path().join("config.ru");
-        choose(None, &rackup, crate::rackup::gemfile(&rackup, None).as_deref())
+        let gemfile = crate::rackup::gemfile(&rackup, None);
+        let ruby = Path::new(ruby);
+        choose(None, &Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby })
+    }
+
+    fn chosen(files: &[(&str, &str)]) -> (EngineKind, String) {
+        // Any program will do.
+        chosen_with(files, &[], "/bin/sh")
     }
 
     #[test]
     fn an_application_gets_what_it_needs_and_is_told_why() {
-        let plain = "engine: mruby, because config.ru has no Gemfile and requires nothing that mruby lacks";
+        let plain = "engine: mruby, because config.ru has no Gemfile and requires nothing that mruby lacks; --engine \
+                     ruby is the other one";
         assert_eq!(chosen(&[("config.ru", "require \"json\"\nrun App\n")]), (EngineKind::Mruby, plain.into()));
-        let ruby = |files: &[(&str, &str)], line: &str| assert_eq!(chosen(files), (EngineKind::Ruby, line.into()));
-        let requires = "engine: ruby, because config.ru requires \"sinatra\" (config.ru:3)";
-        ruby(&[("config.ru", "# app\n\nrequire 'sinatra'\n")], requires);
-        ruby(&[("config.ru", ""), ("Gemfile", "")], "engine: ruby, because Gemfile is beside config.ru");
-        ruby(&[("config.ru", ""), ("gems.rb", "")], "engine: ruby, because gems.rb is beside config.ru");
+        let ruby = |files: &[(&str, &str)], line: &str| {
+            let line = format!("engine: ruby, because {line}; --engine mruby is the other one");
+            assert_eq!(chosen(files), (EngineKind::Ruby, line));
+        };
+        ruby(&[("config.ru", "# app\n\nrequire 'sinatra'\n")], "config.ru requires \"sinatra\" (config.ru:3)");
+        ruby(&[("config.ru", ""), ("Gemfile", "")], "Gemfile is beside config.ru");
+        ruby(&[("config.ru", ""), ("gems.rb", "")], "gems.rb is beside config.ru");
+        ruby(&[("config.ru", ""), ("config/application.rb", "")], "there is a config/application.rb");
+        ruby(
+            &[("config.ru", "files.each { |file| require file }\n")],
+            "config.ru requires what is not known before it runs (config.ru:1)",
+        );
+    }
+
+    #[test]
+    fn a_doubt_counts_where_there_is_a_ruby() {
+        let doubtful = [("config.ru", "files.each { |file| require file }\n")];
+        let (engine, line) = chosen_with(&doubtful, &[], "/no/such/ruby");
+        assert_eq!(engine, EngineKind::Mruby);
+        assert!(line.contains("because there is no Ruby (/no/such/ruby), although config.ru requires"), "{line}");
+        let workers = [(EngineKind::Ruby, "-w 2 is for it".to_owned())];
+        let (engine, line) = chosen_with(&[("config.ru", "")], &workers, "/bin/sh");
+        assert!(engine == EngineKind::Ruby && line.contains("because -w 2 is for it"), "{line}");
+        let fresh = [(EngineKind::Mruby, "--fresh is for it".to_owned())];
+        let (engine, line) = chosen_with(&doubtful, &fresh, "/bin/sh");
+        assert!(engine == EngineKind::Mruby && line.contains("because --fresh is for it"), "{line}");
+        assert_eq!(chosen_with(&[("config.ru", "require 'sinatra'")], &fresh, "/bin/sh").0, EngineKind::Ruby);
     }
 
     #[test]
     fn a_name_or_a_variable_decides_before_the_files() {
-        let rackup = Path::new("/nowhere/config.ru");
-        let gemfile = Some(Path::new("/srv/Gemfile"));
-        let chosen = choose(Some(EngineKind::Mruby), rackup, gemfile);
+        let (rackup, gemfile) = (Path::new("/nowhere/config.ru"), Some(Path::new("/srv/Gemfile")));
+        let look = Look { rackup, gemfile, leanings: &[], ruby: Path::new("/bin/sh") };
+        let chosen = choose(Some(EngineKind::Mruby), &look);
         assert_eq!(chosen, (EngineKind::Mruby, "engine: mruby, as asked for".into()));
-        let line = "engine: ruby, because BUNDLE_GEMFILE is /srv/Gemfile";
-        assert_eq!(choose(None, rackup, gemfile), (EngineKind::Ruby, line.into()));
-        assert_eq!(choose(None, rackup, None).0, EngineKind::Mruby);
+        let (engine, line) = choose(None, &look);
+        assert_eq!(engine, EngineKind::Ruby);
+        assert!(line.starts_with("engine: ruby, because BUNDLE_GEMFILE is /srv/Gemfile"), "{line}");
+        assert_eq!(choose(None, &Look { gemfile: None, ..look }).0, EngineKind::Mruby);
     }
 }

@@ -4,7 +4,8 @@
 //! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
 //! its kind and its address for each socket, `ordered` with what was ordered by hand for each application that was told
 //! something, then `begin`; after an upgrade `free` (the pid file is nobody's) and `yours` (so are the files of Unix
-//! sockets). Up: `serving` with the addresses that were taken, or `failed` with why.
+//! sockets). Up: `serving` with the addresses that were taken, or `refused` with the settings that cannot be used, one
+//! in a line, or `failed` with why.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -8,9 +8,19 @@ use std::path::Path;
 use crate::cradle::{Birth, Handed, Line};
 use crate::program::Program;
 
+/// Why there is no server in the background.
+pub enum NotServing {
+    /// Settings that cannot be used.
+    Refused(Vec<String>),
+    Failed(String),
+}
+
 /// Returns when the server serves, with its process.
-pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Result<u32, String> {
-    let told = |error: io::Error| format!("{} cannot be started in the background: {error}", program.path().display());
+pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Result<u32, NotServing> {
+    let told = |error: io::Error| {
+        let path = program.path().display();
+        NotServing::Failed(format!("{path} cannot be started in the background: {error}"))
+    };
     let (line, mut child) = Line::start(program.again(), Birth::Background).map_err(told)?;
     for handed in sockets {
         line.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
@@ -23,10 +33,13 @@ pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Resul
     }
     let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
     if let Some(why) = word.strip_prefix("failed\n") {
-        return Err(why.to_owned());
+        return Err(NotServing::Failed(why.to_owned()));
+    }
+    if let Some(problems) = word.strip_prefix("refused\n") {
+        return Err(NotServing::Refused(problems.lines().map(str::to_owned).collect()));
     }
     let hint = log.map(|log| format!("; {} may say why", log.display())).unwrap_or_default();
-    Err(format!("it has ended before it served ({how}){hint}"))
+    Err(NotServing::Failed(format!("it has ended before it served ({how}){hint}")))
 }
 
 /// In the child: away from the terminal, whose end is none of ours from now on.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tracing::{error, info, warn};
 
 use crate::app::App;
-use crate::app_settings::{AppSettings, LATER_BOOT_TIME};
+use crate::app_settings::{AppSettings, LATER_BOOT_TIME, Probe};
 use crate::engines::{Size, count};
 use crate::found::{self, Found, Missing};
 use crate::generation::{Generation, wait_until};
@@ -20,6 +20,8 @@ use crate::probe;
 const FAILED_END_TIME: Duration = Duration::from_secs(1);
 /// A probe has at least this long, however long loading took.
 const PROBE_TIME_MIN: Duration = Duration::from_secs(1);
+/// One that nobody has named has as long as a request of a client, and no longer than this.
+const PROBE_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// One attempt to bring code to life, for people who want to know what runs since when.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -158,9 +160,22 @@ impl App {
     }
 
     fn probe(&self, new: &Generation, until: Instant) -> Result<(), String> {
-        let Some(path) = &new.settings.reload.probe else { return Ok(()) };
-        let time = until.saturating_duration_since(Instant::now()).max(PROBE_TIME_MIN);
-        probe::ask(&**new.engine(), &new.settings, path, time)
+        match &new.settings.reload.probe {
+            Probe::None => Ok(()),
+            Probe::Path(path) => {
+                let time = until.saturating_duration_since(Instant::now()).max(PROBE_TIME_MIN);
+                probe::ask(&**new.engine(), &new.settings, path, time)
+            }
+            // There a page with an error is what somebody wants to see.
+            Probe::Usual if new.settings.environment == "development" => Ok(()),
+            Probe::Usual => {
+                let time = new.settings.request_time.clamp(PROBE_TIME_MIN, PROBE_TIME_MAX);
+                let old = self.current();
+                // What is held back would answer nothing.
+                let old = (!self.is_paused()).then_some((&**old.engine(), &old.settings));
+                probe::compare((&**new.engine(), &new.settings), old, time)
+            }
+        }
     }
 
     /// Gives the requests to the new generation, at once or, where it has but some of its workers, bit by bit.

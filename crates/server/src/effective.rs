@@ -70,7 +70,7 @@ pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<P
         let engines: Vec<EngineKind> = apps.iter().map(|(engine, _)| *engine).collect();
         problems.extend(workers::fit(&settings, &engines).err());
         if check {
-            problems.extend(check::look(&settings, &engines, start));
+            problems.extend(check::look(&settings, &engines));
         }
     }
     if !problems.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use engine_ruby::{RubyEngine, StartError, User};
 use tokio::runtime::{self, Handle, Runtime};
 use tracing::{info, warn};
 
-use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, RubyWorker};
+use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
 use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
@@ -186,8 +187,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
         Size::Workers(number) => (number, number.max(1)),
     };
     let native = native::choose(ruby.worker, &ruby.program)?;
-    let hooks = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
-    let hooks_kind = hooks.as_deref().map(old::hooks_kind).transpose()?.unwrap_or_default();
+    let (hooks, hooks_kind) = hooks(found, ruby)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
@@ -196,6 +196,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             load_path: found.load_path.clone(),
             hooks,
             hooks_kind: hooks_kind.to_owned(),
+            evaluated: ruby.evaluated.clone(),
             native,
             preload: ruby.preload,
             environment: settings.environment.clone(),
@@ -235,6 +236,21 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
         info!(target: "server", "{advice}");
     }
     Ok(engine)
+}
+
+/// The file with hooks, and whose it is. Another server's configuration without any is evaluated too: its code may set
+/// variables that the application reads.
+fn hooks(found: &Found, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
+    let named = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
+    let (path, kind) = match (named, &ruby.evaluated) {
+        (Some(path), _) => {
+            let kind = old::hooks_kind(&path)?;
+            (Some(path), kind)
+        }
+        (None, Some(evaluated)) => (Some(evaluated.path.clone()), evaluated.kind),
+        (None, None) => (None, ""),
+    };
+    Ok((path, if ruby.is_single && kind == old::Kind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
 }
 
 /// What process titles call the application.

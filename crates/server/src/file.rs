@@ -49,6 +49,14 @@ pub fn add(asked: &mut Asked, home: &Path) {
     }
 }
 
+/// Whether the settings file that was named is another server's, and Ruby.
+pub fn is_code(asked: &Asked) -> bool {
+    let Some(named) = asked.values(Name::Config).last().copied() else { return false };
+    let folder = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
+    let path = folder.join(&named.value);
+    text_of(&path).is_ok_and(|text| old::Kind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(old::Kind::is_code)))
+}
+
 /// The text of a settings file: nothing else than a file, and none that is too large for one.
 pub fn text_of(path: &Path) -> io::Result<String> {
     let (file, _) = engine::regular::open(path)?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::app_settings::AppSettings;
 use crate::asked::Problem;
-use crate::choice::{self, EngineKind};
+use crate::choice::{self, EngineKind, Look};
 use crate::rackup;
 
 /// An application, found.
@@ -50,7 +50,9 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
-    let (engine, why) = choice::choose(settings.engine, &rackup, gemfile.as_deref());
+    let (leanings, ruby) = (&*settings.leanings, &*settings.ruby.program);
+    let look = Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
+    let (engine, why) = choice::choose(settings.engine, &look);
     settings.fit_to(engine).map_err(Missing::Options)?;
     Ok(Found { engine, why, rackup, gemfile, load_path: Vec::new() })
 }

@@ -23,9 +23,10 @@ impl Identity {
         if user.is_none() && group.is_none() {
             return Ok(None);
         }
-        let account = user.map(find_user).transpose()?;
+        let told = |option: &str, word: &str, why: String| format!("{option} {word}: {why}");
+        let account = user.map(|user| find_user(user).map_err(|why| told("--user", user, why))).transpose()?;
         let gid = match (group, &account) {
-            (Some(group), _) => find_group(group)?,
+            (Some(group), _) => find_group(group).map_err(|why| told("--group", group, why))?,
             (None, Some((_, gid, _))) => gid.ok_or("--user is a number that has no account: say --group too")?,
             (None, None) => getgid(),
         };
@@ -93,22 +94,32 @@ fn show_user(uid: Uid) -> String {
 
 type Account = (Uid, Option<Gid>, Option<String>);
 
+/// The number of a user who is named, or a number.
+pub fn user_number(word: &str) -> Result<u32, String> {
+    find_user(word).map(|(uid, _, _)| uid.as_raw())
+}
+
+/// The number of a group that is named, or a number.
+pub fn group_number(word: &str) -> Result<u32, String> {
+    find_group(word).map(Gid::as_raw)
+}
+
 fn find_user(word: &str) -> Result<Account, String> {
-    let told = |error: nix::Error| format!("--user {word}: the users of this machine cannot be looked up: {error}");
+    let told = |error: nix::Error| format!("the users of this machine cannot be looked up: {error}");
     if let Some(user) = User::from_name(word).map_err(told)? {
         return Ok((user.uid, Some(user.gid), Some(user.name)));
     }
-    let Ok(number) = word.parse::<u32>() else { return Err(format!("--user {word}: there is no such user")) };
+    let Ok(number) = word.parse::<u32>() else { return Err("there is no such user".to_owned()) };
     let user = User::from_uid(Uid::from_raw(number)).map_err(told)?;
     Ok(user.map_or((Uid::from_raw(number), None, None), |user| (user.uid, Some(user.gid), Some(user.name))))
 }
 
 fn find_group(word: &str) -> Result<Gid, String> {
-    let told = |error: nix::Error| format!("--group {word}: the groups of this machine cannot be looked up: {error}");
+    let told = |error: nix::Error| format!("the groups of this machine cannot be looked up: {error}");
     match (Group::from_name(word).map_err(told)?, word.parse::<u32>()) {
         (Some(group), _) => Ok(group.gid),
         (None, Ok(number)) => Ok(Gid::from_raw(number)),
-        (None, Err(_)) => Err(format!("--group {word}: there is no such group")),
+        (None, Err(_)) => Err("there is no such group".to_owned()),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustix::fs::Mode;
 
 use crate::cradle::{Birth, Cradle, Handed};
+use crate::daemon::NotServing;
 use crate::logfiles::LogFiles;
 use crate::operating::{Operating, fixed};
 use crate::program::Program;
@@ -28,27 +29,42 @@ impl Launch {
     }
 }
 
-/// `None` when a process in the background serves by now, and this one is done.
-pub fn prepare(
-    program: Program,
-    mut cradle: Option<Cradle>,
-    environment: &[(OsString, OsString)],
-    operating: &Operating,
-) -> Result<Option<Launch>, String> {
+/// What this process was started with.
+pub struct Arrived {
+    pub cradle: Option<Cradle>,
+    /// Sockets from systemd or from an older process.
+    pub sockets: Vec<Handed>,
+}
+
+/// To be called before this process starts any other.
+pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
+    let mut cradle = Cradle::find(environment)?;
     let sockets = match &mut cradle {
         Some(cradle) => std::mem::take(&mut cradle.sockets),
         None => systemd::activated(environment)?,
     };
+    if cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Background) {
+        daemon::leave_terminal()?;
+    }
+    Ok(Arrived { cradle, sockets })
+}
+
+/// `None` when a process in the background serves by now, and this one is done.
+pub fn prepare(program: Program, arrived: Arrived, operating: &Operating) -> Result<Option<Launch>, NotServing> {
+    let Arrived { cradle, sockets } = arrived;
     let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
     if operating.daemonize && cradle.is_none() {
         return daemon::start(&program, &sockets, stdout.as_deref().or(stderr.as_deref())).map(|_| None);
     }
-    if cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Background) {
-        daemon::leave_terminal()?;
-    }
     if let Some(bits) = operating.umask {
         rustix::process::umask(Mode::from_bits_truncate(bits));
     }
-    let log_files = Arc::new(LogFiles::open(stdout.as_deref(), stderr.as_deref())?);
-    Ok(Some(Launch { program, cradle, sockets, log_files }))
+    if operating.makes_folders {
+        let pidfile = fixed(operating.pidfile.as_deref());
+        let files = [&stdout, &stderr, &pidfile].into_iter().flatten();
+        // What cannot be made is told when the file is.
+        files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));
+    }
+    let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref()).map_err(NotServing::Failed)?;
+    Ok(Some(Launch { program, cradle, sockets, log_files: Arc::new(log_files) }))
 }

@@ -6,6 +6,7 @@ mod app;
 mod app_settings;
 mod apps;
 mod asked;
+mod bind_query;
 mod binds;
 mod boot;
 mod check;
@@ -54,6 +55,7 @@ mod sockets;
 mod standing;
 mod start;
 mod state;
+mod statements;
 mod systemd;
 mod table;
 mod table_run;
@@ -72,8 +74,9 @@ use std::thread;
 
 use apps::Again;
 use asked::{Asked, Command};
-use cradle::Cradle;
+use daemon::NotServing;
 use found::Missing;
+use launch::Arrived;
 use program::Program;
 use start::Start;
 
@@ -99,30 +102,29 @@ fn main() -> ExitCode {
     if let Some(code) = doctor::run(&start) {
         return code;
     }
-    let asked = start.asked();
-    if !asked.problems.is_empty() && asked.command == Command::OptionsPage {
-        return refuse(&asked.problems);
-    }
-    match asked.command {
+    let typed = start.typed();
+    match typed.command {
         Command::Help => show(&help::help()),
         Command::Version => show(&format!("{}\n", boot::versions())),
+        Command::OptionsPage if !typed.problems.is_empty() => refuse(&typed.problems),
         Command::OptionsPage => show(&help::markdown()),
-        Command::Native => build_native(asked),
-        Command::Config { json, check } => show_settings(asked, &start, json, check),
-        Command::Explain => explain(&asked),
-        Command::Serve => serve(asked, start, program),
+        Command::Native => build_native(start.asked()),
+        Command::Config { json, check } => show_settings(start.asked(), &start, json, check),
+        Command::Explain => explain(&typed),
+        Command::Serve => serve(start, program),
     }
 }
 
-fn serve(asked: Asked, start: Start, program: Program) -> ExitCode {
-    let cradle = match Cradle::find(&start.environment) {
-        Ok(cradle) => cradle,
+fn serve(start: Start, program: Program) -> ExitCode {
+    // Before any process is started that would inherit what is handed over, or the terminal that is left.
+    let arrived = match launch::arrive(&start.environment) {
+        Ok(arrived) => arrived,
         Err(why) => return fail(&why),
     };
-    let line = cradle.as_ref().map(|cradle| cradle.line.clone());
-    match run(asked, start, program, cradle) {
+    let line = arrived.cradle.as_ref().map(|cradle| cradle.line.clone());
+    match run(start, program, arrived) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => match line.filter(|line| line.say(&format!("failed\n{}", failure.in_words())).is_ok()) {
+        Err(failure) => match line.filter(|line| line.say(&failure.message()).is_ok()) {
             // Whoever started us tells it to the one who asked.
             Some(_) => failure.exit_code(),
             None => failure.tell(),
@@ -130,8 +132,11 @@ fn serve(asked: Asked, start: Start, program: Program) -> ExitCode {
     }
 }
 
-fn run(asked: Asked, start: Start, program: Program, cradle: Option<Cradle>) -> Result<(), Failure> {
-    let mut settings = start.settle(asked).map_err(Failure::options)?;
+fn run(start: Start, program: Program, arrived: Arrived) -> Result<(), Failure> {
+    if arrived.cradle.is_none() && start.leaves_file_to_background() {
+        return daemon::start(&program, &arrived.sockets, None).map(drop).map_err(Failure::of);
+    }
+    let mut settings = start.settle(start.asked()).map_err(Failure::options)?;
     let bundle_gemfile = start.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut found = Vec::new();
@@ -144,7 +149,7 @@ fn run(asked: Asked, start: Start, program: Program, cradle: Option<Cradle>) -> 
     }
     let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
     workers::fit(&settings, &engines).map_err(|problem| Failure::options(vec![problem]))?;
-    let launch = launch::prepare(program, cradle, &start.environment, &settings.operating).map_err(Failure::Start)?;
+    let launch = launch::prepare(program, arrived, &settings.operating).map_err(Failure::of)?;
     let Some(launch) = launch else { return Ok(()) };
     let log_files = launch.log_files.clone();
     let log = log::open(settings.log_form, &settings.log_filter, log_files.stdout())
@@ -173,10 +178,18 @@ impl Failure {
         Failure::Options(problems.iter().map(ToString::to_string).collect())
     }
 
-    fn in_words(&self) -> String {
+    fn of(told: NotServing) -> Failure {
+        match told {
+            NotServing::Refused(problems) => Failure::Options(problems),
+            NotServing::Failed(why) => Failure::Start(why),
+        }
+    }
+
+    /// As the process that started this one is told it (see cradle.rs).
+    fn message(&self) -> String {
         match self {
-            Failure::Options(problems) => format!("these options cannot be used: {}", problems.join("; ")),
-            Failure::Start(why) => why.clone(),
+            Failure::Options(problems) => format!("refused\n{}", problems.join("\n")),
+            Failure::Start(why) => format!("failed\n{why}"),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::asked::{Asked, Given, OWN_VARIABLES, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::options::{Name, Section, TABLE};
-use crate::table::RAILS_THREADS;
+use crate::table::RUBY_THREADS;
 
 /// What does not fit.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +44,25 @@ pub fn find(asked: &Asked, app: Option<usize>, engine: EngineKind, is_named: boo
     misfits
 }
 
+/// What speaks for an engine: another server's file, and options of this program that only one engine has, the default
+/// value of such an option not counted. Each with the words for it.
+pub fn leanings(asked: &Asked, app: Option<usize>) -> Vec<(EngineKind, String)> {
+    let mut leanings = Vec::new();
+    if let Some((file, server)) = &asked.old {
+        leanings.push((EngineKind::Ruby, format!("{file} is a configuration of {server}")));
+    }
+    let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
+    // Of several applications, what is said for all need not be meant for this one.
+    for given in said.filter(|given| is_ours(given) && (app.is_none() || given.app == app)) {
+        let engine = [EngineKind::Ruby, EngineKind::Mruby].into_iter().find(|engine| !fits(given, engine.other()));
+        if let Some(engine) = engine {
+            let name = engine.name();
+            leanings.push((engine, format!("{} is for --engine {name}", given.as_written())));
+        }
+    }
+    leanings
+}
+
 /// Whether it was said to this program and no other.
 fn is_ours(given: &Given) -> bool {
     match &given.origin {
@@ -64,7 +83,9 @@ fn fits(given: &Given, engine: EngineKind) -> bool {
             ["no", "false", "off", "0"].contains(&&*value)
         }
         (Section::Ruby, EngineKind::Mruby) | (Section::Mruby, EngineKind::Ruby) => false,
-        (_, EngineKind::Mruby) => given.origin != Origin::Variable(RAILS_THREADS.to_owned()),
+        (_, EngineKind::Mruby) => {
+            !matches!(&given.origin, Origin::Variable(name) if RUBY_THREADS.contains(&name.as_str()))
+        }
         (_, EngineKind::Ruby) => true,
     }
 }
@@ -109,6 +130,22 @@ mod tests {
         let [problems, notices] = found(&["--memory-limit", "8MiB"], &rails, EngineKind::Ruby, true);
         assert!(problems.is_empty());
         assert_eq!(notices, ["--memory-limit 8MiB: has no meaning here; it is for --engine mruby"]);
+    }
+
+    #[test]
+    fn what_only_one_engine_has_speaks_for_it() {
+        let leanings = |arguments: &[&str], environment: &[(&str, &str)]| {
+            let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+            let mut asked = crate::asked::read(arguments.iter().map(OsString::from).collect(), &environment);
+            asked.old = (arguments.first() == Some(&"-C")).then(|| ("puma.rb".to_owned(), "Puma"));
+            leanings(&asked, None)
+        };
+        assert_eq!(leanings(&["-t", "3", "-w", "1"], &[("WEB_CONCURRENCY", "3"), ("RAILS_MAX_THREADS", "3")]), []);
+        let one = |engine, words: &str| vec![(engine, words.to_owned())];
+        assert_eq!(leanings(&["-w", "2"], &[]), one(EngineKind::Ruby, "-w 2 is for --engine ruby"));
+        let fresh = [("FOOLS_GOLD_FRESH", "yes")];
+        assert_eq!(leanings(&[], &fresh), one(EngineKind::Mruby, "FOOLS_GOLD_FRESH=yes is for --engine mruby"));
+        assert_eq!(leanings(&["-C", "puma.rb"], &[]), one(EngineKind::Ruby, "puma.rb is a configuration of Puma"));
     }
 
     #[test]

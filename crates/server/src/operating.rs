@@ -22,6 +22,8 @@ pub struct Operating {
     /// Bits that new files do not get.
     pub umask: Option<u32>,
     pub activated: Activated,
+    /// Folders of log files and of the pid file are made where they are missing, as Thin does.
+    pub makes_folders: bool,
     /// Nobody said where to listen.
     pub is_default_bind: bool,
 }
@@ -59,6 +61,7 @@ impl Picker<'_> {
             identity: self.identity(),
             umask: self.umask(),
             activated: self.activated(),
+            makes_folders: self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Thin"),
             is_default_bind: [Name::Bind, Name::Port, Name::Host]
                 .iter()
                 .all(|name| self.asked.values(*name).is_empty()),

@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
+use rustix::fs::{Access, access};
+
 use crate::folder;
 
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
@@ -48,6 +50,15 @@ impl Program {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// A program by a path, or by a name on PATH; nothing where it is not there, or may not be run.
+pub fn find_program(name: &Path) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if name.as_os_str().as_encoded_bytes().contains(&b'/') {
+        return Some(name.to_owned()).filter(is_program);
+    }
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
 /// What a shell would start by this name. Symlinks stay as they are.

@@ -1,13 +1,16 @@
 //! Looks for libraries that an application requires and an engine does not have. It reads Ruby without running it, so
-//! it believes only what is certain: `require "name"` at the beginning of a line, outside of any block and without a
-//! condition, in config.ru and in files of the application that are required in the same way.
+//! some is certain: `require "name"` at the beginning of a line, outside of any block and without a condition, in
+//! config.ru and in files of the application that are required in the same way. What may be required, or cannot be told
+//! by reading, is a doubt.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::env;
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use crate::statements::{self, Possible, Required};
 
 /// So many files are read, of such a size. What comes later does not count: this must not make a start slow.
 const FILES_MAX: usize = 200;
@@ -33,10 +36,23 @@ impl fmt::Display for Unmet {
     }
 }
 
-/// The first such library, in the order in which Ruby would come to it.
-pub fn unmet(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Option<Unmet> {
+/// What was found by reading.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The first library that is required for certain and not there, in the order in which Ruby would come to it.
+    pub unmet: Option<Unmet>,
+    /// The first thing that makes it uncertain that nothing else is needed, in words.
+    pub doubt: Option<String>,
+}
+
+/// Reads the application's files.
+pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Found {
     let app = rackup.parent().unwrap_or(Path::new("/")).to_owned();
-    Search { app, provides, load_path: Vec::new(), seen: HashSet::new(), looked: 0 }.file(rackup)
+    let app = fs::canonicalize(&app).unwrap_or(app);
+    let found = Found::default();
+    let mut search = Search { app, provides, load_path: Vec::new(), seen: HashSet::new(), looked: 0, found };
+    search.file(rackup, true);
+    search.found
 }
 
 struct Search<'a> {
@@ -48,39 +64,74 @@ struct Search<'a> {
     seen: HashSet<PathBuf>,
     /// So many libraries were looked for.
     looked: usize,
+    found: Found,
+}
+
+/// Where a statement stands.
+struct Place<'a> {
+    path: &'a Path,
+    folder: &'a Path,
+    line: usize,
+    is_certain: bool,
 }
 
 impl Search<'_> {
-    fn file(&mut self, path: &Path) -> Option<Unmet> {
-        let path = fs::canonicalize(path).ok()?;
+    /// `is_certain` says that nothing can keep Ruby from reading it.
+    fn file(&mut self, path: &Path, is_certain: bool) {
+        let Ok(path) = fs::canonicalize(path) else { return };
+        if self.found.unmet.is_some() || self.seen.contains(&path) {
+            return;
+        }
+        let shown = self.shown(&path);
         // A pipe would wait for whoever writes into it.
         let is_short_file = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= BYTES_MAX);
-        if !is_short_file || self.seen.len() >= FILES_MAX || !self.seen.insert(path.clone()) {
-            return None;
+        if !is_short_file || self.seen.len() >= FILES_MAX {
+            return self.doubt(|| format!("{shown} is more than is looked through"));
         }
-        let source = fs::read(&path).ok()?;
+        self.seen.insert(path.clone());
+        let Ok(source) = fs::read(&path) else { return };
         let source = String::from_utf8_lossy(&source);
         let folder = path.parent().unwrap_or(Path::new("/"));
-        for (number, line) in code(&source) {
-            if line.contains("$LOAD_PATH") || line.contains("$:") {
-                self.add_load_path(folder, line);
+        for (line, text) in code(&source) {
+            if text.contains("$LOAD_PATH") || text.contains("$:") {
+                self.add_load_path(folder, text);
             }
-            for required in required(line) {
-                if let Some(unmet) = self.required(&required, folder, &path, number) {
-                    return Some(unmet);
-                }
+            let (certain, rest) = statements::certain(text);
+            for required in certain {
+                self.required(&required, &Place { path: &path, folder, line, is_certain });
+            }
+            let is_plain =
+                text.starts_with("require") && [" if ", " unless ", " rescue "].iter().all(|w| !text.contains(w));
+            for possible in statements::possible(rest) {
+                let place = Place { path: &path, folder, line, is_certain: is_certain && is_plain };
+                self.possible(&possible, &place);
+            }
+            if self.found.unmet.is_some() {
+                return;
             }
         }
-        None
     }
 
-    fn required(&mut self, required: &Required, folder: &Path, path: &Path, line: usize) -> Option<Unmet> {
+    fn possible(&mut self, possible: &Possible, place: &Place<'_>) {
+        match possible {
+            Possible::Named(required) => self.required(required, &Place { is_certain: false, ..*place }),
+            Possible::Computed(words) => match computed(words, place, &self.app) {
+                Some(found) => self.file(&found, place.is_certain),
+                None => {
+                    let (shown, line) = (self.shown(place.path), place.line);
+                    self.doubt(|| format!("{shown} requires what is not known before it runs ({shown}:{line})"));
+                }
+            },
+        }
+    }
+
+    fn required(&mut self, required: &Required, place: &Place<'_>) {
         self.looked += 1;
         if self.looked > REQUIRED_MAX {
-            return None;
+            return self.doubt(|| format!("more than {REQUIRED_MAX} libraries are required"));
         }
         let (bases, is_own) = match required {
-            Required::Beside(_) => (vec![folder.to_owned()], true),
+            Required::Beside(_) => (vec![place.folder.to_owned()], true),
             Required::Library(name) if name.starts_with('.') || name.starts_with('/') => {
                 (env::current_dir().into_iter().chain([self.app.clone()]).collect(), true)
             }
@@ -88,14 +139,27 @@ impl Search<'_> {
         };
         let (Required::Beside(name) | Required::Library(name)) = required;
         if let Some(found) = bases.iter().find_map(|base| with_suffix(&base.join(name))) {
-            return self.file(&found);
+            return self.file(&found, place.is_certain);
         }
         // A file of the application that is missing is missing for every engine.
         if is_own || (self.provides)(name) {
-            return None;
+            return;
         }
-        let file = path.strip_prefix(fs::canonicalize(&self.app).ok()?).unwrap_or(path).display().to_string();
-        Some(Unmet { name: name.clone(), file, line })
+        let (file, line) = (self.shown(place.path), place.line);
+        if place.is_certain {
+            self.found.unmet = Some(Unmet { name: name.clone(), file, line });
+        } else {
+            self.doubt(|| format!("{file} may require \"{name}\" ({file}:{line})"));
+        }
+    }
+
+    fn doubt(&mut self, words: impl FnOnce() -> String) {
+        self.found.doubt.get_or_insert_with(words);
+    }
+
+    /// As the application's folder sees it.
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.app).unwrap_or(path).display().to_string()
     }
 
     /// The words in quotes are parts of paths in all usual ways to write this, as are `__dir__` and its kin. One folder
@@ -115,53 +179,39 @@ impl Search<'_> {
     }
 }
 
+/// The file that `File.expand_path("../app", __FILE__)` and its kin name: in all of them the words in quotes are the
+/// parts of a path that begins at the file, at its folder, or where the server was started.
+fn computed(words: &[String], place: &Place<'_>, app: &Path) -> Option<PathBuf> {
+    let tail: PathBuf = words.iter().map(|word| word.replace("#{__dir__}/", "")).collect();
+    let tail = tail.strip_prefix("/").unwrap_or(&tail);
+    if tail.as_os_str().is_empty() {
+        return None;
+    }
+    let bases = [place.path, place.folder, app];
+    bases.iter().find_map(|base| with_suffix(&without_dots(&base.join(tail))))
+}
+
+/// `/a/config.ru/../app` is `/a/app`, whatever is on disk.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// As Ruby's `require` finds it.
 fn with_suffix(path: &Path) -> Option<PathBuf> {
-    if path.extension().is_some_and(|extension| extension == "rb") && path.is_file() {
+    if path.extension().is_some_and(|extension| extension == "rb" || extension == "ru") && path.is_file() {
         return Some(path.to_owned());
     }
     let mut longer = path.as_os_str().to_owned();
     longer.push(".rb");
     Some(PathBuf::from(longer)).filter(|path| path.is_file())
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Required {
-    Library(String),
-    /// With `require_relative`.
-    Beside(String),
-}
-
-/// What a line requires for certain; several statements may stand in it.
-fn required(line: &str) -> Vec<Required> {
-    let mut found = Vec::new();
-    let mut rest = line;
-    while let Some((required, after)) = first_required(rest) {
-        found.push(required);
-        rest = after;
-    }
-    found
-}
-
-/// The statement that a text begins with, and what follows it.
-fn first_required(text: &str) -> Option<(Required, &str)> {
-    let (is_beside, rest) = match text.strip_prefix("require_relative") {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix("require")?),
-    };
-    if !rest.starts_with([' ', '\t', '(', '"', '\'']) {
-        return None;
-    }
-    let rest = rest.trim_start().trim_start_matches('(').trim_start();
-    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let (name, rest) = rest[1..].split_once(quote)?;
-    let rest = rest.trim_start().trim_start_matches(')').trim_start();
-    // With a condition or a rescue behind it, it may be left out; a name with code in it is not known here.
-    if !(rest.is_empty() || rest.starts_with(['#', ';'])) || name.is_empty() || name.contains(['#', '\\']) {
-        return None;
-    }
-    let required = if is_beside { Required::Beside } else { Required::Library };
-    Some((required(name.to_owned()), rest.trim_start_matches([';', ' '])))
 }
 
 /// The lines of a program with their numbers, without comment blocks, here-documents and what follows `__END__`.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-fn looked(files: &[(&str, &str)]) -> Option<String> {
+fn found(files: &[(&str, &str)]) -> Found {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = folder.path().join(name);
@@ -12,7 +12,11 @@ fn looked(files: &[(&str, &str)]) -> Option<String> {
         fs::write(path, text).unwrap();
     }
     let provides = |name: &str| ["json", "set"].contains(&name);
-    unmet(&folder.path().join("config.ru"), &provides).map(|unmet| unmet.to_string())
+    look(&folder.path().join("config.ru"), &provides)
+}
+
+fn looked(files: &[(&str, &str)]) -> Option<String> {
+    found(files).unmet.map(|unmet| unmet.to_string())
 }
 
 #[test]
@@ -33,18 +37,13 @@ fn what_is_required_for_certain_is_found() {
 }
 
 #[test]
-fn what_may_never_be_required_does_not_count() {
+fn what_is_not_required_at_all_does_not_count() {
     for text in [
         "",
         "require \"json\"",
         "# require \"roda\"",
-        "  require \"roda\"",
-        "require \"roda\" if false",
-        "require \"roda\" rescue nil",
-        "require \"roda/#{kind}\"",
-        "require \"roda\" + kind",
-        "require name",
         "required \"roda\"",
+        "  require \"json\" if it",
         "require \"./not/there\"",
         "require_relative \"not/there\"",
         "=begin\nrequire \"roda\"\n=end\n",
@@ -52,7 +51,42 @@ fn what_may_never_be_required_does_not_count() {
         "TEXT = <<~RUBY\nrequire \"roda\"\nRUBY\n",
         "page(<<-'TEXT')\nrequire \"roda\"\n  TEXT\n",
     ] {
-        assert_eq!(looked(&[("config.ru", text)]), None, "{text}");
+        assert_eq!(found(&[("config.ru", text)]), Found::default(), "{text}");
+    }
+}
+
+#[test]
+fn what_may_be_required_or_is_computed_is_a_doubt() {
+    for (text, doubt) in [
+        ("  require \"roda\"", "config.ru may require \"roda\" (config.ru:1)"),
+        ("\nrequire \"roda\" if false", "config.ru may require \"roda\" (config.ru:2)"),
+        ("require \"roda\" rescue nil", "config.ru may require \"roda\" (config.ru:1)"),
+        ("require \"roda/#{kind}\"", "config.ru requires what is not known before it runs (config.ru:1)"),
+        ("require \"roda\" + kind", "config.ru requires what is not known before it runs (config.ru:1)"),
+        ("require File.join(__dir__, 'gone')", "config.ru requires what is not known before it runs (config.ru:1)"),
+        ("if it\n  require_relative 'lib/part'\nend", "lib/part.rb may require \"pg\" (lib/part.rb:1)"),
+    ] {
+        let found = found(&[("config.ru", text), ("lib/part.rb", "require 'pg'")]);
+        assert_eq!((found.unmet, found.doubt.as_deref()), (None, Some(doubt)), "{text}");
+    }
+}
+
+#[test]
+fn computed_paths_of_the_usual_kinds_are_followed() {
+    for line in [
+        "require File.expand_path('../lib/app', __FILE__)",
+        "require File.expand_path('lib/app', __dir__)",
+        "require File.join(File.dirname(__FILE__), 'lib', 'app')",
+        "require \"#{__dir__}/lib/app\"",
+        "require_relative File.join('lib', 'app')",
+        "load File.expand_path(\"../lib/app.rb\", __FILE__)",
+    ] {
+        let config = format!("$:.unshift File.expand_path('../lib', __FILE__)\n{line}\n");
+        assert_eq!(found(&[("config.ru", &config), ("lib/app.rb", "require 'set'")]), Found::default(), "{line}");
+        let found = found(&[("config.ru", &config), ("lib/app.rb", "require 'roda'")]);
+        let told = found.unmet.map(|unmet| unmet.to_string()).or(found.doubt).unwrap();
+        let word = if line.starts_with("require") { "requires" } else { "may require" };
+        assert_eq!(told, format!("lib/app.rb {word} \"roda\" (lib/app.rb:1)"), "{line}");
     }
 }
 
@@ -95,7 +129,9 @@ fn an_application_of_many_files_is_read_up_to_a_limit() {
         (0..300).map(|number| (format!("f{number}.rb"), format!("require_relative \"f{}\"\n", number + 1))).collect();
     let mut all: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     all.extend([("config.ru", "require_relative \"f0\"\n"), ("f300.rb", "require \"roda\"\n")]);
-    assert_eq!(looked(&all), None);
+    let found = found(&all);
+    assert_eq!(found.unmet, None);
+    assert_eq!(found.doubt.as_deref(), Some("f199.rb is more than is looked through"));
 }
 
 #[test]

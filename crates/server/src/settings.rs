@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine_ruby::Preload;
 
 use crate::admin::settings::AdminSettings;
-use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Reload, Ruby, RubyWorker};
+use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker};
 use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
@@ -15,7 +15,7 @@ use crate::misfits::{self, Misfits};
 use crate::operating::Operating;
 use crate::options::{Name, TABLE};
 use crate::picker::Picker;
-use crate::table::RAILS_THREADS;
+use crate::table;
 
 /// Threads of a Ruby worker when nobody says anything, as in Puma.
 pub const RUBY_THREADS: usize = 5;
@@ -34,7 +34,7 @@ pub enum LogForm {
 /// Everything the program needs to know to start.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub binds: Vec<front::Bind>,
+    pub binds: Vec<front::Endpoint>,
     pub trusted: Vec<front::Trusted>,
     /// Whether headers with an underscore in their names reach applications.
     pub passes_underscores: bool,
@@ -145,6 +145,7 @@ impl Picker<'_> {
             prefix: String::new(),
             environment: self.environment(),
             engine,
+            leanings: misfits::leanings(self.asked, self.app),
             mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
             ruby: self.ruby(threads),
             tag: self.tag(),
@@ -193,7 +194,7 @@ impl Picker<'_> {
         let number = self.thread_count(&given);
         match &given.origin {
             Origin::Default => (number, RUBY_THREADS),
-            Origin::Variable(name) if name == RAILS_THREADS => {
+            Origin::Variable(name) if table::RUBY_THREADS.contains(&name.as_str()) => {
                 (self.default(Name::Threads).parse().unwrap_or(number), number)
             }
             _ => (number, number),
@@ -238,6 +239,8 @@ impl Picker<'_> {
                 _ => RubyWorker::Auto,
             },
             hooks: self.optional(Name::Hooks).map(PathBuf::from),
+            evaluated: self.asked.evaluated.clone(),
+            is_single: self.is_puma_single(),
             boot_time: self.time_or_none(Name::BootTime),
             kill_time: self.time(Name::KillTime),
         }
@@ -252,12 +255,19 @@ impl Picker<'_> {
     }
 
     fn reload(&mut self) -> Reload {
-        let probe = self.pick(Name::Probe);
-        if !probe.value.is_empty() && (!probe.value.starts_with('/') || probe.value.parse::<http::Uri>().is_err()) {
-            self.refuse(&probe, "must be a path of the application, such as /up");
+        let given = self.pick(Name::Probe);
+        let probe = match given.value.as_str() {
+            "auto" => Probe::Usual,
+            "none" => Probe::None,
+            path => Probe::Path(path.to_owned()),
+        };
+        if let Probe::Path(path) = &probe
+            && (!path.starts_with('/') || path.parse::<http::Uri>().is_err())
+        {
+            self.refuse(&given, "must be a path of the application, such as /up, or auto, or none");
         }
         let (surge, batch) = (self.count_or_all(Name::ReloadSurge), self.count_or_all(Name::ReloadBatch));
-        Reload { probe: self.optional(Name::Probe), surge, batch }
+        Reload { probe, surge, batch }
     }
 
     /// Below the folder of the application, as that is called: perhaps by way of a symlink.

@@ -12,7 +12,7 @@ fn settled(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings,
 }
 
 fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
-    settled(arguments, environment).unwrap().binds.iter().map(ToString::to_string).collect()
+    settled(arguments, environment).unwrap().binds.iter().map(|one| one.bind.to_string()).collect()
 }
 
 #[test]
@@ -109,6 +109,13 @@ fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
     assert_eq!(threads(&[], &rails), (4, 3));
     assert_eq!(threads(&["-t", "7"], &rails), (7, 7));
     assert_eq!(threads(&[], &[("FOOLS_GOLD_THREADS", "6"), rails[0]]), (6, 6));
+    // As Puma reads them without a file.
+    assert_eq!(threads(&[], &[("MAX_THREADS", "8"), rails[0]]), (4, 8));
+    assert_eq!(threads(&[], &[("PUMA_MAX_THREADS", "9"), ("MAX_THREADS", "8"), ("PUMA_MIN_THREADS", "2")]), (4, 9));
+    let problems = settled(&[], &[("PUMA_MAX_THREADS", "many")]).unwrap_err();
+    assert_eq!(problems, ["PUMA_MAX_THREADS=many: must be a whole number"]);
+    let persistent = settled(&[], &[("PUMA_PERSISTENT_TIMEOUT", "20")]).unwrap().limits.keep_alive;
+    assert_eq!(persistent, Duration::from_secs(20));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use front::{Bind, Listener, Share};
+use front::{Bind, Endpoint, Listener, Share};
 use tracing::{info, warn};
 
 use crate::cradle::Handed;
@@ -15,14 +15,14 @@ pub enum Activated {
     Matching,
     /// All are taken, beside the binds.
     All,
-    /// All are taken, and the binds do not count.
+    /// All are taken, and the binds count only where none is handed over.
     Only,
 }
 
 /// What was asked for.
 #[derive(Debug)]
 pub struct Wanted<'a> {
-    pub binds: &'a [Bind],
+    pub binds: &'a [Endpoint],
     /// Nobody named an address.
     pub is_default: bool,
     pub activated: Activated,
@@ -65,22 +65,22 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, Strin
     }
     let has_activated = found.iter().any(|one| one.is_activated);
     if wanted.activated == Activated::Only && !has_activated {
-        return Err(
-            "no socket was handed over (LISTEN_FDS, LISTEN_PID), and --bind-to-activated-sockets=only takes no \
-                    other"
-                .to_owned(),
+        warn!(
+            target: "server",
+            "no socket was handed over (LISTEN_FDS, LISTEN_PID): listening where --bind says, in spite of \
+             --bind-to-activated-sockets=only"
         );
     }
     let no_binds = match wanted.activated {
-        Activated::Only => true,
+        Activated::Only => has_activated,
         Activated::All => wanted.is_default && has_activated,
         Activated::Matching => false,
     };
     let mut sockets = Sockets::default();
-    for bind in if no_binds { &[] } else { wanted.binds } {
-        let handed = of(bind, &mut found);
+    for endpoint in if no_binds { &[] } else { wanted.binds } {
+        let handed = of(&endpoint.bind, &mut found);
         if handed.is_empty() {
-            for listener in Listener::bind_all(bind).map_err(told)? {
+            for listener in Listener::bind_all(endpoint).map_err(told)? {
                 sockets.add(listener, false, false)?;
             }
         }
@@ -146,12 +146,18 @@ impl Sockets {
 mod tests {
     use std::net::TcpListener;
 
+    use front::Bind;
+
     use super::*;
 
     fn handed(asked: &str, is_activated: bool) -> (Handed, Bind) {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let local = Bind::Tcp(socket.local_addr().unwrap());
         (Handed { socket: socket.into(), asked: asked.to_owned(), is_activated }, local)
+    }
+
+    fn endpoint(bind: &Bind) -> Endpoint {
+        Endpoint::from(bind.clone())
     }
 
     fn locals(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Vec<Bind>, String> {
@@ -163,7 +169,7 @@ mod tests {
         let bind: Bind = "tcp://127.0.0.1:0".parse().unwrap();
         let (first, local) = handed("tcp://127.0.0.1:0", false);
         let (unused, _) = handed("tcp://127.0.0.2:0", false);
-        let wanted = Wanted { binds: &[bind], is_default: false, activated: Activated::Matching };
+        let wanted = Wanted { binds: &[endpoint(&bind)], is_default: false, activated: Activated::Matching };
         let sockets = gather(&wanted, vec![unused, first]).unwrap();
         assert_eq!(sockets.listeners[0].local(), local);
         assert_eq!((sockets.listeners.len(), sockets.taken), (1, vec!["tcp://127.0.0.1:0".to_owned()]));
@@ -172,7 +178,7 @@ mod tests {
     #[test]
     fn sockets_of_a_name_and_of_all_addresses_are_taken_by_their_words_or_their_addresses() {
         let wanted = |bind: &Bind, handed| {
-            let binds = std::slice::from_ref(bind);
+            let binds = &[endpoint(bind)];
             gather(&Wanted { binds, is_default: false, activated: Activated::Matching }, handed).unwrap()
         };
         let name: Bind = "tcp://localhost:0".parse().unwrap();
@@ -203,20 +209,22 @@ mod tests {
             (Activated::Only, false, 1),
         ] {
             let (socket, local) = handed("fd://3", true);
-            let wanted = Wanted { binds: std::slice::from_ref(&bind), is_default, activated };
+            let wanted = Wanted { binds: &[endpoint(&bind)], is_default, activated };
             let found = locals(&wanted, vec![socket]).unwrap();
             assert_eq!(found.len(), expected, "{activated:?}");
             assert_eq!(found.contains(&local), activated != Activated::Matching);
         }
         let (socket, local) = handed("fd://3", true);
-        let same = Wanted { binds: std::slice::from_ref(&local), is_default: false, activated: Activated::Matching };
+        let same = Wanted { binds: &[endpoint(&local)], is_default: false, activated: Activated::Matching };
         assert_eq!(locals(&same, vec![socket]).unwrap(), [local]);
         let (socket, local) = handed("fd://3", true);
-        let named = Wanted { binds: &[Bind::Inherited(3)], is_default: false, activated: Activated::Matching };
+        let named =
+            Wanted { binds: &[endpoint(&Bind::Inherited(3))], is_default: false, activated: Activated::Matching };
         assert_eq!(locals(&named, vec![socket]).unwrap(), [local]);
-        let only = Wanted { binds: &[], is_default: true, activated: Activated::Only };
-        assert!(locals(&only, vec![]).unwrap_err().contains("no socket was handed over"));
-        let absent = Wanted { binds: &[Bind::Inherited(3)], is_default: false, activated: Activated::Matching };
+        let only = Wanted { binds: &[endpoint(&bind)], is_default: false, activated: Activated::Only };
+        assert_eq!(locals(&only, vec![]).unwrap().len(), 1, "as in Puma, the binds count where there is none");
+        let absent =
+            Wanted { binds: &[endpoint(&Bind::Inherited(3))], is_default: false, activated: Activated::Matching };
         assert!(locals(&absent, vec![]).unwrap_err().contains("fd://3: this process was not started with it"));
     }
 }

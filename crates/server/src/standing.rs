@@ -12,7 +12,7 @@ use crate::cradle::{Cradle, Handed};
 use crate::launch::Launch;
 use crate::runfiles::RunFiles;
 use crate::settings::Settings;
-use crate::sockets::{Sockets, Wanted, gather};
+use crate::sockets::{Shared, Sockets, Wanted, gather};
 use crate::systemd;
 use crate::upgrade::{Upgrade, follow};
 
@@ -31,7 +31,12 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
     let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), is_successor)?;
     if let Some(identity) = &operating.identity {
         let paths = run_files.paths();
-        let bound = sockets.shares.iter().filter(|shared| !shared.is_taken).filter_map(|shared| shared.share.path());
+        let has_owner = |shared: &Shared| {
+            let same = settings.binds.iter().find(|one| one.bind == shared.share.asked);
+            same.is_some_and(|one| one.options.owner.is_some() || one.options.group.is_some())
+        };
+        let own = sockets.shares.iter().filter(|shared| !shared.is_taken && !has_owner(shared));
+        let bound = own.filter_map(|shared| shared.share.path());
         let files = launch.log_files.paths().chain(paths.iter().map(|path| path.as_path())).chain(bound);
         let became = identity.own(files.collect::<Vec<&Path>>()).and_then(|()| identity.assume());
         if let Err(why) = became {
@@ -48,7 +53,7 @@ fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<
     let Some(bind) = &settings.admin.bind else { return Ok(None) };
     let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
     // Addresses may be asked for in the same words, such as port 0; that of the admin listener is handed over last.
-    let others = settings.binds.iter().filter(|other| other.to_string() == bind.to_string()).count();
+    let others = settings.binds.iter().filter(|other| other.bind.to_string() == bind.to_string()).count();
     let at = handed.iter().rposition(is_it).filter(|_| handed.iter().filter(|one| is_it(one)).count() > others);
     let Some(at) = at else { return admin::bind(&settings.admin) };
     let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());

@@ -41,10 +41,24 @@ impl Start {
         Start { arguments, environment, cores, started_in, home, first }
     }
 
+    /// What the command line and the environment ask for, without any file.
+    pub fn typed(&self) -> Asked {
+        asked::read(self.arguments.clone(), &self.environment)
+    }
+
+    /// Whether the settings file is not read in this process, because it starts another one in the background: what the
+    /// code of another server's file does is to be done once.
+    pub fn leaves_file_to_background(&self) -> bool {
+        let asked = self.typed();
+        let (problems, notices) = (Vec::new(), Vec::new());
+        let daemonize = Picker { asked: &asked, app: None, cores: self.cores, problems, notices }.flag(Name::Daemonize);
+        daemonize && asked.problems.is_empty() && file::is_code(&asked)
+    }
+
     /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file. The
     /// first time it goes to the folder that is asked for.
     pub fn asked(&self) -> Asked {
-        let mut asked = asked::read(self.arguments.clone(), &self.environment);
+        let mut asked = self.typed();
         if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
             return asked;
         }

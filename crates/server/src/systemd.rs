@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use sd_notify::NotifyState;
 use tokio::runtime::Handle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -103,12 +104,14 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, St
         return Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {missing} is not open"));
     }
     let sockets = sd_listen_fds::get().map_err(|error| format!("the activated sockets cannot be taken: {error}"))?;
-    let handed = (FIRST..).zip(sockets).map(|(number, (_, socket))| Handed {
-        socket: socket.into_std(),
-        asked: format!("fd://{number}"),
-        is_activated: true,
+    let handed = (FIRST..).zip(sockets).map(|(number, (_, socket))| {
+        let socket = socket.into_std();
+        // What this process starts has nothing to do with it.
+        fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+        Ok(Handed { socket, asked: format!("fd://{number}"), is_activated: true })
     });
-    Ok(handed.collect())
+    let told = |error: rustix::io::Errno| format!("the activated sockets cannot be taken: {error}");
+    handed.collect::<Result<_, _>>().map_err(told)
 }
 
 #[cfg(test)]

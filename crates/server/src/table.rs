@@ -14,8 +14,8 @@ const WORKERS_MAX: u64 = 1024;
 const HEADER_BYTES_MIN: u64 = 8 * KIB;
 /// An interpreter with the Rack prelude alone needs about 1 MiB.
 const MEMORY_MIN: u64 = 4 * MIB;
-/// Rails' own name for it. Interpreters are no threads of Rails, so there it does not count.
-pub const RAILS_THREADS: &str = "RAILS_MAX_THREADS";
+/// Puma's names for it, and Rails' own. Interpreters are no threads of theirs, so there they do not count.
+pub const RUBY_THREADS: [&str; 3] = ["PUMA_MAX_THREADS", "MAX_THREADS", "RAILS_MAX_THREADS"];
 
 pub const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
     let (kind, default) = (Kind::Text, Default::None);
@@ -41,8 +41,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         short: Some('b'),
         default: Default::Text("tcp://[::]:9292"),
-        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; may be \
-               given several times (in the environment: separated by commas)",
+        help: "listen here: tcp://HOST:PORT, unix:///PATH, or fd://3 for a socket that systemd hands over; options \
+               follow a question mark, as in unix:///PATH?mode=0660&group=www-data; may be given several times (in \
+               the environment: separated by commas)",
         ..row(Name::Bind, "bind", "URI", Section::Where)
     },
     Row {
@@ -84,16 +85,17 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         kind: Kind::Choice(&["auto", "mruby", "ruby"]),
         default: Default::Text("auto"),
         help: "what runs the application: mruby, embedded in this program; ruby, processes of your own Ruby; auto \
-               takes ruby for an application with a Gemfile, or one that requires what mruby does not have",
+               takes ruby where there is a Gemfile, a require of what mruby does not have, or, if there is a Ruby, any \
+               doubt",
         ..row(Name::Engine, "engine", "ENGINE", Section::Application)
     },
     Row {
         short: Some('t'),
         kind: Kind::Count(1, 1024),
-        also: &[RAILS_THREADS],
+        also: &RUBY_THREADS,
         default: Default::Cores("mruby: 2 per core, at least 4; ruby: 5", |cores| (2 * cores).clamp(4, 1024)),
         help: "requests that run at once: in interpreters with mruby, in threads of each worker with ruby; of Puma's \
-               MIN:MAX, MAX counts; RAILS_MAX_THREADS counts for ruby only",
+               MIN:MAX, MAX counts; variables that are not this program's own count for ruby only",
         ..row(Name::Threads, "threads", "N", Section::Application)
     },
     Row {
@@ -108,8 +110,10 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Tag, "tag", "NAME", Section::Application)
     },
     Row {
+        default: Default::Text("auto"),
         help: "a path such as /up that a reload asks the new code for: when it is not answered with a status from 200 \
-               to 399 within the boot time, the old code goes on",
+               to 399 within the boot time, the old code goes on; auto asks for /up, then /, and refuses what answers \
+               500 or more, or not at all, where the old code does better, but not in development; none asks nothing",
         ..row(Name::Probe, "probe", "PATH", Section::Application)
     },
     Row {
@@ -307,7 +311,10 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     limit(Name::BodyTime, "body-time", Kind::Time(1, DAY_MS), "300s", "time to send the request body; then 408"),
     limit(Name::SpoolBytes, "spool-bytes", Kind::Size(0, u64::MAX), "1GiB", SPOOL_HELP),
     limit(Name::WriteTime, "write-time", Kind::Time(1, DAY_MS), "30s", WRITE_TIME_HELP),
-    limit(Name::KeepAlive, "keep-alive", Kind::Time(1, DAY_MS), "65s", KEEP_ALIVE_HELP),
+    Row {
+        also: &["PUMA_PERSISTENT_TIMEOUT"],
+        ..limit(Name::KeepAlive, "keep-alive", Kind::Time(1, DAY_MS), "65s", KEEP_ALIVE_HELP)
+    },
     Row {
         section: Section::Load,
         ..limit(Name::DrainTime, "drain-time", Kind::Time(0, DAY_MS), "30s", DRAIN_TIME_HELP)

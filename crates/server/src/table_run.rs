@@ -75,7 +75,7 @@ pub const SIGNALS: Row = Row {
 pub const ACTIVATED: Row = Row {
     kind: Kind::Choice(&["no", "yes", "only"]),
     default: Default::Text("no"),
-    help: "listen on all sockets that systemd hands over, beside --bind or, with =only, instead of it; without this, \
-           on those that --bind names",
+    help: "listen on all sockets that systemd hands over, beside --bind or, with =only, instead of it (where none is \
+           handed over, --bind counts); without this, on those that --bind names",
     ..row(Name::BindToActivatedSockets, "bind-to-activated-sockets", "", Section::Run)
 };

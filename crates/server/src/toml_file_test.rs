@@ -32,7 +32,7 @@ fn values_are_natural_or_text() {
     assert_eq!((app.request_time.as_secs(), app.queue_places, app.ruby.boot_time.as_secs()), (5, 7, 300));
     assert_eq!((settings.limits.header_bytes, settings.trusted.len()), (65_536, 2));
     assert_eq!(settings.log_form, crate::settings::LogForm::NoAccess);
-    let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
+    let binds: Vec<String> = settings.binds.iter().map(|one| one.bind.to_string()).collect();
     assert_eq!(binds, ["tcp://127.0.0.1:1", "unix:///tmp/x"]);
     assert!(settings.chosen.contains(&"srv/foolsgold.toml:1: threads = 16".to_owned()), "{:?}", settings.chosen);
 }
@@ -48,7 +48,7 @@ fn flags_count_before_variables_and_these_before_the_file() {
     assert_eq!(settings.apps[0].environment, "test");
     let binds = |environment: &[(&str, &str)]| {
         let settings = settled("bind = \"unix:///x\"\nport = 7", &[], environment).unwrap();
-        settings.binds.iter().map(ToString::to_string).collect::<Vec<_>>()
+        settings.binds.iter().map(|one| one.bind.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(binds(&[]), ["unix:///x", "tcp://[::]:7"]);
     assert_eq!(binds(&[("PORT", "8")]), ["tcp://[::]:8"]);

@@ -216,6 +216,9 @@ impl Upgrade {
         match lines.next() {
             Some("serving") => Ok(lines.map(str::to_owned).collect()),
             Some("failed") => Err(Some(lines.collect::<Vec<_>>().join("\n"))),
+            Some("refused") => {
+                Err(Some(format!("these options cannot be used: {}", lines.collect::<Vec<_>>().join("; "))))
+            }
             _ => Err(Some(format!("it says {text:?}, which has no meaning"))),
         }
     }

@@ -40,6 +40,15 @@ impl Picker<'_> {
         (min, max)
     }
 
+    /// Whether Puma's file is read, and neither it nor anybody else asks for workers.
+    pub fn is_puma_single(&self) -> bool {
+        let given = self.pick(Name::Workers);
+        // What Puma does without being told has no line, and counts less than a variable.
+        let is_said = !matches!(&given.origin, Origin::File(place) if place.line.is_none() && !place.is_old);
+        let is_puma = self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Puma");
+        is_puma && (!is_said || given.value == "0")
+    }
+
     /// Whom Ruby processes run as, if not whom the server does.
     pub fn ruby_user(&mut self) -> Option<User> {
         let name = self.optional(Name::RubyUser)?;

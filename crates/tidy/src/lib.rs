@@ -11,6 +11,7 @@ pub mod places;
 pub mod reasons;
 pub mod targets;
 pub mod tree;
+pub mod versions;
 pub mod widths;
 
 pub use tree::{SourceFile, Tree};
@@ -19,7 +20,7 @@ pub use tree::{SourceFile, Tree};
 pub type Rule = fn(&Tree) -> Vec<String>;
 
 /// All rules, with the names they go by.
-pub const RULES: [(&str, Rule); 10] = [
+pub const RULES: [(&str, Rule); 11] = [
     ("lines are narrow", widths::check),
     ("files say what they are", openings::check),
     ("arrows between crates are written down", arrows::check),
@@ -30,4 +31,5 @@ pub const RULES: [(&str, Rule); 10] = [
     ("the code map is complete", codemap::check),
     ("tests are run", targets::check),
     ("links lead somewhere", links::check),
+    ("versions are the same", versions::check),
 ];

@@ -51,6 +51,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         load_path: Vec::new(),
         hooks: None,
         hooks_kind: String::new(),
+        evaluated: None,
         native: None,
         environment: "test".to_owned(),
         tag: "test".to_owned(),

@@ -11,6 +11,7 @@ use crate::client::Failure;
 use crate::client::asked::{Call, Which};
 use crate::client::line::{Line, Trouble, silent};
 use crate::control_path;
+use crate::file;
 use crate::folder;
 use crate::options::Name;
 use crate::start::Start;
@@ -120,9 +121,13 @@ impl Living {
     }
 }
 
-/// The control socket that the settings file of this folder names.
+/// The control socket that the settings file of this folder names. No file is read that would have to be run for it: no
+/// other server's can name one.
 fn in_settings(here: &Here, call: &Call) -> Option<PathBuf> {
     let start = Start::new(vec![here.real.clone().into()], call.environment.clone(), 1);
+    if file::is_code(&start.typed()) {
+        return None;
+    }
     // What is wrong with other settings is none of our business.
     let asked = start.asked();
     let given = asked.values(Name::Control).last().copied()?;

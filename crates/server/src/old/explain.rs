@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::translation::{Remark, Setting, Translation, What};
-use super::{Kind, translate};
+use super::{Kind, left, translate};
 use crate::asked::{Asked, Given, Origin, Place, Problem};
 use crate::file::text_of;
 use crate::options::{Kind as Takes, Row};
@@ -44,7 +44,14 @@ fn unusable(translation: &Translation) -> Vec<Problem> {
 
 fn page(translation: &Translation, unusable: &[Problem]) -> String {
     let (kind, shown) = (translation.kind.name(), &translation.shown);
-    let mut out = format!("# {shown}, a configuration of {kind}, as a foolsgold.toml.\n\n");
+    let mut out = format!("# {shown}, a configuration of {kind}, as a foolsgold.toml.\n");
+    if translation.kind.is_code() {
+        out.push_str("# Its code was run for this, with all that it does.\n");
+    }
+    if !translation.left.is_empty() {
+        wrapped(&mut out, "# ", &format!("Take care: {}.", left::in_words(&translation.left)));
+    }
+    out.push('\n');
     if let Some(rackup) = &translation.rackup {
         let _ = writeln!(out, "path = {}", quoted(&rackup.display().to_string()));
     }

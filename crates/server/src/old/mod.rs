@@ -1,6 +1,8 @@
 //! The configuration files of other servers: which one a file is, what it says in our terms, what becomes of the rest.
 
 mod explain;
+mod left;
+mod lenient_json;
 mod passenger;
 mod puma;
 mod record;
@@ -8,12 +10,15 @@ mod thin;
 mod translation;
 mod unicorn;
 
-use std::path::{self, Path};
+use std::path::{self, Path, PathBuf};
 
-use crate::asked::{Asked, Given, Origin};
+use engine_ruby::reader::Question;
+
+use crate::asked::{Asked, Command, Given, Origin};
 use crate::file::text_of;
 use crate::options::Name;
-use record::{Call, Language};
+use crate::rackup;
+use record::Call;
 use translation::{Known, Translation, What};
 
 pub use explain::explain;
@@ -70,6 +75,11 @@ impl Kind {
         let score = |traits: &[&str]| traits.iter().filter(|name| words.contains(name)).count();
         let best = TRAITS.iter().map(|(kind, traits)| (score(traits), *kind)).max_by_key(|(score, _)| *score)?;
         (best.0 > 0).then_some(best.1)
+    }
+
+    /// Whether it is Ruby, which may do anything.
+    pub fn is_code(self) -> bool {
+        matches!(self, Kind::Puma | Kind::Unicorn | Kind::Pitchfork)
     }
 
     /// As people call it.
@@ -139,6 +149,8 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
         Ok(translation) => translation,
         Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
     };
+    asked.old = Some((translation.shown.clone(), kind.name()));
+    asked.evaluated.clone_from(&translation.evaluated);
     let mut others = 0;
     for remark in &translation.remarks {
         match remark.what {
@@ -153,6 +165,9 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
         asked
             .notices
             .push(format!("{shown}: {what} no counterpart, or another meaning: see `foolsgold explain {shown}`"));
+    }
+    if !translation.left.is_empty() {
+        asked.notices.push(format!("{shown}: {}", left::in_words(&translation.left)));
     }
     for setting in translation.settings {
         let (name, value, origin) = (setting.row.name, setting.value, Origin::File(setting.place));
@@ -170,21 +185,45 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
 fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
     let shown = path.display().to_string();
     if kind == Kind::Passenger {
-        let calls = passenger::read(text).map_err(|why| vec![format!("{shown}: {why}")])?;
+        let calls =
+            passenger::read(text, |name| std::env::var(name).ok()).map_err(|why| vec![format!("{shown}: {why}")])?;
         return Ok(Translation::of(kind, shown, home, calls));
     }
-    let names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
-    let language = if kind == Kind::Thin { Language::Yaml } else { Language::Ruby(&names) };
     let flag = |name: Name| {
         let given = asked.values(name).into_iter().next_back()?;
         matches!(given.origin, Origin::Flag(_)).then(|| given.value.clone())
     };
+    let names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
     let ruby = asked.values(Name::Ruby).last().map_or_else(|| "ruby".to_owned(), |given| given.value.clone());
-    let said = record::Asked { ruby, workers: flag(Name::Workers), environment: flag(Name::Environment) };
-    let absolute = path::absolute(home.join(path)).map_err(|error| vec![format!("{shown}: {error}")])?;
-    let record = record::read(&absolute, home, &language, &said).map_err(|why| vec![format!("{shown}: {why}")])?;
+    let told = |error: std::io::Error| vec![format!("{shown}: {error}")];
+    let (absolute, folder) =
+        (path::absolute(home.join(path)).map_err(told)?, path::absolute(home.join(".")).map_err(told)?);
+    let (gemfile, workers, environment) = (gemfile(asked, &folder), flag(Name::Workers), flag(Name::Environment));
+    let question = Question {
+        ruby: Path::new(&ruby),
+        path: &absolute,
+        kind: kind.word(),
+        gemfile: gemfile.as_deref(),
+        names: &names,
+        workers: workers.as_deref(),
+        environment: environment.as_deref(),
+        folder: &folder,
+        stays: asked.command == Command::Serve && kind.is_code(),
+    };
+    if !question.stays {
+        left::adopt();
+    }
+    let (record, evaluated) = record::read(&question, kind.word()).map_err(|why| vec![format!("{shown}: {why}")])?;
+    let left = if question.stays { Vec::new() } else { left::children() };
     match record.error {
-        None => Ok(Translation::of(kind, shown, home, record.calls)),
+        None => {
+            let mut translation = Translation::of(kind, shown, home, record.calls);
+            if let Some((name, value)) = record.environment {
+                translation.assume_environment(&name, &value);
+            }
+            (translation.evaluated, translation.left) = (evaluated, left);
+            Ok(translation)
+        }
         Some(failure) => {
             // A slip of the pen is often the reason for the error.
             let so_far: Vec<Call> = record.calls;
@@ -193,9 +232,20 @@ fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) ->
             let mut problems: Vec<String> =
                 wrong.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why)).collect();
             problems.push(failure.in_words(&shown));
+            if !left.is_empty() {
+                problems.push(format!("{shown}: {}", left::in_words(&left)));
+            }
             Err(problems)
         }
     }
+}
+
+/// The Gemfile of the application as far as it is known before the file has said where that is.
+fn gemfile(asked: &Asked, folder: &Path) -> Option<PathBuf> {
+    let named = folder.join(asked.rackup.as_deref().unwrap_or(Path::new("")));
+    let rackup = if named.is_dir() { named.join("config.ru") } else { named };
+    let rackup = rackup.canonicalize().unwrap_or(rackup);
+    rackup::gemfile(&rackup, std::env::var_os("BUNDLE_GEMFILE").as_deref())
 }
 
 /// An address as Unicorn's `listen` takes it, as our `--bind` does.

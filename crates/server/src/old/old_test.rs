@@ -69,7 +69,17 @@ fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
 fn addresses_of_puma() {
     let bind = |args: Value| of(Kind::Puma, "bind", args);
     assert_eq!(bind(json!(["tcp://[::1]:3"])), (vec!["bind=tcp://[::1]:3".to_owned()], vec![]));
-    assert_eq!(bind(json!(["unix:///x?umask=0111"])), (vec!["bind=unix:///x".to_owned()], vec![What::Missing]));
+    for (written, query) in [
+        ("?umask=0111&mode=0660", "?umask=0111&mode=0660"),
+        // As Ruby's Integer() reads it.
+        ("?umask=73", "?umask=0111"),
+        ("?backlog=5&&", "?backlog=5"),
+    ] {
+        let expected = vec![format!("bind=unix:///x{query}")];
+        assert_eq!(bind(json!([format!("unix:///x{written}")])), (expected, vec![]), "{written}");
+    }
+    let unknown = bind(json!(["tcp://a:1?reuse=yes&low_latency=true"]));
+    assert_eq!(unknown, (vec!["bind=tcp://a:1?low_latency=true".to_owned()], vec![What::Needless]));
     assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![What::Refused]));
     assert!(bind(json!(["unix://tmp/x"])).0[0].starts_with("bind=unix:///"));
     assert_eq!(of(Kind::Puma, "port", json!(["3000", "::1"])).0, ["bind=tcp://[::1]:3000"]);
@@ -135,6 +145,9 @@ fn addresses_and_users_of_unicorn() {
         (json!("*:3000"), "bind=tcp://0.0.0.0:3000"),
         (json!("127.0.0.1:3000"), "bind=tcp://127.0.0.1:3000"),
         (json!("[::1]:3000"), "bind=tcp://[::1]:3000"),
+        (json!("[::1]"), "bind=tcp://[::1]:80"),
+        (json!("127.0.0.1"), "bind=tcp://127.0.0.1:80"),
+        (json!(":3000"), "bind=tcp://0.0.0.0:3000"),
         (json!("/tmp/x.sock"), "bind=unix:///tmp/x.sock"),
         (json!("unix:/tmp/x.sock"), "bind=unix:///tmp/x.sock"),
     ] {
@@ -142,6 +155,9 @@ fn addresses_and_users_of_unicorn() {
     }
     let (_, remarks) = of(Kind::Unicorn, "listen", json!([80, { "backlog": 64, "tcp_nopush": true }]));
     assert_eq!(remarks, [What::Missing]);
+    let (settings, remarks) =
+        of(Kind::Unicorn, "listen", json!(["/x", { "umask": 0o77, "backlog": 64, "tries": null }]));
+    assert_eq!((settings, remarks), (vec!["bind=unix:///x?backlog=64&umask=077".to_owned()], vec![]));
     assert_eq!(of(Kind::Unicorn, "timeout", json!([15])), (vec!["request-time=15s".to_owned()], vec![What::Differs]));
 }
 
@@ -183,14 +199,16 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
 
 #[test]
 fn keys_of_passenger_have_their_lines() {
-    let calls =
-        passenger::read("{\n  \"port\": 4000,\n  \"envvars\": { \"max_requests\": 1 },\n  \"max_requests\": 9\n}");
-    let calls = calls.unwrap();
+    let variable = |name: &str| (name == "PASSENGER_MAX_REQUESTS").then(|| "7".to_owned());
+    let text = "{\n  \"port\": 4000,\n  \"envvars\": { \"max_requests\": 1 },\n  \"max_requests\": 9\n}";
+    let calls = passenger::read(text, variable).unwrap();
     let lines: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.line)).collect();
-    assert_eq!(lines, [("port", Some(2)), ("envvars", Some(3)), ("max_requests", Some(4))]);
-    assert_eq!(calls[1].written, "\"envvars\": ...");
-    assert!(passenger::read("[]").unwrap_err().starts_with("must be an object"));
-    assert!(passenger::read("{").unwrap_err().starts_with("is not JSON: "));
+    assert_eq!(lines, [("port", Some(2)), ("envvars", Some(3)), ("max_requests", Some(4)), ("max_requests", None)]);
+    assert_eq!((&*calls[1].written, &*calls[3].written), ("\"envvars\": ...", "PASSENGER_MAX_REQUESTS=7"));
+    let translation = Translation::of(Kind::Passenger, "shop/Passengerfile.json".to_owned(), Path::new("/srv"), calls);
+    let value = |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
+    assert_eq!(value("max-requests").as_deref(), Some("7"));
+    assert_eq!(translation.rackup.as_deref(), Some(Path::new("shop")), "the application is beside its file");
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! The keys of Passengerfile.json, and what each comes to.
 
+use std::path::Path;
+
+use nix::unistd::geteuid;
 use serde_json::Value;
 
+use super::lenient_json::{self, Entry};
 use super::puma::{absolute, tcp};
 use super::record::Call;
 use super::translation::{Does, Known, Translation, What, text};
@@ -26,9 +30,9 @@ pub const KNOWN: &[Known] = &[
     ("address", Does::By(later)),
     ("port", Does::By(later)),
     ("socket_file", Does::By(later)),
-    ("socket_backlog", Does::Missing("the system's own length is used")),
+    ("socket_backlog", Does::By(later)),
     ("daemonize", Does::Is("daemonize")),
-    ("user", Does::Is("user")),
+    ("user", Does::By(user)),
     ("log_file", Does::Is("log-file")),
     ("app_log_file", Does::Like("log-file", "the application's lines and the server's are in one log")),
     ("pid_file", Does::Is("pidfile")),
@@ -93,48 +97,40 @@ pub const KNOWN: &[Known] = &[
     ("disable_security_update_check", Does::Needless("nobody is asked")),
     ("disable_anonymous_telemetry", Does::Needless("nobody is told")),
     ("auto", Does::Needless("nothing is asked for")),
+    ("python", Does::Needless("only Ruby is served")),
+    ("nodejs", Does::Needless("only Ruby is served")),
+    ("app_support_kuria_protocol", Does::Refused("only Rack applications are served")),
+    ("direct_instance_request_address", Does::Needless("workers listen on no address of their own")),
+    ("nginx_tarball", Does::Needless(NGINX)),
+    ("debug_nginx_config", Does::Missing(NGINX)),
+    ("binaries_url_root", Does::Needless(NGINX)),
+    ("runtime_check_only", Does::Refused("nothing has to be installed: leave it out")),
+    ("dont_install_runtime", Does::Needless("nothing is installed")),
+    ("dont_compile_runtime", Does::Needless("nothing is installed")),
+    ("security_update_check_proxy", Does::Needless("nobody is asked")),
+    ("anonymous_telemetry_proxy", Does::Needless("nobody is told")),
+    ("disable_log_prefix", Does::Missing("lines of the application have no prefix; those of the server have")),
     ("data_buffer_dir", Does::Missing("TMPDIR says where bodies are kept")),
     ("instance_registry_dir", Does::Missing("the control socket says where the server is: --control")),
 ];
 
-/// The keys of the file, as calls.
-pub fn read(json: &str) -> Result<Vec<Call>, String> {
-    let value: Value = serde_json::from_str(json).map_err(|error| format!("is not JSON: {error}"))?;
-    let Value::Object(keys) = value else { return Err("must be an object: { \"port\": 3000 }".to_owned()) };
-    let mut calls: Vec<Call> = keys
-        .into_iter()
-        .map(|(name, value)| {
-            let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
-            let (line, written) = (line_of(json, &name), format!("\"{name}\": {short}"));
-            Call { name, line, file: None, args: vec![value], written }
-        })
-        .collect();
-    calls.sort_by_key(|call| call.line);
-    Ok(calls)
-}
+/// Settings that no variable can say.
+const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
-/// The line of the outermost key of that name; the parser does not tell. The text is known to be JSON.
-fn line_of(json: &str, name: &str) -> Option<usize> {
-    let (mut depth, mut line, mut begun, mut escaped) = (0, 1, None, false);
-    for (at, byte) in json.bytes().enumerate() {
-        match (byte, begun) {
-            (b'\n', _) => line += 1,
-            (_, Some(_)) if escaped => escaped = false,
-            (b'\\', Some(_)) => escaped = true,
-            (b'"', Some(from)) => {
-                begun = None;
-                let is_key = json[at + 1..].trim_start().starts_with(':');
-                if depth == 1 && is_key && &json[from..at] == name {
-                    return Some(line);
-                }
-            }
-            (b'"', None) => begun = Some(at + 1),
-            (b'{' | b'[', None) => depth += 1,
-            (b'}' | b']', None) => depth -= 1,
-            _ => {}
-        }
-    }
-    None
+/// The keys of the file, as calls, and then what variables such as `PASSENGER_MAX_POOL_SIZE` say: they count before it.
+pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Call>, String> {
+    let calls = lenient_json::read(json)?.into_iter().map(|Entry { name, line, value }| {
+        let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
+        let written = format!("\"{name}\": {short}");
+        Call { name, line: Some(line), file: None, args: vec![value], written }
+    });
+    let in_environment = KNOWN.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
+        let key = format!("PASSENGER_{}", name.to_uppercase());
+        let value = variable(&key).filter(|value| !value.is_empty())?;
+        let (written, args) = (format!("{key}={value}"), vec![Value::String(value)]);
+        Some(Call { name: (*name).to_owned(), line: None, file: None, args, written })
+    });
+    Ok(calls.chain(in_environment).collect())
 }
 
 /// These are looked at together when all are known.
@@ -143,6 +139,15 @@ fn later(_: &mut Translation, _: &Call) {}
 fn rackup(to: &mut Translation, call: &Call) {
     if let Some(path) = text(call.args.first()) {
         to.rackup = Some(to.in_folder(&path).into());
+    }
+}
+
+/// Passenger looks at it where it is root.
+fn user(to: &mut Translation, call: &Call) {
+    if geteuid().is_root() {
+        to.copy(call, "user");
+    } else {
+        to.remark(call, What::Needless, "counts where the server is root, as in Passenger");
     }
 }
 
@@ -173,7 +178,7 @@ fn variables(to: &mut Translation, call: &Call) {
 
 /// Passenger counts in megabytes.
 fn memory(to: &mut Translation, call: &Call) {
-    match call.args.first().and_then(Value::as_u64) {
+    match text(call.args.first()).and_then(|megabytes| megabytes.parse::<u64>().ok()) {
         Some(0) => to.remark(call, What::Needless, "there is no limit unless --worker-memory says one"),
         Some(megabytes) => to.set(call, "worker-memory", format!("{megabytes}MiB")),
         None => to.remark(call, What::Refused, "must be a number of megabytes"),
@@ -195,12 +200,13 @@ fn ssl(to: &mut Translation, call: &Call) {
 /// Addresses, processes and threads, each made of several keys.
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
+    let backlog = word(to, "socket_backlog").map(|backlog| format!("?backlog={backlog}")).unwrap_or_default();
     if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
         let path = absolute(&to.in_folder(&socket));
-        to.set(&call, "bind", format!("unix://{path}"));
+        to.set(&call, "bind", format!("unix://{path}{backlog}"));
     } else {
         let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
-        let bind = tcp(&host, &word(to, "port").unwrap_or_else(|| "3000".to_owned()));
+        let bind = tcp(&host, &word(to, "port").unwrap_or_else(|| "3000".to_owned())) + &backlog;
         match to.call("port").or_else(|| to.call("address")).cloned() {
             Some(call) => to.set(&call, "bind", bind),
             None => to.assume("bind", &bind, false),
@@ -208,8 +214,14 @@ pub fn finish(to: &mut Translation) {
     }
     if to.says_yes("daemonize") {
         let port = word(to, "port").unwrap_or_else(|| "3000".to_owned());
-        to.assume("log-file", &to.in_folder(&format!("passenger.{port}.log")), false);
-        to.assume("pidfile", &to.in_folder(&format!("passenger.{port}.pid")), false);
+        let name = if to.call("socket_file").is_some() { "passenger".to_owned() } else { format!("passenger.{port}") };
+        // In these folders where they are there.
+        let usual = |to: &Translation, folder: &str, file: &str| {
+            let inner = to.in_folder(folder);
+            if Path::new(&inner).is_dir() { format!("{inner}/{file}") } else { to.in_folder(file) }
+        };
+        to.assume("log-file", &usual(to, "log", &format!("{name}.log")), false);
+        to.assume("pidfile", &usual(to, "tmp/pids", &format!("{name}.pid")), false);
     }
     processes(to);
     match to.call("thread_count").cloned() {

@@ -11,6 +11,7 @@ const THREADS: &str = "all threads are there from the start; their number does n
 const HEARTBEAT: &str = "as in Puma this is a heartbeat of the process; --request-time bounds a request";
 const RESTART: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
 const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
+const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "pumactl finds no server here: foolsgold status, reload, stop and others ask the control socket";
 
 /// What is not as in Puma, whatever the file says.
@@ -83,7 +84,7 @@ pub const KNOWN: &[Known] = &[
     ("custom_logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
     ("activate_control_app", Does::Missing(CONTROL)),
     ("plugin", Does::By(plugin)),
-    ("load", Does::Needless("the file is read here, too")),
+    ("load", Does::Missing("Puma does not read it either where a file says so: instance_eval File.read(...) does")),
     ("single", Does::Needless("")),
     ("cluster", Does::Needless("")),
     ("get", Does::Needless("")),
@@ -97,15 +98,15 @@ pub const KNOWN: &[Known] = &[
     ("silence_fork_callback_warning", Does::Needless("there is no such warning")),
     ("mutate_stdout_and_stderr_to_sync_on_write", Does::Needless("both are always so")),
     ("daemonize", Does::Is("daemonize")),
-    ("before_fork", Does::Runs("runs once, before the first worker is forked")),
-    ("before_worker_fork", Does::Runs("")),
-    ("on_worker_fork", Does::Runs("")),
-    ("after_worker_fork", Does::Runs("")),
-    ("before_worker_boot", Does::Runs("")),
-    ("on_worker_boot", Does::Runs("")),
-    ("before_worker_shutdown", Does::Runs("")),
-    ("on_worker_shutdown", Does::Runs("")),
-    ("after_worker_shutdown", Does::Runs(PROCESS)),
+    ("before_fork", Does::Runs("runs once, before the first worker is forked; not with workers 0, as in Puma")),
+    ("before_worker_fork", Does::Runs(OF_WORKERS)),
+    ("on_worker_fork", Does::Runs(OF_WORKERS)),
+    ("after_worker_fork", Does::Runs(OF_WORKERS)),
+    ("before_worker_boot", Does::Runs(OF_WORKERS)),
+    ("on_worker_boot", Does::Runs(OF_WORKERS)),
+    ("before_worker_shutdown", Does::Runs(OF_WORKERS)),
+    ("on_worker_shutdown", Does::Runs(OF_WORKERS)),
+    ("after_worker_shutdown", Does::Runs("as before_fork, in the same process")),
     ("before_thread_start", Does::Runs("")),
     ("on_thread_start", Does::Runs("")),
     ("before_thread_exit", Does::Runs("")),
@@ -130,14 +131,32 @@ fn bind(to: &mut Translation, call: &Call) {
         return to.remark(call, What::Refused, TLS);
     }
     let (address, query) = uri.split_once('?').unwrap_or((&uri, ""));
-    if !query.is_empty() {
-        to.remark(call, What::Missing, &format!("what comes after the question mark is left out: {query}"));
-    }
     let address = match address.strip_prefix("unix://") {
         Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
         _ => address.to_owned(),
     };
-    to.set(call, "bind", address);
+    let (known, unknown): (Vec<&str>, Vec<&str>) = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .partition(|pair| SOCKET_OPTIONS.contains(&pair.split('=').next().unwrap_or_default()));
+    if !unknown.is_empty() {
+        to.remark(call, What::Needless, &format!("Puma does nothing about it either: {}", unknown.join(", ")));
+    }
+    let query: Vec<String> = known.iter().map(|pair| octal_umask(pair)).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    to.set(call, "bind", format!("{address}{mark}{}", query.join("&")));
+}
+
+/// What Puma looks for behind a question mark.
+const SOCKET_OPTIONS: [&str; 4] = ["backlog", "low_latency", "mode", "umask"];
+
+/// Puma reads a umask as Ruby reads an Integer: decimal unless it begins with 0.
+fn octal_umask(pair: &str) -> String {
+    let decimal = pair.strip_prefix("umask=").filter(|text| text.len() > 1 && !text.starts_with('0'));
+    match decimal.and_then(|text| text.parse::<u32>().ok()) {
+        Some(bits) => format!("umask=0{bits:o}"),
+        None => pair.to_owned(),
+    }
 }
 
 /// Puma takes a Unix socket's path from the current folder on.
@@ -234,7 +253,8 @@ fn remote_address(to: &mut Translation, call: &Call) {
 }
 
 fn rackup(to: &mut Translation, call: &Call) {
-    if let Some(path) = text(call.args.first()) {
+    // The first counts.
+    if let Some(path) = text(call.args.first()).filter(|_| to.rackup.is_none()) {
         to.rackup = Some(to.in_folder(&path).into());
     }
 }
@@ -270,6 +290,19 @@ fn plugin(to: &mut Translation, call: &Call) {
     };
     let is_built_in = ["systemd", "tmp_restart"].contains(&name.as_str());
     to.remark(call, if is_built_in { What::Needless } else { What::Missing }, &why);
+}
+
+/// Plugins that bring no directives, and one whose directives are known here.
+const PLUGINS: [(&str, &[&str]); 3] = [("tmp_restart", &[]), ("systemd", &[]), ("solid_queue", &["solid_queue_mode"])];
+
+/// Whether a directive that Puma does not have may be one of a plugin; then nothing can be said of it.
+pub fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
+    calls.iter().filter(|call| call.name == "plugin").filter_map(|call| text(call.args.first())).any(|plugin| {
+        match PLUGINS.iter().find(|(known, _)| *known == plugin) {
+            Some((_, directives)) => directives.contains(&name),
+            None => !has_near,
+        }
+    })
 }
 
 /// Puma alone is one process, unless WEB_CONCURRENCY says more.

@@ -1,29 +1,19 @@
-//! Runs the user's Ruby on a configuration file that is Ruby, or YAML with Ruby in it, and reads what it wrote down.
+//! What a configuration says that is Ruby, or YAML with Ruby in it: the user's Ruby evaluates it and tells.
 
-use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
+use engine_ruby::Evaluated;
+use engine_ruby::reader::{self, Question, Waiting};
 use serde::Deserialize;
 use serde_json::Value;
-
-const PRELUDE: &str = include_str!("../../ruby/prelude.rb");
-const RECORDER: &str = include_str!("../../ruby/recorder.rb");
-const THIN: &str = include_str!("../../ruby/thin.rb");
-
-/// A configuration that does more than say something may take a while, but not for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One directive, or one key, with what it is given.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Call {
     pub name: String,
     pub line: Option<usize>,
-    /// Another one than the file itself where that loads it.
+    /// Another one than the file itself where that evaluates it.
     pub file: Option<String>,
     pub args: Vec<Value>,
     pub written: String,
@@ -34,6 +24,12 @@ pub struct Call {
 pub struct Record {
     pub calls: Vec<Call>,
     pub error: Option<Failure>,
+    /// The variable that the file has changed, with its value, of those that name the application's environment.
+    #[serde(default)]
+    pub environment: Option<(String, String)>,
+    bundler: String,
+    stays: bool,
+    changes_user: bool,
 }
 
 /// Why it could not be read to its end.
@@ -52,66 +48,26 @@ impl Failure {
     }
 }
 
-/// Which part of the script reads it.
-pub enum Language<'a> {
-    /// These are its directives.
-    Ruby(&'a [&'a str]),
-    Yaml,
+/// Evaluates the file; nothing is left of the process that did it unless it is to go on as a mold.
+pub fn read(question: &Question<'_>, kind: &'static str) -> Result<(Record, Option<Evaluated>), String> {
+    let (line, waiting) = reader::read(question)?;
+    let record: Record =
+        serde_json::from_slice(&line).map_err(|error| format!("Ruby's answer has no meaning: {error}"))?;
+    if !record.stays {
+        waiting.dismiss();
+        return Ok((record, None));
+    }
+    let evaluated = evaluated(question, kind, &record, waiting);
+    Ok((record, Some(evaluated)))
 }
 
-/// What the command line says that the file may ask for.
-#[derive(Debug, Default)]
-pub struct Asked {
-    pub ruby: String,
-    pub workers: Option<String>,
-    pub environment: Option<String>,
-}
-
-/// Reads the file, which must be named by an absolute path, so that `__dir__` works in it. `home` is where it is read.
-pub fn read(path: &Path, home: &Path, language: &Language<'_>, asked: &Asked) -> Result<Record, String> {
-    let (script, names) = match language {
-        Language::Ruby(names) => (format!("{PRELUDE}{RECORDER}"), names.join(",")),
-        Language::Yaml => (format!("{PRELUDE}{THIN}"), String::new()),
-    };
-    let mut command = Command::new(&asked.ruby);
-    command.arg("-").arg(path).arg(names).args(&asked.workers);
-    if home.is_absolute() {
-        command.current_dir(home);
+fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiting: Waiting) -> Evaluated {
+    Evaluated {
+        path: question.path.canonicalize().unwrap_or_else(|_| question.path.to_owned()),
+        kind,
+        ruby: question.ruby.to_owned(),
+        gemfile: Some(PathBuf::from(&record.bundler)).filter(|path| path != Path::new("")),
+        changes_user: record.changes_user,
+        waiting: Arc::new(Mutex::new(Some(waiting))),
     }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    for name in engine::SECRET_VARIABLES {
-        command.env_remove(name);
-    }
-    for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
-        command.envs(asked.environment.as_ref().map(|environment| (name, OsStr::new(environment))));
-    }
-    let child = command.spawn().map_err(|error| {
-        format!("it is read by Ruby, and {} cannot be started: {error}; name another with --ruby", asked.ruby)
-    })?;
-    let output = finish(child, script)?;
-    serde_json::from_slice(&output).map_err(|_| "Ruby ended before it had read it; see above".to_owned())
-}
-
-/// Hands the script over and takes what comes. Two threads, since both sides may wait for each other.
-fn finish(mut child: Child, script: String) -> Result<Vec<u8>, String> {
-    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("Ruby has no standard input or output".to_owned());
-    };
-    thread::spawn(move || {
-        // A Ruby that ends early says why itself.
-        let _ = stdin.write_all(script.as_bytes());
-    });
-    let (done, all) = mpsc::sync_channel(1);
-    thread::spawn(move || {
-        // To the end of a line: a process that the configuration has started may hold the pipe open for ever.
-        let mut output = Vec::new();
-        let _ = BufReader::new(stdout).read_until(b'\n', &mut output);
-        let _ = done.send(output);
-    });
-    let output = all.recv_timeout(PATIENCE);
-    if output.is_err() {
-        let _ = child.kill();
-    }
-    let _ = child.wait();
-    output.map_err(|_| format!("Ruby has not read it within {PATIENCE:?}"))
 }

@@ -1,5 +1,7 @@
 //! The keys of thin.yml, and what each comes to.
 
+use nix::unistd::geteuid;
+
 use super::puma::{absolute, tcp};
 use super::record::Call;
 use super::translation::{Does, Known, Translation, What, text};
@@ -25,8 +27,8 @@ pub const KNOWN: &[Known] = &[
     ("daemonize", Does::Is("daemonize")),
     ("pid", Does::Like("pidfile", LIKE_ONE)),
     ("log", Does::Like("log-file", LIKE_ONE)),
-    ("user", Does::Is("user")),
-    ("group", Does::Is("group")),
+    ("user", Does::By(identity)),
+    ("group", Does::By(identity)),
     ("chdir", Does::Is("dir")),
     ("tag", Does::Is("tag")),
     ("rackup", Does::By(rackup)),
@@ -65,6 +67,15 @@ fn later(_: &mut Translation, _: &Call) {}
 fn rackup(to: &mut Translation, call: &Call) {
     if let Some(path) = text(call.args.first()) {
         to.rackup = Some(to.in_folder(&path).into());
+    }
+}
+
+/// Thin goes on where it may not change its user, with a line in its log.
+fn identity(to: &mut Translation, call: &Call) {
+    if geteuid().is_root() {
+        to.copy(call, if call.name == "user" { "user" } else { "group" });
+    } else {
+        to.remark(call, What::Differs, "counts where the server is root; Thin goes on as it is, too");
     }
 }
 

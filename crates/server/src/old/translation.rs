@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use engine_ruby::Evaluated;
 use serde_json::Value;
 
 use super::Kind;
+use super::left::Left;
+use super::puma::may_be_of_plugin;
 use super::record::Call;
 use crate::asked::Place;
 use crate::near::nearest;
@@ -77,6 +80,10 @@ pub struct Translation {
     pub folder: Option<PathBuf>,
     home: PathBuf,
     pub calls: Vec<Call>,
+    /// The process that has evaluated the file, where it is to go on.
+    pub evaluated: Option<Evaluated>,
+    /// What it has started and what still runs, where only its settings are wanted.
+    pub left: Vec<Left>,
 }
 
 impl Translation {
@@ -84,12 +91,19 @@ impl Translation {
     pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
         let (settings, remarks) = (Vec::new(), Vec::new());
         let (rackup, folder, home) = (None, None, home.to_owned());
-        let mut translation = Translation { kind, shown, settings, remarks, rackup, folder, home, calls };
+        let (evaluated, left) = (None, Vec::new());
+        let mut translation =
+            Translation { kind, shown, settings, remarks, rackup, folder, home, calls, evaluated, left };
         let calls = translation.calls.clone();
         // First, since paths begin there.
         let folders = ["directory", "working_directory", "chdir", "app_root"];
         let folder = calls.iter().rev().find(|call| folders.contains(&call.name.as_str()));
         translation.folder = folder.and_then(|call| text(call.args.first())).map(PathBuf::from);
+        if kind == Kind::Passenger && translation.folder.is_none() {
+            // There they begin where the file is, and so does the search for the application.
+            let beside = Path::new(&translation.shown).parent().filter(|folder| !folder.as_os_str().is_empty());
+            translation.folder = beside.map(Path::to_owned);
+        }
         for call in &calls {
             translation.take(call);
         }
@@ -122,8 +136,19 @@ impl Translation {
 
     fn unknown(&mut self, call: &Call) {
         let names = self.kind.known().iter().map(|(name, _)| *name);
-        let hint = nearest(&call.name, names).map(|near| format!("; {near} is the nearest")).unwrap_or_default();
-        self.remark(call, What::Refused, &format!("{} has no such directive{hint}", self.kind.name()));
+        let near = nearest(&call.name, names);
+        let hint = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();
+        let name = self.kind.name();
+        match self.kind {
+            Kind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
+                self.remark(call, What::Missing, "a directive of a plugin; plugins of Puma are not loaded");
+            }
+            // They go on, Passenger with a warning.
+            Kind::Passenger | Kind::Thin => {
+                self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))
+            }
+            _ => self.remark(call, What::Refused, &format!("{name} has no such directive{hint}")),
+        }
     }
 
     /// Where a call stands.
@@ -182,6 +207,15 @@ impl Translation {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
         let place = Place { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
         self.put(place, key, value.to_owned());
+    }
+
+    /// The file has set a variable that says in which environment the application runs; a directive counts before it.
+    pub fn assume_environment(&mut self, variable: &str, value: &str) {
+        if self.settings.iter().all(|setting| setting.row.long != "environment") {
+            let written = format!("ENV[\"{variable}\"] = \"{value}\"");
+            let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+            self.put(place, "environment", value.to_owned());
+        }
     }
 
     /// The same of something that adds up.

@@ -47,6 +47,12 @@ pub const KNOWN: &[Known] = &[
     ("default_middleware", Does::Needless("no middleware is added")),
     ("early_hints", Does::Is("early-hints")),
     ("set", Does::Needless("")),
+    (
+        "HttpRequest::DEFAULTS",
+        Does::Missing(
+            "the scheme is what a trusted proxy says in X-Forwarded-Proto, or http; other values are not set",
+        ),
+    ),
     ("before_fork", Does::Runs(RETIRES)),
     ("after_fork", Does::Runs(TRAPS)),
     ("after_worker_ready", Does::Runs("")),
@@ -73,27 +79,44 @@ fn listen(to: &mut Translation, call: &Call) {
     let Some(address) = text(call.args.first()) else {
         return to.remark(call, What::Refused, "needs a port, an address or the path of a socket");
     };
-    if let Some(Value::Object(options)) = call.args.get(1)
-        && !options.is_empty()
-    {
-        let names: Vec<&str> = options.keys().map(String::as_str).collect();
-        to.remark(call, What::Missing, &format!("left to the system: {}", names.join(", ")));
+    let mut query = Vec::new();
+    if let Some(Value::Object(options)) = call.args.get(1) {
+        let is_unix = address.starts_with(['/', '.', '~']) || address.starts_with("unix:");
+        let mut others = Vec::new();
+        for (name, value) in options {
+            match (name.as_str(), value.as_i64()) {
+                ("backlog", Some(backlog)) => query.push(format!("backlog={backlog}")),
+                ("umask", Some(bits)) if is_unix => query.push(format!("umask=0{bits:o}")),
+                _ if value.is_null() => {}
+                _ => others.push(name.as_str()),
+            }
+        }
+        if !others.is_empty() {
+            to.remark(call, What::Missing, &format!("left to the system: {}", others.join(", ")));
+        }
     }
     let bind = bind(&address, |path| to.in_folder(path));
-    to.set(call, "bind", bind);
+    let mark = if query.is_empty() { "" } else { "?" };
+    to.set(call, "bind", format!("{bind}{mark}{}", query.join("&")));
 }
 
 /// An address as Unicorn's `listen` takes it, as our `--bind` does.
 pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
     let path = address.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
+    let unix = |path: &str| match (path.strip_prefix("~/"), std::env::var("HOME")) {
+        (Some(path), Ok(home)) => format!("unix://{home}/{path}"),
+        _ => format!("unix://{}", absolute(&in_folder(path))),
+    };
     match path {
-        Some(path) => format!("unix://{}", absolute(&in_folder(path))),
-        None if address.starts_with(['/', '.', '~']) => format!("unix://{}", absolute(&in_folder(address))),
+        Some(path) => unix(path),
+        None if address.starts_with(['/', '.', '~']) => unix(address),
         None if address.chars().all(|c| c.is_ascii_digit()) => tcp("0.0.0.0", address),
+        // What is in brackets ends the address.
+        None if address.starts_with('[') && address.ends_with(']') => tcp(address, "80"),
         None => match address.strip_prefix("tcp://").unwrap_or(address).rsplit_once(':') {
-            Some(("*", port)) => tcp("0.0.0.0", port),
+            Some(("*" | "", port)) => tcp("0.0.0.0", port),
             Some((host, port)) => tcp(host, port),
-            None => tcp(address, "8080"),
+            None => tcp(address, "80"),
         },
     }
 }

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+# What another server's configuration has said, in its order.
+
+module FoolsGold
+  # What a file has said.
+  class Directives
+    # One directive; `file` is another one than the configuration where that evaluates it.
+    Call = Struct.new(:name, :args, :block, :file, :line) do
+      def written
+        values = args.map { |one| short(one) }.join(", ")
+        [name, values, ("do ... end" if block)].compact.reject(&:empty?).join(" ")
+      end
+
+      private
+
+      def short(value)
+        text = value.inspect
+        text = "(#{value.class})" if text.start_with?("#<")
+        text.length > 60 ? "#{text[0, 57]}..." : text
+      end
+    end
+
+    class << self
+      # Of the file that is being evaluated.
+      attr_accessor :current
+    end
+
+    attr_reader :path, :calls
+
+    def initialize(path, workers)
+      @path = path
+      @workers = workers
+      @calls = []
+    end
+
+    def record(name, args, block)
+      place = caller_locations.find { |frame| frame.path != __FILE__ && !frame.path.start_with?("<internal:", "-") }
+      @calls << Call.new(name.to_s, args, block, place&.path, place&.lineno)
+      nil
+    end
+
+    # The arguments of the last directive of that name.
+    def args(name)
+      @calls.reverse_each.find { |call| call.name == name }&.args
+    end
+
+    # The first argument of each directive, by its name.
+    def values
+      @calls.to_h { |call| [call.name.to_sym, call.args.first] }
+    end
+
+    # Those with a block, or with one as an argument: name, key and block of each.
+    def hooks
+      @calls.filter_map do |call|
+        block = call.block || call.args.first
+        [call.name.to_sym, (call.args.first if call.block), block] if block.respond_to?(:call)
+      end
+    end
+
+    def workers
+      @workers || args("workers")&.first || ENV["WEB_CONCURRENCY"]
+    end
+
+    def blocks_of_mode
+      mode = ["", "0"].include?(workers.to_s) ? "single" : "cluster"
+      @calls.select { |call| call.name == mode && call.block }.map(&:block)
+    end
+  end
+end

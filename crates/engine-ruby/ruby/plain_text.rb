@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+# Values of Ruby as text. No version of the library json may be activated before the application has chosen its own.
+
+module FoolsGold
+  module PlainText
+    module_function
+
+    # A value as JSON can hold it.
+    def plain(value)
+      case value
+      when nil, true, false, Integer then value
+      when Float then value.finite? ? value : value.to_s
+      when String, Symbol then utf8(value.to_s)
+      when Array then value.map { |one| plain(one) }
+      when Hash then value.to_h { |key, one| [utf8(key.to_s), plain(one)] }
+      else value.respond_to?(:to_path) ? utf8(value.to_path) : "(#{value.class})"
+      end
+    end
+
+    def utf8(text)
+      text.dup.force_encoding(Encoding::UTF_8).scrub("?")
+    end
+
+    # Of what `plain` gives, on one line.
+    def json(value)
+      case value
+      when nil then "null"
+      when Array then "[#{value.map { |one| json(one) }.join(',')}]"
+      when Hash then "{#{value.map { |key, one| "#{json(key)}:#{json(one)}" }.join(',')}}"
+      when String then "\"#{value.gsub(/["\\\x00-\x1f]/) { |char| format('\u%04x', char.ord) }}\""
+      else value.to_s
+      end
+    end
+  end
+end

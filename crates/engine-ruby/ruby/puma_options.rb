@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+# `@config` and `@options` of a configuration of Puma, for files that ask what was said before.
+
+module FoolsGold
+  # Puma::Configuration, as far as files ask for it.
+  class PumaConfig
+    attr_reader :options
+    alias_method :_options, :options
+
+    def initialize(options)
+      @options = options
+    end
+
+    def final_options
+      options.default_options.merge(options.file_options)
+    end
+
+    def environment
+      options[:environment]
+    end
+
+    def rackup
+      options[:rackup]
+    end
+  end
+
+  # Puma::UserFileDefaultOptions: what the file has said until now, by the names of Puma's options.
+  class PumaOptions
+    # Directives whose option has another name.
+    NAMES = { preload_app!: :preload_app, set_default_host: :default_host, state_path: :state,
+              restart_command: :restart_cmd }.freeze
+    # Whose option is true where the directive has no argument.
+    BARE = %i[preload_app! debug prune_bundler log_requests early_hints drain_on_shutdown].freeze
+
+    def initialize(said)
+      @said = said
+    end
+
+    def [](key)
+      fetch(key)
+    end
+
+    def fetch(key, default = nil)
+      key = key.to_sym
+      [file_options, default_options].each { |options| return options[key] if options.key?(key) }
+      default
+    end
+
+    def key?(key)
+      file_options.key?(key.to_sym) || default_options.key?(key.to_sym)
+    end
+
+    def all_of(key)
+      [file_options[key], default_options[key]].flat_map { |value| Array(value) }
+    end
+
+    def user_options
+      @said.instance_variable_get(:@workers) ? { workers: @said.workers.to_i } : {}
+    end
+
+    def file_options
+      options = @said.calls.each_with_object({}) do |call, all|
+        name = call.name.to_sym
+        all[NAMES.fetch(name, name)] = call.args.empty? && BARE.include?(name) ? true : call.args.first
+      end
+      options[:workers] = options[:workers].to_i if options.key?(:workers)
+      add_threads(options)
+      add_binds(options)
+      options.merge(user_options)
+    end
+
+    def default_options
+      least = ENV["PUMA_MIN_THREADS"] || ENV["MIN_THREADS"] || 0
+      most = ENV["PUMA_MAX_THREADS"] || ENV["MAX_THREADS"] || (RUBY_ENGINE == "ruby" ? 5 : 16)
+      environment = ENV["APP_ENV"] || ENV["RACK_ENV"] || ENV["RAILS_ENV"] || "development"
+      { workers: ENV["WEB_CONCURRENCY"].to_i, min_threads: least.to_i, max_threads: most.to_i, environment: environment,
+        rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd), binds: ["tcp://0.0.0.0:9292"],
+        worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
+    end
+
+    private
+
+    def add_threads(options)
+      least, most = options.delete(:threads) && @said.args("threads")
+      options[:min_threads] = least.to_i if least
+      options[:max_threads] = (most || least).to_i if least
+    end
+
+    def add_binds(options)
+      binds = []
+      @said.calls.each do |call|
+        case call.name
+        when "bind" then binds << call.args.first
+        when "port" then binds << "tcp://#{call.args[1] || options[:default_host] || '0.0.0.0'}:#{call.args.first}"
+        when "clear_binds!" then binds.clear
+        end
+      end
+      options[:binds] = binds unless binds.empty?
+    end
+  end
+end

@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+# Evaluates another server's configuration and tells what it says. Then it waits: where the application is served with
+# this file, the process goes on as the mold, so that the code of the file runs once. Its standard input is a socket to
+# the server: one line goes up, and perhaps one order comes down (reader.rs).
+
+module FoolsGold
+  class Reader
+    # Ruby's own libraries that all these servers have loaded before they read their configuration.
+    LIBRARIES = %w[etc socket tmpdir logger].freeze
+    # Variables that say in which environment the application runs.
+    ENVIRONMENTS = %w[RACK_ENV RAILS_ENV APP_ENV].freeze
+
+    def initialize(path, kind, gemfile, names, workers)
+      @path = path
+      @kind = kind
+      @gemfile = gemfile
+      @names = names.split(",")
+      @workers = workers unless workers.empty?
+      # What the file starts has nothing to do with the socket, and what it prints is for people.
+      @server = IO.for_fd(0, "r+b", autoclose: false).dup
+      $stdin.reopen(File::NULL)
+      $stdout.reopen($stderr)
+      $stdout.sync = $stderr.sync = true
+    end
+
+    # Returns what it is to become, with the file, if it is to become anything.
+    def run(stays)
+      title
+      set_up_bundler
+      LIBRARIES.each { |name| load_usual(name) }
+      record = @kind == "thin" ? ThinFile.new(@path).read : evaluate
+      stays &&= record["error"].nil? && Process.respond_to?(:fork) && defined?(UNIXSocket)
+      tell(record, stays)
+      order = await_order if stays
+      # No at_exit block and no thread of the configuration has anything to do in a process that only reads.
+      order ? [order, @file] : exit!(0)
+    end
+
+    private
+
+    # What `ps` shows, of what the file forks too.
+    def title
+      Process.setproctitle("foolsgold: reads #{@path}")
+    rescue NotImplementedError
+      nil
+    end
+
+    # The gems of the application, as the other server would have found them; without them the file can still be read.
+    def set_up_bundler
+      return if @gemfile.empty?
+
+      ENV["BUNDLE_GEMFILE"] = @gemfile
+      require "bundler"
+      Bundler.setup
+      @has_bundler = true
+    rescue LoadError, StandardError => error
+      warn "the gems of #{@gemfile} are not there: #{error.message.lines.first}"
+    end
+
+    def load_usual(name)
+      require name
+    rescue LoadError
+      nil # A configuration that needs it says so itself.
+    end
+
+    def evaluate
+      ENV["RACK_ENV"] ||= "development" if %w[unicorn pitchfork].include?(@kind)
+      before = ENVIRONMENTS.to_h { |name| [name, ENV[name]] }
+      @file = OldFile.new(@path, @kind, names: @names, workers: @workers)
+      begin
+        @file._evaluate
+      rescue Exception => error # `exit` and a syntax error are no more of a configuration than any other.
+        failure = describe(error)
+      end
+      changed = ENVIRONMENTS.find { |name| ENV[name] && ENV[name] != before[name] }
+      { "calls" => @file._said.calls.map { |call| plain_call(call) }, "error" => failure,
+        "environment" => changed && [changed, PlainText.utf8(ENV[changed])] }
+    end
+
+    def plain_call(call)
+      { "name" => PlainText.utf8(call.name), "line" => call.line, "file" => call.file,
+        "args" => call.args.map { |one| PlainText.plain(one) }, "written" => PlainText.utf8(call.written) }
+    end
+
+    def describe(error)
+      frames = error.backtrace_locations || []
+      line = frames.find { |frame| frame.path == @path }&.lineno
+      # The message of a syntax error begins with its place.
+      line ||= error.message[/\A#{Regexp.escape(@path)}:(\d+)/, 1]&.to_i if error.is_a?(ScriptError)
+      { "class" => error.class.name, "message" => PlainText.utf8(error.message), "line" => line }
+    end
+
+    # One line: its end is the end, since a process that the configuration has started may hold the socket open.
+    def tell(record, stays)
+      record = record.merge("bundler" => @has_bundler ? @gemfile : "", "stays" => stays ? true : false,
+                            "changes_user" => Successor.changes_user?)
+      @server.write(PlainText.json(record), "\n")
+      @server.flush
+    end
+
+    # The server decides whether there is to be a mold, and with what. Signals are its business until then.
+    def await_order
+      %w[INT HUP QUIT TERM].each { |name| trap(name, "IGNORE") }
+      @server.autoclose = false # Two objects for one descriptor: the other closes it.
+      socket = UNIXSocket.for_fd(@server.fileno)
+      streams = Array.new(3) { socket.recv_io }
+      order = socket.read.force_encoding(Encoding.default_external).split("\0", -1)
+      socket.close
+      order.empty? ? nil : Successor.new(streams, order.each_slice(2).to_h)
+    rescue IOError, SocketError, SystemCallError
+      nil # Nobody wants this file any more.
+    end
+  end
+end
+
+if $PROGRAM_NAME == "-e"
+  path, kind, gemfile, names, workers, stays = ARGV.slice!(0..)
+  successor, file = FoolsGold::Reader.new(path, kind, gemfile, names, workers).run(stays == "stays")
+  successor.begin(file)
+end

@@ -1,0 +1,267 @@
+//! The Ruby process that evaluates another server's configuration. It tells what the file says, and waits: where the
+//! application is served with that file, it goes on as the first mold, so that the code of the file runs once.
+
+use std::fs::{self, File};
+use std::io::{self, IoSlice, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use nix::unistd::{getegid, geteuid, getgroups};
+
+use crate::{Settings, scripts};
+
+/// The parts of the script, in their order.
+const SCRIPTS: [&str; 8] = [
+    "plain_text.rb",
+    "directives.rb",
+    "puma_options.rb",
+    "old_words.rb",
+    "old_file.rb",
+    "thin_file.rb",
+    "successor.rb",
+    "reader.rb",
+];
+/// A configuration that does more than say something may take a while, but not for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether the process still lives.
+const LOOK: Duration = Duration::from_millis(50);
+/// Nobody says more.
+const RECORD_BYTES: usize = 16 << 20;
+
+/// Which file is to be evaluated, and how.
+#[derive(Debug)]
+pub struct Question<'a> {
+    /// The Ruby: a name that is looked for on PATH, or a path.
+    pub ruby: &'a Path,
+    /// Absolute, so that `__dir__` works in it.
+    pub path: &'a Path,
+    /// The server whose file it is: `puma`, `unicorn`, `pitchfork` or `thin`.
+    pub kind: &'a str,
+    /// The Gemfile that Bundler is to use, absolute.
+    pub gemfile: Option<&'a Path>,
+    /// The directives of that server.
+    pub names: &'a [&'a str],
+    /// How many workers the command line says, for files that ask.
+    pub workers: Option<&'a str>,
+    /// What RACK_ENV and its kin are to be, where the command line says that.
+    pub environment: Option<&'a str>,
+    /// The folder in which it is evaluated.
+    pub folder: &'a Path,
+    /// Whether the process is to wait, so that it can go on as a mold.
+    pub stays: bool,
+}
+
+/// A process that has told what its file says.
+#[derive(Debug)]
+pub struct Waiting {
+    child: Option<Child>,
+    stream: UnixStream,
+    /// Whether it runs as root.
+    is_root: bool,
+}
+
+/// A configuration that was evaluated, and the process that did it, until somebody needs that.
+#[derive(Debug, Clone)]
+pub struct Evaluated {
+    /// Of the file, canonical.
+    pub path: PathBuf,
+    /// The server whose file it is.
+    pub kind: &'static str,
+    /// By which Ruby.
+    pub ruby: PathBuf,
+    /// The Gemfile that Bundler was set up with.
+    pub gemfile: Option<PathBuf>,
+    /// Whether the process can become another user without being hidden from this one.
+    pub changes_user: bool,
+    /// Taken by the first mold.
+    pub waiting: Arc<Mutex<Option<Waiting>>>,
+}
+
+/// Starts Ruby and gives the line of JSON that it answers with. The error is a sentence for the user.
+pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
+    let ruby = question.ruby.display();
+    let unable = |error: io::Error| {
+        format!("it is read by Ruby, and {ruby} cannot be started: {error}; name another with --ruby")
+    };
+    let (ours, theirs) = UnixStream::pair().map_err(unable)?;
+    let mut command = Command::new(question.ruby);
+    command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
+    command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
+    command.arg(question.workers.unwrap_or("")).arg(if question.stays { "stays" } else { "" });
+    command.current_dir(question.folder).stdin(Stdio::from(OwnedFd::from(theirs)));
+    // What the file prints is for people; the server's own answers go to standard output.
+    command.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(unable)?);
+    for name in engine::SECRET_VARIABLES {
+        command.env_remove(name);
+    }
+    for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
+        command.envs(question.environment.map(|environment| (name, environment)));
+    }
+    let child = command.spawn().map_err(unable)?;
+    drop(command);
+    let mut waiting = Waiting { child: Some(child), stream: ours, is_root: geteuid().is_root() };
+    let record = waiting.record()?;
+    Ok((record, waiting))
+}
+
+impl Waiting {
+    /// What it says, to the end of the line: a process that the file has started may hold the socket open for ever.
+    fn record(&mut self) -> Result<Vec<u8>, String> {
+        let until = Instant::now() + PATIENCE;
+        let mut record = Vec::new();
+        let mut bytes = vec![0; 64 << 10];
+        let _ = self.stream.set_read_timeout(Some(LOOK));
+        while !record.ends_with(b"\n") {
+            // Looked at first, so that what it has written before it ended is read.
+            let has_ended = self.has_ended();
+            match self.stream.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(count) if record.len() + count <= RECORD_BYTES => record.extend_from_slice(&bytes[..count]),
+                Ok(_) => return Err(format!("it says more than {RECORD_BYTES} bytes")),
+                Err(error) if !is_pause(&error) => break,
+                Err(_) if has_ended => break,
+                Err(_) if Instant::now() >= until => {
+                    self.kill();
+                    return Err(format!("Ruby has not read it within {PATIENCE:?}"));
+                }
+                Err(_) => {}
+            }
+        }
+        if record.ends_with(b"\n") { Ok(record) } else { Err("Ruby ended before it had read it; see above".to_owned()) }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+
+    fn kill(&mut self) {
+        // That it has ended by itself is no error.
+        let _ = self.child.as_mut().map(Child::kill);
+    }
+
+    /// Lets it go, and returns when it has ended.
+    pub fn dismiss(mut self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+        let _ = self.child.take().map(|mut child| child.wait());
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+        if let Some(mut child) = self.child.take() {
+            // It ends by itself now; until somebody has waited for it it stays in the list of processes.
+            drop(thread::Builder::new().name("reader's end".into()).stack_size(64 << 10).spawn(move || child.wait()));
+        }
+    }
+}
+
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+impl Evaluated {
+    /// Lets the process go on as a mold, with the variables that `command` would start one with. Nothing where it has
+    /// gone on already, or where a mold must be something else.
+    pub fn go_on(&self, settings: &Settings, command: &Command, mold: &Path) -> Option<Child> {
+        let is_same = self.ruby == settings.ruby && self.gemfile == settings.gemfile && settings.load_path.is_empty();
+        if !is_same {
+            return None;
+        }
+        let mut place = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let user = new_user(settings, place.as_ref()?.is_root);
+        if user.is_some() && !self.changes_user {
+            return None;
+        }
+        let mut waiting = place.take()?;
+        match self.order(settings, command, mold, user).and_then(|order| waiting.order(&order)) {
+            Ok(()) => waiting.child.take(),
+            Err(error) => {
+                tracing::warn!(target: "engine", "{} is evaluated again: {error}", self.path.display());
+                None
+            }
+        }
+    }
+
+    fn order(&self, settings: &Settings, command: &Command, mold: &Path, user: Option<User>) -> io::Result<Vec<u8>> {
+        let hooks = settings.hooks.as_ref().filter(|hooks| fs::canonicalize(hooks).is_ok_and(|path| path == self.path));
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        let mut pairs = vec![
+            ("mold".to_owned(), mold.display().to_string()),
+            ("file".to_owned(), hooks.map(|path| path.display().to_string()).unwrap_or_default()),
+            ("folder".to_owned(), std::env::current_dir()?.display().to_string()),
+            ("umask".to_owned(), umask()?.to_string()),
+            ("nofile".to_owned(), format!("{soft}:{hard}")),
+        ];
+        if let Some(User { uid, gid, groups }) = user {
+            let groups: Vec<String> = groups.iter().map(u32::to_string).collect();
+            pairs.push(("uid".to_owned(), uid.to_string()));
+            pairs.push(("gid".to_owned(), gid.to_string()));
+            pairs.push(("groups".to_owned(), groups.join(",")));
+        }
+        // What a mold is started without, this process was started without.
+        for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+            let value = value.to_string_lossy().into_owned();
+            pairs.push((format!("env:{}", name.to_string_lossy()), value));
+        }
+        Ok(pairs.iter().map(|(name, value)| format!("{name}\0{value}")).collect::<Vec<_>>().join("\0").into_bytes())
+    }
+}
+
+impl Waiting {
+    fn order(&mut self, order: &[u8]) -> io::Result<()> {
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        for stream in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
+            let descriptors = [stream.as_raw_fd()];
+            let message = [ControlMessage::ScmRights(&descriptors)];
+            sendmsg::<()>(self.stream.as_raw_fd(), &[IoSlice::new(b".")], &message, MsgFlags::empty(), None)?;
+        }
+        self.stream.write_all(order)?;
+        self.stream.shutdown(Shutdown::Write)
+    }
+}
+
+/// Somebody that the process is not yet.
+struct User {
+    uid: u32,
+    gid: u32,
+    groups: Vec<u32>,
+}
+
+/// Whom the mold is to run as, if the process runs as somebody else.
+fn new_user(settings: &Settings, is_root: bool) -> Option<User> {
+    if let Some(user) = &settings.user {
+        return Some(User { uid: user.uid, gid: user.gid, groups: user.groups.clone() });
+    }
+    (is_root && !geteuid().is_root()).then(|| {
+        let groups = getgroups().unwrap_or_default().into_iter().map(|group| group.as_raw()).collect();
+        User { uid: geteuid().as_raw(), gid: getegid().as_raw(), groups }
+    })
+}
+
+/// That of this process. To ask the kernel for it would be to change it.
+fn umask() -> io::Result<u32> {
+    let mut status = String::new();
+    File::open("/proc/self/status")?.read_to_string(&mut status)?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    let bits = line.and_then(|bits| u32::from_str_radix(bits.trim(), 8).ok());
+    bits.ok_or_else(|| io::Error::other("/proc/self/status names no umask"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_the_script_is_there() {
+        assert!(SCRIPTS.iter().all(|name| !scripts::text(name).is_empty()));
+    }
+}

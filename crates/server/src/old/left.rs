@@ -1,0 +1,52 @@
+//! Processes that the code of a configuration has started, and that still run when only its settings were wanted.
+
+use std::fs;
+use std::path::Path;
+use std::process;
+
+use rustix::process::{getpid, set_child_subreaper};
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub pid: u32,
+    /// Its arguments.
+    pub command: String,
+}
+
+/// From now on what these processes leave behind becomes a child of this one, so that it is found.
+pub fn adopt() {
+    // Without it, those that detach themselves are not found; there is nothing else to be done about it.
+    let _ = set_child_subreaper(Some(getpid()));
+}
+
+/// All children of this process that have not ended.
+pub fn children() -> Vec<Left> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut found: Vec<Left> = entries.filter_map(|entry| child(&entry.path())).collect();
+    found.sort_by_key(|left| left.pid);
+    found
+}
+
+fn child(folder: &Path) -> Option<Left> {
+    let pid: u32 = folder.file_name()?.to_str()?.parse().ok()?;
+    let stat = fs::read_to_string(folder.join("stat")).ok()?;
+    // The name, in parentheses, may have spaces in it.
+    let mut words = stat.rsplit_once(") ")?.1.split(' ');
+    let (state, parent) = (words.next()?, words.next()?.parse::<u32>().ok()?);
+    if parent != process::id() || matches!(state, "Z" | "X") {
+        return None;
+    }
+    let command = fs::read(folder.join("cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command).replace('\0', " ");
+    let command: String = command.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+    Some(Left { pid, command })
+}
+
+/// A sentence on them.
+pub fn in_words(left: &[Left]) -> String {
+    let shown: Vec<String> = left.iter().map(|Left { pid, command }| format!("{pid} ({command})")).collect();
+    let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
+    let what = if left.len() == 1 { "a process that still runs" } else { "processes that still run" };
+    format!("its code has started {what}: {}; `kill {}` ends what is not wanted", shown.join(", "), pids.join(" "))
+}
