@@ -34,9 +34,10 @@ fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
     let pids = ruby::processes(server.id());
     let is_ending = AtomicBool::new(false);
     thread::scope(|scope| {
-        for _ in 0..6 {
-            scope.spawn(|| {
-                let mut client = server.client();
+        // Connected by now: once it ends, nobody gets in.
+        for mut client in (0..6).map(|_| server.client()) {
+            let (server, is_ending) = (&server, &is_ending);
+            scope.spawn(move || {
                 loop {
                     let was_ending = is_ending.load(Ordering::SeqCst);
                     let sent = client.send("GET /short HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -163,7 +164,7 @@ fn a_hook_that_fails_harms_nobody() {
     let hooks = "before_fork { raise \"before\" }\non_worker_shutdown { raise \"shutdown\" }\n\
                  on_request_timeout { raise \"timeout\" }\n";
     let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
-    let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "--request-time", "300ms"]);
+    let mut server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "--request-time", "2s"]);
     assert!(server.logs("the hook before_fork failed: before"), "{}", server.log());
     ruby::expect(&server, server.get("/ensure"), 504);
     ruby::wait_for_note(&server, "ensured");

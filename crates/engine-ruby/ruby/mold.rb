@@ -11,8 +11,10 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log hooks old_file old_hooks progress application shapes environment input headers hints hijack
-   stream channel slot delivery answer runner control out_of_band worker children].each { |name| require_relative name }
+%w[errors frames wire log last_resort hooks old_file old_hooks progress application shapes environment input headers
+   hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
+  require_relative name
+end
 
 module FoolsGold
   # Signals: INT and QUIT are for the front alone, though the terminal sends them to all.
@@ -27,6 +29,7 @@ module FoolsGold
 
     def run
       $stdout.sync = $stderr.sync = true
+      LastResort.mold
       %w[INT HUP].each { |name| trap(name, "IGNORE") }
       trap("QUIT", "IGNORE") unless RUBY_ENGINE == "jruby" # A Java machine has it for itself.
       @io = @wire.open(Frames::MOLD_ROLE)

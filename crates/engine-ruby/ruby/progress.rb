@@ -17,7 +17,7 @@ module FoolsGold
       watcher.name = "progress"
       yield
     ensure
-      watcher&.kill
+      watcher&.kill&.join # It must be gone when it is asked which threads the application has started.
     end
 
     def repeat(loading, began, folder)

@@ -28,6 +28,7 @@ module FoolsGold
     def run
       trap("TERM", "IGNORE") # Who stops a service often sends it to all its processes; the front decides here.
       trap("CHLD", "DEFAULT")
+      LastResort.worker
       title
       connect
       boot or exit!(1)

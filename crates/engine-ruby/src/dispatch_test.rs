@@ -6,6 +6,7 @@ use tokio::net::UnixStream;
 
 use super::*;
 use crate::control::Control;
+use crate::job::Death;
 
 fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
     let (responder, reply) = reply::pair();
@@ -194,7 +195,7 @@ async fn what_only_stood_behind_another_request_runs_again_however_often_its_wor
         let (Some((mut one, _, true)), Some((mut two, _, false))) = (left.next(), left.next()) else {
             panic!("the first has begun, the second has not");
         };
-        assert_eq!((one.may_replay(true), two.may_replay(false)), (death <= 2, true));
+        assert_eq!((one.may_replay(true, Death::Crash), two.may_replay(false, Death::Crash)), (death <= 2, true));
         (first.0, second.0) = (one, two);
         scene = Scene::new(1, 1);
     }
@@ -204,7 +205,12 @@ async fn what_only_stood_behind_another_request_runs_again_however_often_its_wor
 async fn a_last_try_rests_first_and_counts_as_waiting() {
     let mut scene = Scene::new(1, 1);
     let (mut job, _reply) = job(Method::GET, 0);
-    assert!(job.may_replay(true) && !job.is_last_try() && job.may_replay(true) && job.is_last_try());
+    assert!(
+        job.may_replay(true, Death::Crash)
+            && !job.is_last_try()
+            && job.may_replay(true, Death::Crash)
+            && job.is_last_try()
+    );
     let now = Instant::now();
     scene.dispatch.rest(job, now);
     scene.dispatch.wake(now + REST / 2);
@@ -217,7 +223,7 @@ async fn a_last_try_rests_first_and_counts_as_waiting() {
 /// A request that has ended two workers and has rested.
 fn suspect(scene: &mut Scene) {
     let (mut job, reply) = job(Method::GET, 0);
-    assert!(job.may_replay(true) && job.may_replay(true));
+    assert!(job.may_replay(true, Death::Crash) && job.may_replay(true, Death::Crash));
     scene.replies.push(reply);
     let now = Instant::now();
     scene.dispatch.rest(job, now);

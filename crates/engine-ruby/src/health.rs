@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::memory::pss_kib;
+use crate::memory::{Weight, weigh};
 use crate::process::kill_now;
 use crate::reason::Reason;
 use crate::supervisor::{Event, Speaker, Work};
@@ -12,6 +12,8 @@ use crate::supervisor::{Event, Speaker, Work};
 const LIMITED: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(2);
 const UNWATCHED: Duration = Duration::from_secs(30);
+/// And where a worker is new and more may come: what it needs decides about the next.
+const GROWING: Duration = Duration::from_secs(1);
 /// How often workers are asked whether they are there, at most and at least.
 const PINGS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// More than this at once is no silence of a worker: this process was stopped, or the machine asleep.
@@ -67,7 +69,11 @@ impl Work {
         }
         self.worn.retain(|(id, _)| self.workers.get(id).is_some_and(|worker| !worker.is_leaving));
         let ready = self.workers.values().filter(|worker| worker.is_ready && !worker.is_leaving).count();
-        if self.is_stopping || self.health.draining.is_some() || ready <= self.wanted {
+        if self.is_stopping || self.health.draining.is_some() || self.worn.is_empty() {
+            return;
+        }
+        // Where there is no memory for a successor beside it, it goes first, unless it is the last.
+        if ready <= self.wanted && (ready <= 1 || self.fits_one_more(now)) {
             return;
         }
         if let Some((id, reason)) = self.worn.pop_front() {
@@ -122,6 +128,7 @@ impl Work {
     /// Reading it takes milliseconds in a large process, so another thread does it.
     fn weigh(&mut self, now: Instant) {
         let often = match self.settings.worker_memory {
+            _ if self.wanted < self.settings.max_workers && self.has_young(now) => GROWING,
             _ if self.pool.is_watched_by_somebody() => WATCHED,
             Some(_) => LIMITED,
             None => UNWATCHED,
@@ -141,27 +148,30 @@ impl Work {
         (self.health.weighed, self.health.is_weighing) = (Some(now), true);
         let events = self.events.clone();
         drop(tokio::task::spawn_blocking(move || {
-            let weights = all.into_iter().map(|(who, pid)| (who, pss_kib(pid))).collect();
+            let weights = all.into_iter().map(|(who, pid)| (who, weigh(pid))).collect();
             let _ = events.send(Event::Weighed(weights));
         }));
     }
 
     /// Takes note of what they weigh.
-    pub(crate) fn weighed(&mut self, weights: &[(Speaker, Option<u64>)]) {
+    pub(crate) fn weighed(&mut self, weights: &[(Speaker, Option<Weight>)]) {
         self.health.is_weighing = false;
+        let now = Instant::now();
         let limit_kib = self.settings.worker_memory.map(|bytes| bytes / 1024);
-        for (who, pss_kib) in weights {
+        for (who, weight) in weights {
+            let pss_kib = weight.map(|weight| weight.pss_kib);
             let id = match who {
                 Speaker::Mold(pid) => {
-                    self.molds.entry(*pid).and_modify(|mold| mold.pss_kib = *pss_kib);
+                    self.molds.entry(*pid).and_modify(|mold| mold.pss_kib = pss_kib);
                     continue;
                 }
                 Speaker::Worker(id) => *id,
             };
             let Some(worker) = self.workers.get_mut(&id) else { continue };
-            worker.pss_kib = *pss_kib;
+            (worker.pss_kib, worker.weighed) = (pss_kib, Some(now));
+            worker.own_kib = weight.map(|weight| weight.own_kib);
             match (limit_kib, pss_kib) {
-                (Some(limit), Some(pss)) if *pss > limit => {
+                (Some(limit), Some(pss)) if pss > limit => {
                     tracing::info!(target: "engine", "worker {id} needs {pss} KiB of memory, {limit} are allowed");
                     self.wear(id, Reason::Memory);
                 }

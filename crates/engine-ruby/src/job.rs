@@ -9,8 +9,28 @@ use engine::snapshot::Past;
 use engine::{Fault, Input, Request, Responder};
 use http::Method;
 
-/// A worker may die of a request; it is tried on so many others and no more.
-const REPLAYS_MAX: u8 = 2;
+/// A worker may die of a request. Each death under it is held against it, less so one by the kernel's hand, which may
+/// have been somebody else's fault; it is run again until so much has come together: on two other workers, or six.
+const BLAME_MAX: u8 = 6;
+
+/// How a worker has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Death {
+    /// By itself, or by whoever killed it.
+    Crash,
+    /// The kernel has killed it because memory was full.
+    OutOfMemory,
+}
+
+impl Death {
+    fn blame(self) -> u8 {
+        match self {
+            Death::Crash => 3,
+            Death::OutOfMemory => 1,
+        }
+    }
+}
+
 /// A body up to this size travels in the frame of its request, a larger one as a file.
 const INLINE_BYTES: usize = 512 << 10;
 
@@ -29,7 +49,7 @@ pub struct Job {
     /// The worker that it was given to last, and its process.
     pub ran_on: Option<(u32, u32)>,
     responder: Option<Responder>,
-    replays: u8,
+    blame: u8,
 }
 
 impl Job {
@@ -48,7 +68,7 @@ impl Job {
         }
         let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
         let (offered, queued, ran_on, responder) = (Instant::now(), Duration::ZERO, None, Some(responder));
-        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, replays: 0 }))
+        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, blame: 0 }))
     }
 
     /// Answers it. Only the first answer counts.
@@ -93,17 +113,17 @@ impl Job {
     /// Whether it may run on another worker after the death of its own. Counts, if it had begun: what only stood behind
     /// another one cannot have killed anybody. One that had begun has had its turn: how long it may wait is from now on
     /// bounded by its deadline alone.
-    pub fn may_replay(&mut self, has_begun: bool) -> bool {
+    pub fn may_replay(&mut self, has_begun: bool, death: Death) -> bool {
         if has_begun {
-            self.replays += 1;
+            self.blame = self.blame.saturating_add(death.blame());
             self.request.queue_deadline = self.request.deadline;
         }
-        self.is_safe && !self.is_answered() && self.replays <= REPLAYS_MAX
+        self.is_safe && !self.is_answered() && self.blame <= BLAME_MAX
     }
 
-    /// Whether it may run once more and never again.
+    /// Whether it may run once more, and if its worker crashes never again.
     pub fn is_last_try(&self) -> bool {
-        self.replays == REPLAYS_MAX
+        self.blame.saturating_add(Death::Crash.blame()) > BLAME_MAX
     }
 }
 

@@ -20,6 +20,7 @@ pub mod frames;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod headroom;
 mod health;
 mod held;
 mod job;

@@ -1,16 +1,28 @@
-//! How much memory a process needs: its proportional share, in which what it shares with others is divided by their
-//! number. So the sum over a mold and its workers is what they need together.
+//! How much memory a process needs.
 
 use std::fs;
 
-/// In KiB; none where the system does not tell.
-pub fn pss_kib(pid: u32) -> Option<u64> {
+/// Of one process, in KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weight {
+    /// Its proportional share, in which what it shares with others is divided by their number: the sum over a mold and
+    /// its workers is what they need together.
+    pub pss_kib: u64,
+    /// What it shares with nobody: so much is free when it has ended.
+    pub own_kib: u64,
+}
+
+/// None where the system does not tell.
+pub fn weigh(pid: u32) -> Option<Weight> {
     read(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
 }
 
-fn read(rollup: &str) -> Option<u64> {
-    let rest = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    rest.split_whitespace().next()?.parse().ok()
+fn read(rollup: &str) -> Option<Weight> {
+    let of = |name: &str| -> Option<u64> {
+        let rest = rollup.lines().find_map(|line| line.strip_prefix(name))?;
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    Some(Weight { pss_kib: of("Pss:")?, own_kib: of("Private_Clean:")? + of("Private_Dirty:")? })
 }
 
 #[cfg(test)]
@@ -19,9 +31,10 @@ mod tests {
 
     #[test]
     fn the_share_is_read_and_not_its_parts() {
-        let rollup = "5600-7fff ---p 00000000 00:00 0 [rollup]\nRss:  900 kB\nPss:  \t 321 kB\nPss_Anon:  200 kB\n";
-        assert_eq!(read(rollup), Some(321));
+        let rollup = "5600-7fff ---p 00000000 00:00 0 [rollup]\nRss:  900 kB\nPss:  \t 321 kB\nPss_Anon:  200 kB\n\
+                      Shared_Clean: 7 kB\nPrivate_Clean:  20 kB\nPrivate_Dirty: 100 kB\n";
+        assert_eq!(read(rollup), Some(Weight { pss_kib: 321, own_kib: 120 }));
         assert_eq!(read("Rss: 900 kB\n"), None);
-        assert!(pss_kib(std::process::id()).is_none_or(|kib| kib > 100));
+        assert!(weigh(std::process::id()).is_none_or(|weight| weight.pss_kib > 100));
     }
 }

@@ -18,7 +18,7 @@ use crate::{Settings, StartError};
 /// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// A mold says within this time how a worker of it has ended, unless it is busy with code of the application.
-const MOLDS_WORD: Duration = Duration::from_millis(500);
+const MOLDS_WORD: Duration = Duration::from_secs(5);
 
 /// Listens to a connection, and gives the way to write to it.
 pub fn listen(stream: UnixStream, speaker: Speaker, events: UnboundedSender<Event>) -> Control {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, reply};
+use machine::Memory;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::runtime::Handle;
@@ -17,7 +18,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::Settings;
 use crate::dispatch::{Dispatch, Offer, Orders};
 use crate::frames::{self, WireError};
-use crate::job::Job;
+use crate::job::{Death, Job};
 use crate::reason::Reason;
 use crate::row::Step;
 use crate::slot::Slot;
@@ -54,6 +55,9 @@ pub struct Pool {
     /// All workers are being ended: there is nobody to run anything again.
     is_ending: AtomicBool,
     active: Notify,
+    memory: Memory,
+    /// How often the kernel has killed somebody for want of memory, as far as we have made something of it.
+    kernel_kills: AtomicU64,
 }
 
 impl Pool {
@@ -62,6 +66,8 @@ impl Pool {
         for (number, lane) in lanes.iter().enumerate() {
             drop(lane.spawn(async move { LANE.set(number) }));
         }
+        let memory = Memory::of_this_process();
+        let kernel_kills = memory.kills().into();
         Arc::new(Pool {
             dispatch: Mutex::new(Dispatch::new(settings.queue_places)),
             lanes,
@@ -75,6 +81,8 @@ impl Pool {
             is_watched: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             active: Notify::new(),
+            memory,
+            kernel_kills,
         })
     }
 
@@ -254,7 +262,17 @@ impl Pool {
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
             dispatch.workers.remove(at)
         };
-        let reason = worker.reason.unwrap_or(Reason::Crash);
+        let died_of_memory = worker.reason.is_none() && self.kernel_has_killed();
+        let (reason, death) = match worker.reason {
+            Some(reason) => (reason, Death::Crash),
+            None if died_of_memory => (Reason::OutOfMemory, Death::OutOfMemory),
+            None => (Reason::Crash, Death::Crash),
+        };
+        if died_of_memory {
+            let (id, pid) = (worker.id, worker.pid);
+            tracing::error!(target: "engine", "worker {id} (pid {pid}) has ended: {}", reason.words());
+            let _ = self.events.send(Event::OutOfMemory(id));
+        }
         *self.ends().entry(reason.name()).or_default() += 1;
         let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
         let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
@@ -263,7 +281,7 @@ impl Pool {
                 true => Fault::Stopping,
                 false => Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid)),
             };
-            if !is_ending && job.may_replay(has_begun) {
+            if !is_ending && job.may_replay(has_begun, death) {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
                 continue;
             }
@@ -288,6 +306,13 @@ impl Pool {
         }
         self.pump();
         let _ = self.events.send(Event::WorkerGone(id, why));
+    }
+
+    /// Whether the kernel has killed somebody because memory was full, since this was asked, so that a worker that has
+    /// just ended without a word may be the one. Each is answered for once.
+    fn kernel_has_killed(&self) -> bool {
+        let (known, now) = (&self.kernel_kills, self.memory.kills());
+        known.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |known| (known < now).then(|| known + 1)).is_ok()
     }
 
     /// Waits until something runs; after that the watch looks by itself until nothing does.

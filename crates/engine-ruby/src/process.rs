@@ -69,14 +69,17 @@ pub struct Booting {
     pub ended: Option<String>,
     /// For how long nothing was heard of it.
     pub silent: Duration,
-    /// Its share of memory, as last looked at.
+    /// Its share of memory, and what it shares with nobody, as last looked at, and when that was.
     pub pss_kib: Option<u64>,
+    pub own_kib: Option<u64>,
+    pub weighed: Option<Instant>,
 }
 
 impl Booting {
     /// One that is being ordered.
     pub fn new() -> Booting {
         let (pid, mold, control, slots, pss_kib) = (None, None, None, Vec::new(), None);
+        let (own_kib, weighed) = (None, None);
         let (has_said_so, is_ready, is_leaving, is_last, has_errands) = (false, false, false, false, false);
         let (is_silent, ended) = (false, None);
         let (since, silent) = (Instant::now(), Duration::ZERO);
@@ -95,6 +98,8 @@ impl Booting {
             ended,
             silent,
             pss_kib,
+            own_kib,
+            weighed,
         }
     }
 }

@@ -5,6 +5,8 @@
 pub enum Reason {
     /// It ended by itself, or by somebody else.
     Crash,
+    /// The kernel has killed it because memory was full.
+    OutOfMemory,
     /// It has served its number of requests.
     MaxRequests,
     /// It needs too much memory.
@@ -21,6 +23,8 @@ pub enum Reason {
     Scale,
     /// It had nothing to do.
     Idle,
+    /// The server as a whole is short of memory.
+    Pressure,
 }
 
 impl Reason {
@@ -28,6 +32,7 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::Crash => "crash",
+            Reason::OutOfMemory => "out_of_memory",
             Reason::MaxRequests => "max_requests",
             Reason::Memory => "memory",
             Reason::Hung => "hung",
@@ -36,6 +41,7 @@ impl Reason {
             Reason::Order => "order",
             Reason::Scale => "scale",
             Reason::Idle => "idle",
+            Reason::Pressure => "memory_pressure",
         }
     }
 
@@ -43,6 +49,7 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::Crash => "it has ended",
+            Reason::OutOfMemory => "the kernel has killed it because memory is full",
             Reason::MaxRequests => "it has served its number of requests (--max-requests)",
             Reason::Memory => "it needs too much memory (--worker-memory)",
             Reason::Hung => "it has not answered for too long (--worker-timeout)",
@@ -51,11 +58,12 @@ impl Reason {
             Reason::Order => "as ordered",
             Reason::Scale => "fewer are wanted",
             Reason::Idle => "it had nothing to do (--idle-time)",
+            Reason::Pressure => "memory is short",
         }
     }
 
     /// Whether a successor takes its place.
     pub fn has_successor(self) -> bool {
-        !matches!(self, Reason::Scale | Reason::Idle)
+        !matches!(self, Reason::Scale | Reason::Idle | Reason::Pressure)
     }
 }

@@ -17,13 +17,18 @@ impl Work {
         if self.is_stopping || is_growing || self.staying() < self.wanted || self.wanted >= self.settings.max_workers {
             return;
         }
+        let now = Instant::now();
+        // The first worker comes whatever there is: without it nothing is answered.
+        if self.wanted > 0 && !self.has_room(now) {
+            return;
+        }
         if self.share.as_ref().is_some_and(|share| !share.take(self.wanted == 0)) {
             return;
         }
         self.wanted += 1;
         let waiting = {
             let mut dispatch = self.pool.dispatch();
-            dispatch.usage.grown(self.wanted, Instant::now());
+            dispatch.usage.grown(self.wanted, now);
             dispatch.line.len()
         };
         tracing::info!(target: "engine", "requests wait ({waiting}): there are to be {}", workers(self.wanted));

@@ -19,7 +19,12 @@ impl Work {
         if self.is_stopping || !self.backoff.pause(Instant::now()).is_zero() {
             return;
         }
-        let missing = (self.wanted + self.surge()).saturating_sub(self.staying());
+        let now = Instant::now();
+        let mut missing = (self.wanted + self.surge()).saturating_sub(self.staying());
+        // The first comes whatever memory there is.
+        if missing > 0 && self.staying() > 0 && !self.fits_one_more(now) {
+            missing = 0;
+        }
         if missing == 0 {
             if self.molds.is_empty() && self.needs_mold() {
                 self.start();

@@ -19,8 +19,10 @@ use crate::backoff::Backoff;
 use crate::boot::Facts;
 use crate::budget::Share;
 use crate::frames::Frame;
+use crate::headroom::Headroom;
 use crate::health::Health;
 use crate::late::Reminder;
+use crate::memory::Weight;
 use crate::pool::Pool;
 use crate::process::{Booting, Mold};
 use crate::reason::Reason;
@@ -58,8 +60,10 @@ pub enum Event {
     Wanted,
     /// Another application needs one of our places.
     GiveUp,
-    /// What memory these need, in KiB.
-    Weighed(Vec<(Speaker, Option<u64>)>),
+    /// The kernel has killed a worker because memory was full.
+    OutOfMemory(u32),
+    /// What memory these need.
+    Weighed(Vec<(Speaker, Option<Weight>)>),
     /// Somebody has given an order and waits for its outcome.
     Told(Order, SyncSender<Outcome>),
     /// End all processes within this time, and say when.
@@ -142,6 +146,7 @@ pub struct Work {
     /// Workers that should be replaced, one after the other, and why.
     pub worn: VecDeque<(u32, Reason)>,
     pub health: Health,
+    pub headroom: Headroom,
     /// Who waits for the backtraces with this number, and the last one.
     pub asked: HashMap<u32, SyncSender<Outcome>>,
     pub next_question: u32,
@@ -178,6 +183,7 @@ impl Work {
             share,
             worn: VecDeque::new(),
             health: Health::new(now),
+            headroom: Headroom::new(),
             asked: HashMap::new(),
             next_question: 0,
             backoff: Backoff::new(now),
@@ -210,6 +216,7 @@ impl Work {
                 looked = now;
                 self.look_for_late();
                 self.pool.stop_lingering(now, self.settings.linger);
+                self.watch_memory(now);
                 self.shrink(now);
                 self.check_health(now, passed);
             }
@@ -246,6 +253,7 @@ impl Work {
             Event::Worn(worker, reason) => self.wear(worker, reason),
             Event::Wanted => self.grow(),
             Event::GiveUp => self.give_up(),
+            Event::OutOfMemory(worker) => self.memory_was_full(worker, Instant::now()),
             Event::Weighed(weights) => self.weighed(&weights),
             Event::Told(order, outcome) => self.told(order, outcome),
             Event::Stop(..) => {}

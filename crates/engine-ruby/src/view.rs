@@ -53,7 +53,7 @@ impl Work {
             })
             .collect();
         workers.sort_by_key(|worker| worker.id);
-        let pool = Bounds { min, max, wanted: self.wanted };
+        let pool = Bounds { min, max, wanted: self.wanted, is_held_by_memory: self.headroom.is_held() };
         self.pool.show(Board { runtime: runtime(&self.facts), pool, molds, workers });
     }
 }

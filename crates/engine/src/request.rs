@@ -174,10 +174,8 @@ impl Request {
         self.path.split_at_checked(self.script_length).unwrap_or(("", &self.path))
     }
 
-    /// How long it may have taken in all, for the message of a time-out.
+    /// How long its answer may have taken, for the message of a time-out.
     pub fn time_allowed(&self) -> Duration {
-        let allowed = self.deadline.saturating_duration_since(self.received);
-        // Rounded, since the two times were not taken at one instant.
-        Duration::from_millis((allowed.as_secs_f64() * 1e3).round() as u64)
+        self.deadline.saturating_duration_since(self.complete)
     }
 }

@@ -27,8 +27,9 @@ pub struct Snapshot {
     pub workers: Vec<WorkerView>,
     /// Processes that hold the loaded application and fork workers.
     pub molds: Vec<MoldView>,
-    /// Workers that have ended since the start, by reason: `crash`, `max_requests`, `memory`, `hung`, `timeout`,
-    /// `recycle`, `order`; and `idle` and `scale`, after which there was no successor.
+    /// Workers that have ended since the start, by reason: `crash`, `out_of_memory` (killed by the kernel),
+    /// `max_requests`, `memory`, `hung`, `timeout`,
+    /// `recycle`, `order`; and `idle`, `scale` and `memory_pressure`, after which there was no successor.
     pub restarts_by: BTreeMap<String, u64>,
 }
 
@@ -41,6 +42,9 @@ pub struct Bounds {
     pub max: usize,
     /// At this moment.
     pub wanted: usize,
+    /// Requests waited, and there was no memory for one more, or one had to leave for want of it, within the last half
+    /// minute.
+    pub is_held_by_memory: bool,
 }
 
 /// A worker.

@@ -55,16 +55,14 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         visit.link.enter(Stage::Busy, Instant::now());
     }
     let request = visit.request(head, input);
-    let deadline = request.deadline;
+    let (complete, deadline) = (request.complete, request.deadline);
     let reply = visit.link.common.engine.call(request);
     let deadline = reply.due().unwrap_or(deadline);
 
     let answer = match wait(&visit.link, reply, deadline).await {
         Waited::Answer(answer) => answer,
         Waited::Late => {
-            let limit = deadline.saturating_duration_since(visit.link.received());
-            // Rounded, since the two times were not taken at one instant.
-            let limit = Duration::from_millis((limit.as_secs_f64() * 1e3).round() as u64);
+            let limit = deadline.saturating_duration_since(complete);
             Answer { result: Err(Fault::OutOfTime(limit.into())), queued: Duration::ZERO }
         }
         Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use machine::Machine;
 use serde_json::{Value, json};
 
 use crate::app_settings::{AppSettings, Ruby};
@@ -11,6 +12,7 @@ use crate::binds::Said;
 use crate::check;
 use crate::choice::EngineKind;
 use crate::found::{self, Found, Missing};
+use crate::machine_defaults;
 use crate::options::{Kind, Name, Row, TABLE};
 use crate::picker::Picker;
 use crate::rackup;
@@ -45,7 +47,7 @@ pub struct Effective {
 /// Settles everything, and finds the applications; with `check`, looks at the files and folders that are named. The
 /// errors are all there are.
 pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<Problem>> {
-    let mut settings = settle(asked.clone(), start.cores)?;
+    let mut settings = settle(asked.clone(), start.machine)?;
     let mut problems = Vec::new();
     let mut apps = Vec::new();
     let is_only_one = settings.apps.len() == 1;
@@ -55,7 +57,7 @@ pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<P
                 let (rackup, engine, why) = (found.rackup.display().to_string(), found.engine, found.why);
                 let own = (!asked.apps.is_empty()).then_some(at);
                 let lines =
-                    if own.is_some() { lines(&asked, start.cores, own, (engine, &app.ruby)) } else { Vec::new() };
+                    if own.is_some() { lines(&asked, start.machine, own, (engine, &app.ruby)) } else { Vec::new() };
                 let place = match (&app.host, app.prefix.as_str()) {
                     (None, "") => String::new(),
                     (None, prefix) => format!(", at {prefix} of every host"),
@@ -78,8 +80,8 @@ pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<P
     }
     // One application at least has been found.
     let engine = apps.first().map_or(EngineKind::Mruby, |(engine, _)| *engine);
-    let mut server = lines(&asked, start.cores, None, (engine, &settings.apps[0].ruby));
-    put_binds(&mut server, &asked, &settings, start.cores);
+    let mut server = lines(&asked, start.machine, None, (engine, &settings.apps[0].ruby));
+    put_binds(&mut server, &asked, &settings, start.machine);
     let notices = settings.notices.into_iter().chain(settings.apps.into_iter().flat_map(|app| app.notices)).collect();
     let file = asked.file.map(|file| file.display().to_string());
     Ok(Effective { file, server, apps: apps.into_iter().map(|(_, app)| app).collect(), notices })
@@ -96,9 +98,9 @@ fn look(app: &mut AppSettings, start: &Start, is_only_one: bool) -> Result<Found
 }
 
 /// Of the server, or of one of several applications.
-fn lines(asked: &Asked, cores: usize, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
+fn lines(asked: &Asked, machine: Machine, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
     let (problems, notices) = (Vec::new(), Vec::new());
-    let picker = Picker { asked, app, cores, problems, notices };
+    let picker = Picker { asked, app, machine, problems, notices };
     let several = !asked.apps.is_empty();
     let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
     let rows = rows.filter(|row| if several { row.per_app == app.is_some() } else { true });
@@ -112,7 +114,9 @@ fn lines(asked: &Asked, cores: usize, app: Option<usize>, (engine, ruby): (Engin
             (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {
                 format!("{} to {}", ruby.min_workers, ruby.max_workers)
             }
-            (Name::Workers, _, _) if picker.all(row.name) == "auto" => format!("auto ({cores})"),
+            (Name::Workers, _, _) if picker.all(row.name) == "auto" => {
+                format!("auto ({})", machine_defaults::workers(machine))
+            }
             (_, Origin::Flag(_), _)
                 if matches!(row.kind, Kind::Flag | Kind::Switch(_)) && picker.all(row.name).is_empty() =>
             {
@@ -126,9 +130,9 @@ fn lines(asked: &Asked, cores: usize, app: Option<usize>, (engine, ruby): (Engin
 }
 
 /// What `--bind`, `--host` and `--port` come to together.
-fn put_binds(lines: &mut [Line], asked: &Asked, settings: &Settings, cores: usize) {
+fn put_binds(lines: &mut [Line], asked: &Asked, settings: &Settings, machine: Machine) {
     let (problems, notices) = (Vec::new(), Vec::new());
-    let mut picker = Picker { asked, app: None, cores, problems, notices };
+    let mut picker = Picker { asked, app: None, machine, problems, notices };
     let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
     if let (Some(line), Some(Said { given, .. })) =
         (lines.iter_mut().find(|line| line.row.name == Name::Bind), picker.addresses().into_iter().next())

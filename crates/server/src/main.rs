@@ -31,6 +31,7 @@ mod launch;
 mod log;
 mod logfiles;
 mod logfilter;
+mod machine_defaults;
 mod misfits;
 mod native;
 mod near;
@@ -70,13 +71,13 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::thread;
 
 use apps::Again;
 use asked::{Asked, Command};
 use daemon::NotServing;
 use found::Missing;
 use launch::Arrived;
+use machine::Machine;
 use program::Program;
 use start::Start;
 
@@ -94,8 +95,7 @@ fn main() -> ExitCode {
         // What is left of the way to a Ruby that runs as another user.
         return fail(&engine_ruby::user::become_user(&arguments[1..]));
     }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let start = Start::new(arguments, env::vars_os().collect(), cores);
+    let start = Start::new(arguments, env::vars_os().collect(), Machine::here());
     if let Some(code) = client::run(&start) {
         return code;
     }
@@ -233,7 +233,7 @@ fn explain(asked: &Asked) -> ExitCode {
 }
 
 fn build_native(asked: Asked) -> ExitCode {
-    let ruby = match settings::settle(asked, 1) {
+    let ruby = match settings::settle(asked, Machine::here()) {
         Ok(settings) => settings.apps[0].ruby.program.clone(),
         Err(problems) => return refuse(&problems),
     };

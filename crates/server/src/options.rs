@@ -2,6 +2,8 @@
 //! Parsing, checking, `--help` and docs/options.md are all read from there; nothing else knows an option's name.
 //! To add an option: a name, a row, a field in settings.rs, and its use.
 
+use machine::Machine;
+
 pub use crate::table::TABLE;
 
 /// Which option. The order is that of [`TABLE`].
@@ -131,8 +133,8 @@ pub enum Section {
 pub enum Default {
     /// This text, parsed like any other.
     Text(&'static str),
-    /// What the function says of this number of cores; the words are for the help.
-    Cores(&'static str, fn(usize) -> usize),
+    /// What the function says of this machine; the words are for the help.
+    Machine(&'static str, fn(Machine) -> usize),
     /// The first text in development, the second otherwise; the third is for the help.
     Stage(&'static str, &'static str, &'static str),
     /// Nothing.
@@ -219,7 +221,7 @@ impl Row {
     /// The default in words.
     pub fn default_words(&self) -> &'static str {
         match self.default {
-            Default::Text(text) | Default::Cores(text, _) | Default::Stage(_, _, text) => text,
+            Default::Text(text) | Default::Machine(text, _) | Default::Stage(_, _, text) => text,
             Default::None => "",
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use machine::Machine;
+
 use crate::app_settings::{DEVELOPMENT, FOREVER};
 use crate::asked::{Asked, Given, HIDDEN, Origin, Problem};
 use crate::options::{Default, Kind, Name};
@@ -13,7 +15,7 @@ pub struct Picker<'a> {
     pub asked: &'a Asked,
     /// The application whose settings are taken, of those that a file names.
     pub app: Option<usize>,
-    pub cores: usize,
+    pub machine: Machine,
     pub problems: Vec<Problem>,
     pub notices: Vec<String>,
 }
@@ -45,7 +47,7 @@ impl Picker<'_> {
     pub fn default(&self, name: Name) -> String {
         match name.row().default {
             Default::Text(text) => text.to_owned(),
-            Default::Cores(_, of) => of(self.cores).to_string(),
+            Default::Machine(_, of) => of(self.machine).to_string(),
             Default::Stage(development, other, _) if name != Name::Environment => {
                 if self.is_development() { development } else { other }.to_owned()
             }

@@ -1,10 +1,11 @@
-//! What was settled: every setting checked and final, made from what was asked and the number of cores.
+//! What was settled: every setting checked and final, made from what was asked and the machine.
 //! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine_ruby::Preload;
+use machine::Machine;
 
 use crate::admin::settings::AdminSettings;
 use crate::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker};
@@ -60,9 +61,9 @@ pub struct Settings {
 }
 
 /// Checks everything; the errors are all there are.
-pub fn settle(mut asked: Asked, cores: usize) -> Result<Settings, Vec<Problem>> {
+pub fn settle(mut asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> {
     let (problems, notices) = (std::mem::take(&mut asked.problems), std::mem::take(&mut asked.notices));
-    let mut picker = Picker { asked: &asked, app: None, cores, problems, notices };
+    let mut picker = Picker { asked: &asked, app: None, machine, problems, notices };
     let mut limits = picker.limits();
     let apps = picker.apps();
     // Each application has its own; these are for the connections of all of them.

@@ -5,10 +5,12 @@ use std::ffi::OsString;
 use super::*;
 use crate::app_settings::FOREVER;
 
+const MACHINE: Machine = Machine { cores: 2, memory: None };
+
 fn settled(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
     let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
     let asked = crate::asked::read(arguments.iter().map(OsString::from).collect(), &environment);
-    settle(asked, 2).map_err(|problems| problems.iter().map(Problem::to_string).collect())
+    settle(asked, MACHINE).map_err(|problems| problems.iter().map(Problem::to_string).collect())
 }
 
 fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
@@ -49,7 +51,7 @@ fn nothing_asked_gives_the_defaults() {
 
 #[test]
 fn defaults_follow_the_cores() {
-    let threads = |cores| settle(Asked::default(), cores).unwrap().apps[0].mruby.interpreters;
+    let threads = |cores| settle(Asked::default(), Machine { cores, memory: None }).unwrap().apps[0].mruby.interpreters;
     assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
 }
 

@@ -160,7 +160,7 @@ fn order_all(desk: &Desk, order: &Order) -> Result<String, String> {
 
 fn scale(desk: &Desk, more: bool) -> Result<String, String> {
     each(desk, |app| {
-        let Bounds { min, max, wanted } = app.engine().snapshot().pool;
+        let Bounds { min, max, wanted, .. } = app.engine().snapshot().pool;
         let own = app.current().bounds().unwrap_or((min, max));
         if min == max && own.0 == own.1 {
             let count = if more { max + 1 } else { max.saturating_sub(1).max(1) };

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use machine::Machine;
+
 use crate::asked::{self, Asked, Command, Origin, Problem};
 use crate::file;
 use crate::folder;
@@ -18,7 +20,7 @@ use crate::settings::{Settings, settle};
 pub struct Start {
     pub arguments: Vec<OsString>,
     pub environment: Vec<(OsString, OsString)>,
-    pub cores: usize,
+    pub machine: Machine,
     /// The working directory at the start.
     started_in: PathBuf,
     /// Where relative paths began when the settings were read first; the file may name another folder to go to.
@@ -36,9 +38,9 @@ struct Fixed {
 
 impl Start {
     /// Nothing is read yet.
-    pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, cores: usize) -> Start {
+    pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, machine: Machine) -> Start {
         let (started_in, home, first) = (folder::current(), OnceLock::new(), OnceLock::new());
-        Start { arguments, environment, cores, started_in, home, first }
+        Start { arguments, environment, machine, started_in, home, first }
     }
 
     /// What the command line and the environment ask for, without any file.
@@ -51,7 +53,8 @@ impl Start {
     pub fn leaves_file_to_background(&self) -> bool {
         let asked = self.typed();
         let (problems, notices) = (Vec::new(), Vec::new());
-        let daemonize = Picker { asked: &asked, app: None, cores: self.cores, problems, notices }.flag(Name::Daemonize);
+        let daemonize =
+            Picker { asked: &asked, app: None, machine: self.machine, problems, notices }.flag(Name::Daemonize);
         daemonize && asked.problems.is_empty() && file::is_code(&asked)
     }
 
@@ -92,8 +95,8 @@ impl Start {
 
     /// The settings of the start.
     pub fn settle(&self, asked: Asked) -> Result<Settings, Vec<Problem>> {
-        let fixed = Fixed::of(&asked, self.cores);
-        let settings = settle(asked, self.cores)?;
+        let fixed = Fixed::of(&asked, self.machine);
+        let settings = settle(asked, self.machine)?;
         let _ = self.first.set(fixed);
         Ok(settings)
     }
@@ -101,8 +104,8 @@ impl Start {
     /// The settings as they are now, for a reload; a notice for each change that takes a new start.
     pub fn again(&self) -> Result<Settings, Vec<Problem>> {
         let asked = self.asked();
-        let now = Fixed::of(&asked, self.cores);
-        let mut settings = settle(asked, self.cores)?;
+        let now = Fixed::of(&asked, self.machine);
+        let mut settings = settle(asked, self.machine)?;
         if let Some(first) = self.first.get() {
             settings.waiting = now.changed_from(first);
         }
@@ -111,9 +114,9 @@ impl Start {
 }
 
 impl Fixed {
-    fn of(asked: &Asked, cores: usize) -> Fixed {
+    fn of(asked: &Asked, machine: Machine) -> Fixed {
         let (problems, notices) = (Vec::new(), Vec::new());
-        let mut picker = Picker { asked, app: None, cores, problems, notices };
+        let mut picker = Picker { asked, app: None, machine, problems, notices };
         let binds: Vec<String> = picker.addresses().into_iter().map(|said| said.uri).collect();
         let of_server = |name| ![Name::Bind, Name::Port, Name::Host, Name::Config].contains(&name);
         let rows = TABLE.iter().filter(|row| !row.per_app && !matches!(row.kind, Kind::Refused(_)));

@@ -1,5 +1,6 @@
 //! The one table of options: a row for each. What a row says is explained in options.rs.
 
+use crate::machine_defaults;
 use crate::options::{Default, Kind, Name, Row, Section};
 use crate::size::{GIB, KIB, MIB};
 use crate::table_run;
@@ -93,7 +94,10 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         short: Some('t'),
         kind: Kind::Count(1, 1024),
         also: &RUBY_THREADS,
-        default: Default::Cores("mruby: 2 per core, at least 4; ruby: 5", |cores| (2 * cores).clamp(4, 1024)),
+        default: Default::Machine(
+            "mruby: 2 per core, at least 4, as far as memory allows; ruby: 5",
+            machine_defaults::interpreters,
+        ),
         help: "requests that run at once: in interpreters with mruby, in threads of each worker with ruby; of Puma's \
                MIN:MAX, MAX counts; variables that are not this program's own count for ruby only",
         ..row(Name::Threads, "threads", "N", Section::Application)
@@ -171,8 +175,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         kind: Kind::CountOrAuto(0, WORKERS_MAX),
         also: &["WEB_CONCURRENCY"],
         default: Default::Stage("1", "auto", "auto; in development 1"),
-        help: "worker processes; auto means one per core, 0 is taken as 1; for a number that changes with the load see \
-               --max-workers",
+        help: "worker processes; auto means one per core, as far as memory allows, 0 is taken as 1; for a \
+               number that changes with the load see --max-workers",
         ..row(Name::Workers, "workers", "N", Section::Ruby)
     },
     Row {
@@ -267,7 +271,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(0, MILLION),
-        default: Default::Text("16384"),
+        default: Default::Machine("as many as --connections", machine_defaults::connections),
         per_app: true,
         help: "requests that may wait for an interpreter or a worker; more get 503",
         ..row(Name::Queue, "queue", "N", Section::Load)
@@ -287,13 +291,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(1, 1024),
-        default: Default::Cores("1 per core", |cores| cores.clamp(1, 1024)),
+        default: Default::Machine("1 per core", machine_defaults::io_threads),
         help: "threads that read and write connections",
         ..row(Name::IoThreads, "io-threads", "N", Section::Load)
     },
     Row {
         kind: Kind::Count(1, MILLION),
-        default: Default::Text("16384"),
+        default: Default::Machine("16384, or what a quarter of the memory holds", machine_defaults::connections),
         help: "open connections; for more, those that ask nothing or send slowly are closed",
         ..row(Name::Connections, "connections", "N", Section::Load)
     },

@@ -1,5 +1,7 @@
 //! Files good and bad, with what comes of them: each message is checked to the letter.
 
+use machine::Machine;
+
 use super::*;
 use crate::asked::{self, Problem};
 use crate::settings::{Settings, settle};
@@ -12,7 +14,7 @@ fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Asked 
 }
 
 fn settled(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
-    let settled = settle(asked(text, arguments, environment), 2);
+    let settled = settle(asked(text, arguments, environment), Machine { cores: 2, memory: None });
     settled.map_err(|problems| problems.iter().map(Problem::to_string).collect())
 }
 

@@ -6,6 +6,7 @@ use nix::unistd::geteuid;
 use crate::app_settings::AppSettings;
 use crate::asked::{OWN_VARIABLES, Origin, Problem};
 use crate::choice::EngineKind;
+use crate::machine_defaults;
 use crate::options::Name;
 use crate::picker::Picker;
 use crate::settings::Settings;
@@ -14,8 +15,12 @@ impl Picker<'_> {
     /// The fewest and the most. `--workers` alone is both; beside one of the others it is the one that is not said.
     pub fn workers(&mut self) -> (usize, usize) {
         let given = self.pick(Name::Workers);
-        // A worker may have a core for itself. Puma's 0 means one process; here that is one worker.
-        let workers = if given.value == "auto" { self.cores } else { self.small(Name::Workers).max(1) };
+        // A worker may have a core for itself, and memory. Puma's 0 means one process; here that is one worker.
+        let workers = if given.value == "auto" {
+            machine_defaults::workers(self.machine)
+        } else {
+            self.small(Name::Workers).max(1)
+        };
         // Said to this program with more weight, as on the command line beside a file, it replaces both others.
         let is_ours = !matches!(&given.origin, Origin::Variable(name) if !name.starts_with(OWN_VARIABLES));
         let said = |picker: &mut Self, name| {

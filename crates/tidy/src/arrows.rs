@@ -3,13 +3,14 @@
 use crate::tree::Tree;
 
 /// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("arena", &[]),
     ("engine", &[]),
     ("engine-mruby", &["engine"]),
-    ("engine-ruby", &["engine"]),
+    ("engine-ruby", &["engine", "machine"]),
     ("front", &["engine"]),
-    ("server", &["engine", "engine-mruby", "engine-ruby", "front"]),
+    ("machine", &[]),
+    ("server", &["engine", "engine-mruby", "engine-ruby", "front", "machine"]),
     ("tidy", &[]),
 ];
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::fault::Culprit;
 use engine::{Fault, Snapshot};
+use machine::{Memory, Standing};
 
 use crate::admin::classes::Reading;
 use crate::admin::eyes::{Eyes, Running};
@@ -15,7 +16,7 @@ use crate::boot;
 use crate::deploy::Outcome;
 
 /// Why workers end when something is wrong, or is replaced in time.
-const ENDS: [&str; 5] = ["crash", "hung", "max_requests", "memory", "timeout"];
+const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];
 
 type Row = (Vec<(&'static str, String)>, Value);
 
@@ -59,6 +60,7 @@ impl Shown {
 /// All numbers; of a server that starts, those of the process.
 pub fn families(eyes: &Eyes) -> Vec<Family> {
     let mut families = of_process(&Process::look());
+    families.extend(of_memory(Memory::of_this_process().look()));
     let ready = eyes.running().is_some_and(|running| running.desk.is_ready());
     families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
     let Some(running) = eyes.running() else { return families };
@@ -84,6 +86,20 @@ fn of_process(process: &Process) -> Vec<Family> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn of_memory(standing: Option<Standing>) -> Vec<Family> {
+    let Some(seen) = standing else { return Vec::new() };
+    let bytes = |name, help, bytes: u64| one(name, help, Value::Gauge(bytes as f64));
+    vec![
+        bytes("foolsgold_memory_limit_bytes", "Memory that there is: of the control group, or the machine", seen.limit),
+        bytes("foolsgold_memory_used_bytes", "How much of it is used, by whomever", seen.used),
+        one(
+            "foolsgold_memory_short",
+            "1 when the kernel may soon kill a process for want of memory",
+            gauge(seen.is_short()),
+        ),
+    ]
 }
 
 fn of_server(running: &Running) -> Vec<Family> {
@@ -201,6 +217,9 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         }),
         each(apps, "foolsgold_workers_wanted", "Workers there should be now", |app| {
             Value::Gauge(app.snapshot.pool.wanted as f64)
+        }),
+        each(apps, "foolsgold_workers_held_by_memory", "1 when workers were wanted and there was no memory", |app| {
+            gauge(app.snapshot.pool.is_held_by_memory)
         }),
         each(apps, "foolsgold_worker_restarts", "Workers replaced, for whatever reason", |app| {
             Value::Count(app.snapshot.status.restarts)

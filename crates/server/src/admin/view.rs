@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use engine::{Fault, Snapshot};
+use machine::Memory;
 use serde::Serialize;
 
 use crate::admin::classes::{Classes, Reading, Summary, rounded};
@@ -45,6 +46,19 @@ pub struct ServerView {
     /// Requests that never became one: their head was refused.
     pub refused: u64,
     pub process: Process,
+    /// What there is for the server and its workers; none where the kernel does not tell.
+    pub memory: Option<MemoryView>,
+}
+
+/// The memory of the control group around the server, or of the machine, whichever has less left.
+#[derive(Debug, Serialize)]
+pub struct MemoryView {
+    pub limit_kib: u64,
+    /// By whomever, without what the kernel can take back at once.
+    pub used_kib: u64,
+    pub is_machine: bool,
+    /// Whether the kernel may soon kill a process.
+    pub is_short: bool,
 }
 
 /// Connections.
@@ -111,6 +125,7 @@ impl ServerView {
             answers: BTreeMap::new(),
             refused: 0,
             process: Process::look(),
+            memory: MemoryView::look(),
         }
     }
 
@@ -140,7 +155,16 @@ impl ServerView {
             answers: by_hundreds(counts.answers()),
             refused: counts.refused(),
             process: Process::look(),
+            memory: MemoryView::look(),
         }
+    }
+}
+
+impl MemoryView {
+    fn look() -> Option<MemoryView> {
+        let seen = Memory::of_this_process().look()?;
+        let (limit_kib, used_kib) = (seen.limit / 1024, seen.used / 1024);
+        Some(MemoryView { limit_kib, used_kib, is_machine: seen.is_machine, is_short: seen.is_short() })
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use machine::Machine;
 use serde_json::Value;
 
 use crate::client::Failure;
@@ -124,7 +125,7 @@ impl Living {
 /// The control socket that the settings file of this folder names. No file is read that would have to be run for it: no
 /// other server's can name one.
 fn in_settings(here: &Here, call: &Call) -> Option<PathBuf> {
-    let start = Start::new(vec![here.real.clone().into()], call.environment.clone(), 1);
+    let start = Start::new(vec![here.real.clone().into()], call.environment.clone(), Machine::here());
     if file::is_code(&start.typed()) {
         return None;
     }

@@ -182,7 +182,9 @@ pub fn status_text(status: &Value) -> String {
     let memory = server["process"]["pss_kib"].as_f64().or_else(|| server["process"]["rss_kib"].as_f64());
     let memory = memory.map(|kib| format!("; {} in the server", size(kib))).unwrap_or_default();
     let (open, accepted) = (text(&connections["open"]), text(&connections["accepted"]));
-    let _ = writeln!(out, "connections: {open} open, {accepted} since the start{memory}\n");
+    let _ = writeln!(out, "connections: {open} open, {accepted} since the start{memory}");
+    out.push_str(&memory_text(&server["memory"]));
+    out.push('\n');
     out.push_str(&app_table(&status["apps"]));
     out.push('\n');
     out.push_str(&worker_table(&status["apps"]));
@@ -196,6 +198,16 @@ pub fn status_text(status: &Value) -> String {
         }
     }
     out
+}
+
+/// How much there is for the server and its workers, and who else uses it.
+fn memory_text(memory: &Value) -> String {
+    let (Some(limit), Some(used)) = (memory["limit_kib"].as_f64(), memory["used_kib"].as_f64()) else {
+        return String::new();
+    };
+    let whose = if memory["is_machine"] == true { "the machine's" } else { "the control group's" };
+    let short = if memory["is_short"] == true { ", and it is short" } else { "" };
+    format!("memory: {} of {whose} {} are used{short}\n", size(used), size(limit))
 }
 
 fn app_table(apps: &Value) -> String {
@@ -218,7 +230,10 @@ fn app_table(apps: &Value) -> String {
         let recent = &app["recent"];
         let busy = number(&app["capacity"]) - number(&app["idle"]);
         let marks = [("is_paused", "paused"), ("is_reloading", "reloading")];
-        let marks: Vec<&str> = marks.iter().filter(|(name, _)| app[*name] == true).map(|(_, word)| *word).collect();
+        let mut marks: Vec<&str> = marks.iter().filter(|(name, _)| app[*name] == true).map(|(_, word)| *word).collect();
+        if app["pool"]["is_held_by_memory"] == true {
+            marks.push("no memory for more workers");
+        }
         grid.add(vec![
             text(&app["name"]),
             text(&app["engine"]),

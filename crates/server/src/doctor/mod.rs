@@ -49,7 +49,7 @@ pub fn run(start: &Start) -> Option<ExitCode> {
     if asked.command != Command::Serve {
         return Some(crate::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
-    let settings = match settle(asked, start.cores) {
+    let settings = match settle(asked, start.machine) {
         Ok(settings) => settings,
         Err(problems) => return Some(crate::refuse(&problems)),
     };

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use machine::Machine;
+
 use super::translation::{Remark, Setting, Translation, What};
 use super::{Kind, left, translate};
 use crate::asked::{Asked, Given, Origin, Place, Problem};
@@ -39,7 +41,7 @@ fn unusable(translation: &Translation) -> Vec<Problem> {
         let (name, value, origin) = (setting.row.name, setting.value.clone(), Origin::File(setting.place.clone()));
         Given { name, value, origin, app: None }
     });
-    settle(Asked { given: given.collect(), ..Asked::default() }, 1).err().unwrap_or_default()
+    settle(Asked { given: given.collect(), ..Asked::default() }, Machine::here()).err().unwrap_or_default()
 }
 
 fn page(translation: &Translation, unusable: &[Problem]) -> String {

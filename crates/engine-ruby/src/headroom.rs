@@ -1,0 +1,232 @@
+//! Memory and the number of workers: none is added that the memory would not hold, and when it runs short the largest
+//! leaves before the kernel chooses whom it kills.
+
+use std::time::{Duration, Instant};
+
+use machine::{Memory, Standing};
+
+use crate::reason::Reason;
+use crate::supervisor::Work;
+
+/// How often memory is looked at: two or three small files of the kernel.
+const LOOK: Duration = Duration::from_millis(500);
+/// What a worker needs of its own, in bytes, as long as none has been weighed that has worked.
+const WORKER_MIN: u64 = 16 << 20;
+/// Workers are added until so much of the limit is used, in percent. The rest is for requests and their bodies.
+const FULL_PERCENT: u64 = 90;
+/// Where there is room for fewer than so many more workers, each is weighed before the next is added.
+const PLENTY: u64 = 4;
+/// A worker that was ready for so long has shown what it needs.
+const GROWN: Duration = Duration::from_secs(1);
+/// After one had to leave none is added for so long.
+const REST: Duration = Duration::from_secs(30);
+/// What a worker has freed shows only after it is gone, and after the next look.
+const RELIEF: Duration = Duration::from_secs(2);
+/// A worker that does not come to its end holds up the next for no longer.
+const RELIEF_MAX: Duration = Duration::from_secs(10);
+/// What was last seen, and done.
+pub struct Headroom {
+    memory: Memory,
+    standing: Option<Standing>,
+    looked: Option<Instant>,
+    /// No worker is added for want of memory, since when.
+    held: Option<Instant>,
+    /// The worker that was sent away last, and when.
+    relieved: Option<(u32, Instant)>,
+}
+
+/// Whether there is room for one more worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Yes,
+    /// That is not known before the youngest has been weighed.
+    Unknown,
+    No,
+}
+
+/// What workers need of their own, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Need {
+    /// One more.
+    one: u64,
+    /// Those that are there, beyond what they use now.
+    others: u64,
+    /// Of those, some have not been weighed since they work.
+    is_guess: bool,
+}
+
+impl Headroom {
+    /// Nothing has been looked at.
+    pub fn new() -> Headroom {
+        Headroom { memory: Memory::of_this_process(), standing: None, looked: None, held: None, relieved: None }
+    }
+
+    /// Whether no worker is added for want of memory.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    fn room(&self, need: Need, now: Instant) -> Room {
+        let Some(standing) = self.standing else { return Room::Yes };
+        let rests = self.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < REST);
+        let (full, used) = (full(&standing), standing.used + need.others);
+        if rests || used + need.one > full {
+            return Room::No;
+        }
+        if need.is_guess && used + PLENTY * need.one > full { Room::Unknown } else { Room::Yes }
+    }
+}
+
+impl Work {
+    /// Whether one more worker may be added because requests wait.
+    pub(crate) fn has_room(&mut self, now: Instant) -> bool {
+        let need = self.need(now);
+        let room = self.headroom.room(need, now);
+        if room == Room::No {
+            self.hold(need.one, now);
+        }
+        room == Room::Yes
+    }
+
+    /// Whether a worker that is to be there fits beside those that are there. Somebody has said that there are to be so
+    /// many: they are held back only by what was seen, not by what others might still need.
+    pub(crate) fn fits_one_more(&mut self, now: Instant) -> bool {
+        let own = self.largest_own();
+        let is_soon = self.headroom.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < RELIEF);
+        let fits = !is_soon && self.headroom.standing.is_none_or(|standing| standing.used + own <= full(&standing));
+        if !fits {
+            self.hold(own, now);
+        }
+        fits
+    }
+
+    /// No worker is added for now. The first time the log says so.
+    fn hold(&mut self, own: u64, now: Instant) {
+        if self.headroom.held.replace(now).is_none() {
+            let (seen, there) = (self.headroom.standing.map(in_words).unwrap_or_default(), self.staying());
+            let wanted = match self.wanted {
+                wanted if wanted > there => format!("{there} workers of {wanted} are there"),
+                _ => format!("there are {there} workers, and requests wait"),
+            };
+            tracing::warn!(
+                target: "engine",
+                "there is no memory for another worker, which may need {} of its own: {seen}; {wanted}",
+                mib(own)
+            );
+        }
+    }
+
+    /// In bytes, of those that stay and have been weighed.
+    fn largest_own(&self) -> u64 {
+        let staying = self.workers.values().filter(|worker| !worker.is_leaving);
+        staying.filter_map(|worker| worker.own_kib).max().unwrap_or(0) * 1024
+    }
+
+    fn need(&self, now: Instant) -> Need {
+        let one = self.largest_own().max(WORKER_MIN);
+        let staying = self.workers.values().filter(|worker| !worker.is_leaving);
+        let others = staying.map(|worker| one.saturating_sub(worker.own_kib.unwrap_or(0) * 1024)).sum();
+        Need { one, others, is_guess: self.has_young(now) }
+    }
+
+    /// Whether a worker has not been weighed since it works.
+    pub(crate) fn has_young(&self, now: Instant) -> bool {
+        let is_young = |weighed: Option<Instant>, since: Instant| {
+            now.saturating_duration_since(since) < Duration::from_secs(60)
+                && weighed.is_none_or(|weighed| weighed.saturating_duration_since(since) < GROWN)
+        };
+        self.workers.values().any(|worker| !worker.is_leaving && is_young(worker.weighed, worker.since))
+    }
+
+    /// The kernel has chosen a worker. Its successor would be the next, so it comes when it has been seen that there is
+    /// room for it.
+    pub(crate) fn memory_was_full(&mut self, id: u32, now: Instant) {
+        self.headroom.relieved = Some((id, now));
+        self.headroom.looked = None;
+        self.watch_memory(now);
+    }
+
+    /// Looks at memory now and then; when it is short, the largest worker leaves.
+    pub(crate) fn watch_memory(&mut self, now: Instant) {
+        if self.is_stopping || self.headroom.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK) {
+            return;
+        }
+        self.headroom.looked = Some(now);
+        self.headroom.standing = self.headroom.memory.look();
+        if self.headroom.held.is_some_and(|then| now.saturating_duration_since(then) > REST) {
+            self.headroom.held = None;
+        }
+        let Some(standing) = self.headroom.standing.filter(Standing::is_short) else { return };
+        let is_under_way = self.headroom.relieved.is_some_and(|(id, then)| {
+            let passed = now.saturating_duration_since(then);
+            passed < RELIEF || passed < RELIEF_MAX && self.workers.contains_key(&id)
+        });
+        if is_under_way {
+            return;
+        }
+        let staying = self.workers.iter().filter(|(_, worker)| worker.is_ready && !worker.is_leaving);
+        let weighed: Vec<(u64, u32)> = staying.filter_map(|(id, worker)| Some((worker.own_kib?, *id))).collect();
+        // The last one stays: without it nothing is answered.
+        let Some((own, id)) = weighed.iter().max().filter(|_| weighed.len() > 1) else { return };
+        tracing::warn!(
+            target: "engine",
+            "memory is short: {}. Worker {id} is the largest, with {} of its own, and leaves",
+            in_words(standing), mib(own * 1024)
+        );
+        (self.headroom.relieved, self.headroom.held) = (Some((*id, now)), Some(now));
+        // Where fewer may be there are to be fewer; else its successor comes when there is room for it.
+        if self.wanted > self.settings.min_workers.max(1) {
+            self.wanted -= 1;
+        }
+        self.send_away(*id, Reason::Pressure);
+    }
+}
+
+/// Workers are added up to here, in bytes.
+fn full(standing: &Standing) -> u64 {
+    standing.limit / 100 * FULL_PERCENT
+}
+
+fn in_words(standing: Standing) -> String {
+    let whose = if standing.is_machine { "of this machine" } else { "that the control group may use" };
+    format!("{} of the {} {whose} are used", mib(standing.used), mib(standing.limit))
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn headroom(used_mib: u64) -> Headroom {
+        let (limit, used) = (200 * MIB, used_mib * MIB);
+        let standing = Standing { limit, used, is_machine: false, stalled_percent: None };
+        Headroom { standing: Some(standing), ..Headroom::new() }
+    }
+
+    #[test]
+    fn workers_are_added_while_all_could_become_as_large_as_the_largest() {
+        let now = Instant::now();
+        let need = |one: u64, others: u64, is_guess| Need { one: one * MIB, others: others * MIB, is_guess };
+        assert_eq!(headroom(100).room(need(20, 40, false), now), Room::Yes);
+        assert_eq!(headroom(100).room(need(20, 61, false), now), Room::No);
+        assert_eq!(headroom(100).room(need(20, 0, true), now), Room::Yes);
+        assert_eq!(headroom(100).room(need(21, 0, true), now), Room::Unknown);
+        assert_eq!(Headroom { standing: None, ..headroom(0) }.room(need(1 << 20, 0, true), now), Room::Yes);
+    }
+
+    #[test]
+    fn after_one_had_to_leave_none_is_added_for_a_while() {
+        let now = Instant::now();
+        let room = |then| {
+            Headroom { relieved: Some((1, then)), ..headroom(10) }
+                .room(Need { one: 1, others: 0, is_guess: false }, now)
+        };
+        assert_eq!(room(now), Room::No);
+        assert_eq!(room(now.checked_sub(REST).unwrap()), Room::Yes);
+    }
+}

@@ -1,0 +1,220 @@
+//! How much memory there is for this program, and how much of it is used: of the control groups around it and the
+//! machine, whichever has the least left.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::group::{self, Group};
+use crate::pressure::stalled_percent;
+
+/// Used so far of a control group's limit, memory is short whatever else is seen.
+const SHORT: f64 = 0.95;
+/// Used so far, it is short if processes wait for memory, too.
+const NEARLY_SHORT: f64 = 0.85;
+/// The percentage of the last ten seconds in which all of them waited.
+const STALLED_PERCENT: f64 = 10.0;
+
+/// Where to look.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    root: PathBuf,
+    groups: Vec<Group>,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// In bytes: the limit of the group that has the least left, or the machine's memory.
+    pub limit: u64,
+    /// How much of that is used, in bytes, without what the kernel can take back at once.
+    pub used: u64,
+    /// Whether that is the whole machine, which other programs use as well.
+    pub is_machine: bool,
+    /// The percentage of the last ten seconds in which all its processes waited for memory; none where the kernel does
+    /// not say.
+    pub stalled_percent: Option<f64>,
+}
+
+impl Memory {
+    /// That of this process, whose groups are looked for once.
+    pub fn of_this_process() -> Memory {
+        Memory::below(Path::new("/"))
+    }
+
+    fn below(root: &Path) -> Memory {
+        let groups = group::find(root).into_iter().filter(|group| group.used().is_some()).collect();
+        Memory { root: root.to_owned(), groups }
+    }
+
+    /// The least of all limits and the machine's memory, in bytes; none where the kernel tells nothing.
+    pub fn limit(&self) -> Option<u64> {
+        let limits = self.groups.iter().filter_map(Group::limit);
+        limits.chain(self.machine().map(|(total, _)| total)).min()
+    }
+
+    /// How it stands now.
+    pub fn look(&self) -> Option<Standing> {
+        let bounded = self.groups.iter().filter_map(|group| Some((group.limit()?, group.used()?, Some(group))));
+        let machine = self.machine().map(|(total, used)| (total, used, None));
+        let tightest = bounded.chain(machine).min_by_key(|(limit, used, _)| limit.saturating_sub(*used));
+        let (limit, used, group) = tightest?;
+        let file = group.map_or_else(|| self.root.join("proc/pressure/memory"), Group::pressure);
+        let stalled_percent = fs::read_to_string(file).ok().and_then(|text| stalled_percent(&text));
+        Some(Standing { limit, used, is_machine: group.is_none(), stalled_percent })
+    }
+
+    /// How many processes the kernel has killed because memory was full: in the group of this process, or on the whole
+    /// machine where there is none. Only differences mean something.
+    pub fn kills(&self) -> u64 {
+        let of_machine = || group::count(&self.root.join("proc/vmstat"), "oom_kill");
+        self.groups.first().map_or_else(of_machine, Group::kills).unwrap_or(0)
+    }
+
+    /// The machine's memory and what is used of it, in bytes.
+    fn machine(&self) -> Option<(u64, u64)> {
+        let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
+        let bytes = |name: &str| {
+            let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+            Some(rest.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+        };
+        let (total, available) = (bytes("MemTotal")?, bytes("MemAvailable")?);
+        Some((total, total.saturating_sub(available)))
+    }
+}
+
+impl Standing {
+    /// How much is left, in bytes.
+    pub fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
+    /// Whether the kernel is about to kill somebody. Of the whole machine only when processes wait for memory: others
+    /// may use it as they like.
+    pub fn is_short(&self) -> bool {
+        let part = self.used as f64 / self.limit.max(1) as f64;
+        let is_stalled = self.stalled_percent.is_some_and(|percent| percent >= STALLED_PERCENT);
+        part >= NEARLY_SHORT && is_stalled || part >= SHORT && !(self.is_machine && self.stalled_percent.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A folder with these files.
+    fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn seen(files: &[(&str, &str)]) -> (Option<u64>, Option<(u64, u64, bool)>) {
+        let root = root(files);
+        let memory = Memory::below(root.path());
+        (memory.limit(), memory.look().map(|one| (one.limit / MIB, one.used / MIB, one.is_machine)))
+    }
+
+    const MEMINFO: (&str, &str) =
+        ("proc/meminfo", "MemTotal:       1048576 kB\nMemFree: 1 kB\nMemAvailable:    524288 kB\n");
+    const V2: (&str, &str) = (
+        "proc/self/mountinfo",
+        "22 1 8:1 / / rw - ext4 /dev/vda rw\n30 22 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n",
+    );
+
+    #[test]
+    fn without_groups_it_is_the_machine() {
+        assert_eq!(seen(&[MEMINFO]), (Some(1024 * MIB), Some((1024, 512, true))));
+        assert_eq!(seen(&[]), (None, None));
+    }
+
+    #[test]
+    fn the_group_around_with_the_least_left_counts() {
+        let files = [
+            MEMINFO,
+            V2,
+            ("proc/self/cgroup", "0::/shop/web\n"),
+            ("sys/fs/cgroup/shop/memory.max", "209715200\n"),
+            ("sys/fs/cgroup/shop/memory.high", "max\n"),
+            ("sys/fs/cgroup/shop/memory.current", "199229440\n"),
+            ("sys/fs/cgroup/shop/memory.stat", "anon 1\nfile 2\ninactive_file 10485760\nactive_file 3\n"),
+            ("sys/fs/cgroup/shop/web/memory.max", "max\n"),
+            ("sys/fs/cgroup/shop/web/memory.high", "104857600\n"),
+            ("sys/fs/cgroup/shop/web/memory.current", "10485760\n"),
+            ("sys/fs/cgroup/shop/web/memory.stat", ""),
+        ];
+        assert_eq!(seen(&files), (Some(100 * MIB), Some((200, 180, false))));
+    }
+
+    #[test]
+    fn in_a_container_the_path_is_that_of_the_machine() {
+        let mounts = "30 22 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n";
+        let max = ("sys/fs/cgroup/memory.max", "104857600");
+        let current = ("sys/fs/cgroup/memory.current", "52428800");
+        for path in ["0::/docker/abc", "0::/", "0::/../other"] {
+            let files = [("proc/self/mountinfo", mounts), ("proc/self/cgroup", path), max, current];
+            assert_eq!(seen(&files).1, Some((100, 50, false)), "{path}");
+        }
+    }
+
+    #[test]
+    fn groups_of_the_first_kind_are_read_as_well() {
+        let mounts = "34 25 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+                      35 25 0:30 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
+                      36 25 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        let files = [
+            ("proc/self/mountinfo", mounts),
+            ("proc/self/cgroup", "8:pids:/\n4:memory:/a/b\n0::/\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "1\n"),
+            ("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "209715200\n"),
+            ("sys/fs/cgroup/memory/a/b/memory.usage_in_bytes", "104857600\n"),
+            ("sys/fs/cgroup/memory/a/b/memory.stat", "inactive_file 0\ntotal_inactive_file 52428800\n"),
+        ];
+        assert_eq!(seen(&files), (Some(200 * MIB), Some((200, 50, false))));
+    }
+
+    #[test]
+    fn kills_are_those_of_the_innermost_group_or_of_the_machine() {
+        let vmstat = ("proc/vmstat", "oom_kill 7\n");
+        assert_eq!(Memory::below(root(&[vmstat]).path()).kills(), 7);
+        let files = [
+            V2,
+            vmstat,
+            ("proc/self/cgroup", "0::/web\n"),
+            ("sys/fs/cgroup/memory.current", "1\n"),
+            ("sys/fs/cgroup/memory.events", "oom_kill 5\n"),
+            ("sys/fs/cgroup/web/memory.current", "1\n"),
+            ("sys/fs/cgroup/web/memory.events", "low 0\noom 9\noom_kill 3\noom_group_kill 0\n"),
+        ];
+        assert_eq!(Memory::below(root(&files).path()).kills(), 3);
+    }
+
+    #[test]
+    fn memory_is_short_near_the_limit_and_earlier_where_processes_wait() {
+        let short =
+            |used, is_machine, stalled_percent| Standing { limit: 100, used, is_machine, stalled_percent }.is_short();
+        assert!(short(95, false, None) && short(95, false, Some(0.0)) && short(85, false, Some(10.0)));
+        assert!(!short(94, false, Some(9.9)) && !short(84, false, Some(50.0)));
+        assert!(short(99, true, None) && short(90, true, Some(20.0)) && !short(99, true, Some(0.5)));
+    }
+
+    #[test]
+    fn this_machine_says_something() {
+        let memory = Memory::of_this_process();
+        let (seen, (total, _)) = (memory.look().unwrap(), memory.machine().unwrap());
+        assert!(seen.used > 0 && seen.limit <= total && memory.limit().unwrap() <= total);
+    }
+
+    #[test]
+    fn stalls_are_read() {
+        let text = "some avg10=1.84 avg60=7.91 avg300=3.48 total=59710129\nfull avg10=0.19 avg60=2.76 total=23898727\n";
+        assert_eq!(stalled_percent(text), Some(0.19));
+        assert_eq!(stalled_percent("some avg10=1.84"), None);
+    }
+}
