@@ -1,0 +1,188 @@
+# Steps: uploads and what Active Storage serves of them, streams, downloads.
+
+require "base64"
+require_relative "script"
+require_relative "samples"
+
+class Script
+  def sound = @sound ||= Samples.wave(File.join(@folder, "rising tone.wav"))
+
+  def pictures = @pictures ||= [0, 200].map { |red| Samples.picture(File.join(@folder, "picture é #{red}.png"), red) }
+
+  step "an upload" do
+    tab.go("/tracks/new")
+    tab.fill("#track_title", "")
+    tab.choose("#track_sound", pictures.first(1))
+    see_page tab.arriving { tab.click("input[type=submit]") }, "no title"
+    tab.fill("#track_title", "A rising tone")
+    tab.choose("#track_sound", [sound])
+    tab.choose("#track_pictures", pictures)
+    see_page tab.arriving { tab.click("input[type=submit]") }
+    @track = tab.path
+    tab.wait_for("[...document.images].every((one) => one.complete)")
+    see "pictures", tab.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth, one.naturalHeight])")
+    picture = tab.requests.select { |one| one.type == "Image" && one.url.include?("/disk/") }.min_by(&:url)
+    see "headers of a picture", header_fields(picture)
+  end
+
+  step "hearing and seeking" do
+    tab.go(@track)
+    see "by the disk", hear("sound")
+    see "answers", media_answers(tab.requests.size.then { 0 })
+    before = tab.requests.size
+    see "by the proxy", hear("proxied")
+    see "answers of the proxy", media_answers(before)
+  end
+
+  # Loads, seeks nearly to the end, and plays.
+  def hear(id)
+    tab.run(<<~JS)
+      const audio = document.getElementById("#{id}");
+      const event = (name) => new Promise((done, fail) => {
+        audio.addEventListener(name, done, { once: true });
+        audio.addEventListener("error", () => fail(new Error(`media error ${audio.error.code}: ${audio.error.message}`)), { once: true });
+        setTimeout(() => fail(new Error(`no ${name} in 15 s`)), 15000);
+      });
+      if (audio.readyState < 1) { audio.preload = "metadata"; const ready = event("loadedmetadata"); if (audio.readyState < 1) await ready; }
+      const seen = [Math.round(audio.duration)];
+      for (const place of [110, 30, 100]) {
+        const sought = event("seeked");
+        audio.currentTime = place;
+        await sought;
+        seen.push(Math.round(audio.currentTime));
+      }
+      const began = audio.currentTime;
+      await audio.play();
+      await new Promise((done) => setTimeout(done, 500));
+      audio.pause();
+      seen.push(audio.currentTime > began);
+      return seen;
+    JS
+  rescue BrowserError => error
+    error.message
+  end
+
+  # The answers to requests for parts; from which byte on depends on how quick the browser is.
+  def media_answers(since)
+    asked = tab.requests.drop(since).select { |one| one.range && one.status.to_i >= 200 && one.status != 302 }
+    far = asked.any? { |one| one.range[/\d+/].to_i > 10_000_000 && one.status == 206 }
+    fields = asked.map { |one| header_fields(one).slice("content-type", "accept-ranges", "cache-control", "content-disposition").to_a }
+    { "statuses" => asked.map(&:status).uniq.sort, "a part far behind" => far, "headers" => fields.uniq,
+      "ranges" => asked.all? { |one| (one.headers || {})["content-range"].to_s.end_with?("/#{File.size(sound)}") } }
+  end
+
+  step "parts of an upload" do
+    tab.go(@track)
+    see "answers", tab.run(<<~JS)
+      const seen = [];
+      for (const id of ["sound", "proxied"]) {
+        for (const range of ["bytes=0-3", "bytes=100-", "bytes=-8", "bytes=99999999-", "bytes=8-11,20-23", "bytes=x", "bytes=0-"]) {
+          const answer = await fetch(document.getElementById(id).src, { headers: { Range: range }, cache: "no-store" });
+          const bytes = new Uint8Array(await answer.arrayBuffer());
+          const sum = bytes.reduce((all, one) => (all * 31 + one) % 1000003, 7);
+          seen.push([id, range, answer.status, bytes.length, /multipart/.test(answer.headers.get("content-type")) || sum,
+            answer.headers.get("content-range")].join(" ").replace(/[0-9]+ true/, "several"));
+        }
+      }
+      return seen;
+    JS
+  end
+
+  step "saving an upload" do
+    tab.go(@track)
+    saved = visitor.download { tab.click("#save") }
+    see_download "file", saved
+    see "as it was sent", saved[:bytes] == File.binread(sound)
+  end
+
+  step "a direct upload" do
+    tab.go("/tracks/new")
+    bytes = "gold " * 100_000
+    see "answers", tab.run(<<~JS)
+      const text = "gold ".repeat(100000);
+      const token = document.querySelector("meta[name=csrf-token]").content;
+      const blob = { filename: "direct.txt", byte_size: text.length, content_type: "text/plain", checksum: #{Digest::MD5.base64digest(bytes).to_json} };
+      const made = await fetch("/rails/active_storage/direct_uploads", { method: "POST", body: JSON.stringify({ blob }),
+        headers: { "Content-Type": "application/json", "X-CSRF-Token": token } });
+      const told = await made.json();
+      const put = await fetch(told.direct_upload.url, { method: "PUT", headers: told.direct_upload.headers, body: text });
+      const wrong = await fetch(told.direct_upload.url, { method: "PUT", headers: told.direct_upload.headers, body: text.slice(1) + "x" });
+      const back = await (await fetch(`/rails/active_storage/blobs/redirect/${told.signed_id}/direct.txt`)).text();
+      return [made.status, put.status, wrong.status, back === text];
+    JS
+  end
+
+  step "an upload that is given up" do
+    tab.go("/tracks/new")
+    see "answer", tab.run(<<~JS)
+      const stop = new AbortController();
+      const body = new Blob([new Uint8Array(60000000)]);
+      const sent = fetch("/echo", { method: "POST", body, signal: stop.signal }).then((answer) => "answered", (error) => error.name);
+      stop.abort();
+      return [await sent, (await fetch("/version")).status];
+    JS
+  end
+
+  step "deleting" do
+    tab.go("/tracks/new")
+    tab.fill("#track_title", "For a moment")
+    tab.arriving { tab.click("input[type=submit]") }
+    see_page tab.arriving { tab.click("main form button") }
+  end
+
+  step "downloads" do
+    tab.go("/exports")
+    %w[rows stream file data].each { |id| see_download id, visitor.download { tab.click("##{id}") } }
+    see "inline", header_fields(tab.run("return Object.fromEntries((await fetch('/exports/data?disposition=inline')).headers)").then { |all|
+      Struct.new(:fields, :headers).new(all)
+    })
+    see "as they are made", tab.run(<<~JS)
+      const seen = [];
+      for (const path of ["/exports/rows", "/exports/stream"]) {
+        const began = performance.now();
+        const answer = await fetch(path, { cache: "no-store" });
+        const reader = answer.body.getReader();
+        let first = 0, length = 0, parts = 0;
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done) break;
+          first ||= performance.now() - began;
+          length += value.length;
+          parts += 1;
+        }
+        seen.push([path, answer.status, length, parts > 3, first < (performance.now() - began) / 2, ...answer.headers.keys()]);
+      }
+      return seen.map(String);
+    JS
+  end
+
+  step "events" do
+    see_page tab.go("/events")
+    tab.click("#open")
+    all = tab.wait_for("events.ticks.length >= 10")
+    tab.click("#close")
+    see "all", all
+    see "ids", tab.evaluate("events.ticks.slice(0, 10).map((one) => one.id).join(' ')")
+    see "one by one", tab.evaluate("events.ticks[4].time - events.ticks[0].time > 250")
+    see "opened", tab.evaluate("document.getElementById('opened').textContent")
+    streams = tab.requests.select { |one| one.type == "EventSource" }
+    see "status", streams.map(&:status).uniq
+    see "headers", header_fields(streams.first)
+  end
+
+  step "events for ever, and away" do
+    tab.go("/")
+    before = lost
+    8.times do
+      tab.go("/events")
+      tab.click("#forever")
+      tab.wait_for("events.ticks.length >= 3") || see("no events", true)
+    end
+    began = now
+    see "status afterwards", tab.go("/").status
+    see "at once", now - began < 5
+    see "noticed", within(15) { lost - before >= 8 } || lost - before
+  end
+
+  def lost = tab.run("return (await (await fetch('/notes')).json())['an event stream has lost its client'] || 0")
+end
