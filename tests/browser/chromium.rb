@@ -32,6 +32,7 @@ class Chromium
     --disable-background-networking --disable-component-update --disable-sync --disable-extensions --disable-default-apps
     --disable-domain-reliability --disable-client-side-phishing-detection --metrics-recording-only --no-pings
     --disable-features=BackForwardCache,OptimizationHints,MediaRouter,Translate,DialMediaRouteProvider --mute-audio
+    --disable-background-timer-throttling --disable-renderer-backgrounding --disable-backgrounding-occluded-windows
     --autoplay-policy=no-user-gesture-required --disable-dev-shm-usage --window-size=1000,900
     --host-resolver-rules=MAP\ *\ ~NOTFOUND,EXCLUDE\ 127.0.0.1,EXCLUDE\ localhost --remote-debugging-pipe
   ].freeze
@@ -212,7 +213,9 @@ class Tab
       @console << "exception: #{details.dig("exception", "description") || details["text"]}"
     when "Runtime.consoleAPICalled"
       @console << "#{params["type"]}: #{params["args"].map { |one| one["value"] || one["description"] }.join(" ")}"
-    when "Log.entryAdded" then @console << "#{params["entry"]["level"]}: #{params["entry"]["text"]}"
+    when "Log.entryAdded"
+      entry = params["entry"]
+      @console << "#{entry["level"]}: #{entry["text"]}#{" <#{entry["url"]}>" if entry["url"]}"
     when "Page.javascriptDialogOpening" then Thread.new { call("Page.handleJavaScriptDialog", accept: true) }
     end
   end

@@ -11,9 +11,9 @@ class Contender
   BOOT_S = 60
   attr_reader :server, :mode, :port
 
-  # server: puma or foolsgold; mode: production or development; site: the folder of its releases, of the same length for
-  # both, since paths stand in pages.
-  def initialize(place, server, mode, site: "site", database: nil)
+  # server: puma or foolsgold; mode: production or development; site: the folder of its releases, the same for both, since
+  # paths stand in pages; settings: variables of FoolsGold's environment.
+  def initialize(place, server, mode, site: "site", database: nil, settings: [])
     @place = place
     @server = server
     @mode = mode
@@ -21,6 +21,7 @@ class Contender
     @name = "#{mode}-#{server}"
     @port = TCPServer.open("127.0.0.1", 0) { |socket| socket.addr[1] }
     @database = database
+    @settings = settings
   end
 
   def base = "http://127.0.0.1:#{@port}"
@@ -135,6 +136,6 @@ class Contender
     ["PATH=#{@place.in("bin")}:/usr/local/bin:/usr/bin:/bin", "PORT=#{@port}", "RAILS_ENV=#{@mode}", "TERM=xterm",
       "SHARED_DIR=#{folder}/shared", "RUBYLIB=#{@place.in("gem/lib")}",
       *("DATABASE_URL=#{@database.url(@name.tr("-", "_"))}" if @database),
-      *("RAILS_LOG_TO_STDOUT=1" if production?)]
+      *("RAILS_LOG_TO_STDOUT=1" if production?), *(@settings if @server == "foolsgold")]
   end
 end

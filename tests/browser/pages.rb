@@ -162,8 +162,10 @@ class Script
       await ask("OPTIONS", "/echo", { method: "OPTIONS" });
       await ask("empty", "/echo", { method: "POST" });
       await ask("blob", "/echo", { method: "POST", body: new Blob([new Uint8Array(3000000)]) });
+      await ask("typed", "/echo", { method: "POST", body: new Blob([new Uint8Array(3000000)], { type: "image/raw" }) });
       const form = new FormData();
       form.append("a", "é"); form.append("file", new Blob(["gold"]), "a \\"b\\" ü.txt");
+      await ask("form", "/echo", { method: "POST", body: form });
       await ask("not JSON", "/echo", { method: "POST", headers: json, body: "{\\"a\\":" });
       await ask("kept", "/keep", { method: "POST", headers: { "X-CSRF-Token": document.querySelector("meta[name=csrf-token]").content, ...json }, body: "{\\"a\\":1}" });
       await ask("ajax", "/echo", { headers: { "X-Requested-With": "XMLHttpRequest", "X_Odd": "1", "Cache-Control": "no-cache" } });

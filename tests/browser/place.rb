@@ -72,8 +72,6 @@ end
 # A folder in the ring, with two releases of the application, the program and the gem. Paths have two forms: from outside
 # (`out`) and from inside of the ring (`path`).
 class Place
-  attr_reader :path
-
   def initialize(program)
     @out = Dir.mktmpdir("browser-", "#{RING}/tmp")
     FileUtils.chmod(0o755, @out)

@@ -48,13 +48,18 @@ class Script
 
   # What Chromium says of a request that it has ended itself: when, is chance.
   GIVEN_UP = "net::ERR_ABORTED".freeze
+  # Chromium asks for a page's picture when it likes.
+  PICTURE = %r{/(favicon\.ico|icon\.svg)\z}
 
   # Each step has a new tab of the same visitor, whose trouble is part of what is seen.
   def perform(step)
     @tab = visitor.tab
     instance_exec(&step.body)
-    see "console", @tab.console.map { |line| plain(line) }.uniq.sort unless @tab.console.empty?
+    console = @tab.console.reject { |line| line[/ <(\S*)>\z/, 1].to_s.match?(PICTURE) }
+      .map { |line| plain(line) }.uniq.sort
+    see "console", console unless console.empty?
     failed = @tab.requests.select { |one| one.status.to_i >= 400 || (one.error && one.error != GIVEN_UP) }
+      .reject { |one| one.url.match?(PICTURE) }
     see "failed requests", failed.map { |one| plain("#{one.method} #{one.url} #{one.status}#{" #{one.error}" unless one.status}") }.sort unless failed.empty?
     shot(step.name)
   rescue BrowserError, SystemCallError => error
