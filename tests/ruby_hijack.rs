@@ -200,7 +200,7 @@ fn a_websocket_whose_close_is_answered_ends_at_once() {
         seconds
     };
     for path in ["/websocket", "/websocket-full"] {
-        // A client that does not answer is left after a second. One of several tries is quicker, on the busiest machine.
+        // A client that does not answer is left after a second. One of several tries is quicker on a busy machine, too.
         assert!((0..5).any(|_| seconds_until_end(path) < 0.5), "{path}");
     }
 }

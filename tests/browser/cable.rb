@@ -3,12 +3,13 @@
 require_relative "script"
 
 class Script
-  CONNECTED = "document.getElementById('state').textContent === 'connected' && chat.messages.some((one) => one.kind === 'welcome')".freeze
+  CONNECTED = "document.getElementById('state').textContent === 'connected'".freeze
+  WELCOME = "chat.messages.some((one) => one.kind === 'welcome')".freeze
 
   def talker(name, who = newcomer)
     page = who.tab
     page.go("/chat?as=#{name}")
-    page.wait_for(CONNECTED) || see("#{name} is not connected", page.console + page.sockets)
+    page.wait_for("#{CONNECTED} && #{WELCOME}") || see("#{name} is not connected", page.console + page.sockets)
     page
   end
 
@@ -17,12 +18,14 @@ class Script
     page.click("#say button")
   end
 
-  def heard?(page, text, seconds = 10) = page.wait_for("chat.messages.some((one) => one.text === #{text.to_json})", seconds)
+  def heard?(page, text, seconds = 10)
+    page.wait_for("chat.messages.some((one) => one.text === #{text.to_json})", seconds)
+  end
 
   # Both hear what each says, sooner or later: what was sent while the other was away is lost on any server.
   def talk_again(*pages)
     began = now
-    pages.each { |page| page.wait_for("document.getElementById('state').textContent === 'connected'", 40) }
+    pages.each { |page| page.wait_for(CONNECTED, 40) }
     talk = pages.map do |from|
       words = "still there, #{rand(1_000_000)}?"
       within(20) do
@@ -44,18 +47,24 @@ class Script
     see "Ann's page", ann.text
     see "Bob's page", bob.text
     ann.run("chat.channel.perform('recite', { words: 20000 })")
-    see "a long message", ann.wait_for("chat.messages.some((one) => one.kind === 'recited' && one.text.length === 100000)")
+    recited = "chat.messages.some((one) => one.kind === 'recited' && one.text.length === 100000)"
+    see "a long message", ann.wait_for(recited)
     ann.run("for (let at = 0; at < 100; at++) chat.channel.perform('say', { text: `number ${at}` })")
-    see "a hundred", bob.wait_for("new Set(chat.messages.map((one) => one.text).filter((one) => /^number/.test(one))).size === 100")
+    numbers = "chat.messages.map((one) => one.text).filter((one) => /^number/.test(one))"
+    see "a hundred", bob.wait_for("new Set(#{numbers}).size === 100")
     shot_of(ann, "a chat")
     bob.close
     see "Bob leaves", ann.wait_for("chat.messages.some((one) => one.kind === 'left' && one.visitor === 'Bob')")
-    see "sockets", ann.sockets
+    see "sockets", ann.sockets.select { |what, _| what == :open }.uniq
+    # On a busy machine Action Cable's script may miss pings, and connects anew.
+    see "connections", Figure.new(ann.sockets.count { |what, _| what == :open }, 3, "")
     see "trouble", ann.console
   end
 
   step "who may not chat" do
-    see "without a cookie", tab.go("/").then { socket("ws://127.0.0.1:#{contender.port}/cable", newcomer.tab.tap { |one| one.go("/robots.txt") }) }
+    stranger = newcomer.tab
+    stranger.go("/robots.txt")
+    see "without a cookie", socket("ws://127.0.0.1:#{contender.port}/cable", stranger)
     tab.go("http://localhost:#{contender.port}/robots.txt")
     see "from elsewhere", socket("ws://127.0.0.1:#{contender.port}/cable", tab)
     see "another path", socket("ws://127.0.0.1:#{contender.port}/nothing", tab)
@@ -70,7 +79,7 @@ class Script
         const seen = [];
         const socket = new WebSocket(#{address.to_json}, ["actioncable-v1-json", "actioncable-unsupported"]);
         socket.onopen = () => seen.push("open " + socket.protocol);
-        socket.onmessage = (event) => { const told = JSON.parse(event.data); if (told.type !== "ping") seen.push(event.data); };
+        socket.onmessage = (event) => { if (JSON.parse(event.data).type !== "ping") seen.push(event.data); };
         socket.onerror = () => seen.push("error");
         socket.onclose = (event) => { seen.push(`closed ${event.code} ${event.wasClean}`); done(seen); };
         setTimeout(() => { seen.push("still open"); socket.onclose = null; socket.close(); done(seen); }, 1500);
@@ -102,8 +111,9 @@ class Script
     1;
   JS
 
-  # A page that asks all the time, while the block does something to the server.
-  def watched
+  # A page that asks all the time, while the block does something to the server. Some POSTs may fail on one server and by
+  # chance not on the other: those that a killed worker was busy with.
+  def watched(chance: 0)
     watcher = newcomer.tab
     watcher.go("/robots.txt")
     watcher.evaluate("(() => { #{WATCH} })()")
@@ -112,7 +122,7 @@ class Script
     watcher.run("watch.stop = true; await watch.done")
     seen = watcher.evaluate("({ ...watch, done: 0 })")
     see "failed GET", Figure.new(seen["failed"].count { |one| one.start_with?("GET") }, 0, "")
-    see "failed POST", Figure.new(seen["failed"].count { |one| one.start_with?("POST") }, 0, "")
+    see "failed POST", Figure.new(seen["failed"].count { |one| one.start_with?("POST") }, chance, "")
     see "longest answer", Figure.new(seen["longest"] / 1000, 1, " s")
     @now["failures (not compared)"] = seen["failed"].tally
     seen
@@ -127,7 +137,11 @@ class Script
     tab.go("/")
     seen = watched do |watcher|
       tab.evaluate("window.slow = fetch('/slow?s=2').then((one) => one.text()).catch(String); 1")
-      tab.evaluate("window.big = fetch('/echo', { method: 'POST', body: new Blob([new Uint8Array(30000000)], { type: 'application/octet-stream' }) }).then((one) => one.status).catch(String); 1")
+      tab.evaluate(<<~JS)
+        const body = new Blob([new Uint8Array(30000000)], { type: "application/octet-stream" });
+        window.big = fetch("/echo", { method: "POST", body }).then((one) => one.status).catch(String);
+        1
+      JS
       sleep 0.3
       began = now
       contender.deploy
@@ -147,7 +161,7 @@ class Script
 
   step "workers are killed", "production" do
     ann, bob = talker("Ann"), talker("Bob")
-    seen = watched do
+    seen = watched(chance: 2) do
       2.times do
         killed = contender.version["pid"]
         Process.kill(:KILL, killed)
@@ -178,7 +192,8 @@ class Script
 
   step "code is changed", "development" do
     tab.go("/")
-    view, controller = %w[app/views/pages/home.html.erb app/controllers/pages_controller.rb].map { |name| contender.file(name) }
+    view = contender.file("app/views/pages/home.html.erb")
+    controller = contender.file("app/controllers/pages_controller.rb")
     File.write(view, File.read(view).sub("<h1>Fool's gold</h1>", "<h1>Real gold</h1>"))
     File.write(controller, File.read(controller).sub("@visits = session[:visits]", "@visits = -1"))
     tab.reload
@@ -195,8 +210,9 @@ class Script
     tab.go("/")
     # In production a service manager ends it; in development somebody at the keyboard.
     seconds, status = contender.stop(contender.production? ? :TERM : :INT)
-    # WebSockets are closed over a second, so that not all of them come back to the next server at once.
-    see "seconds", Figure.new(seconds, 1.5, " s")
+    # Ours closes WebSockets over a second, so that not all of them come back to the next server at once, and gives
+    # connections that were just used a second to bring one more request.
+    see "seconds", Figure.new(seconds, 3, " s")
     see "exit status", status
     see "sockets closed with", within(5) { ann.evaluate("chat.closed[0]") }
     see "a page afterwards", tab.go("/")&.error

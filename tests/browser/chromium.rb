@@ -29,7 +29,8 @@ class Chromium
   NAMES = %w[chromium chromium-browser google-chrome].freeze
   FLAGS = %w[
     --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --no-default-browser-check
-    --disable-background-networking --disable-component-update --disable-sync --disable-extensions --disable-default-apps
+    --disable-background-networking --disable-component-update --disable-sync --disable-extensions
+    --disable-default-apps
     --disable-domain-reliability --disable-client-side-phishing-detection --metrics-recording-only --no-pings
     --disable-features=BackForwardCache,OptimizationHints,MediaRouter,Translate,DialMediaRouteProvider --mute-audio
     --disable-background-timer-throttling --disable-renderer-backgrounding --disable-backgrounding-occluded-windows
@@ -156,8 +157,8 @@ class Visitor
 
     guid = begun[1]["guid"]
     state = within(60) do
-      seen.call.filter_map { |method, params| params["state"] if method == "Browser.downloadProgress" && params["guid"] == guid }
-        .find { |one| one != "inProgress" }
+      progress = seen.call.select { |method, params| method == "Browser.downloadProgress" && params["guid"] == guid }
+      progress.map { |_, params| params["state"] }.find { |one| one != "inProgress" }
     end
     path = File.join(@downloads, guid)
     bytes = File.exist?(path) ? File.binread(path) : nil
@@ -235,7 +236,8 @@ class Tab
     if failed.is_a?(Hash) && failed["errorText"]
       return @requests.drop(seen).reverse.find { |one| one.type == "Document" }
     end
-    raise BrowserError, "no page is loaded in #{LOAD_S} s; #{evaluate("location.href")}" unless within(LOAD_S) { @loads > loads }
+    arrived = within(LOAD_S) { @loads > loads }
+    raise BrowserError, "no page is loaded in #{LOAD_S} s; #{evaluate("location.href")}" unless arrived
 
     @requests.drop(seen).reverse.find { |one| one.type == "Document" }
   end
@@ -277,7 +279,9 @@ class Tab
 
   # Puts text into a field, as from the clipboard.
   def fill(selector, text)
-    found = evaluate("(() => { const one = document.querySelector(#{selector.to_json}); one?.focus(); one?.select?.(); return !!one })()")
+    found = evaluate(<<~JS)
+      (() => { const one = document.querySelector(#{selector.to_json}); one?.focus(); one?.select?.(); return !!one })()
+    JS
     raise BrowserError, "#{path} has no #{selector}" unless found
 
     call("Input.insertText", text: text)
@@ -285,19 +289,19 @@ class Tab
 
   # Chooses files in a field.
   def choose(selector, files)
-    object = call("Runtime.evaluate", expression: "document.querySelector(#{selector.to_json})").dig("result", "objectId")
+    found = call("Runtime.evaluate", expression: "document.querySelector(#{selector.to_json})")
+    object = found.dig("result", "objectId")
     raise BrowserError, "#{path} has no #{selector}" unless object
 
     call("DOM.setFileInputFiles", files: files, objectId: object)
   end
 
+  # A tab that is behind another is not painted.
   def screenshot(file)
+    call("Page.bringToFront")
     data = call("Page.captureScreenshot", format: "png", captureBeyondViewport: true)["data"]
     File.binwrite(file, data.unpack1("m"))
   end
-
-  # The requests since the index that failed: status 400 and more, or none at all.
-  def failed(since = 0) = @requests.drop(since).select { |one| one.error || one.status.to_i >= 400 }
 
   private
 
@@ -308,7 +312,9 @@ class Tab
     answered(find(params), params["redirectResponse"]) if params["redirectResponse"]
     request = params["request"]
     range = request["headers"].find { |name, _| name.casecmp?("range") }&.last
-    @requests << Request.new(params["requestId"], request["url"], request["method"], params["type"], nil, nil, nil, nil, range)
+    one = Request.new(params["requestId"], request["url"], request["method"], params["type"])
+    one.range = range
+    @requests << one
   end
 
   def answered(request, response)

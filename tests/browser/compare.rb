@@ -1,17 +1,20 @@
 # What two servers showed, side by side.
 
-# Differences that are known, with the reason for each: step, what was seen, and the values of both, each as words or a pattern.
+# Differences that are known, with the reason for each: step, what was seen, and both values, as words or patterns.
 EXPLAINED = [
   { key: /headers( of a picture)?\z/, theirs: "{}", ours: /\A\{"date" ?=> ?"\(there\)"\}\z/,
-    why: "ours says the Date of an answer, as servers with a clock have to (RFC 9110, 6.6.1); Puma leaves it to a proxy" },
-  { step: "what has not changed", key: "answers", theirs: /\A(\[?\[304, "0", "public"\](, |\])?)+\z/, ours: /\A(\[?\[304, nil, "public"\](, |\])?)+\z/,
+    why: "ours says the Date of an answer, as servers with a clock must (RFC 9110, 6.6.1); Puma leaves it to a proxy" },
+  { step: "what has not changed", key: "answers",
+    theirs: /\A(\[?\[304, "0", "public"\](, |\])?)+\z/, ours: /\A(\[?\[304, nil, "public"\](, |\])?)+\z/,
     why: "Puma gives a 304 the Content-Length 0, which would be that of the 200 (RFC 9110, 8.6)" },
-  { step: "compressed and static files", key: "answers", theirs: /\A\[\["\/deflated", .*"gzip", nil, nil,/, ours: /\A\[\["\/deflated", .*"gzip", "\d+", nil,/,
+  { step: "compressed and static files", key: "answers",
+    theirs: /\A\[\["\/deflated", [^\]]*"gzip", nil, nil,[^\]]*\]\]\z/,
+    ours: /\A\[\["\/deflated", [^\]]*"gzip", "\d+", nil,[^\]]*\]\]\z/,
     why: "of a body that is complete before its head is sent, ours says the length; Puma sends it in chunks" },
   { key: "sockets closed with", theirs: /1006.*false/, ours: /1001.*true/,
     why: "ours closes WebSockets with 1001, going away; Puma lets them drop" },
   { step: "the end", key: "exit status", theirs: '"signal 15"', ours: "0",
-    why: "Puma ends by the signal after a graceful end (raise_exception_on_sigterm), ours with status 0 (docs/signals.md)" },
+    why: "Puma dies of the signal at last (raise_exception_on_sigterm), ours ends with status 0 (docs/signals.md)" },
 ].freeze
 
 class Comparison
@@ -31,14 +34,16 @@ class Comparison
     steps.each do |step|
       found = differences.select { |one| one.step == step }
       verdict = found.empty? ? "the same" : words(found)
-      puts format("  %-#{width}s  %4.1fs  %4.1fs  %5d  %s", step, seconds(@theirs, step), seconds(@ours, step), keys(step).size, verdict)
+      numbers = [seconds(@theirs, step), seconds(@ours, step), keys(step).size]
+      puts format("  %-#{width}s  %4.1fs  %4.1fs  %5d  %s", step, *numbers, verdict)
     end
     figures
     differences.select(&:reason).group_by(&:reason).each do |reason, ones|
       puts "", "explained: #{reason}", "  #{ones.map { |one| "#{one.step} (#{one.key})" }.join("; ")}"
     end
     unexplained.each do |one|
-      puts "", "DIFFERENT: #{@mode}, #{one.step}, #{one.key}", "  Puma: #{show(one.theirs)}", "  ours: #{show(one.ours)}"
+      puts "", "DIFFERENT: #{@mode}, #{one.step}, #{one.key}"
+      puts "  Puma: #{show(one.theirs)}", "  ours: #{show(one.ours)}"
     end
   end
 
@@ -97,14 +102,18 @@ class Comparison
     when Hash
       same = theirs.keys.select { |key| theirs[key] == ours[key] }
       [theirs.except(*same), ours.except(*same)]
-    when Array then theirs.size == ours.size ? theirs.zip(ours).reject { |one, other| one == other }.transpose : [theirs, ours]
+    when Array
+      return [theirs, ours] unless theirs.size == ours.size
+
+      theirs.zip(ours).reject { |one, other| one == other }.transpose
     else [theirs, ours]
     end
   end
 
   def reason(step, key, theirs, ours)
     EXPLAINED.find do |known|
-      (known[:step].nil? || known[:step] == step) && known[:key] === key && known[:theirs] === show(theirs) && known[:ours] === show(ours)
+      (known[:step].nil? || known[:step] == step) && known[:key] === key &&
+        known[:theirs] === show(theirs) && known[:ours] === show(ours)
     end&.fetch(:why)
   end
 

@@ -1,9 +1,7 @@
 # A server with the application: started, deployed to, hurt and ended as its users do.
 
-require "io/console"
 require "json"
 require "net/http"
-require "pty"
 require "socket"
 require_relative "place"
 
@@ -11,8 +9,8 @@ class Contender
   BOOT_S = 60
   attr_reader :server, :mode, :port
 
-  # server: puma or foolsgold; mode: production or development; site: the folder of its releases, the same for both, since
-  # paths stand in pages; settings: variables of FoolsGold's environment.
+  # server: puma or foolsgold; mode: production or development; site: the folder of its releases, the same for both,
+  # since paths stand in pages; settings: variables of FoolsGold's environment.
   def initialize(place, server, mode, site: "site", database: nil, settings: [])
     @place = place
     @server = server
@@ -37,26 +35,6 @@ class Contender
     prepare
     @pid = spawn(*command, in: File::NULL, %i[out err] => log_file)
     ready("one")
-  end
-
-  # The same in a terminal, as developers do it.
-  def start_in_terminal
-    prepare
-    from, @keyboard, @pid = PTY.spawn(*command)
-    @keyboard.winsize = [50, 160]
-    @reader = Thread.new do
-      File.open(log_file, "a") { |file| loop { file.write(from.readpartial(4096)) && file.flush } }
-    rescue Errno::EIO, EOFError
-      from.close
-    end
-    ready("one")
-  end
-
-  # Types keys, after which the screen has to show the pattern. What it shows first after them; or nil.
-  def type(keys, pattern, seconds = 20)
-    before = log.size
-    @keyboard.write(keys)
-    within(seconds) { log[before..][pattern] } || nil
   end
 
   # The application in a folder of its own, with a new database.
@@ -99,8 +77,6 @@ class Contender
   # A file of the release that `current` leads to, from outside of the ring.
   def file(name) = @place.out("#{@site}/current/#{name}")
 
-  def signal(name) = Process.kill(name, @pid)
-
   # Seconds from the signal until the process has gone, and how it ended.
   def stop(signal, patience = 100)
     began = now
@@ -124,7 +100,7 @@ class Contender
     nil
   end
 
-  # What it has said, or shown on its terminal.
+  # What it has said.
   def log = File.exist?(log_file) ? File.read(log_file, encoding: "UTF-8").scrub : ""
 
   private

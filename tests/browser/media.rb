@@ -1,11 +1,17 @@
 # Steps: uploads and what Active Storage serves of them, streams, downloads.
 
-require "base64"
 require_relative "script"
 require_relative "samples"
 
 class Script
   def sound = @sound ||= Samples.wave(File.join(@folder, "rising tone.wav"))
+
+  # Made once, since no encoder promises the same bytes again.
+  def film
+    @film ||= File.join(@folder, "grains in motion.webm").tap do |file|
+      Samples.film(file, tab) unless File.exist?(file)
+    end
+  end
 
   def pictures = @pictures ||= [0, 200].map { |red| Samples.picture(File.join(@folder, "picture é #{red}.png"), red) }
 
@@ -16,46 +22,59 @@ class Script
     see_page tab.arriving { tab.click("input[type=submit]") }, "no title"
     tab.fill("#track_title", "A rising tone")
     tab.choose("#track_sound", [sound])
+    tab.choose("#track_film", [film])
     tab.choose("#track_pictures", pictures)
     see_page tab.arriving { tab.click("input[type=submit]") }
     @track = tab.path
     tab.wait_for("[...document.images].every((one) => one.complete)")
     see "pictures", tab.evaluate("[...document.images].map((one) => [one.alt, one.naturalWidth, one.naturalHeight])")
-    picture = tab.requests.select { |one| one.type == "Image" && one.url.include?("/disk/") }.min_by(&:url)
-    see "headers of a picture", header_fields(picture)
+    shown = tab.requests.select { |one| one.type == "Image" && one.url.include?("/disk/") }
+    see "headers of a picture", header_fields(shown.min_by { |one| File.basename(one.url) })
   end
 
   step "hearing and seeking" do
     tab.go(@track)
-    see "by the disk", hear("sound")
-    see "answers", media_answers(tab.requests.size.then { 0 })
+    see "by the disk", play("sound", [110, 30, 100])
+    see "answers", media_answers("rising", File.size(sound))
     before = tab.requests.size
-    see "by the proxy", hear("proxied")
-    see "answers of the proxy", media_answers(before)
+    see "by the proxy", play("proxied", [110, 30, 100])
+    see "answers of the proxy", media_answers("rising", File.size(sound), before)
   end
 
-  # Loads, seeks nearly to the end, and plays.
-  def hear(id)
+  step "watching and seeking" do
+    tab.go(@track)
+    see "played", play("film", [50, 10, 40])
+    see "size", tab.evaluate("[film.videoWidth, film.videoHeight]")
+    see "answers", media_answers("grains", File.size(film))
+  end
+
+  # Loads, seeks to the places, and plays.
+  def play(id, places)
     tab.run(<<~JS)
-      const audio = document.getElementById("#{id}");
+      const media = document.getElementById("#{id}");
       const event = (name) => new Promise((done, fail) => {
-        audio.addEventListener(name, done, { once: true });
-        audio.addEventListener("error", () => fail(new Error(`media error ${audio.error.code}: ${audio.error.message}`)), { once: true });
+        media.addEventListener(name, done, { once: true });
+        const broken = () => fail(new Error(`media error ${media.error.code}: ${media.error.message}`));
+        media.addEventListener("error", broken, { once: true });
         setTimeout(() => fail(new Error(`no ${name} in 15 s`)), 15000);
       });
-      if (audio.readyState < 1) { audio.preload = "metadata"; const ready = event("loadedmetadata"); if (audio.readyState < 1) await ready; }
-      const seen = [Math.round(audio.duration)];
-      for (const place of [110, 30, 100]) {
-        const sought = event("seeked");
-        audio.currentTime = place;
-        await sought;
-        seen.push(Math.round(audio.currentTime));
+      if (media.readyState < 1) {
+        media.preload = "metadata";
+        const ready = event("loadedmetadata");
+        if (media.readyState < 1) await ready;
       }
-      const began = audio.currentTime;
-      await audio.play();
+      const seen = [Math.round(media.duration)];
+      for (const place of #{places}) {
+        const sought = event("seeked");
+        media.currentTime = place;
+        await sought;
+        seen.push(Math.round(media.currentTime));
+      }
+      const began = media.currentTime;
+      await media.play();
       await new Promise((done) => setTimeout(done, 500));
-      audio.pause();
-      seen.push(audio.currentTime > began);
+      media.pause();
+      seen.push(media.currentTime > began);
       return seen;
     JS
   rescue BrowserError => error
@@ -63,12 +82,15 @@ class Script
   end
 
   # The answers to requests for parts; from which byte on depends on how quick the browser is.
-  def media_answers(since)
-    asked = tab.requests.drop(since).select { |one| one.range && one.status.to_i >= 200 && one.status != 302 }
+  def media_answers(name, size, since = 0)
+    asked = tab.requests.drop(since).select do |one|
+      one.range && one.url.include?(name) && one.status.to_i >= 200 && one.status != 302
+    end
     far = asked.any? { |one| one.range[/\d+/].to_i > 10_000_000 && one.status == 206 }
-    fields = asked.map { |one| header_fields(one).slice("content-type", "accept-ranges", "cache-control", "content-disposition").to_a }
+    names = %w[content-type accept-ranges cache-control content-disposition]
+    fields = asked.map { |one| header_fields(one).slice(*names).to_a }
     { "statuses" => asked.map(&:status).uniq.sort, "a part far behind" => far, "headers" => fields.uniq,
-      "ranges" => asked.all? { |one| (one.headers || {})["content-range"].to_s.end_with?("/#{File.size(sound)}") } }
+      "ranges" => asked.all? { |one| (one.headers || {})["content-range"].to_s.end_with?("/#{size}") } }
   end
 
   step "parts of an upload" do
@@ -76,11 +98,13 @@ class Script
     see "answers", tab.run(<<~JS)
       const seen = [];
       for (const id of ["sound", "proxied"]) {
-        for (const range of ["bytes=0-3", "bytes=100-", "bytes=-8", "bytes=99999999-", "bytes=8-11,20-23", "bytes=x", "bytes=0-"]) {
+        for (const part of ["0-3", "100-", "-8", "99999999-", "8-11,20-23", "x", "0-"]) {
+          const range = `bytes=${part}`;
           const answer = await fetch(document.getElementById(id).src, { headers: { Range: range }, cache: "no-store" });
           const bytes = new Uint8Array(await answer.arrayBuffer());
           const sum = bytes.reduce((all, one) => (all * 31 + one) % 1000003, 7);
-          seen.push([id, range, answer.status, bytes.length, /multipart/.test(answer.headers.get("content-type")) || sum,
+          const isMultiple = /multipart/.test(answer.headers.get("content-type"));
+          seen.push([id, range, answer.status, bytes.length, isMultiple || sum,
             answer.headers.get("content-range")].join(" ").replace(/[0-9]+ true/, "several"));
         }
       }
@@ -101,12 +125,14 @@ class Script
     see "answers", tab.run(<<~JS)
       const text = "gold ".repeat(100000);
       const token = document.querySelector("meta[name=csrf-token]").content;
-      const blob = { filename: "direct.txt", byte_size: text.length, content_type: "text/plain", checksum: #{Digest::MD5.base64digest(bytes).to_json} };
+      const blob = { filename: "direct.txt", byte_size: text.length, content_type: "text/plain",
+        checksum: #{Digest::MD5.base64digest(bytes).to_json} };
       const made = await fetch("/rails/active_storage/direct_uploads", { method: "POST", body: JSON.stringify({ blob }),
         headers: { "Content-Type": "application/json", "X-CSRF-Token": token } });
       const told = await made.json();
-      const put = await fetch(told.direct_upload.url, { method: "PUT", headers: told.direct_upload.headers, body: text });
-      const wrong = await fetch(told.direct_upload.url, { method: "PUT", headers: told.direct_upload.headers, body: text.slice(1) + "x" });
+      const { url, headers } = told.direct_upload;
+      const put = await fetch(url, { method: "PUT", headers, body: text });
+      const wrong = await fetch(url, { method: "PUT", headers, body: text.slice(1) + "x" });
       const back = await (await fetch(`/rails/active_storage/blobs/redirect/${told.signed_id}/direct.txt`)).text();
       return [made.status, put.status, wrong.status, back === text];
     JS
@@ -117,7 +143,8 @@ class Script
     see "answer", tab.run(<<~JS)
       const stop = new AbortController();
       const body = new Blob([new Uint8Array(60000000)]);
-      const sent = fetch("/echo", { method: "POST", body, signal: stop.signal }).then((answer) => "answered", (error) => error.name);
+      const sent = fetch("/echo", { method: "POST", body, signal: stop.signal })
+        .then((answer) => "answered", (error) => error.name);
       stop.abort();
       return [await sent, (await fetch("/version")).status];
     JS
@@ -150,7 +177,9 @@ class Script
           length += value.length;
           parts += 1;
         }
-        seen.push([path, answer.status, length, parts > 3, first < (performance.now() - began) / 2, ...[...answer.headers.keys()].filter((one) => one !== "date")]);
+        const isEarly = first < (performance.now() - began) / 2;
+        const names = [...answer.headers.keys()].filter((one) => one !== "date");
+        seen.push([path, answer.status, length, parts > 3, isEarly, ...names]);
       }
       return seen.map(String);
     JS

@@ -1,4 +1,4 @@
-# What a run needs: the ring with Puma and Rails, Chromium, PostgreSQL, the program; got where it can be, said where not.
+# What a run needs: the ring with Puma and Rails, Chromium, PostgreSQL, the program; what can be had is installed.
 
 require "fileutils"
 require "tmpdir"
@@ -10,7 +10,7 @@ RING = ENV.fetch("RING", "/opt/ring")
 # Checks and installs.
 module Needs
   # What Ruby requires in the ring, and the package that has it.
-  IN_RING = { "puma" => "puma", "rails" => "rails", "sqlite3" => "ruby-sqlite3", "pg" => "ruby-pg", "byebug" => "ruby-byebug" }.freeze
+  IN_RING = { "puma" => "puma", "rails" => "rails", "sqlite3" => "ruby-sqlite3", "pg" => "ruby-pg" }.freeze
 
   module_function
 
@@ -18,7 +18,8 @@ module Needs
   def get
     missing = []
     missing << "be root: the ring is entered by chroot" unless Process.uid.zero?
-    missing << "#{RING} is no ring: run bin/ring, which makes it (or name another with RING)" unless File.exist?("#{RING}/usr/bin/ruby")
+    no_ring = "#{RING} is no ring: run bin/ring, which makes it (or name another with RING)"
+    missing << no_ring unless File.exist?("#{RING}/usr/bin/ruby")
     abort missing.map { |line| "browser: #{line}" }.join("\n") unless missing.empty?
     mount
     packages
@@ -35,7 +36,9 @@ module Needs
   end
 
   def packages
-    wanted = IN_RING.reject { |library, _| system(*inside, "ruby", "-e", "gem ARGV[0]", library, %i[out err] => File::NULL) }
+    wanted = IN_RING.reject do |library, _|
+      system(*inside, "ruby", "-e", "gem ARGV[0]", library, %i[out err] => File::NULL)
+    end
     return if wanted.empty?
 
     warn "browser: getting #{wanted.values.join(", ")} for the ring"
@@ -69,8 +72,8 @@ module Needs
   end
 end
 
-# A folder in the ring, with two releases of the application, the program and the gem. Paths have two forms: from outside
-# (`out`) and from inside of the ring (`path`).
+# A folder in the ring, with two releases of the application, the program and the gem. Paths have two forms: from
+# outside (`out`) and from inside of the ring (`in`).
 class Place
   def initialize(program)
     @out = Dir.mktmpdir("browser-", "#{RING}/tmp")
@@ -142,7 +145,8 @@ class Postgres
       "--locale", "C", chdir: @folder, %i[out err] => log) || abort("browser: initdb failed: #{File.read(log)}")
     @pid = spawn(*as, Postgres.tool("postgres"), "-D", "#{@folder}/data", "-k", @folder, "-c", "listen_addresses=",
       "-c", "fsync=off", chdir: @folder, %i[out err] => log)
-    within(20) { File.exist?("#{@folder}/.s.PGSQL.5432") } || abort("browser: PostgreSQL does not start: #{File.read(log)}")
+    begun = within(20) { File.exist?("#{@folder}/.s.PGSQL.5432") }
+    begun || abort("browser: PostgreSQL does not start: #{File.read(log)}")
   end
 
   def url(name) = "postgresql:///#{name}?host=#{@place.in("pg")}&user=browser"

@@ -60,7 +60,8 @@ class Script
     see "console", console unless console.empty?
     failed = @tab.requests.select { |one| one.status.to_i >= 400 || (one.error && one.error != GIVEN_UP) }
       .reject { |one| one.url.match?(PICTURE) }
-    see "failed requests", failed.map { |one| plain("#{one.method} #{one.url} #{one.status}#{" #{one.error}" unless one.status}") }.sort unless failed.empty?
+    failed = failed.map { |one| plain("#{one.method} #{one.url} #{one.status || one.error}") }.sort
+    see "failed requests", failed unless failed.empty?
     shot(step.name)
   rescue BrowserError, SystemCallError => error
     see ERROR, error.message

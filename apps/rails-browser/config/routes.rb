@@ -10,7 +10,6 @@ Rails.application.routes.draw do
   get "tiles", to: "pages#tiles"
   get "tiles/:id", to: "pages#tile", as: :tile
   get "deflated", to: "pages#deflated"
-  get "stop/:debugger", to: "pages#stop"
 
   resource :account, only: %i[new create show destroy]
   resources :tracks, only: %i[index new create show destroy]

@@ -225,8 +225,8 @@ impl Down<'_> {
         if self.write(&websocket::GOING_AWAY).await.is_err() {
             return;
         }
-        // The application reads the client's answer and ends. The client then waits for the end of the connection, which
-        // is the server's to make (RFC 6455 section 7.1.1).
+        // The application reads the client's answer and ends. The client then waits for the end of the connection,
+        // which is the server's to make (RFC 6455 section 7.1.1).
         let between = self.between;
         tokio::select! {
             () = between.wait(&between.is_heard) => {}

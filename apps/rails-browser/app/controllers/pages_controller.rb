@@ -39,23 +39,14 @@ class PagesController < ApplicationController
     expires_now
     hue = params[:id].to_i * 7 % 360
     render body: <<~SVG, content_type: "image/svg+xml"
-      <svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"><rect width="24" height="24" fill="hsl(#{hue} 70% 50%)"/></svg>
+      <svg xmlns="http://www.w3.org/2000/svg" width="24" height="24">
+        <rect width="24" height="24" fill="hsl(#{hue} 70% 50%)"/>
+      </svg>
     SVG
   end
 
   # Compressed by Rack::Deflater.
   def deflated
     render plain: "gold " * 20_000
-  end
-
-  # A developer's debugger; what is typed there can change `answer`.
-  def stop
-    answer = 1
-    case params[:debugger]
-    when "irb" then binding.public_send(:irb)
-    when "byebug" then require("byebug") && byebug # rubocop:disable Lint/Debugger
-    when "debug" then require("debug") && binding.break
-    end
-    render plain: "the answer is #{answer}"
   end
 end

@@ -1,4 +1,4 @@
-# Uploads, and what becomes of them: pictures to look at, a sound to hear, files to save.
+# Uploads, and what becomes of them: pictures to look at, a sound to hear, a film to watch, files to save.
 class TracksController < ApplicationController
   def index
     @tracks = Track.with_attached_sound.order(:id)
@@ -9,7 +9,7 @@ class TracksController < ApplicationController
   end
 
   def create
-    @track = Track.new(params.require(:track).permit(:title, :sound, pictures: []))
+    @track = Track.new(params.require(:track).permit(:title, :sound, :film, pictures: []))
     return render(:new, status: :unprocessable_entity) unless @track.save
 
     redirect_to @track, notice: "Uploaded.", status: :see_other
