@@ -111,8 +111,8 @@ class Script
     1;
   JS
 
-  # A page that asks all the time, while the block does something to the server. Some POSTs may fail on one server and by
-  # chance not on the other: those that a killed worker was busy with.
+  # A page that asks all the time, while the block does something to the server. Of its POSTs, some may fail on one
+  # server and by chance not on the other: those that a killed worker was busy with.
   def watched(chance: 0)
     watcher = newcomer.tab
     watcher.go("/robots.txt")

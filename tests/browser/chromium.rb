@@ -52,7 +52,7 @@ class Chromium
     [from_us, to_us].each { |pipe| pipe.nonblock = false }
     @log = File.join(@profile, "chromium.log")
     @pid = spawn({ "HOME" => @profile, "XDG_CONFIG_HOME" => nil }, program, *FLAGS, "--user-data-dir=#{@profile}/data",
-      "about:blank", 3 => from_us, 4 => to_us, out: @log, err: @log)
+      "about:blank", 3 => from_us, 4 => to_us, out: @log, err: @log, pgroup: true)
     [from_us, to_us].each(&:close)
     @lock = Mutex.new
     @answers = {}
@@ -62,14 +62,16 @@ class Chromium
     call("Browser.getVersion")
   end
 
-  # Closes it; what does not go in time is killed. The processes that Chromium has started end with it.
+  # Closes it; what does not go in time is killed, as are processes that it leaves behind.
   def close
     call("Browser.close") rescue nil
     gone = within(5) { Process.wait(@pid, Process::WNOHANG) }
-    unless gone
-      Process.kill(:KILL, @pid)
-      Process.wait(@pid)
+    begin
+      Process.kill(:KILL, -@pid)
+    rescue Errno::ESRCH
+      nil
     end
+    Process.wait(@pid) unless gone
     [@out, @in].each(&:close)
     @listener.join(1)
     within(5) { FileUtils.rm_rf(@profile) || !File.exist?(@profile) }
