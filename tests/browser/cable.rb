@@ -58,7 +58,7 @@ class Script
     see "sockets", ann.sockets.select { |what, _| what == :open }.uniq
     # On a busy machine Action Cable's script may miss pings, and connects anew.
     see "connections", Figure.new(ann.sockets.count { |what, _| what == :open }, 3, "")
-    see "trouble", ann.console
+    see "trouble", ann.console.map { |line| plain(line) }
   end
 
   step "who may not chat" do
