@@ -241,3 +241,16 @@ fn what_the_application_prints_is_in_the_output() {
     assert_eq!(server.text("/print"), "printed");
     assert!(server.logs("printed to stdout") && server.logs("said to rack.errors"), "{}", server.log());
 }
+
+#[test]
+fn statuses_have_the_words_of_rfc_9110() {
+    let app = "run ->(env) { [env['PATH_INFO'][1..].to_i, { 'content-length' => '0' }, []] }\n";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    for line in ["200 OK", "413 Content Too Large", "418 I'm a teapot", "422 Unprocessable Content", "599 "] {
+        let mut client = server.client();
+        let path = &line[..3];
+        client.send(format!("GET /{path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).unwrap();
+        let answer = String::from_utf8(client.rest().unwrap()).unwrap();
+        assert_eq!(answer.split("\r\n").next(), Some(format!("HTTP/1.1 {line}").as_str()));
+    }
+}

@@ -184,6 +184,28 @@ fn at_the_end_websockets_are_told_to_go_away_and_do_not_hold_it() {
 }
 
 #[test]
+fn a_websocket_whose_close_is_answered_ends_at_once() {
+    let seconds_until_end = |path: &str| {
+        let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);
+        let mut client = get(&server, path, HANDSHAKE);
+        assert_eq!(client.head().unwrap().status, 101);
+        server.signal(Signal::TERM);
+        assert_eq!(read(&mut client, 4), GOING_AWAY, "{path}\n{}", server.log());
+        let began = Instant::now();
+        client.send(CLOSED).unwrap();
+        // As browsers do, it leaves the end of the connection to the server.
+        assert_eq!(client.rest().unwrap(), b"", "{path}");
+        let seconds = began.elapsed().as_secs_f64();
+        assert!(server.ended(PATIENCE).is_some());
+        seconds
+    };
+    for path in ["/websocket", "/websocket-full"] {
+        // A client that does not answer is left after a second. One of several tries is quicker on a busy machine, too.
+        assert!((0..5).any(|_| seconds_until_end(path) < 0.5), "{path}");
+    }
+}
+
+#[test]
 fn a_close_frame_never_stands_within_a_frame() {
     let app = "require_relative \"common\"\nrun paths(\"/\" => ->(env) { io = env[\"rack.hijack\"].call; \
                io.write(\"HTTP/1.1 101 X\\r\\nupgrade: websocket\\r\\n\\r\\n\\x82\\x05ab\"); \

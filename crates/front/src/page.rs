@@ -61,8 +61,14 @@ fn json(page: &Page<'_>) -> String {
     out
 }
 
-fn reason(status: StatusCode) -> &'static str {
-    status.canonical_reason().unwrap_or("Error")
+/// The words beside a status, as RFC 9110 has them; none for a status that nobody has named.
+pub(crate) fn reason(status: StatusCode) -> &'static str {
+    match status {
+        // The library has the words of older RFCs.
+        StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
+        StatusCode::UNPROCESSABLE_ENTITY => "Unprocessable Content",
+        status => status.canonical_reason().unwrap_or_default(),
+    }
 }
 
 fn text(page: &Page<'_>) -> String {

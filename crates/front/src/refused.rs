@@ -24,7 +24,7 @@ pub(crate) fn answer(link: &Link, head: &[u8], since: Instant, status: StatusCod
         since,
         &Entry { status: status.as_u16(), bytes, fault: "refused", reason: why, ..entry(method, target, &id) },
     );
-    let (reason, id) = (status.canonical_reason().unwrap_or("Error"), id.as_str());
+    let (reason, id) = (page::reason(status), id.as_str());
     let date = httpdate::fmt_http_date(std::time::SystemTime::now());
     let status = status.as_str();
     format!(

@@ -259,6 +259,10 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
     let mut response = http::Response::new(out.of(whose));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
+    let reason = page::reason(status);
+    if status.canonical_reason() != Some(reason) {
+        response.extensions_mut().insert(hyper::ext::ReasonPhrase::from_static(reason.as_bytes()));
+    }
     response
 }
 

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::link::{Handover, Link};
+use crate::page;
 use crate::socket::Socket;
 use crate::websocket::{self, Tracker};
 
@@ -32,7 +33,7 @@ pub(crate) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &Header
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status.as_str().as_bytes());
     out.push(b' ');
-    out.extend_from_slice(status.canonical_reason().unwrap_or("").as_bytes());
+    out.extend_from_slice(page::reason(status).as_bytes());
     out.extend_from_slice(b"\r\n");
     for (name, value) in headers {
         out.extend_from_slice(name.as_str().as_bytes());
@@ -224,12 +225,19 @@ impl Down<'_> {
         if self.write(&websocket::GOING_AWAY).await.is_err() {
             return;
         }
-        // The application reads the client's answer and ends; nothing that it says after the close frame may be sent.
-        let Between { is_heard, .. } = self.between;
+        // The application reads the client's answer and ends. The client then waits for the end of the connection,
+        // which is the server's to make (RFC 6455 section 7.1.1).
+        let between = self.between;
         tokio::select! {
-            () = self.between.wait(is_heard) => {}
-            () = until(Some(ends)) => self.between.set(&self.between.is_over),
+            () = between.wait(&between.is_heard) => {}
+            () = self.until_app_ends() => {}
+            () = until(Some(ends)) => between.set(&between.is_over),
         }
+    }
+
+    /// Until the application has said all. Nothing of it may be sent after the close frame.
+    async fn until_app_ends(&mut self) {
+        while matches!(self.next(false).await, Next::Bytes(_)) {}
     }
 
     /// Relays what the application still says.

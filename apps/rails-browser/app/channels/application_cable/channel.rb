@@ -1,0 +1,5 @@
+# All channels.
+module ApplicationCable
+  class Channel < ActionCable::Channel::Base
+  end
+end

@@ -1,0 +1,5 @@
+# Server-sent events.
+class EventsController < ApplicationController
+  def show
+  end
+end

@@ -1,0 +1,4 @@
+# All models.
+class ApplicationRecord < ActiveRecord::Base
+  primary_abstract_class
+end

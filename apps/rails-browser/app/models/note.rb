@@ -1,0 +1,3 @@
+# What the application wants to remember for whoever tests it, across workers and releases.
+class Note < ApplicationRecord
+end
