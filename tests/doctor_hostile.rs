@@ -114,7 +114,7 @@ fn an_answer_without_an_end_is_left_when_the_time_of_a_request_is_over() {
     };
     let (slow, took) = told(config("      sleep 0.1\n"), &["--request-time", "1"]);
     assert_eq!((&slow["status"], &slow["whole"], &slow["on_ruby"]), (&200.into(), &false.into(), &"same".into()));
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
     let config = config("").replace("'gold'", "'gold' * 10_000");
     let (fast, took) = told(config, &[]);
     assert_eq!((&fast["bytes"], &fast["whole"], &fast["on_ruby"]), (&(16 << 20).into(), &false.into(), &"same".into()));
@@ -140,11 +140,11 @@ fn what_an_application_prints_is_bounded_and_no_part_of_the_report() {
     assert_eq!((&all[0]["recommended"], output.status.code()), (&"mruby".into(), Some(0)), "{said}");
     assert!(said.contains("loaded\n") && said.contains("asked\n") && !said.contains("left out"), "{said}");
     let loud = folder("loop { puts 'gold' * 1000 }\n");
-    let words = ["doctor", "--json", "--boot-time", "1"];
+    let words = ["doctor", "--json", "--boot-time", "4"];
     let (output, took) = doctor(loud.path(), &words, Duration::from_secs(60));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(all[0]["refusal"].as_str().unwrap().contains("not loaded within 1s"), "{all:#}");
+    assert!(all[0]["refusal"].as_str().unwrap().contains("not loaded within 4s"), "{all:#}");
     let said = text(&output.stderr);
     assert!(said.ends_with(" more bytes that the application printed left out\n"), "{}", said.len());
-    assert!(said.len() < (64 << 10) + 100 && took < Duration::from_secs(15), "{took:?}");
+    assert!(said.len() < (64 << 10) + 100 && took < Duration::from_secs(40), "{took:?}");
 }

@@ -211,11 +211,15 @@ fn each_ends_in_time_and_no_neighbour_notices() {
             (trial, measure)
         });
         let is_fair = |(trial, measure): &(Trial, Duration)| {
-            trial.took < Duration::from_secs(5) && trial.slowest <= QUICK.max(measure.saturating_mul(3))
+            // There the time of a request may be over before its memory is.
+            let is_late = trial.statuses.iter().any(|status| matches!(status, Ok(504))) && !expected.contains(&504);
+            !is_late && trial.took < Duration::from_secs(5) && trial.slowest <= QUICK.max(measure.saturating_mul(3))
         };
         let fair = trials.find(is_fair);
         let Some((Trial { statuses, took, .. }, _)) = fair else {
-            failures.push(format!("{path}: it took long, or a neighbour waited for more than {QUICK:?}, three times"));
+            failures.push(format!(
+                "{path}: it took long each time, or a neighbour waited for more than {QUICK:?}, three times"
+            ));
             continue;
         };
         for status in statuses {

