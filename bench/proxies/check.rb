@@ -55,9 +55,9 @@ def environment(proxy)
     same("the scheme", env["rack.url_scheme"], "https")
     same("HTTP_HOST", env["HTTP_HOST"], Client::HOST)
     same("HTTP_X_FORWARDED_FOR", env["HTTP_X_FORWARDED_FOR"], "127.0.0.1")
-    # Apache says what the client asked for, the others where they listen.
+    # Apache says what the client asked for, Caddy nothing, the others where they listen.
     port = env["HTTP_X_FORWARDED_PORT"]
-    raise Site::Trouble, "HTTP_X_FORWARDED_PORT is #{port}" unless ["443", proxy.port.to_s].include?(port)
+    raise Site::Trouble, "HTTP_X_FORWARDED_PORT is #{port}" unless [nil, "443", proxy.port.to_s].include?(port)
 
     same("REQUEST_URI", env["REQUEST_URI"], "/env/a%2Fb%20c?d=%26")
     id = env["HTTP_X_REQUEST_ID"].to_s
@@ -206,9 +206,28 @@ def try(kind, site, program, seconds)
       under_load(proxy, seconds) { |through| again(server, :start_held, through) }
     end
   end
+  server.end_all
+  report.check("lost: each of two servers started again") { kind.balances? ? balanced(kind, site, program, seconds) : "-" }
   report
 ensure
   server&.end_all
+end
+
+# Two servers, of which one after the other ends and is started again.
+def balanced(kind, site, program, seconds)
+  admin = Site.port
+  servers = { "one" => "127.0.0.1", "two" => "127.0.0.2" }.map do |name, address|
+    Server.new(site, program, name: name, address: address, admin: admin, options: %w[--drain-lag 5s])
+  end
+  servers.each(&:start)
+  with_proxy(kind, site, servers) do |proxy|
+    Site.wait("both are in turn") { Client.open(proxy.port) { |client| client.get("/echo?here").status == 200 } }
+    under_load(proxy, seconds) do |through|
+      servers.each { |server| server.stop && server.start && through.call }
+    end
+  end
+ensure
+  servers&.each(&:end_all)
 end
 
 def again(server, start, through)

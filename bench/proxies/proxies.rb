@@ -18,6 +18,7 @@ class Proxy
     [Nginx, Caddy, Apache, Haproxy]
   end
 
+  # In front of a path or a port, or of several servers.
   def initialize(site, upstream)
     @site = site
     @upstream = upstream
@@ -50,6 +51,9 @@ class Proxy
   def serves_files?
     true
   end
+
+  # Whether the example has lines for several servers whose health it asks for.
+  def self.balances? = false
 
   # Which requests wait for a server that is started again over TCP, by the example's own word.
   def waiting
@@ -114,6 +118,7 @@ class Caddy < Proxy
   def self.title = "Caddy"
   def self.version = Open3.capture2e("caddy", "version").first[/v?([\d.]+)/, 1]
 
+  def self.balances? = true
   def waiting = :safe
 
   private
@@ -123,8 +128,7 @@ class Caddy < Proxy
   end
 
   def command
-    upstream = @upstream.is_a?(Integer) ? "127.0.0.1:#{@upstream}" : "unix/#{@upstream}"
-    site = example("Caddyfile", { "unix//run/shop/web.sock" => upstream }.merge(paths))
+    site = example("Caddyfile", upstream.merge(paths))
     main = write("Caddyfile-main", <<~TEXT)
       {
         admin off
@@ -134,6 +138,17 @@ class Caddy < Proxy
       import #{site}
     TEXT
     ["caddy", "run", "--adapter", "caddyfile", "--config", main]
+  end
+
+  def upstream
+    socket = "unix//run/shop/web.sock {"
+    return { socket => "127.0.0.1:#{@upstream} {" } if @upstream.is_a?(Integer)
+    return { socket => "unix/#{@upstream} {" } unless @upstream.is_a?(Array)
+
+    all = @upstream.map { |server| "#{server.address}:#{server.port}" }
+    { socket => "#{all.join(" ")} {", "# health_uri /readyz" => "health_uri /readyz",
+      "# health_port 9393" => "health_port #{@upstream.first.admin}",
+      "# health_interval" => "health_interval", "# health_timeout" => "health_timeout" }
   end
 end
 
@@ -181,17 +196,30 @@ class Haproxy < Proxy
   def self.version = Open3.capture2e("haproxy", "-v").first[/version (\d+(\.\d+)*)/, 1]
 
   def serves_files? = false
+  def self.balances? = true
   def waiting = :all
 
   private
 
   def command
-    upstream = @upstream.is_a?(Integer) ? "127.0.0.1:#{@upstream}" : "unix@#{@upstream}"
     site = example("haproxy.cfg", { "bind :80\n" => "bind 127.0.0.1:#{@plain_port}\n",
                                     "bind :443 " => "bind 127.0.0.1:#{@port} ",
-                                    "/etc/ssl/shop/" => "#{@site.path("proxy")}/",
-                                    "unix@/run/shop/web.sock" => upstream })
+                                    "/etc/ssl/shop/" => "#{@site.path("proxy")}/" }.merge(upstream))
     main = write("haproxy-main.cfg", "global\n    log stderr local0 warning\n    maxconn 500\n")
     ["haproxy", "-db", "-f", main, "-f", site]
+  end
+
+  def upstream
+    socket = "unix@/run/shop/web.sock"
+    return { socket => "127.0.0.1:#{@upstream}" } if @upstream.is_a?(Integer)
+    return { socket => "unix@#{@upstream}" } unless @upstream.is_a?(Array)
+
+    lines = { "    server shop #{socket}\n" => "", "# option httpchk" => "option httpchk",
+              "# option redispatch" => "option redispatch" }
+    @upstream.each.with_index(1) do |server, number|
+      lines["# server shop#{number} 10.0.0.#{number + 4}:9292 check port 9393"] =
+        "server shop#{number} #{server.address}:#{server.port} check port #{server.admin}"
+    end
+    lines
   end
 end

@@ -9,25 +9,30 @@ require "socket"
 require_relative "site"
 
 class Server
-  OPTIONS = %w[--engine ruby -e production -w 2 -t 5 --access-log off --request-time 5s --admin off].freeze
+  OPTIONS = %w[--engine ruby -e production -w 2 -t 5 --access-log off --request-time 5s].freeze
 
-  attr_reader :port
+  attr_reader :address, :port, :admin
 
-  def initialize(site, program)
+  # Servers of one site differ by their names; those that share a port for health checks by their addresses, too.
+  def initialize(site, program, name: "web", address: "127.0.0.1", admin: Site.port, options: [])
     @site = site
     @program = program
+    @name = name
+    @address = address
     @port = Site.port
-    @log = site.path("server.log")
+    @admin = admin
+    @options = [*OPTIONS, "--admin", "tcp://#{address}:#{admin}", *options]
+    @log = site.path("#{name}.log")
   end
 
   def socket
-    @site.path("run/web.sock")
+    @site.path("run/#{@name}.sock")
   end
 
   # Starts it with its own sockets.
   def start
     as = @site.root? ? ["--user", Site::SERVER_USER] : []
-    spawn_server([], ["-b", "unix://#{socket}", "-b", "tcp://127.0.0.1:#{@port}", *as], {})
+    spawn_server([], ["-b", "unix://#{socket}", "-b", "tcp://#{@address}:#{@port}", *as], {})
   end
 
   # Starts it with the socket that is held.
@@ -76,7 +81,7 @@ class Server
     File.chown(Etc.getpwnam(Site::SERVER_USER).uid, nil, @log) if @site.root?
     environment = { "PROXIES_FOLDER" => @site.path("seen"), "HOME" => @site.folder, "BUNDLE_GEMFILE" => nil,
                     "PATH" => ENV.fetch("PATH") }
-    command = [*before, @program, *OPTIONS, *options, "--pidfile", pidfile, "--control", control,
+    command = [*before, @program, *@options, *options, "--pidfile", pidfile, "--control", control,
                "--dir", @site.folder]
     @started = Process.spawn(environment, *command, in: File::NULL, %i[out err] => [@log, "a"], **redirects)
     Site.wait("the server's start; see #{tail}") do
@@ -87,11 +92,11 @@ class Server
   end
 
   def pidfile
-    @site.path("run/web.pid")
+    @site.path("run/#{@name}.pid")
   end
 
   def control
-    @site.path("run/control")
+    @site.path("run/#{@name}.control")
   end
 
   def pid
