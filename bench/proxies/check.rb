@@ -207,7 +207,9 @@ def try(kind, site, program, seconds)
     end
   end
   server.end_all
-  report.check("lost: each of two servers started again") { kind.balances? ? balanced(kind, site, program, seconds) : "-" }
+  report.check("lost: each of two servers started again") do
+    kind.balances? ? balanced(kind, site, program, seconds) : "-"
+  end
   report
 ensure
   server&.end_all
