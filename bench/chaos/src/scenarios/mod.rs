@@ -91,7 +91,7 @@ pub static ALL: [Scenario; 28] = [
     ),
     scenario(
         "unix-proxy",
-        (300, 120),
+        (420, 150),
         proxy::unix,
         "nginx of another user before a Unix socket, while code is reloaded and the program upgraded",
     ),

@@ -84,7 +84,7 @@ pub fn unix(stage: &Stage) -> Result<Told, String> {
     let mut server = Server::start(stage, &setup)?;
     let nginx = Nginx::start(&socket)?;
     let load = stage.load_at(nginx.port, server.patience, &app::sinatra_with_posts()?);
-    let rounds = if stage.is_quick { 2 } else { 10 };
+    let rounds = if stage.is_quick { 2 } else { 6 };
     for round in 0..rounds {
         let version = round * 2 + 2;
         stage.doing(format!("reloads to version {version}"));
