@@ -8,7 +8,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,20 +50,29 @@ struct Activated {
 
 impl Activated {
     fn start(socket: OwnedFd, options: &[&str]) -> Activated {
+        let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"";
+        Activated::run(script, Stdio::from(socket), options)
+    }
+
+    /// Without a socket, by a unit that would take one.
+    fn alone(options: &[&str]) -> Activated {
+        Activated::run("exec \"$0\" \"$@\"", Stdio::null(), options)
+    }
+
+    fn run(script: &str, socket: Stdio, options: &[&str]) -> Activated {
         let folder = server::folder();
         fs::write(folder.join("config.ru"), app("", "'v1 ' + env['PATH_INFO']")).unwrap();
         let log = fs::File::create(folder.join("log")).unwrap();
         // The shell keeps its process, whose number is known to nobody before, and moves the socket to its place.
         let program = server::command();
         let mut command = Command::new("sh");
-        command.args(["-c", "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\""]);
+        command.args(["-c", script]);
         command.arg(program.get_program()).args(options).args(["-t", "1", "--pidfile", "web.pid"]);
         for (name, value) in program.get_envs().filter(|(_, value)| value.is_none()) {
             let _ = value;
             command.env_remove(name);
         }
-        let child =
-            command.current_dir(&folder).stdin(Stdio::from(socket)).stdout(log.try_clone().unwrap()).stderr(log);
+        let child = command.current_dir(&folder).stdin(socket).stdout(log.try_clone().unwrap()).stderr(log);
         Activated { child: child.spawn().unwrap(), folder }
     }
 
@@ -81,6 +90,79 @@ impl Drop for Activated {
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The sample unit, with this program and this folder in the places of its own.
+fn sample(name: &str, folder: &Path) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples").join(name);
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.replace("/usr/local/bin/foolsgold", env!("CARGO_BIN_EXE_foolsgold"));
+    text.replace("/run/shop", &folder.display().to_string())
+}
+
+/// The words of a command in a unit, without the program.
+fn words(unit: &str, key: &str) -> Vec<String> {
+    let text = unit.replace("\\\n", " ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key}="))).unwrap();
+    line.split_whitespace().skip(1).map(str::to_owned).collect()
+}
+
+/// Where systemd-analyze is not here nothing is tried.
+#[test]
+fn the_sample_units_are_right_and_hardened() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        return;
+    }
+    let folder = server::folder();
+    let paths: Vec<PathBuf> = ["shop.service", "shop.socket"].iter().map(|name| folder.join(name)).collect();
+    for path in &paths {
+        fs::write(path, sample(path.file_name().unwrap().to_str().unwrap(), &folder)).unwrap();
+    }
+    let analyze = |words: &[&str], paths: &[PathBuf]| {
+        let output = Command::new("systemd-analyze").args(words).args(paths).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), said.into_owned())
+    };
+    let (_, said) = analyze(&["verify"], &paths);
+    // It looks at all that these units need, and may find fault with units of this machine.
+    let about_ours: Vec<&str> = said.lines().filter(|line| line.contains("shop.")).collect();
+    assert_eq!(about_ours, Vec::<&str>::new());
+    // An exposure of 2.0 at most; up to 4.9 is "OK".
+    let (is_hardened, said) = analyze(&["security", "--offline=true", "--threshold=20"], &paths[..1]);
+    assert!(is_hardened, "{said}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_commands_of_the_sample_unit_start_reload_and_say_when_a_reload_fails() {
+    for is_activated in [true, false] {
+        let folder = server::folder();
+        let unit = sample("shop.service", &folder);
+        let start = words(&unit, "ExecStart");
+        let start: Vec<&str> = start.iter().map(String::as_str).collect();
+        let path = folder.join("web.sock");
+        let server = if is_activated {
+            Activated::start(UnixListener::bind(&path).unwrap().into(), &start)
+        } else {
+            Activated::alone(&start)
+        };
+        server.logs("commands find this server");
+        assert_eq!(Client::unix(&path).get("/a").text(), "v1 /a", "{}", server.log());
+        let reload = || {
+            let output = server::command().args(words(&unit, "ExecReload")).output().unwrap();
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        fs::write(server.folder.join("config.ru"), app("", "'v2 ' + env['PATH_INFO']")).unwrap();
+        assert_eq!(reload().0, Some(0), "{}", server.log());
+        assert_eq!(Client::unix(&path).get("/b").text(), "v2 /b");
+        fs::write(server.folder.join("config.ru"), "raise 'not today'").unwrap();
+        let (code, said) = reload();
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("not today"), "{said}");
+        assert_eq!(Client::unix(&path).get("/c").text(), "v2 /c");
+        drop(server);
+        fs::remove_dir_all(folder).unwrap();
     }
 }
 

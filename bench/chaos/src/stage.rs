@@ -83,7 +83,16 @@ impl Stage {
 
     /// With so many clients.
     pub fn load_of(&self, server: &Server, workload: &arena::load::Workload, clients: u32) -> Load {
-        let load = Load::begin(server.port, workload, clients, server.patience);
+        self.begin(server.port, workload, clients, server.patience)
+    }
+
+    /// On a proxy's port.
+    pub fn load_at(&self, port: u16, patience: Duration, workload: &arena::load::Workload) -> Load {
+        self.begin(port, workload, CLIENTS, patience)
+    }
+
+    fn begin(&self, port: u16, workload: &arena::load::Workload, clients: u32, patience: Duration) -> Load {
+        let load = Load::begin(port, workload, clients, patience);
         self.shown().counts.push(load.counts());
         load
     }

@@ -65,7 +65,7 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, Strin
     }
     let has_activated = found.iter().any(|one| one.is_activated);
     if wanted.activated == Activated::Only && !has_activated {
-        warn!(
+        info!(
             target: "server",
             "no socket was handed over (LISTEN_FDS, LISTEN_PID): listening where --bind says, in spite of \
              --bind-to-activated-sockets=only"

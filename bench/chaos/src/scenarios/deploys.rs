@@ -1,6 +1,7 @@
 //! New code under load: reloads that work, reloads that cannot, and a new program on the same sockets.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use arena::load::{Workload, check};
@@ -100,19 +101,11 @@ pub fn upgrade(stage: &Stage) -> Result<Told, String> {
     for version in 2..rounds + 2 {
         stage.doing(format!("upgrades to version {version}"));
         boots_as(stage, &version.to_string())?;
-        let before = server.id;
-        server.signal(Signal::USR2);
-        let is_new = until(NEW, || {
-            let told = fs::read_to_string(&pidfile).unwrap_or_default();
-            server.id = told.trim().parse().unwrap_or(before);
-            server.id != before && serves(&server, version).is_ok()
-        });
+        let is_new = upgraded(stage, &mut server, &pidfile, &mut told, |server| serves(server, version).is_ok());
         if !is_new {
             told.complain(format!("{NEW:?} after SIGUSR2 it is not version {version} of a new process that serves"));
             break;
         }
-        let is_gone = until(NEW, || !stage.processes().iter().any(|one| one.id == before && !one.is_zombie));
-        told.expect(is_gone, || format!("the old process {before} has not ended {NEW:?} after its upgrade"));
     }
     told.remark(format!("{rounds} upgrades"));
     finish(&mut server, load, &mut told, stage);
@@ -120,7 +113,29 @@ pub fn upgrade(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-fn finish(server: &mut Server, load: Load, told: &mut Told, stage: &Stage) {
+/// Starts the program anew; whether there is a new process of which `is_there` holds.
+pub(super) fn upgraded(
+    stage: &Stage,
+    server: &mut Server,
+    pidfile: &Path,
+    told: &mut Told,
+    is_there: impl Fn(&Server) -> bool,
+) -> bool {
+    let before = server.id;
+    server.signal(Signal::USR2);
+    let is_new = until(NEW, || {
+        let told = fs::read_to_string(pidfile).unwrap_or_default();
+        server.id = told.trim().parse().unwrap_or(before);
+        server.id != before && is_there(server)
+    });
+    if is_new {
+        let is_gone = until(NEW, || !stage.processes().iter().any(|one| one.id == before && !one.is_zombie));
+        told.expect(is_gone, || format!("the old process {before} has not ended {NEW:?} after its upgrade"));
+    }
+    is_new
+}
+
+pub(super) fn finish(server: &mut Server, load: Load, told: &mut Told, stage: &Stage) {
     stage.doing("goes on for a moment");
     pause(Duration::from_millis(500));
     told.count("the clients", &load.end(), &[]);
@@ -131,12 +146,12 @@ fn finish(server: &mut Server, load: Load, told: &mut Told, stage: &Stage) {
 }
 
 /// How the application comes up from now on.
-fn boots_as(stage: &Stage, word: &str) -> Result<(), String> {
+pub(super) fn boots_as(stage: &Stage, word: &str) -> Result<(), String> {
     fs::write(stage.folder.join("boot"), word).map_err(|error| format!("boot: {error}"))
 }
 
 /// Reloads by the command, which must work, or must fail and say this.
-fn reload(server: &Server, told: &mut Told, says: Option<&str>) {
+pub(super) fn reload(server: &Server, told: &mut Told, says: Option<&str>) {
     let output = match server.control(&["reload"]) {
         Ok(output) => output,
         Err(why) => return told.complain(why),
@@ -151,7 +166,7 @@ fn reload(server: &Server, told: &mut Told, says: Option<&str>) {
     }
 }
 
-fn serves(server: &Server, version: u32) -> Result<(), String> {
+pub(super) fn serves(server: &Server, version: u32) -> Result<(), String> {
     let ask = format!(r#"{{ "path": "/version", "exactly": "version {version}\n" }}"#);
     check(server.port, &app::workload(&[&ask])?)
 }

@@ -7,6 +7,7 @@ mod full;
 mod logs;
 mod overload;
 mod pool;
+mod proxy;
 mod strangers;
 mod stuck;
 
@@ -45,7 +46,7 @@ const fn scenario(
 }
 
 /// All of them, in the order in which they run.
-pub static ALL: [Scenario; 27] = [
+pub static ALL: [Scenario; 28] = [
     scenario("kill-storm", (180, 90), deaths::storm, "most workers are killed at once, again and again (Sinatra)"),
     scenario(
         "kill-storm-rails",
@@ -87,6 +88,12 @@ pub static ALL: [Scenario; 27] = [
         (240, 120),
         strangers::websockets,
         "fifty WebSockets are open at each reload and at the end",
+    ),
+    scenario(
+        "unix-proxy",
+        (420, 150),
+        proxy::unix,
+        "nginx of another user before a Unix socket, while code is reloaded and the program upgraded",
     ),
 ];
 

@@ -1,0 +1,106 @@
+//! A proxy of another user before a Unix socket, while new code and new programs come.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use arena::load::check;
+use arena::process::{Process, free_ports, until};
+use rustix::process::Signal;
+
+use super::deploys::{boots_as, finish, reload, serves, upgraded};
+use crate::app;
+use crate::kin;
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// The user of Debian's proxies. Where this is not root, nginx stays whoever runs it, and says so in its log.
+const USER: &str = "www-data";
+const SOCKET: &str = "web.sock";
+const START: Duration = Duration::from_secs(30);
+
+/// nginx, which has files of its own: it is none of the server's.
+struct Nginx {
+    process: Process,
+    port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl Nginx {
+    fn start(socket: &Path) -> Result<Nginx, String> {
+        let told = |error: std::io::Error| format!("nginx: {error}");
+        let folder = tempfile::Builder::new().prefix("chaos-nginx-").tempdir().map_err(told)?;
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).map_err(told)?;
+        let port = free_ports(1)?[0];
+        let config = folder.path().join("nginx.conf");
+        fs::write(&config, configuration(socket, port)).map_err(told)?;
+        let mut command = Command::new("nginx");
+        command.arg("-p").arg(folder.path()).args(["-e", "stderr", "-c"]).arg(&config);
+        let mut process = Process::start("nginx", command, &folder.path().join("log"))?;
+        let workload = app::workload(&[r#"{ "path": "/short", "exactly": "short\n" }"#])?;
+        let mut why = String::new();
+        let is_ready = until(START, || {
+            why = check(port, &workload).err().unwrap_or_default();
+            why.is_empty() || process.ended().is_some()
+        });
+        if !is_ready || !why.is_empty() {
+            return Err(format!("nothing comes through nginx: {why}\n{}", process.tail()));
+        }
+        Ok(Nginx { process, port, _folder: folder })
+    }
+}
+
+impl Drop for Nginx {
+    /// Killed, it would leave its workers behind.
+    fn drop(&mut self) {
+        kin::signal(self.process.id(), Signal::TERM);
+        until(START, || self.process.ended().is_some());
+    }
+}
+
+fn configuration(socket: &Path, port: u16) -> String {
+    let socket = socket.display();
+    format!(
+        "user {USER}; daemon off; worker_processes 2; pid nginx.pid; error_log stderr warn;\n\
+         events {{ worker_connections 512; }}\n\
+         http {{ access_log off; server {{ listen 127.0.0.1:{port};\n\
+         location / {{ proxy_pass http://unix:{socket}:; proxy_buffering off; proxy_request_buffering off; }} }} }}\n"
+    )
+}
+
+/// Reloads and upgrades by turns: no request that comes through the proxy fails, POST among them.
+pub fn unix(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    boots_as(stage, "1")?;
+    // Others may pass through it, as through /run/shop.
+    fs::set_permissions(&stage.folder, Permissions::from_mode(0o711)).map_err(|error| error.to_string())?;
+    let (pidfile, socket) = (stage.folder.join("pid"), stage.folder.join(SOCKET));
+    let bind = format!("unix://{}", socket.display());
+    let setup = Setup::ruby(app::SINATRA, 2, 4).controlled(stage);
+    let setup = setup.with(&["-b", &bind, "--pidfile", &pidfile.display().to_string()]);
+    let mut server = Server::start(stage, &setup)?;
+    let nginx = Nginx::start(&socket)?;
+    let load = stage.load_at(nginx.port, server.patience, &app::sinatra_with_posts()?);
+    let rounds = if stage.is_quick { 2 } else { 6 };
+    for round in 0..rounds {
+        let version = round * 2 + 2;
+        stage.doing(format!("reloads to version {version}"));
+        boots_as(stage, &version.to_string())?;
+        reload(&server, &mut told, None);
+        pause(Duration::from_millis(500));
+        stage.doing(format!("upgrades to version {}", version + 1));
+        boots_as(stage, &(version + 1).to_string())?;
+        if !upgraded(stage, &mut server, &pidfile, &mut told, |server| serves(server, version + 1).is_ok()) {
+            told.complain(format!("no new process serves version {}", version + 1));
+            break;
+        }
+    }
+    told.remark(format!("{rounds} reloads and {rounds} upgrades behind nginx"));
+    finish(&mut server, load, &mut told, stage);
+    drop(nginx);
+    server.end(&mut told);
+    Ok(told)
+}
