@@ -29,7 +29,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 /// A listener on the lane that accepts.
 pub(crate) enum Door {
     Tcp(TcpListener),
-    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] FileKeeper),
+    Unix(UnixListener, FileKeeper),
 }
 
 impl Door {
@@ -77,7 +77,7 @@ fn without_delay(set: io::Result<()>) {
 }
 
 /// Accepts until the stop, and then what the kernel had accepted for us by then.
-pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
+pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
         let accepted = tokio::select! {
@@ -108,6 +108,10 @@ pub(crate) async fn run(door: Door, lanes: &Lanes, common: Arc<Common>, guard: G
                 }
             }
         }
+    }
+    // Nobody comes to a Unix socket any more before those who have come are let in.
+    if let Door::Unix(_, file) = &mut door {
+        file.remove();
     }
     empty_backlog(&door, lanes, &common, &guard);
     // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.

@@ -325,11 +325,18 @@ impl SocketFile {
 #[derive(Debug)]
 pub(crate) struct FileKeeper(Option<Arc<SocketFile>>);
 
-impl Drop for FileKeeper {
-    fn drop(&mut self) {
+impl FileKeeper {
+    /// Removes the file, if it is ours: nobody new finds the socket.
+    pub(crate) fn remove(&mut self) {
         if let Some(file) = self.0.take_if(|file| file.is_ours.load(Ordering::Acquire)) {
             file.remove();
         }
+    }
+}
+
+impl Drop for FileKeeper {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 
