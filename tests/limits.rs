@@ -93,7 +93,8 @@ fn an_idle_connection_is_closed_without_a_word() {
 
 #[test]
 fn a_full_queue_is_503_with_retry_after() {
-    let server = serve(&["-t", "1", "--queue", "1", "--queue-wait", "20s"]);
+    // Nobody is refused for having waited.
+    let server = serve(&["-t", "1", "--queue", "1", "--queue-wait", "10m", "--request-time", "10m"]);
     // One runs, one waits, and whichever comes last is one too many.
     let mut held: Vec<Client> = (0..3).map(|_| server.client()).collect();
     for client in &mut held {
@@ -110,6 +111,7 @@ fn a_full_queue_is_503_with_retry_after() {
     );
     let refused = refused.unwrap();
     assert_eq!(refused.status, 503, "{}", refused.text());
+    assert!(refused.text().contains("all 1 places in the queue are taken"), "{}", refused.text());
     let after: u64 = refused.header("retry-after").and_then(|after| after.parse().ok()).unwrap();
     assert!((1..=60).contains(&after), "{after}");
 }
