@@ -29,7 +29,7 @@ use crate::signal_map::Habit;
 use crate::signals::Signals;
 use crate::sockets::Sockets;
 use crate::upgrade::Upgrade;
-use crate::{openfiles, standing};
+use crate::{init, openfiles, standing};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// After the end, connections that were cut off have so long to notice: they write their last log lines then.
@@ -246,6 +246,9 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
         apps.all().iter().for_each(|app| announce_one(app));
     }
     info!(target: "server", "{}", settings.operating.signals.in_words());
+    if init::is_below() {
+        info!(target: "server", "process 1 passes signals on to this process, and waits for orphans");
+    }
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }
