@@ -79,6 +79,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
 
 fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
     let Plan { settings, found, bundle_gemfile, again, launch, flush } = plan;
+    engine::temporary::look();
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }
