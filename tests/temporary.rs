@@ -1,6 +1,11 @@
 //! Temporary files and folders: where there is no place for them, and what is left of servers that were killed.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and one that is skipped says why"
+)]
 
 mod support;
 

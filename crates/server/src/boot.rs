@@ -91,8 +91,8 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
     let ground = ground(&settings, &lanes, bundle_gemfile, again);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
-    let (listener, called_off) = (sockets.admin.take(), ground.called_off.clone());
-    let admin = Admin::start(&settings.admin, place(&found), listener, launch.is_successor(), called_off)?;
+    let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), ground.called_off.clone());
+    let admin = Admin::start(&settings.admin, place(&found), made, launch.is_successor(), called_off)?;
     let restart_files = RestartFiles::note(&settings);
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = match Apps::start(&settings, found, ground) {
