@@ -87,7 +87,8 @@ fn an_upgrade_loses_nothing_and_the_container_goes_on() {
         load.goes_on(20);
         let pid = fs::read_to_string(server.folder.join("web.pid")).unwrap();
         signal(first, Signal::USR2);
-        let is_new = || fs::read_to_string(server.folder.join("web.pid")).is_ok_and(|text| text != pid && !text.is_empty());
+        let is_new =
+            || fs::read_to_string(server.folder.join("web.pid")).is_ok_and(|text| text != pid && !text.is_empty());
         assert!(within(PATIENCE, is_new), "round {round}: {}", server.log());
         // The one before has ended, and has been waited for.
         assert!(within(PATIENCE, || ruby::processes(first).len() == 1 && zombies(first) == 0), "{}", server.log());

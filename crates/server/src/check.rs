@@ -79,6 +79,11 @@ fn socket(path: &Path) -> Option<String> {
 
 /// A Ruby, by a path or by a name on PATH.
 fn ruby(ruby: &Path) -> Option<String> {
-    let is_there = find_program(ruby).is_some();
-    (!is_there).then(|| engine_ruby::no_ruby(ruby, &ErrorKind::NotFound.into()))
+    if find_program(ruby).is_some() {
+        return None;
+    }
+    if ruby.components().count() > 1 {
+        return Some(format!("--ruby {}: there is no such program; name another", ruby.display()));
+    }
+    Some(engine_ruby::no_ruby(ruby, &ErrorKind::NotFound.into()))
 }

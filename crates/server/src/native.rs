@@ -30,11 +30,9 @@ pub fn build(ruby: &Path) -> Result<PathBuf, String> {
         .try_for_each(|folder| fs::set_permissions(folder, Permissions::from_mode(0o755)))
         .map_err(told)?;
     let built = native::build(ruby, folder)?;
-    let places = built.parent().into_iter().chain([built.as_path()]);
-    places
-        .map(|path| fs::set_permissions(path, Permissions::from_mode(0o755)))
-        .collect::<io::Result<()>>()
-        .map_err(told)?;
+    for path in [built.parent(), Some(&*built)].into_iter().flatten() {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).map_err(told)?;
+    }
     Ok(built)
 }
 
