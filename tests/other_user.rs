@@ -65,11 +65,11 @@ fn a_log_in_a_folder_of_roots_is_rotated() {
     let log = folder.join("roots/web.log");
     let options = ["-b", "unix://web.sock", "-t", "1", "--user", "nobody", "--log-file", log.to_str().unwrap()];
     let mut command = server::command();
-    let mut child = command.current_dir(&folder).args(options).spawn().unwrap();
+    let child = Process(command.current_dir(&folder).args(options).spawn().unwrap().id());
     let has =
         |path: &Path, words: &str| within(PATIENCE, || fs::read_to_string(path).is_ok_and(|text| text.contains(words)));
     assert!(has(&log, "serving"));
-    let signal = || support::successor::signal(child.id(), Signal::HUP);
+    let signal = || child.signal(Signal::HUP);
     // As logrotate does it with `create`, which is Debian's default.
     let old = fs::metadata(&log).unwrap();
     fs::rename(&log, folder.join("roots/web.log.1")).unwrap();
@@ -81,8 +81,7 @@ fn a_log_in_a_folder_of_roots_is_rotated() {
     fs::rename(&log, folder.join("roots/web.log.2")).unwrap();
     signal();
     assert!(has(&folder.join("roots/web.log.2"), "`create` in logrotate's configuration"));
-    let _ = child.kill();
-    let _ = child.wait();
+    drop(child);
     fs::remove_dir_all(folder).unwrap();
 }
 
