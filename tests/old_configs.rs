@@ -332,7 +332,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
     }
     let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", "threads 1, 2")]);
     let (_, said) = run(&folder, &[], &["-C", "config/puma.rb", "--ruby", "no-such-ruby"]);
-    assert_says(&said, &["config/puma.rb: it is read by Ruby, and no-such-ruby cannot be started"]);
+    assert_says(&said, &["config/puma.rb: it is read by Ruby, and there is no no-such-ruby on PATH"]);
     let (_, said) = run(&folder, &[], &["config"]);
     assert_says(&said, &["note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it"]);
     fs::remove_dir_all(folder).unwrap();

@@ -38,7 +38,7 @@ fn folders(server: u32) -> usize {
     let mine = ruby::processes(server).len();
     assert!(mine > 0);
     let mut names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(7)).collect();
-    names.retain(|name| name.contains("fools-gold-wire-") && name.ends_with("wire.sock"));
+    names.retain(|name| name.contains("foolsgold-wire-") && name.ends_with("wire.sock"));
     names.sort_unstable();
     names.dedup();
     names.iter().filter(|name| is_listened_to_by(server, &text, name)).count()

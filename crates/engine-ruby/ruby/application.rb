@@ -137,6 +137,8 @@ module FoolsGold
       Bundler.setup
     rescue LoadError => error
       raise LoadFailed, "there is a Gemfile, but no Bundler: gem install bundler (#{error.message})"
+    rescue Bundler::GemNotFound, Bundler::GitError => error
+      raise LoadFailed, "#{error.message}: `bundle install` in #{File.dirname(@setup['gemfile'])} gets what is missing"
     end
 
     def require_rack

@@ -1,12 +1,12 @@
 //! The start of the engine: a folder, a socket, a thread for all that is not a request, and the first worker.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 
+use engine::TempFolder;
 use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -29,8 +29,7 @@ fn channel() -> (UnboundedSender<Event>, UnboundedReceiver<Event>) {
 
 /// A private folder with our Ruby files in it, and a name for the socket.
 fn place() -> io::Result<Place> {
-    let private = Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix("fools-gold-wire-").permissions(private).tempdir()?;
+    let folder = TempFolder::new("foolsgold-wire-")?;
     scripts::write(&folder.path().join("ruby"))?;
     let socket = folder.path().join("wire.sock");
     Ok(Place { folder, socket, token: Uuid::new_v4().simple().to_string() })
@@ -42,7 +41,8 @@ fn give_away(place: &Place, user: &User) -> io::Result<()> {
     for entry in fs::read_dir(&scripts)? {
         user.own(&entry?.path())?;
     }
-    [place.socket.as_path(), &scripts, place.folder.path()].into_iter().try_for_each(|path| user.own(path))
+    [place.socket.as_path(), &scripts].into_iter().try_for_each(|path| user.own(path))?;
+    place.folder.let_in(user.gid)
 }
 
 /// Starts everything, and waits for the first worker.

@@ -49,6 +49,8 @@ impl Work {
         if let Some(worker) = mold.worker {
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
             self.worker_ended(worker, None);
+        } else if mold.ready.is_none() && mold.control.is_none() && self.told.is_some() {
+            self.cannot_start(StartError::NoRuby(self.settings.ruby.clone(), how));
         } else if mold.ready.is_none() && !mold.is_over {
             self.cannot_start(StartError::Ended(how));
         } else if orders > 0 && !self.is_stopping {

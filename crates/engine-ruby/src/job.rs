@@ -1,12 +1,12 @@
 //! A request on its way to a worker, kept whole until its answer begins: it may have to go to another one.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::queue;
 use engine::snapshot::Past;
-use engine::{Fault, Input, Request, Responder};
+use engine::{Fault, Input, Request, Responder, TempFile};
 use http::Method;
 
 /// A worker may die of a request. Each death under it is held against it, less so one by the kernel's hand, which may
@@ -61,7 +61,7 @@ impl Job {
             match to_file(bytes) {
                 Ok(input) => request.input = input,
                 Err(error) => {
-                    let why = format!("no temporary file for the body of a request: {error}");
+                    let why = format!("no file in memory for the body of a request: {error}");
                     return Err((responder, Fault::Broken(why)));
                 }
             }
@@ -128,9 +128,7 @@ impl Job {
 }
 
 fn to_file(bytes: &[u8]) -> io::Result<Input> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(bytes)?;
-    Ok(Input::File(Arc::new(file), bytes.len() as u64))
+    Ok(Input::File(Arc::new(TempFile::of(bytes)?), bytes.len() as u64))
 }
 
 impl queue::Job for Box<Job> {

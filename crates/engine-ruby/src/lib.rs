@@ -50,7 +50,8 @@ mod watch;
 mod worker;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -163,6 +164,8 @@ pub enum StartError {
     App(Box<AppError>),
     /// Nothing can be given to that user.
     User(String, std::io::Error),
+    /// This was started, and ended in these words before it spoke to us.
+    NoRuby(PathBuf, String),
     /// The Ruby could not be started.
     Ruby(PathBuf, std::io::Error),
     /// The Ruby ended before the application was loaded.
@@ -182,9 +185,12 @@ impl fmt::Display for StartError {
                 write!(f, "{}: {}", error.class, error.message)?;
                 error.lines().try_for_each(|line| write!(f, "\n    {line}"))
             }
-            StartError::Ruby(ruby, error) => {
-                write!(f, "the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display())
-            }
+            StartError::Ruby(ruby, error) => f.write_str(&no_ruby(ruby, error)),
+            StartError::NoRuby(ruby, how) => write!(
+                f,
+                "{how}, and has not run a line of the server's Ruby code: is {} a Ruby? --ruby names another",
+                ruby.display()
+            ),
             StartError::User(user, error) => {
                 write!(f, "the Ruby processes cannot run as {user}: {error}; only root can start them as another user")
             }
@@ -197,6 +203,19 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
+
+/// Why this Ruby cannot be started, and what to do about it.
+pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
+    let is_name = !ruby.as_os_str().as_encoded_bytes().contains(&b'/');
+    // A folder of PATH that may not be looked into is one in which it is not.
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied if is_name => format!(
+            "there is no {} on PATH: install one (apt install ruby ruby-rack), or name one with --ruby",
+            ruby.display()
+        ),
+        _ => format!("the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display()),
+    }
+}
 
 /// The engine.
 pub struct RubyEngine {

@@ -108,7 +108,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             if let Some(mold) = work.molds.get_mut(&pid) {
                 mold.is_over = true;
             }
-            work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
+            work.cannot_start(failed(work, reader.list()));
         }
         (kind::FAILED, Speaker::Worker(worker)) => {
             if let Some(worker) = work.workers.get_mut(&worker) {
@@ -116,7 +116,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
                 worker.is_ready = true;
                 worker.is_leaving = true;
             }
-            work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
+            work.cannot_start(failed(work, reader.list()));
         }
         (kind::SHARED, Speaker::Mold(mold)) => work.will_not_fork(mold, &reader.list()),
         (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
@@ -131,6 +131,21 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         }
     }
     Ok(())
+}
+
+/// Why the application cannot be loaded, in the words of its exception; where a gem is missing, with what gets it.
+fn failed(work: &Work, words: Vec<String>) -> StartError {
+    let mut error = answer::error(words);
+    let missing = error.message.strip_prefix("cannot load such file -- ").filter(|path| !path.starts_with(['/', '.']));
+    if let Some(missing) = missing.filter(|_| error.class == "LoadError") {
+        let name = missing.split('/').next().unwrap_or(missing);
+        let remedy = match &work.settings.gemfile {
+            Some(gemfile) => format!("if it is of a gem, add that to {}, and `bundle install`", gemfile.display()),
+            None => format!("if it is of a gem: `gem install {name}`, or a Gemfile and `bundle install`"),
+        };
+        error.message = format!("{} ({remedy})", error.message);
+    }
+    StartError::App(Box::new(error))
 }
 
 fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireError> {

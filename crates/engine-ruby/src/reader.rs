@@ -16,7 +16,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 
-use crate::{Settings, scripts};
+use crate::{Settings, no_ruby, scripts};
 
 /// The parts of the script, in their order.
 const SCRIPTS: [&str; 8] = [
@@ -87,10 +87,7 @@ pub struct Evaluated {
 
 /// Starts Ruby and gives the line of JSON that it answers with. The error is a sentence for the user.
 pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
-    let ruby = question.ruby.display();
-    let unable = |error: io::Error| {
-        format!("it is read by Ruby, and {ruby} cannot be started: {error}; name another with --ruby")
-    };
+    let unable = |error: io::Error| format!("it is read by Ruby, and {}", no_ruby(question.ruby, &error));
     let (ours, theirs) = UnixStream::pair().map_err(unable)?;
     let mut command = Command::new(question.ruby);
     command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);

@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::Order;
-use tempfile::TempDir;
+use engine::{Order, TempFolder};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
@@ -122,7 +121,7 @@ impl Supervisor {
 
 /// Where processes come in.
 pub struct Place {
-    pub folder: TempDir,
+    pub folder: TempFolder,
     pub socket: PathBuf,
     pub token: String,
 }

@@ -1,16 +1,15 @@
 //! Reads a request's body to its end before the request goes on: in memory while it is small, in a file without a
 //! name when it is not. A slow client costs a connection and some disk, never an interpreter.
 
-use std::fs::File;
 use std::future::poll_fn;
-use std::io::{self, Write};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use engine::Input;
+use engine::{Input, TempFile};
 use http_body::Body;
 use hyper::body::Incoming;
 
@@ -80,7 +79,7 @@ struct Store {
     memory_bytes: usize,
     first: Bytes,
     joined: BytesMut,
-    file: Option<File>,
+    file: Option<TempFile>,
     len: u64,
 }
 
@@ -92,14 +91,16 @@ impl Store {
     /// Writes to the file block this thread, for one piece as large as hyper's buffer at a time: into the page cache.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
         self.len += bytes.len() as u64;
-        if let Some(file) = &mut self.file {
-            return file.write_all(&bytes);
+        if let Some(file) = &self.file {
+            return file.put(&bytes, self.len - bytes.len() as u64);
         }
         if self.len > self.memory_bytes as u64 {
-            let mut file = tempfile::tempfile()?;
-            file.write_all(&self.first)?;
-            file.write_all(&self.joined)?;
-            file.write_all(&bytes)?;
+            let file = TempFile::new()?;
+            let held = self.len - bytes.len() as u64;
+            // One of both is empty.
+            file.put(&self.first, 0)?;
+            file.put(&self.joined, 0)?;
+            file.put(&bytes, held)?;
             (self.first, self.joined, self.file) = (Bytes::new(), BytesMut::new(), Some(file));
         } else if self.first.is_empty() && self.joined.is_empty() {
             self.first = bytes;

@@ -11,6 +11,7 @@ mod chunks;
 mod coded;
 mod connection;
 mod counts;
+mod date;
 mod drain;
 mod dropped;
 mod fault_log;

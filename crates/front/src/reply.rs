@@ -10,6 +10,7 @@ use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::coded::{self, Incoming};
+use crate::date;
 use crate::dropped;
 use crate::fault_log;
 use crate::head::Refusal;
@@ -272,6 +273,9 @@ fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
     {
         headers.insert(X_REQUEST_ID, id);
     }
+    if !headers.contains_key(header::DATE) {
+        headers.insert(header::DATE, date::header());
+    }
     headers.remove(header::TRANSFER_ENCODING);
     let asks_to_close = headers.remove(header::CONNECTION).is_some_and(|value| {
         value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
@@ -287,12 +291,6 @@ fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handov
     own_headers(&visit, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
-    let now = std::time::SystemTime::now();
-    if !headers.contains_key(header::DATE)
-        && let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(now))
-    {
-        headers.insert(header::DATE, date);
-    }
     let mut text = Vec::with_capacity(256);
     upgrade::write_head(&mut text, status, &headers);
     visit.link.close_turn();

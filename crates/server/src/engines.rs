@@ -186,7 +186,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
         Size::Full => (ruby.min_workers, ruby.max_workers),
         Size::Workers(number) => (number, number.max(1)),
     };
-    let native = native::choose(ruby.worker, &ruby.program)?;
+    let native = native::choose(ruby.worker, &ruby.program, ruby.user.is_some())?;
     let (hooks, hooks_kind) = hooks(found, ruby)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {

@@ -61,7 +61,13 @@ pub struct Settings {
 }
 
 /// Checks everything; the errors are all there are.
-pub fn settle(mut asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> {
+pub fn settle(asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> {
+    let (settings, problems) = read(asked, machine);
+    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+}
+
+/// The settings as far as they can be used, and all that is wrong with the others.
+pub fn read(mut asked: Asked, machine: Machine) -> (Settings, Vec<Problem>) {
     let (problems, notices) = (std::mem::take(&mut asked.problems), std::mem::take(&mut asked.notices));
     let mut picker = Picker { asked: &asked, app: None, machine, problems, notices };
     let mut limits = picker.limits();
@@ -94,7 +100,7 @@ pub fn settle(mut asked: Asked, machine: Machine) -> Result<Settings, Vec<Proble
     settings.notices = once_each(picker.notices);
     // What holds for several applications is wrong for each of them.
     let problems = once_each(picker.problems);
-    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+    (settings, problems)
 }
 
 fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
