@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+# docs/compatibility.md: written from the cells of a run, and read back for --check.
+
+class Page
+  NONE = "–"
+
+  # The cells of a page: case => { column => words }.
+  def self.read(text)
+    columns = nil
+    text.each_line.with_object({}) do |line, found|
+      next columns = nil unless line.start_with?("|")
+
+      cells = line.strip.delete_prefix("|").delete_suffix("|").split(/(?<!\\)\|/).map(&:strip)
+      if cells.first == "case" then columns = cells
+      elsif columns && !cells.first.match?(/\A-+\z/)
+        words = columns.drop(1).zip(cells.drop(1).map { |cell| cell.delete_prefix("**").delete_suffix("**") })
+        found[plain(cells.first)] = words.to_h.transform_values { |cell| plain(cell.to_s.gsub(/\[\^.+?\]/, "")) }
+      end
+    end
+  end
+
+  def self.plain(cell) = cell.gsub("\\|", "|")
+
+  def initialize(sections, servers, cells)
+    @sections = sections
+    @servers = servers
+    @cells = servers.zip(cells).to_h
+    @notes = []
+  end
+
+  def text
+    body = @sections.map { |section| section(section) }
+    [head, summary, *body, notes].compact.join("\n") 
+  end
+
+  private
+
+  def head
+    versions = @servers.reject(&:ours?).map { |server| "#{server.title} #{server.version}" }.join(", ")
+    puma = @servers.find { |server| server.name == "puma" }
+    <<~HEAD
+      # Compatibility
+
+      What each server does with the same bytes, the same answers of an application, and the same bad days. All cells come from
+      a run of `bin/compatibility`; none is written by hand. The cases are in `tests/compatibility/cases`.
+
+      - #{versions}, and FoolsGold #{@servers.last.version}: *FoolsGold* is `--engine ruby`, *embedded* is `--engine mruby`.
+      - #{ruby_of(puma)}
+      - #{Etc.uname[:sysname]} on #{Etc.uname[:machine]}, #{Time.now.utc.strftime("%B %Y")}. Each server on 127.0.0.1 in production mode, one worker with one
+        thread where nothing else is said, all other settings as they are by default.
+
+      A cell has the status that came, or `closed` (the connection ended without an answer), `hangs` (nothing for #{Wire::SILENCE_S.to_i} seconds), `cut
+      off` (an answer that broke off). **Bold** is what differs from Puma. Where that is a decision, the last column gives the reason.
+      `#{NONE}` is what a server has no means for.
+    HEAD
+  end
+
+  def ruby_of(puma)
+    machine = "Ruby #{RUBY_VERSION}"
+    return "All on #{machine}." unless puma&.home == "ring"
+
+    ring, = Open3.capture2e("chroot #{Contender::RING} env -i PATH=/usr/bin:/bin ruby --version")
+    "Puma on Ruby #{ring[/\d+\.\d+\.\d+/]}; the others on #{machine}."
+  end
+
+  def summary
+    rows = @sections.map do |section|
+      kinds = section.cases.map { |one| kind(one) }
+      counts = %i[same decision open alone].map { |kind| kinds.count(kind) }
+      "| [#{section.title}](##{anchor(section.title)}) | #{section.cases.size} | #{counts.join(" | ")} |"
+    end
+    all = @sections.flat_map(&:cases).map { |one| kind(one) }
+    rows << "| all | #{all.size} | #{%i[same decision open alone].map { |kind| all.count(kind) }.join(" | ")} |"
+    ["## Summary", "", "| section | cases | same as Puma | differs by decision | differs | not on Puma |",
+     "| --- | --: | --: | --: | --: | --: |", *rows, ""].join("\n")
+  end
+
+  def anchor(title) = title.downcase.gsub(/[^a-z0-9 -]/, "").tr(" ", "-")
+
+  def kind(one)
+    cells = ours.map { |server| cell(server, one) }.compact
+    return :alone if puma.nil? || cells.empty?
+    return :same if cells.all? { |words| words == puma_cell(one) }
+
+    one.why ? :decision : :open
+  end
+
+  def ours = @servers.select(&:ours?)
+  def puma = @servers.find { |server| server.name == "puma" }
+  def puma_cell(one) = cell(puma, one)
+  def cell(server, one) = @cells.fetch(server)[one.name]
+
+  def section(section)
+    same, differing = section.cases.partition { |one| %i[same].include?(kind(one)) }
+    lines = ["## #{section.title}", "", section.words, ""]
+    lines += table(differing, true) + [""] unless differing.empty?
+    lines += ["The same as Puma:", ""] unless differing.empty? || same.empty?
+    lines += table(same, false) + [""] unless same.empty?
+    lines.join("\n")
+  end
+
+  def table(cases, why)
+    titles = @servers.map(&:title)
+    ["| case | #{titles.join(" | ")} |#{" why |" if why}", "| --- |#{" --- |" * (titles.size + (why ? 1 : 0))}",
+     *cases.map { |one| row(one, why) }]
+  end
+
+  def row(one, why)
+    cells = @servers.map do |server|
+      words = cell(server, one)
+      next "#{NONE}#{note(one.without[server.name])}" if words.nil?
+
+      differs = server.ours? && puma && puma_cell(one) && words != puma_cell(one)
+      differs ? "**#{escape(words)}**" : escape(words)
+    end
+    "| #{escape(one.name)} | #{cells.join(" | ")} |#{" #{escape(kind(one) == :decision ? one.why : "")} |" if why}"
+  end
+
+  def escape(words) = words.gsub("|", "\\|").gsub("\n", " ")
+
+  # The mark of a footnote with this text.
+  def note(text)
+    @notes << text unless @notes.include?(text)
+    "[^#{@notes.index(text) + 1}]"
+  end
+
+  def notes
+    return if @notes.empty?
+
+    @notes.each.with_index(1).map { |text, number| "[^#{number}]: #{text}" }.join("\n") + "\n"
+  end
+end
