@@ -16,9 +16,11 @@ class Contender
 
   # How it is started. `bind` is an address as Puma writes it; nil: what is the default, on the port. `options` go to the
   # command as they are; `environment` and `limits` (of Process.spawn) to the process.
-  Setup = Struct.new(:workers, :threads, :bind, :options, :environment, :limits, :mode, keyword_init: true) do
+  Setup = Struct.new(:workers, :threads, :bind, :options, :environment, :limits, :mode, :stdin,
+                     keyword_init: true) do
     def self.one(**more)
-      new(workers: 1, threads: 1, bind: "tcp", options: [], environment: {}, limits: {}, mode: "production", **more)
+      new(workers: 1, threads: 1, bind: "tcp", options: [], environment: {}, limits: {}, mode: "production",
+          stdin: File::NULL, **more)
     end
   end
 
@@ -48,6 +50,7 @@ class Contender
     log = File.join(@folder, "server.log")
     @pid = spawn({ "RACK_ENV" => @setup.mode, **@setup.environment }, *command, **streams(log), **@setup.limits,
                  chdir: @folder, pgroup: true)
+    @group = @pid
     serves?(BOOT_S)
   rescue Errno::ENOENT
     false
@@ -73,18 +76,17 @@ class Contender
 
   # TERM, and KILL for all that is left after a while.
   def stop
-    if @pid
-      group = @pid
+    unless ended?
       signal(:TERM)
       limit = now + STOP_S
       sleep 0.02 until ended? || now > limit
-      Process.kill(:KILL, -group)
     end
+    Process.kill(:KILL, -@group) if @group
   rescue Errno::ESRCH
     nil
   ensure
     Process.wait(@pid) if @pid
-    @pid = nil
+    @pid = @group = nil
     FileUtils.rm_rf(@folder)
   end
 
@@ -109,7 +111,7 @@ class Contender
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def streams(log)
-    { in: File::NULL, out: log, err: log }.merge(@setup.limits.delete(:streams) || {})
+    { in: @setup.stdin, out: log, err: log }
   end
 
   def answers?(seconds)
@@ -130,7 +132,7 @@ class Contender
     when "unicorn" then %w[unicorn -E] + [@setup.mode, *unicorn, *@setup.options, "config.ru"]
     when "thin" then %w[thin start -e] + [@setup.mode, *thin, "-R", "config.ru", *@setup.options]
     when "passenger" then %w[passenger start] + passenger
-    when "fg-mruby" then foolsgold("--engine", "mruby", "-w", @setup.workers.to_s)
+    when "fg-mruby" then foolsgold("--engine", "mruby", "-t", (@setup.workers * @setup.threads).to_s)
     when "fg-plain", "fg-native"
       foolsgold("--engine", "ruby", "-w", @setup.workers.to_s, "-t", @setup.threads.to_s,
                 "--ruby-worker", @name.delete_prefix("fg-"))

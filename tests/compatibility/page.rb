@@ -5,17 +5,17 @@
 class Page
   NONE = "–"
 
-  # The cells of a page: case => { column => words }.
+  # The cells of a page: case => { column => words }. A table of two columns has those that are the same for all.
   def self.read(text)
     columns = nil
     text.each_line.with_object({}) do |line, found|
       next columns = nil unless line.start_with?("|")
 
       cells = line.strip.delete_prefix("|").delete_suffix("|").split(/(?<!\\)\|/).map(&:strip)
-      if cells.first == "case" then columns = cells
+      if cells.first == "case" then columns = cells.drop(1)
       elsif columns && !cells.first.match?(/\A-+\z/)
-        words = columns.drop(1).zip(cells.drop(1).map { |cell| cell.delete_prefix("**").delete_suffix("**") })
-        found[plain(cells.first)] = words.to_h.transform_values { |cell| plain(cell.to_s.gsub(/\[\^.+?\]/, "")) }
+        words = cells.drop(1).map { |cell| plain(cell.delete_prefix("**").delete_suffix("**").gsub(/\[\^.+?\]/, "")) }
+        found[plain(cells.first)] = columns == ["all"] ? Hash.new(words.first) : columns.zip(words).to_h
       end
     end
   end
@@ -30,8 +30,10 @@ class Page
   end
 
   def text
-    body = @sections.map { |section| section(section) }
-    [head, summary, *body, notes].compact.join("\n") 
+    parts = @sections.group_by(&:part).map do |part, sections|
+      ["## #{part}", "", *sections.map { |one| section(one) }].join("\n")
+    end
+    [head, summary, *parts, notes].compact.join("\n")
   end
 
   private
@@ -64,43 +66,64 @@ class Page
     "Puma on Ruby #{ring[/\d+\.\d+\.\d+/]}; the others on #{machine}."
   end
 
+  KINDS = { same: "as Puma", decision: "differs by decision", open: "differs", alone: "not on Puma" }.freeze
+
   def summary
-    rows = @sections.map do |section|
-      kinds = section.cases.map { |one| kind(one) }
-      counts = %i[same decision open alone].map { |kind| kinds.count(kind) }
-      "| [#{section.title}](##{anchor(section.title)}) | #{section.cases.size} | #{counts.join(" | ")} |"
-    end
-    all = @sections.flat_map(&:cases).map { |one| kind(one) }
-    rows << "| all | #{all.size} | #{%i[same decision open alone].map { |kind| all.count(kind) }.join(" | ")} |"
-    ["## Summary", "", "| section | cases | same as Puma | differs by decision | differs | not on Puma |",
-     "| --- | --: | --: | --: | --: | --: |", *rows, ""].join("\n")
+    rows = @sections.map { |section| counts("[#{section.title}](##{anchor(section.title)})", section.cases) }
+    ["## Summary", "", "| | cases | #{KINDS.values.join(" | ")} |", "| --- |#{" --: |" * (KINDS.size + 1)}",
+     *rows, counts("all", @sections.flat_map(&:cases)), ""].join("\n")
+  end
+
+  def counts(title, cases)
+    kinds = cases.map { |one| kind(one) }
+    "| #{title} | #{cases.size} | #{KINDS.keys.map { |kind| kinds.count(kind) }.join(" | ")} |"
   end
 
   def anchor(title) = title.downcase.gsub(/[^a-z0-9 -]/, "").tr(" ", "-")
 
+  # Whether both engines do what Puma does; of those that have a cell.
   def kind(one)
     cells = ours.map { |server| cell(server, one) }.compact
-    return :alone if puma.nil? || cells.empty?
+    return :alone if puma.nil? || cells.empty? || puma_cell(one).nil?
     return :same if cells.all? { |words| words == puma_cell(one) }
 
     one.why ? :decision : :open
   end
 
+  def alike?(one)
+    @servers.size > 1 && @servers.map { |server| cell(server, one) }.uniq.size == 1 && !cell(@servers.first, one).nil?
+  end
+
   def ours = @servers.select(&:ours?)
   def puma = @servers.find { |server| server.name == "puma" }
-  def puma_cell(one) = cell(puma, one)
+  def puma_cell(one) = puma && cell(puma, one)
   def cell(server, one) = @cells.fetch(server)[one.name]
 
+  # What differs is first; what is the same for all takes no room.
   def section(section)
-    same, differing = section.cases.partition { |one| %i[same].include?(kind(one)) }
-    lines = ["## #{section.title}", "", section.words, ""]
-    lines += table(differing, true) + [""] unless differing.empty?
-    lines += ["The same as Puma:", ""] unless differing.empty? || same.empty?
-    lines += table(same, false) + [""] unless same.empty?
-    lines.join("\n")
+    groups = section.cases.group_by { |one| kind(one) }
+    alike, same = [*groups[:same]].partition { |one| alike?(one) }
+    differing = [*groups[:open], *groups[:decision]]
+    ["### #{section.title}", "", section.words, "", *block(nil, differing, true),
+     *block(differing.empty? ? nil : "As Puma:", [*same, *groups[:alone]], false), *folded(alike)].join("\n")
+  end
+
+  def block(title, cases, why)
+    return [] if cases.empty?
+
+    [*([title, ""] if title), *table(cases, why), ""]
+  end
+
+  def folded(cases)
+    return [] if cases.empty?
+
+    rows = cases.map { |one| "| #{escape(one.name)} | #{escape(cell(@servers.first, one))} |" }
+    ["<details><summary>The same on all: #{cases.size}</summary>", "", "| case | all |", "| --- | --- |", *rows, "",
+     "</details>", ""]
   end
 
   def table(cases, why)
+    why &&= cases.any?(&:why)
     titles = @servers.map(&:title)
     ["| case | #{titles.join(" | ")} |#{" why |" if why}", "| --- |#{" --- |" * (titles.size + (why ? 1 : 0))}",
      *cases.map { |one| row(one, why) }]

@@ -70,11 +70,15 @@ module Requests
 
   def seen(reply, session, keys)
     env = Environment.parse(reply.body, session.port)
-    keys.map { |key| (pair = env[key]) ? code(pair.value.delete_prefix('"').delete_suffix('"')) : "none" }.join(" ")
+    keys.map { |key| (pair = env[key]) ? code(pair.value.delete_prefix('"').delete_suffix('"')) : "none" }.join(" · ")
   end
 
+  # Text as Markdown shows it literally. It may come from String#inspect already.
   def code(text)
-    text = text.b.inspect[1..-2] unless text.dup.force_encoding("UTF-8").valid_encoding? && text.match?(/\A[ -~]*\z/)
-    text.empty? ? "empty" : "`#{text}`"
+    text = text.b.inspect[1..-2] unless text.match?(/\A[ -~]*\z/)
+    text = text.gsub('\\"', '"')
+    return "empty" if text.empty?
+
+    text.include?("`") ? "`` #{text} ``" : "`#{text}`"
   end
 end

@@ -12,9 +12,9 @@ require_relative "table"
 require_relative "wire"
 require_relative "requests"
 require_relative "page"
-Dir[File.join(__dir__, "cases", "*.rb")].sort_by { |path| ORDER.index(File.basename(path, ".rb")) }.each { |path| require path }
+%w[request_line headers bodies connections answers environment points].each { |name| require_relative "cases/#{name}" }
 
-PAGE = File.join(Contender::ROOT, "docs/compatibility.md")
+DOCUMENT = File.join(Contender::ROOT, "docs/compatibility.md")
 USAGE = "usage: bin/compatibility [--check | --print [WORDS...]] [--servers NAME,...]"
 
 # All cases of one server, in groups that share an application.
@@ -42,6 +42,7 @@ class Round
     return if cases.empty?
 
     contender = Contender.new(@server.contender, App.files(app))
+    App.prepare(app, contender.folder)
     contender.start || raise("#{@server.title} does not serve:\n#{contender.log}")
     cases.each { |one| @cells[one.name] = ask(one, contender) }
   ensure
@@ -124,9 +125,9 @@ when :print
     servers.zip(cells) { |server, found| puts "  #{server.title.ljust(12)} #{found[one.name] || Page::NONE}" }
   end
 when :check
-  wrong = check(Page.read(File.read(PAGE)), servers, cells)
+  wrong = check(Page.read(File.read(DOCUMENT)), servers, cells)
   puts wrong, "#{cases.size} cases, #{wrong.size} cells are not as docs/compatibility.md says"
   exit wrong.empty?
 else
-  File.write(PAGE, Page.new(Table.sections, servers, cells).text)
+  File.write(DOCUMENT, Page.new(Table.sections, servers, cells).text)
 end

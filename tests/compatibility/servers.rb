@@ -2,8 +2,6 @@
 
 # The servers, which are the columns, and the applications that they serve.
 
-ORDER = %w[request_line headers bodies connections answers environment points].freeze
-
 # A column. `contender` is the name under which bench/rack-env starts it; `version` is nil where it is not here.
 Server = Struct.new(:name, :title, :contender, :version, :home, keyword_init: true) do
   def self.all
@@ -48,5 +46,10 @@ module App
     when :answers then Contender.files_of(File.join(Contender::ROOT, "tests/answers"))
     else { "config.ru" => File.read(File.join(__dir__, "apps", "#{app}.ru")) }
     end
+  end
+
+  # What an application needs beside its files.
+  def prepare(app, folder)
+    File.mkfifo(File.join(folder, "fifo")) if app == :answers
   end
 end

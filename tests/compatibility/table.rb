@@ -6,8 +6,8 @@
 # One row of the page. The block is given a Session and returns the words of a cell.
 Case = Struct.new(:section, :name, :app, :why, :without, :run, keyword_init: true)
 
-# A heading, a sentence below it, and the rows.
-Section = Struct.new(:title, :words, :cases)
+# A heading, a sentence below it, and the rows; `part` is the heading above.
+Section = Struct.new(:part, :title, :words, :cases)
 
 module Table
   @sections = []
@@ -15,8 +15,12 @@ module Table
   class << self
     attr_reader :sections
 
+    def part(title)
+      @part = title
+    end
+
     def section(title, words)
-      @sections << Section.new(title, words, [])
+      @sections << Section.new(@part, title, words, [])
     end
 
     # `app` names the application the server serves: a file of apps/, or :environment, or :answers. `without` says of

@@ -2,12 +2,13 @@
 
 # One connection over which any bytes can be sent, and the words for what comes back.
 
+ENV["PATIENCE"] ||= "5"
 require_relative "../answers/check"
 
 class Wire < Connection
   # How long a server may be silent before it counts as hanging. What hangs for this long hangs for good in these
   # cases, and what answers does so in milliseconds, so the outcome is the same on a busy machine.
-  SILENCE_S = Float(ENV.fetch("PATIENCE", "5"))
+  SILENCE_S = PATIENCE
 
   attr_reader :io
 

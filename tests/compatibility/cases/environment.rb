@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+# The environment, key by key, for a few of the requests of bench/rack-env, which compares all.
+
+require_relative "../../../bench/rack-env/requests"
+
+module EnvironmentKeys
+  CGI = %w[REQUEST_METHOD SCRIPT_NAME PATH_INFO QUERY_STRING REQUEST_URI REQUEST_PATH SERVER_NAME SERVER_PORT
+           SERVER_PROTOCOL SERVER_SOFTWARE GATEWAY_INTERFACE REMOTE_ADDR HTTP_HOST HTTP_VERSION HTTP_CONNECTION
+           HTTP_X_REQUEST_ID HTTP_X_REQUEST_START].freeze
+  RACK = %w[rack.version rack.url_scheme rack.input rack.errors rack.multithread rack.multiprocess rack.run_once
+            rack.hijack? rack.hijack rack.after_reply rack.response_finished rack.early_hints rack.logger
+            rack.tempfiles].freeze
+  BODY = ["CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING", "rack.input", "(body)", "(body, at its end)",
+          "(body, again)", "(input has)"].freeze
+  WHY = {}.freeze
+
+  def self.envs
+    @envs ||= Hash.new { |hash, port| hash[port] = {} }
+  end
+
+  # One row for a key; `words` makes a cell of its pair.
+  def self.key(name, request, key, words)
+    Table.row(name, why: WHY[name]) do |session|
+      env = envs[session.port][request] ||= Environment.ask(session.port, REQUESTS.fetch(request))
+      next env["(status)"].value if env.key?("(status)")
+
+      env[key] ? words.call(env[key], key) : "none"
+    end
+  end
+
+  VALUE = lambda do |pair, key|
+    next "there" if Environment::PASSING.match?(key) && key.start_with?("HTTP")
+    next "a `#{pair.kind}`" if pair.value == '""' && !pair.kind.match?(/open|frozen/)
+
+    Requests.code(pair.value.delete_prefix('"').delete_suffix('"'))
+  end
+  KIND = ->(pair, _) { pair.kind }
+
+  Table.part "The environment"
+  Table.section "Keys as CGI has them", "`GET /a/b?c=d` with `Host: a.example`."
+  CGI.each { |key| key("`#{key}`", "GET", key, VALUE) }
+
+  Table.section "Rack's keys", "The same request. An object is shown by its class."
+  RACK.each { |key| key("`#{key}`", "GET", key, VALUE) }
+
+  Table.section "Other keys", "All others that there are."
+  Table.row("other keys") do |session|
+    env = Environment.ask(session.port, REQUESTS.fetch("GET"))
+    others = env.keys - CGI - RACK - BODY
+    others.empty? ? "none" : others.sort.map { |key| "`#{key}`" }.join(" ")
+  end
+
+  Table.section "A body", "`POST` with a JSON body of seven bytes, with a length and in chunks."
+  { "with a length" => "body", "in chunks" => "chunked" }.each do |title, request|
+    BODY.each { |key| key("#{key.start_with?("(") ? key : "`#{key}`"} #{title}", request, key, VALUE) }
+  end
+
+  Table.section "Encodings", "Of values that come from the request."
+  %w[REQUEST_METHOD PATH_INFO QUERY_STRING REMOTE_ADDR HTTP_HOST].each do |key|
+    key("`#{key}`'s encoding", "GET", key, KIND)
+  end
+  key("the encoding of a body", "body", "(body)", KIND)
+end
