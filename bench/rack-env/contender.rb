@@ -14,8 +14,8 @@ class Contender
   STOP_S = 10
   ROOT = File.expand_path("../..", __dir__)
 
-  # How it is started. `bind` is an address as Puma writes it; nil: what is the default, on the port. `options` go to the
-  # command as they are; `environment` and `limits` (of Process.spawn) to the process.
+  # How it is started. `bind` is an address as Puma writes it, "tcp" that of its port, nil the default with its port.
+  # `options` go to the command as they are; `environment` and `limits` (of Process.spawn) to the process.
   Setup = Struct.new(:workers, :threads, :bind, :options, :environment, :limits, :mode, :stdin,
                      keyword_init: true) do
     def self.one(**more)

@@ -44,17 +44,19 @@ class Page
     <<~HEAD
       # Compatibility
 
-      What each server does with the same bytes, the same answers of an application, and the same bad days. All cells come from
-      a run of `bin/compatibility`; none is written by hand. The cases are in `tests/compatibility/cases`.
+      What each server does with the same bytes, the same answers of an application, and the same bad days. All cells
+      come from a run of `bin/compatibility`; none is written by hand. The cases are in `tests/compatibility/cases`.
 
-      - #{versions}, and FoolsGold #{@servers.last.version}: *FoolsGold* is `--engine ruby`, *embedded* is `--engine mruby`.
+      - #{versions}, and FoolsGold #{@servers.last.version}:
+        *FoolsGold* is `--engine ruby`, *embedded* is `--engine mruby`.
       - #{ruby_of(puma)}
-      - #{Etc.uname[:sysname]} on #{Etc.uname[:machine]}, #{Time.now.utc.strftime("%B %Y")}. Each server on 127.0.0.1 in production mode, one worker with one
-        thread where nothing else is said, all other settings as they are by default.
+      - #{Etc.uname[:sysname]} on #{Etc.uname[:machine]}, #{Time.now.utc.strftime("%B %Y")}. Each server on 127.0.0.1 in
+        production mode, one worker with one thread where nothing else is said, all else as it is by default.
 
-      A cell has the status that came, or `closed` (the connection ended without an answer), `hangs` (nothing for #{Wire::SILENCE_S.to_i} seconds), `cut
-      off` (an answer that broke off). **Bold** is what differs from Puma. Where that is a decision, the last column gives the reason.
-      `#{NONE}` is what a server has no means for.
+      A cell has the status that came, or `closed` (the connection ended without an answer), `hangs` (nothing for
+      #{Wire::SILENCE_S} seconds), `cut off` (an answer that broke off), `no HTTP` (bytes without a status). **Bold** is
+      what differs from Puma. Where that is a decision, the last column gives the reason. `#{NONE}` is what a server has
+      no means for. What is the same on all servers is folded.
     HEAD
   end
 
@@ -62,7 +64,7 @@ class Page
     machine = "Ruby #{RUBY_VERSION}"
     return "All on #{machine}." unless puma&.home == "ring"
 
-    ring, = Open3.capture2e("chroot #{Contender::RING} env -i PATH=/usr/bin:/bin ruby --version")
+    ring, = Open3.capture2e("chroot", Contender::RING, "env", "-i", "PATH=/usr/bin:/bin", "ruby", "--version")
     "Puma on Ruby #{ring[/\d+\.\d+\.\d+/]}; the others on #{machine}."
   end
 
@@ -79,7 +81,7 @@ class Page
     "| #{title} | #{cases.size} | #{KINDS.keys.map { |kind| kinds.count(kind) }.join(" | ")} |"
   end
 
-  def anchor(title) = title.downcase.gsub(/[^a-z0-9 -]/, "").tr(" ", "-")
+  def anchor(title) = title.downcase.gsub(/[^a-z0-9_ -]/, "").tr(" ", "-")
 
   # Whether both engines do what Puma does; of those that have a cell.
   def kind(one)

@@ -30,7 +30,9 @@ class Round
   end
 
   def run
-    @cases.group_by(&:app).each { |app, cases| app ? with(app, cases) : cases.each { |one| @cells[one.name] = alone(one) } }
+    @cases.group_by(&:app).each do |app, cases|
+      app ? with(app, cases) : cases.each { |one| @cells[one.name] = alone(one) }
+    end
     self
   end
 
@@ -77,7 +79,8 @@ class Round
 end
 
 def rounds(servers, cases)
-  threads = servers.map { |server| Thread.new { Round.new(server, cases).run }.tap { |thread| thread.report_on_exception = false } }
+  Thread.report_on_exception = false
+  threads = servers.map { |server| Thread.new { Round.new(server, cases).run } }
   threads.map(&:value)
 ensure
   threads&.each { |thread| thread.kill.join }
@@ -125,7 +128,9 @@ when :print
     servers.zip(cells) { |server, found| puts "  #{server.title.ljust(12)} #{found[one.name] || Page::NONE}" }
   end
 when :check
-  wrong = check(Page.read(File.read(DOCUMENT)), servers, cells)
+  page = Page.read(File.read(DOCUMENT))
+  wrong = check(page, servers, cells)
+  wrong += (page.keys - cases.map(&:name)).map { |name| "#{name}: on the page, and no case any more" } if words.empty?
   puts wrong, "#{cases.size} cases, #{wrong.size} cells are not as docs/compatibility.md says"
   exit wrong.empty?
 else

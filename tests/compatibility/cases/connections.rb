@@ -45,8 +45,12 @@ module Connections
   asks "the head one byte at a time", *get.chars
   asks "the head in two parts", get[0, 20], 0.2, get[20..]
   asks "the body in two parts", post(["Content-Length: 6"], "abc"), 0.2, "def", shows: "(body)"
-  asks "the client shuts its sending side after the request", get, half: true,
-       why: "RFC 9112 9.6: the client still reads (`nc -N`)"
+  Table.row "the client shuts its sending side, and a thread is free a moment later", app: "points" do |session|
+    session.send(get("/sleep?0.5"))
+    sleep 0.1
+    wire = session.send(get).half_close
+    wire.answer.words
+  end
   asks "half a head, and the client shuts its sending side", get[0, 20], half: true
   asks "nothing, and the client shuts its sending side", half: true
 

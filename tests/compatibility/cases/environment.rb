@@ -13,7 +13,27 @@ module EnvironmentKeys
             rack.tempfiles].freeze
   BODY = ["CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING", "rack.input", "(body)", "(body, at its end)",
           "(body, again)", "(input has)"].freeze
-  WHY = {}.freeze
+  BYTES = "embedded: its Strings know no encoding but UTF-8".freeze
+  NO_HIJACKING = "embedded: there is no hijacking".freeze
+  WHY = {
+    "`SERVER_SOFTWARE`" => "its own name",
+    "`HTTP_VERSION`" => "as with Rack 2, and on the other servers",
+    "`HTTP_X_REQUEST_ID`" => "the id that the log and error pages have",
+    "`HTTP_X_REQUEST_START`" => "for those that measure the time in the queue",
+    "`rack.version`" => "embedded: Rack 3 has none",
+    "`rack.input`" => "its own class, as on each server",
+    "`rack.input` with a length" => "embedded: its own class",
+    "`rack.input` in chunks" => "its own class, or that of short bodies",
+    "`rack.errors`" => "embedded: its own class",
+    "`rack.multiprocess`" => "a worker may have been replaced by another at any time",
+    "`rack.hijack`" => "its own class; embedded: there is no hijacking",
+    "`rack.hijack?`" => NO_HIJACKING,
+    "`rack.after_reply`" => "embedded: there is `rack.response_finished`",
+    "other keys" => "its own",
+    "`REQUEST_METHOD`'s encoding" => "the same String for all requests, so frozen",
+    "`PATH_INFO`'s encoding" => BYTES, "`QUERY_STRING`'s encoding" => BYTES, "`REMOTE_ADDR`'s encoding" => BYTES,
+    "`HTTP_HOST`'s encoding" => BYTES, "the encoding of a body" => BYTES,
+  }.freeze
 
   def self.envs
     @envs ||= Hash.new { |hash, port| hash[port] = {} }
@@ -45,7 +65,7 @@ module EnvironmentKeys
   RACK.each { |key| key("`#{key}`", "GET", key, VALUE) }
 
   Table.section "Other keys", "All others that there are."
-  Table.row("other keys") do |session|
+  Table.row("other keys", why: WHY["other keys"]) do |session|
     env = Environment.ask(session.port, REQUESTS.fetch("GET"))
     others = env.keys - CGI - RACK - BODY
     others.empty? ? "none" : others.sort.map { |key| "`#{key}`" }.join(" ")

@@ -9,15 +9,23 @@ module Points
   extend Requests
 
   NO_WORKERS = { "thin" => "Thin is one process: there are no workers" }.freeze
-  IN_PROCESS = { "embedded" => "the embedded engine has no processes of the application, nor sockets that it shares" }.freeze
+  IN_PROCESS = { "embedded" => "the embedded engine has no processes, nor a terminal" }.freeze
 
   # What clients got, as words: nothing with numbers, which are others in each run.
   def self.share(bad, words) = bad.zero? ? "none #{words}" : "some #{words}"
 
   # A started server with the application of apps/points.ru, ended afterwards.
-  def self.serving(server, files: {}, folders: [], **setup)
+  def self.serving(server, files: {}, **setup)
+    starting(server, files: files, **setup) do |contender, serves|
+      raise "#{server.title} does not serve:\n#{contender.log}" unless serves
+
+      yield contender
+    end
+  end
+
+  def self.starting(server, files: {}, **setup)
     contender = Contender.new(server.contender, App.files("points").merge(files), Contender::Setup.one(**setup))
-    yield(contender.tap { |one| one.start || raise("#{server.title} does not serve:\n#{one.log}") })
+    yield contender, contender.start
   ensure
     contender&.stop
   end
@@ -132,7 +140,7 @@ module Points
     end
   end
 
-  Table.section "The end of the server", "TERM, while a WebSocket is open."
+  Table.section "The end of the server", "TERM, while a WebSocket is open. For other servers it is the best of three runs."
 
   def self.socket_at_term(server, kind)
     serving(server, threads: 3) do |contender|
@@ -143,6 +151,7 @@ module Points
       next if status == 501
       next "no upgrade: #{status || "no answer"}" if status != 101
 
+      sleep 0.3
       contender.signal(:TERM)
       told = wire.io.wait_readable(10) ? (wire.io.read(4) rescue nil) : "held"
       how = case told
@@ -157,13 +166,23 @@ module Points
     end
   end
 
+  # Puma holds one in ten, and closes the others.
+  def self.best_of_three(server, kind)
+    words = nil
+    (server.ours? ? 1 : 3).times do
+      words = socket_at_term(server, kind)
+      break unless words&.start_with?("held")
+    end
+    words
+  end
+
   AWAY = "1001 (going away) tells the client to come back at once, to the next server".freeze
   NO_HIJACK = Hash.new("it offers the application no hijacking").freeze
   Table.row("a WebSocket by full hijack, as Action Cable has it", app: nil, why: AWAY, without: NO_HIJACK) do |server|
-    socket_at_term(server, "full")
+    best_of_three(server, "full")
   end
   Table.row("a WebSocket by 101 and partial hijack", app: nil, why: AWAY, without: NO_HIJACK) do |server|
-    socket_at_term(server, "partial")
+    best_of_three(server, "partial")
   end
 
   Table.section "Answers to Rails", "What Rails makes of streamed bodies and numbers."
@@ -208,12 +227,14 @@ module Points
     end
   end
 
-  Table.section "Addresses", "Where a server listens when nothing says it, and who may open its Unix socket; the umask is 022."
+  Table.section "Addresses",
+                "Where a server listens when nothing says it, and who may open its Unix socket; the umask is 022."
 
   Table.row "the default address", app: nil do |server|
     serving(server, bind: nil) do |contender|
-      %w[127.0.0.1 ::1].map { |host| "`#{host}` #{fetch(contender.port, "/", host: host).words.sub("closed", "refused")}" }
-                       .join(", ")
+      %w[127.0.0.1 ::1].map do |host|
+        "`#{host}` #{fetch(contender.port, "/", host: host).words.sub("closed", "refused")}"
+      end.join(", ")
     end
   end
 
@@ -232,8 +253,48 @@ module Points
   Table.row("the mode of `unix://…?umask=0111`", app: nil, without: ONLY_PUMA) { |server| unix(server, "?umask=0111") }
   Table.row("the mode of `unix://…?mode=0600`", app: nil, without: ONLY_PUMA) { |server| unix(server, "?mode=0600") }
 
+  Table.section "Configuration files", "Whether the server whose file it is starts with it, and FoolsGold with `-C`."
+
+  # A case for a file that only one server, and FoolsGold, can read.
+  def self.reads(name, owner, file, text, **more)
+    others = %w[puma unicorn thin passenger] - [owner]
+    without = others.to_h { |other| [other, "the file of another server"] }
+    Table.row(name, app: nil, without: without, **more) do |server|
+      itself = { "unicorn" => [], "passenger" => [] }.fetch(server.name, ["-C", file])
+      starting(server, files: { file => text }, options: itself) { |_, serves| serves ? "serves" : "refuses" }
+    end
+  end
+
+  reads "puma.rb: `bind_to_activated_sockets \"only\"`, without sockets", "puma", "puma.rb",
+        "bind_to_activated_sockets \"only\"\n"
+  reads "puma.rb: `rackup DefaultRackup`", "puma", "puma.rb", "rackup DefaultRackup\n",
+        why: "what Puma 5 and 6 take, of which many files are left"
+  reads "puma.rb: `@config.options[:environment]`", "puma", "puma.rb", "@config.options[:environment] || raise\n",
+        why: "what Puma 5 and 6 take, of which many files are left"
+  reads "puma.rb: hooks, `preload_app!`, `worker_timeout`, `tag`", "puma", "puma.rb", <<~FILE
+    preload_app!
+    worker_timeout 30
+    tag "shop"
+    before_fork { nil }
+    on_worker_boot { nil }
+    lowlevel_error_handler { |_| [500, {}, ["an error"]] }
+  FILE
+  reads "unicorn.rb: hooks, `preload_app false`, `timeout`", "unicorn", "unicorn.rb", <<~FILE
+    worker_processes 1
+    timeout 30
+    preload_app false
+    before_fork { |_server, _worker| nil }
+    after_fork { |_server, _worker| nil }
+  FILE
+  reads "thin.yml: `timeout`, `max_conns`, `tag`", "thin", "thin.yml", "timeout: 30\nmax_conns: 1024\ntag: shop\n"
+  reads "Passengerfile.json with comments", "passenger", "Passengerfile.json",
+        "{\n  // what it is for\n  \"max_pool_size\": 1 /* one */\n}\n"
+  reads "Passengerfile.json with a comma at the end", "passenger", "Passengerfile.json",
+        "{\n  \"max_pool_size\": 1,\n}\n"
+  reads "puma.rb with a mistake, `persistent_timeout \"many\"`", "puma", "puma.rb", "persistent_timeout \"many\"\n"
+
   Table.section "A terminal", "The server is started in one, in development."
-  Table.row "`$stdin.tty?` in the application, as `binding.irb` needs it", app: nil, without: IN_PROCESS do |server|
+  Table.row "`$stdin.tty?` in the application, as debuggers need it", app: nil, without: IN_PROCESS do |server|
     _, terminal = PTY.open
     serving(server, mode: "development", stdin: terminal) { |contender| fetch(contender.port, "/stdin").body }
   end
