@@ -30,8 +30,8 @@ class Page
   end
 
   def text
-    parts = @sections.group_by(&:part).map do |part, sections|
-      ["## #{part}", "", *sections.map { |one| section(one) }].join("\n")
+    parts = @sections.group_by(&:part).map do |(title, words), sections|
+      ["## #{title}", "", words, "", *sections.map { |one| section(one) }].join("\n")
     end
     [head, summary, *parts, notes].compact.join("\n")
   end

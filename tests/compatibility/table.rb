@@ -6,7 +6,7 @@
 # One row of the page. The block is given a Session and returns the words of a cell.
 Case = Struct.new(:section, :name, :app, :why, :without, :run, keyword_init: true)
 
-# A heading, a sentence below it, and the rows; `part` is the heading above.
+# A heading, a sentence below it, and the rows; `part` is the heading above, with the sentence below that.
 Section = Struct.new(:part, :title, :words, :cases)
 
 module Table
@@ -15,8 +15,8 @@ module Table
   class << self
     attr_reader :sections
 
-    def part(title)
-      @part = title
+    def part(title, words)
+      @part = [title, words]
     end
 
     def section(title, words)

@@ -102,7 +102,10 @@ module Answers
     values.empty? ? "no `#{name}`" : "#{name.empty? ? "an empty name" : code(name)} is #{code(values)}"
   end
 
-  Table.part "Answers of applications"
+  Table.part "Answers of applications",
+             "The rows of `tests/answers`, by name: each is what an application answers, what a client must get for " \
+             "it by Rack's SPEC, and what is asked of the body in which order. A status alone means that all was as " \
+             "the row says; otherwise the cell has what was not."
   Book.rows.group_by(&:table).each do |table, rows|
     Table.section(*TITLES.fetch(table))
     rows.each do |row|

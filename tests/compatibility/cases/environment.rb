@@ -57,7 +57,7 @@ module EnvironmentKeys
   end
   KIND = ->(pair, _) { pair.kind }
 
-  Table.part "The environment"
+  Table.part "The environment", "What the application finds; `bin/rack-env` compares all of it for a hundred requests."
   Table.section "Keys as CGI has them", "`GET /a/b?c=d` with `Host: a.example`."
   CGI.each { |key| key("`#{key}`", "GET", key, VALUE) }
 

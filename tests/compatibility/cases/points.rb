@@ -77,7 +77,7 @@ module Points
     listener&.close
   end
 
-  Table.part "Bad days and habits"
+  Table.part "Bad days and habits", "Most cases start servers of their own."
   Table.section "Workers and load", "Two workers with three threads (Unicorn and Passenger: one thread), but for Thin."
 
   Table.row "other clients' answers, where the application opens a socket while it loads", app: nil,
@@ -140,7 +140,8 @@ module Points
     end
   end
 
-  Table.section "The end of the server", "TERM, while a WebSocket is open. For other servers it is the best of three runs."
+  Table.section "The end of the server",
+                "TERM, while a WebSocket is open. For other servers it is the best of three runs."
 
   def self.socket_at_term(server, kind)
     serving(server, threads: 3) do |contender|
@@ -153,17 +154,23 @@ module Points
 
       sleep 0.3
       contender.signal(:TERM)
-      told = wire.io.wait_readable(10) ? (wire.io.read(4) rescue nil) : "held"
-      how = case told
-            when nil, "" then "closed without a word"
-            when "held" then "held for 10 s"
-            else told.bytes[0] == 0x88 ? "a close frame, #{told[2, 2].unpack1("n")}" : "other bytes"
-            end
-      wire.close unless told == "held"
+      how = last_word(wire)
+      wire.close unless how.start_with?("held")
       "#{how}; the server ends #{within(10) { contender.ended? } ? "at once" : "later"}"
     ensure
       wire&.close
     end
+  end
+
+  def self.last_word(wire)
+    return "held for 10 s" unless wire.io.wait_readable(10)
+
+    frame = wire.io.read(4).to_s
+    return "closed without a word" if frame.empty?
+
+    frame.getbyte(0) == 0x88 ? "a close frame, #{frame[2, 2].unpack1("n")}" : "other bytes"
+  rescue SystemCallError
+    "closed without a word"
   end
 
   # Puma holds one in ten, and closes the others.

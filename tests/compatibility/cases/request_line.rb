@@ -11,7 +11,7 @@ module RequestLine
   ABSOLUTE = "RFC 9112 3.2.2: the host of the target counts, not the Host header"
   LONG = "only the head as a whole is bounded (`--header-bytes`)"
 
-  Table.part "Requests"
+  Table.part "Requests", "Bytes that are sent over a socket, to an application that answers 200 with its environment."
 
   Table.section "The request line", "Versions, and what separates words and lines."
 
