@@ -11,13 +11,12 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log last_resort hooks old_file old_hooks progress application shapes environment input headers
+%w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input headers
    hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
   require_relative name
 end
 
 module FoolsGold
-  # Signals: INT and QUIT are for the front alone, though the terminal sends them to all.
   class Mold
     # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
     GRACE_SECONDS = 1
@@ -30,8 +29,7 @@ module FoolsGold
     def run
       $stdout.sync = $stderr.sync = true
       LastResort.mold
-      %w[INT HUP].each { |name| trap(name, "IGNORE") }
-      trap("QUIT", "IGNORE") unless RUBY_ENGINE == "jruby" # A Java machine has it for itself.
+      Signals.quieten(Signals::QUIET)
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       watch_front
@@ -66,7 +64,7 @@ module FoolsGold
 
     # A pipe and not the handler itself: a handler may interrupt anything, for instance the writing of a frame.
     def serve
-      trap("TERM", "IGNORE") # When all processes get it, the front still wants its workers for what is queued.
+      Signals.quieten(["TERM"]) # When all processes get it, the front still wants its workers for what is queued.
       return serve_once unless Process.respond_to?(:fork)
 
       @bell, ring = IO.pipe

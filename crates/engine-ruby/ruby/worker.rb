@@ -26,12 +26,13 @@ module FoolsGold
 
     # Serves until the front says stop; then ends the process as Ruby would, with its at_exit blocks.
     def run
-      trap("TERM", "IGNORE") # Who stops a service often sends it to all its processes; the front decides here.
+      Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
       trap("CHLD", "DEFAULT")
       LastResort.worker
       title
       connect
       boot or exit!(1)
+      Signals.ask_the_front
       serve
       FoolsGold.hooks.run(:on_worker_shutdown, @number)
       # JRuby closes connections as it ends, which must not look like the end of the front.

@@ -49,7 +49,9 @@ impl Work {
     /// A worker should be replaced.
     pub(crate) fn wear(&mut self, id: u32, reason: Reason) {
         let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
-        if !is_known && self.workers.get(&id).is_some_and(|worker| !worker.is_leaving) {
+        // The signal was for the whole service.
+        let is_over = reason == Reason::Signal && self.pool.dispatch().is_closed;
+        if !is_known && !is_over && self.workers.get(&id).is_some_and(|worker| !worker.is_leaving) {
             self.worn.push_back((id, reason));
             self.replace_worn(Instant::now());
         }

@@ -12,11 +12,14 @@ use crate::answer;
 use crate::control::Control;
 use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
 use crate::process::{self, Booting};
+use crate::reason::Reason;
 use crate::supervisor::{Event, Speaker, Work};
 use crate::{Settings, StartError};
 
 /// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+/// In this time the front has heard of a signal that was sent to all processes of the service.
+const FRONTS_OWN: Duration = Duration::from_secs(1);
 /// A mold says within this time how a worker of it has ended, unless it is busy with code of the application.
 const MOLDS_WORD: Duration = Duration::from_secs(5);
 
@@ -118,6 +121,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             }
             work.cannot_start(failed(work, reader.list()));
         }
+        (kind::ENDING, Speaker::Worker(worker)) => asked_to_end(work, worker, reader.u8()? == 1),
         (kind::SHARED, Speaker::Mold(mold)) => work.will_not_fork(mold, &reader.list()),
         (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
         (kind::EXITED, Speaker::Mold(mold)) => {
@@ -146,6 +150,19 @@ fn failed(work: &Work, words: Vec<String>) -> StartError {
         error.message = format!("{} ({remedy})", error.message);
     }
     StartError::App(Box::new(error))
+}
+
+/// Whoever stops a service sends the signal to all of its processes: then the front ends too, and workers with it. One
+/// that a worker has sent itself is meant for it alone.
+fn asked_to_end(work: &mut Work, worker: u32, is_own: bool) {
+    if is_own {
+        return work.pool.retire(worker, Reason::Signal);
+    }
+    let events = work.events.clone();
+    drop(tokio::spawn(async move {
+        tokio::time::sleep(FRONTS_OWN).await;
+        let _ = events.send(Event::Worn(worker, Reason::Signal));
+    }));
 }
 
 fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireError> {

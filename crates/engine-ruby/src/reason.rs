@@ -17,6 +17,8 @@ pub enum Reason {
     Timeout,
     /// All are replaced.
     Recycle,
+    /// It was sent a signal that asks it to end, or has sent it to itself.
+    Signal,
     /// Somebody who operates the server has said so.
     Order,
     /// Fewer are wanted.
@@ -38,6 +40,7 @@ impl Reason {
             Reason::Hung => "hung",
             Reason::Timeout => "timeout",
             Reason::Recycle => "recycle",
+            Reason::Signal => "signal",
             Reason::Order => "order",
             Reason::Scale => "scale",
             Reason::Idle => "idle",
@@ -55,6 +58,7 @@ impl Reason {
             Reason::Hung => "it has not answered for too long (--worker-timeout)",
             Reason::Timeout => "a request was interrupted in it",
             Reason::Recycle => "all are replaced, as ordered",
+            Reason::Signal => "a signal has asked it to end",
             Reason::Order => "as ordered",
             Reason::Scale => "fewer are wanted",
             Reason::Idle => "it had nothing to do (--idle-time)",
