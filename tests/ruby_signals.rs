@@ -1,5 +1,5 @@
-//! Signals that reach Ruby processes: sent by tools to all processes of a service, by an application to the programs that
-//! it has started, or to itself.
+//! Signals that reach Ruby processes: sent by tools to all processes of a service, by an application to the programs
+//! that it has started, or to itself.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 

@@ -11,8 +11,8 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input headers
-   hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
+%w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input
+   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
   require_relative name
 end
 

@@ -28,8 +28,8 @@ module FoolsGold
         names.each { |name| set(name, NOTHING) }
       end
 
-      # A worker asks the front to be replaced: at once where it has sent the signal itself, and otherwise when the front
-      # has not been sent it, too.
+      # A worker asks the front to be replaced: at once where it has sent the signal itself, otherwise if the front has
+      # not been sent it, too.
       def ask_the_front
         @own = 0
         ::Process.singleton_class.prepend(Kill)
