@@ -29,7 +29,7 @@ module FoolsGold
 
     def run
       $stdout.sync = $stderr.sync = true
-      LastResort.mold
+      LastResort.loading
       %w[INT HUP].each { |name| trap(name, "IGNORE") }
       trap("QUIT", "IGNORE") unless RUBY_ENGINE == "jruby" # A Java machine has it for itself.
       @io = @wire.open(Frames::MOLD_ROLE)
@@ -51,6 +51,7 @@ module FoolsGold
       @application.load if @application.preload?
       load_native unless @setup["native"].empty?
       @application.warm_up
+      LastResort.mold
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
     rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
       Log.frame(Frames::FAILED, Frames.error(error))
