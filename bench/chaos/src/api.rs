@@ -14,8 +14,6 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// What it said.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
-    /// Its process.
-    pub id: u32,
     /// Processes that run applications, whether they are ready or not.
     pub workers: Vec<Worker>,
     /// Processes that hold a loaded application.
@@ -69,7 +67,7 @@ fn read(all: Value) -> Status {
     let workers = list("workers").iter().map(worker).collect();
     let molds = list("molds").into_iter().filter_map(id).collect();
     let leaving = list("leaving").len();
-    Status { id: id(&all["server"]).unwrap_or(0), workers, molds, leaving, all }
+    Status { workers, molds, leaving, all }
 }
 
 #[cfg(test)]
@@ -82,9 +80,9 @@ mod tests {
         let booting = serde_json::json!({ "id": 3, "pid": null, "state": "booting" });
         let one = serde_json::json!({ "workers": [worker(7, "ready"), booting], "molds": [{ "pid": 5 }] });
         let other = serde_json::json!({ "workers": [worker(9, "draining")], "molds": [] });
-        let seen = read(serde_json::json!({ "server": { "pid": 4 }, "apps": [one, other] }));
+        let seen = read(serde_json::json!({ "apps": [one, other] }));
         let ids: Vec<Option<u32>> = seen.workers.iter().map(|worker| worker.id).collect();
-        assert_eq!((seen.id, ids, seen.molds), (4, vec![Some(7), None, Some(9)], vec![5]));
+        assert_eq!((ids, seen.molds), (vec![Some(7), None, Some(9)], vec![5]));
         assert!(seen.workers[0].is_ready() && seen.workers[2].is_leaving() && !seen.workers[1].is_ready());
     }
 }

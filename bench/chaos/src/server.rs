@@ -103,8 +103,7 @@ impl Server {
         stage.shown().roots.push(id);
         let patience = Duration::from_secs(REQUEST_S + 5);
         let (control, workers, stage) = (control(stage, setup), setup.workers, stage.clone());
-        let mut server =
-            Server { process, id, port: 0, patience, workers, log, control, is_successor: false, stage };
+        let mut server = Server { process, id, port: 0, patience, workers, log, control, is_successor: false, stage };
         let mut ended = None;
         let is_ready = pace::within(START, || {
             server.port = port(&server.log()).unwrap_or(0);

@@ -70,7 +70,11 @@ pub fn print(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     if skipped > 0 {
         writeln!(out, "\n{skipped} of {all} could not be tried here")?;
     }
-    if bad == 0 { writeln!(out, "\nall {} went well", all - skipped) } else { writeln!(out, "\n{bad} of {all} did NOT go well") }
+    if bad == 0 {
+        writeln!(out, "\nall {} went well", all - skipped)
+    } else {
+        writeln!(out, "\n{bad} of {all} did NOT go well")
+    }
 }
 
 fn empty(heads: &[&str]) -> Table {

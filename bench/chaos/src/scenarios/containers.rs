@@ -56,9 +56,8 @@ fn locked(mut setup: Setup) -> Setup {
 fn bodies() -> Result<Workload, String> {
     let body = "gold".repeat(BODY_BYTES / 4);
     let rest = r#""headers": { "content-type": "application/octet-stream" }"#;
-    let large = format!(
-        r#"{{ "path": "/length", "method": "POST", "body": "{body}", "exactly": "{BODY_BYTES}\n", {rest} }}"#
-    );
+    let large =
+        format!(r#"{{ "path": "/length", "method": "POST", "body": "{body}", "exactly": "{BODY_BYTES}\n", {rest} }}"#);
     app::workload(&[&large, r#"{ "path": "/short", "exactly": "short\n" }"#])
 }
 

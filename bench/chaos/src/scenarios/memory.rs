@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::app;
 use crate::kin::Kin;
 use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::server::{self, Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -81,7 +81,7 @@ const SHORTAGES: [Shortage; 7] = [
     },
     Shortage {
         name: "applications loaded in each worker",
-        options: &["-w", "8", "--preload", "no"],
+        options: &["-w", "8", "--preload=no"],
         env: &[("LOADED_MIB", "20")],
         path: "/",
         log: &["memory is short", "because memory is full", "no memory for another worker"],
@@ -106,7 +106,10 @@ pub fn short(stage: &Stage) -> Result<Told, String> {
     };
     let mut told = Told::default();
     for shortage in &SHORTAGES {
-        one(stage, &group, shortage, &mut told)?;
+        if let Err(why) = one(stage, &group, shortage, &mut told) {
+            told.complain(format!("{}: {why}", shortage.name));
+            server::end_all(stage);
+        }
     }
     Ok(told)
 }
@@ -149,9 +152,8 @@ fn asks(path: &str) -> Result<Workload, String> {
 
 /// The kernel takes the process with the highest score first.
 fn front_is_last(server: &Server, told: &mut Told) {
-    let score = |id: u32| -> Option<i32> {
-        fs::read_to_string(format!("/proc/{id}/oom_score_adj")).ok()?.trim().parse().ok()
-    };
+    let score =
+        |id: u32| -> Option<i32> { fs::read_to_string(format!("/proc/{id}/oom_score_adj")).ok()?.trim().parse().ok() };
     let Some(front) = score(server.id) else { return told.complain("the front is gone") };
     // One that was just forked has the score of its mold for a moment.
     let mut above = Vec::new();

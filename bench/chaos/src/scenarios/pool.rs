@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-
 use crate::app;
 use crate::pace;
 use crate::server::{Server, Setup, pause};
@@ -59,7 +58,7 @@ pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Each request leaves ten kilobytes behind.
+/// Each request leaves forty kilobytes behind.
 pub fn memory(stage: &Stage) -> Result<Told, String> {
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--worker-memory", "40MiB"]);
     replaced(stage, &setup, r#"{ "path": "/leak", "exactly": "leaked\n" }"#, 1)
