@@ -28,7 +28,7 @@ module FoolsGold
 
     def run
       $stdout.sync = $stderr.sync = true
-      LastResort.mold
+      LastResort.loading
       Signals.quieten(Signals::QUIET)
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
@@ -49,6 +49,7 @@ module FoolsGold
       @application.load if @application.preload?
       load_native unless @setup["native"].empty?
       @application.warm_up
+      LastResort.mold
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
     rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
       Log.frame(Frames::FAILED, Frames.error(error))

@@ -28,7 +28,7 @@ module FoolsGold
     def run
       Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
       trap("CHLD", "DEFAULT")
-      LastResort.worker
+      @application.loaded? ? LastResort.worker : LastResort.loading
       title
       connect
       boot or exit!(1)
@@ -77,6 +77,7 @@ module FoolsGold
     def load
       run = FoolsGold.hooks.count(:after_fork)
       @application.load
+      LastResort.worker
       FoolsGold.hooks.run(:after_fork, @number, but: run)
     end
 

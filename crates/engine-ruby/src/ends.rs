@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::StartError;
 use crate::process::{Mold, kill_now};
+use crate::reason::Reason;
 use crate::supervisor::Work;
 
 impl Work {
@@ -23,7 +24,19 @@ impl Work {
             }
         }
         if !worker.is_ready && !self.is_stopping {
-            let how = worker.ended.map_or_else(String::new, |how| format!(": {how}"));
+            let is_of_memory = self.pool.kernel_has_killed();
+            if is_of_memory {
+                self.memory_was_full(id, Instant::now());
+                // Others may be enough. If none is, the last one says so.
+                if self.staying() > 0 {
+                    tracing::error!(target: "engine", "worker {id} has ended: {}", Reason::OutOfMemory.words());
+                    return;
+                }
+            }
+            let how = match is_of_memory {
+                true => format!(": {}", Reason::OutOfMemory.words()),
+                false => worker.ended.map_or_else(String::new, |how| format!(": {how}")),
+            };
             self.cannot_start(StartError::Ended(format!("worker {id} ended before it was ready{how}")));
         } else if !worker.is_leaving && !self.is_stopping {
             self.backoff.replaced(Instant::now());
@@ -44,7 +57,10 @@ impl Work {
         }
         let Some(mold) = self.molds.remove(&pid) else { return };
         mold.untold.iter().for_each(|(worker, pid)| untold_end(*worker, *pid));
-        let how = mold.ended.map_or_else(String::new, |(how, _)| how);
+        let how = match mold.ready.is_none() && self.pool.kernel_has_killed() {
+            true => Reason::OutOfMemory.words().to_owned(),
+            false => mold.ended.map_or_else(String::new, |(how, _)| how),
+        };
         let orders = if mold.ready == Some(true) { self.drop_orders() } else { 0 };
         if let Some(worker) = mold.worker {
             tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");

@@ -12,7 +12,7 @@ use crate::supervisor::{Event, Speaker, Work};
 const LIMITED: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(2);
 const UNWATCHED: Duration = Duration::from_secs(30);
-/// And where a worker is new and more may come: what it needs decides about the next.
+/// And where a worker is new and more may come, or memory is tight: what it needs decides about the next.
 const GROWING: Duration = Duration::from_secs(1);
 /// How often workers are asked whether they are there, at most and at least.
 const PINGS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -75,7 +75,7 @@ impl Work {
             return;
         }
         // Where there is no memory for a successor beside it, it goes first, unless it is the last.
-        if ready <= self.wanted && (ready <= 1 || self.fits_one_more(now)) {
+        if ready <= self.wanted && (ready <= 1 || self.fitting(1, now) > 0) {
             return;
         }
         if let Some((id, reason)) = self.worn.pop_front() {
@@ -131,6 +131,7 @@ impl Work {
     fn weigh(&mut self, now: Instant) {
         let often = match self.settings.worker_memory {
             _ if self.wanted < self.settings.max_workers && self.has_young(now) => GROWING,
+            _ if self.headroom.is_tight() => GROWING,
             _ if self.pool.is_watched_by_somebody() => WATCHED,
             Some(_) => LIMITED,
             None => UNWATCHED,

@@ -310,9 +310,14 @@ impl Pool {
 
     /// Whether the kernel has killed somebody because memory was full, since this was asked, so that a worker that has
     /// just ended without a word may be the one. Each is answered for once.
-    fn kernel_has_killed(&self) -> bool {
+    pub fn kernel_has_killed(&self) -> bool {
         let (known, now) = (&self.kernel_kills, self.memory.kills());
         known.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |known| (known < now).then(|| known + 1)).is_ok()
+    }
+
+    /// Nothing is made any more of what the kernel had killed when its count was this.
+    pub fn forget_kills(&self, kills: u64) {
+        self.kernel_kills.fetch_max(kills, Ordering::SeqCst);
     }
 
     /// Waits until something runs; after that the watch looks by itself until nothing does.

@@ -21,9 +21,8 @@ impl Work {
         }
         let now = Instant::now();
         let mut missing = (self.wanted + self.surge()).saturating_sub(self.staying());
-        // The first comes whatever memory there is.
-        if missing > 0 && self.staying() > 0 && !self.fits_one_more(now) {
-            missing = 0;
+        if missing > 0 {
+            missing = self.fitting(missing, now);
         }
         if missing == 0 {
             if self.molds.is_empty() && self.needs_mold() {
