@@ -11,7 +11,7 @@ use tracing::info;
 
 use crate::admin::history::History;
 use crate::admin::service::{ControlFile, inode_of};
-use crate::admin::view::look_briefly;
+use crate::admin::view::{look_at_server, look_briefly};
 use crate::desk::Desk;
 use crate::generation::wait_until;
 
@@ -116,8 +116,9 @@ impl Eyes {
     /// To be called each second.
     pub fn look(&self) {
         let Some(running) = self.running() else { return };
+        let server = look_at_server();
         for app in running.desk.apps().all() {
-            self.history.note(app.name(), &look_briefly(app), Instant::now());
+            self.history.note(app.name(), &look_briefly(app, server), Instant::now());
         }
     }
 }
