@@ -62,7 +62,7 @@ impl Eyes {
     pub fn call_off(&self) -> Result<(), String> {
         self.is_unwanted.store(true, Ordering::SeqCst);
         self.called_off.store(true, Ordering::SeqCst);
-        info!(target: "server", "the end, as ordered, while applications are being loaded");
+        info!(target: "server", "shutting down, while applications are being loaded");
         let spawned = thread::Builder::new().name("end of a start".into()).spawn(|| {
             let until = Instant::now() + CALL_OFF_TIME;
             wait_until(until, || false);
