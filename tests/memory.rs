@@ -105,7 +105,7 @@ fn status(server: &Server) -> serde_json::Value {
 fn workers_are_added_as_far_as_memory_goes_and_all_is_answered() {
     let Some(group) = Group::new("scaler") else { return };
     let server = group.serve(&["--min-workers", "1", "--max-workers", "24"]);
-    under_load(&server, || server.log().contains("there is no memory for another worker, which may need"));
+    under_load(&server, || server.log().contains("no memory for another worker, which may need"));
     let seen = status(&server);
     assert_eq!(seen["server"]["memory"]["limit_kib"], LIMIT / 1024, "{seen}");
     assert_eq!(seen["apps"][0]["pool"]["is_held_by_memory"], true, "{seen}");
@@ -187,7 +187,7 @@ fn in_a_full_group_workers_end_and_nothing_is_lost() {
     // The kernel may kill workers, and we end them before it does: in either case all requests are answered.
     under_load(&server, || {
         let log = server.log();
-        log.contains("memory is short") && log.contains("there is no memory for another worker")
+        log.contains("memory is short") && log.contains("no memory for another worker")
     });
     assert_eq!(server.text("/"), "gold");
 }

@@ -174,12 +174,12 @@ fn the_death_of_a_worker_is_in_the_log_when_its_mold_cannot_tell() {
     kill(mold, Signal::KILL);
     assert!(server.logs("the mold"), "{}", server.log());
     kill(worker, Signal::KILL);
-    assert!(server.logs(&format!("worker 1 (pid {worker}) has ended; how,")), "{}", server.log());
+    assert!(server.logs(&format!("worker 1 (pid {worker}) exited, status unknown")), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
     // One whose mold lives is told of once.
     let next = ruby::workers(&server)[0];
     kill(next, Signal::KILL);
-    assert!(server.logs(&format!("(pid {next}) has ended: it was ended by SIGKILL")), "{}", server.log());
+    assert!(server.logs(&format!("(pid {next}) exited: killed by SIGKILL")), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
-    assert!(!server.log().contains(&format!("(pid {next}) has ended; how")), "{}", server.log());
+    assert!(!server.log().contains(&format!("(pid {next}) exited, status unknown")), "{}", server.log());
 }

@@ -59,7 +59,7 @@ fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
     let busy = load(&server, 1, "/short", Duration::from_millis(2500));
     assert!(busy > 100 && ruby::workers(&server).len() == 1, "{busy}\n{}", server.log());
     let log = server.log();
-    assert!(log.contains("there are to be 3 workers") && log.contains("(--idle-time)"), "{log}");
+    assert!(log.contains("scaling up to 3 workers") && log.contains("(--idle-time)"), "{log}");
     ruby::assert_clean(&server);
 }
 
@@ -102,7 +102,7 @@ fn workers_are_replaced_after_their_requests_one_at_a_time_and_under_load() {
         is_over.store(true, Ordering::Relaxed);
         counting.join().unwrap()
     });
-    let replaced = server.log().matches("is replaced: it has served its number of requests").count();
+    let replaced = server.log().matches("is being replaced: served its number of requests").count();
     assert!(replaced >= 4, "{replaced}\n{}", server.log());
     // The successor is there before one goes, and the one that goes may be seen a moment longer.
     assert!(fewest >= 3 && most <= 5, "{fewest} to {most}\n{}", server.log());

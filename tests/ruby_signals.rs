@@ -96,7 +96,7 @@ fn a_worker_that_asks_itself_to_end_answers_and_is_replaced_at_once() {
             }
             assert_eq!(seen.len(), 4, "each by another worker: {seen:?}\n{}", server.log());
         }
-        assert!(server.log().contains("a signal has asked it to end"), "{}", server.log());
+        assert!(server.log().contains("a signal asked it to exit"), "{}", server.log());
     }
 }
 

@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn the_port_is_in_the_log() {
-        assert_eq!(port("on tcp://127.0.0.1:0\nserving x on tcp://127.0.0.1:4711"), Some(4711));
+        assert_eq!(port("on tcp://127.0.0.1:0\nlistening on tcp://127.0.0.1:4711, serving x"), Some(4711));
         assert_eq!(port("a connection from 127.0.0.1:1 to 127.0.0.1:2"), None);
     }
 }

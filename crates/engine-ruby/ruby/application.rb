@@ -72,7 +72,7 @@ module FoolsGold
       words = connections.map { |one| "#{one.words}#{Owners.of(one.number)&.prepend(': ')}" }
       return words unless @setup["preload"] == "force"
 
-      Log.warn("workers share, as ordered (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told
+      Log.warn("workers share connections (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told
       []
     ensure
       @has_told = true

@@ -111,7 +111,7 @@ module FoolsGold
       FoolsGold.hooks.run(:before_thread_start)
       runner.run
     rescue StandardError => error
-      Log.exception(error, "slot #{runner.slot.number} of worker #{@number} failed")
+      Log.exception(error, "thread #{runner.slot.number} failed")
       exit!(1)
     ensure
       FoolsGold.hooks.run(:before_thread_exit)

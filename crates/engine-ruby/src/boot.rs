@@ -73,7 +73,7 @@ pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Superv
         });
     });
     let thread = thread.map_err(StartError::Machine)?;
-    match telling.recv().unwrap_or_else(|_| Err(StartError::Ended("nobody said how".to_owned()))) {
+    match telling.recv().unwrap_or_else(|_| Err(StartError::Ended("exited".to_owned()))) {
         Ok(facts) => Ok((pool, Supervisor::new(events, thread), facts)),
         Err(error) => {
             // It ends by itself now; what it has made is removed by then.

@@ -42,12 +42,12 @@ pub async fn keep(listener: UnixListener, pass: Pass, pool: Arc<Pool>, events: U
                 let (pass, pool, events) = (pass.clone(), pool.clone(), events.clone());
                 drop(tokio::spawn(async move {
                     if let Err(error) = enter(stream, &pass, &pool, &events).await {
-                        tracing::warn!(target: "engine", "a connection of a Ruby process was refused: {error}");
+                        tracing::warn!(target: "engine", "connection of a Ruby process refused: {error}");
                     }
                 }));
             }
             Err(error) => {
-                tracing::error!(target: "engine", "no connection of a Ruby process can be accepted: {error}");
+                tracing::error!(target: "engine", "cannot accept connections of Ruby processes: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }

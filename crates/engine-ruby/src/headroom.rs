@@ -167,12 +167,13 @@ impl Work {
         if self.headroom.held.replace(now).is_none() {
             let (seen, there) = (self.headroom.standing.map(in_words).unwrap_or_default(), self.staying());
             let wanted = match self.wanted {
-                wanted if wanted > there => format!("{there} workers of {wanted} are there"),
-                _ => format!("there are {there} workers, and requests wait"),
+                wanted if wanted > there => format!("{there} of {wanted} workers run"),
+                _ => format!("{there} workers run, and requests wait"),
             };
             tracing::warn!(
                 target: "engine",
-                "there is no memory for another worker, which may need {} of its own: {seen}; {wanted}",
+                app = self.app(),
+                "no memory for another worker, which may need {} of its own: {seen}; {wanted}",
                 mib(own)
             );
         }
@@ -243,8 +244,11 @@ impl Work {
         let Some((own, id)) = weighed.iter().max().filter(|_| weighed.len() > 1) else { return };
         tracing::warn!(
             target: "engine",
-            "memory is short: {}. Worker {id} is the largest, with {} of its own, and leaves",
-            in_words(standing), mib(own * 1024)
+            worker = id,
+            pid = self.workers.get(id).and_then(|worker| worker.pid),
+            app = self.app(),
+            "memory is short: {}; {} is the largest, with {} of its own, and shuts down",
+            in_words(standing), self.named(*id), mib(own * 1024)
         );
         (self.headroom.relieved, self.headroom.held) = (Some((*id, now)), Some(now));
         // Where fewer may be there are to be fewer; else its successor comes when there is room for it.

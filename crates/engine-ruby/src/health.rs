@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::ends::named;
 use crate::memory::{Weight, weigh};
 use crate::process::kill_now;
 use crate::reason::Reason;
@@ -121,7 +122,8 @@ impl Work {
             hung.extend(self.pool.dispatch().out_for(limit, now));
         }
         for (id, pid) in hung {
-            tracing::error!(target: "engine", "worker {id} (pid {pid}) is killed: {}", Reason::Hung.words());
+            let (app, reason, words) = (self.app(), Reason::Hung.name(), Reason::Hung.words());
+            tracing::error!(target: "engine", worker = id, pid, reason, app, "worker {id} (pid {pid}) killed: {words}");
             self.pool.mark(id, Reason::Hung);
             kill_now(pid);
         }
@@ -175,13 +177,22 @@ impl Work {
             worker.own_kib = weight.map(|weight| weight.own_kib);
             match (limit_kib, pss_kib) {
                 (Some(limit), Some(pss)) if pss > limit => {
-                    tracing::info!(target: "engine", "worker {id} needs {pss} KiB of memory, {limit} are allowed");
+                    let (app, who, pid) = (self.settings.app.as_deref(), named(id, worker.pid), worker.pid);
+                    tracing::info!(
+                        target: "engine",
+                        worker = id, pid, app, pss_kib = pss, limit_kib = limit,
+                        "{who} uses {pss} KiB of memory, of {limit} KiB that it may use"
+                    );
                     self.wear(id, Reason::Memory);
                 }
                 (Some(_), None) if !self.health.has_complained => {
                     self.health.has_complained = true;
-                    let what = "cannot be read (/proc/PID/smaps_rollup), so --worker-memory has no effect";
-                    tracing::warn!(target: "engine", "the memory of worker {id} {what}");
+                    let (app, who, pid) = (self.settings.app.as_deref(), named(id, worker.pid), worker.pid);
+                    tracing::warn!(
+                        target: "engine",
+                        worker = id, pid, app,
+                        "{who}: its memory cannot be read (/proc/PID/smaps_rollup), so --worker-memory has no effect"
+                    );
                 }
                 _ => {}
             }

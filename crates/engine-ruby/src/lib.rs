@@ -117,6 +117,8 @@ pub struct Settings {
     pub environment: String,
     /// What processes are called beside their role.
     pub tag: String,
+    /// As the log calls the application; none where there is only one.
+    pub app: Option<String>,
     /// Whom processes run as, where that is not whom this one does; the right to say so is root's.
     pub user: Option<User>,
     /// Never fewer worker processes than this; with 0, the first request after a rest waits for one.

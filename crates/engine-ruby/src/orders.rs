@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::answer;
 use crate::control::Control;
 use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
-use crate::process::{self, Booting};
+use crate::process::{Booting, Exit};
 use crate::reason::Reason;
 use crate::supervisor::{Event, Speaker, Work};
 use crate::{Settings, StartError};
@@ -30,7 +30,7 @@ pub fn listen(stream: UnixStream, speaker: Speaker, events: UnboundedSender<Even
     drop(tokio::spawn(Control::write(orders, writer)));
     drop(tokio::spawn(async move {
         if let Err(error) = hear(reader, speaker, &events).await {
-            tracing::error!(target: "engine", "{speaker:?} broke the protocol: {error}");
+            tracing::error!(target: "engine", "{speaker} broke the protocol: {error}");
         }
         let _ = events.send(Event::Silent(speaker));
     }));
@@ -81,7 +81,7 @@ pub fn setup(settings: &Settings) -> Bytes {
 pub fn take(work: &mut Work, speaker: Speaker, frame: Frame) {
     let number = frame.kind;
     if let Err(error) = understand(work, speaker, frame) {
-        tracing::error!(target: "engine", "{speaker:?} said something of kind {number} that is not right: {error}");
+        tracing::error!(target: "engine", "{speaker} sent an invalid frame of kind {number}: {error}");
     }
 }
 
@@ -92,7 +92,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         work.heard(worker);
     }
     match (kind, speaker) {
-        (kind::LOG, _) => log(reader.u8()?, speaker, &reader.text()),
+        (kind::LOG, _) => log(work, reader.u8()?, speaker, &reader.text()),
         (kind::PING, Speaker::Worker(_)) => {}
         (kind::THREADS, Speaker::Worker(_)) => work.backtraces_came(reader.u32()?, reader.text()),
         (kind::TRACE, Speaker::Worker(_)) => {
@@ -126,12 +126,12 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
         (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
-            let how = process::ending_of(code);
-            tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
-            exited(work, mold, worker, how);
+            let exit = Exit::of(code);
+            work.log_exit(worker, pid, exit);
+            exited(work, mold, worker, exit);
         }
         (other, speaker) => {
-            return Err(WireError(format!("a frame of kind {other} from {speaker:?}, where it has no meaning")));
+            return Err(WireError(format!("a frame of kind {other} from the {speaker}, where it has no meaning")));
         }
     }
     Ok(())
@@ -177,10 +177,10 @@ fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireE
     Ok(())
 }
 
-fn exited(work: &mut Work, mold: u32, worker: u32, how: String) {
+fn exited(work: &mut Work, mold: u32, worker: u32, exit: Exit) {
     work.end_is_told(mold, worker);
     match work.workers.get_mut(&worker) {
-        Some(booting) if !booting.is_ready => booting.ended = Some(how),
+        Some(booting) if !booting.is_ready => booting.ended = Some(exit),
         _ => return work.worker_ended(worker, None),
     }
     look_again(work, worker, LAST_WORDS);
@@ -216,15 +216,16 @@ fn pairs(list: Vec<String>) -> Vec<(String, String)> {
     pairs
 }
 
-fn log(level: u8, speaker: Speaker, text: &str) {
-    let who = match speaker {
-        Speaker::Mold(_) => "mold".to_owned(),
-        Speaker::Worker(worker) => format!("worker {worker}"),
+fn log(work: &Work, level: u8, speaker: Speaker, text: &str) {
+    let (who, worker, pid) = match speaker {
+        Speaker::Mold(pid) => (speaker.to_string(), None, Some(pid)),
+        Speaker::Worker(id) => (work.named(id), Some(id), work.workers.get(&id).and_then(|worker| worker.pid)),
     };
+    let app = work.app();
     match level {
-        1 => tracing::error!(target: "app", "{who}: {text}"),
-        2 => tracing::warn!(target: "app", "{who}: {text}"),
-        3 => tracing::info!(target: "app", "{who}: {text}"),
-        _ => tracing::debug!(target: "app", "{who}: {text}"),
+        1 => tracing::error!(target: "app", worker, pid, app, "{who}: {text}"),
+        2 => tracing::warn!(target: "app", worker, pid, app, "{who}: {text}"),
+        3 => tracing::info!(target: "app", worker, pid, app, "{who}: {text}"),
+        _ => tracing::debug!(target: "app", worker, pid, app, "{who}: {text}"),
     }
 }

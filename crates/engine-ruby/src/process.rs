@@ -1,12 +1,12 @@
 //! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork.
 
-use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -29,7 +29,7 @@ pub struct Mold {
     /// Its connection has ended.
     pub is_silent: bool,
     /// It has ended, in these words, and when that was heard.
-    pub ended: Option<(String, Instant)>,
+    pub ended: Option<(Exit, Instant)>,
     /// Workers of it that are gone, with their processes, and of whose end it has not told yet.
     pub untold: Vec<(u32, u32)>,
     /// Its share of memory, as last looked at.
@@ -66,7 +66,7 @@ pub struct Booting {
     /// Its connection has ended, and how it ended is not known yet.
     pub is_silent: bool,
     /// How it ended, in words, as its mold has told.
-    pub ended: Option<String>,
+    pub ended: Option<Exit>,
     /// For how long nothing was heard of it.
     pub silent: Duration,
     /// Its share of memory, and what it shares with nobody, as last looked at, and when that was.
@@ -144,8 +144,8 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
 
 fn wait(mut child: Child, events: &UnboundedSender<Event>) {
     let pid = child.id();
-    let ended = child.wait().map_or_else(|error| error.to_string(), ending);
-    let _ = events.send(Event::Ended(pid, ended));
+    let exit = child.wait().map_or(Exit { status: None, signal: None }, Exit::new);
+    let _ = events.send(Event::Ended(pid, exit));
 }
 
 /// Ends one without a chance to refuse. That it has ended already is no error.
@@ -153,24 +153,40 @@ pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }
 
-/// How a process ended, in words.
-fn ending(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("it exited with status {code}"),
-        (None, Some(signal)) => by_signal(signal),
-        (None, None) => "it ended".to_owned(),
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit status, if it exited by itself.
+    pub status: Option<i32>,
+    /// The signal that killed it.
+    signal: Option<i32>,
+}
+
+impl Exit {
+    fn new(status: ExitStatus) -> Exit {
+        use std::os::unix::process::ExitStatusExt;
+        Exit { status: status.code(), signal: status.signal() }
+    }
+
+    /// Of a process whose parent is the mold: an exit status, or a signal's number negated.
+    pub fn of(code: i32) -> Exit {
+        if code < 0 { Exit { status: None, signal: Some(-code) } } else { Exit { status: Some(code), signal: None } }
+    }
+
+    /// The name of the signal that killed it.
+    pub fn signal(&self) -> Option<String> {
+        let name =
+            |number: i32| Signal::try_from(number).map_or_else(|_| number.to_string(), |one| one.as_str().to_owned());
+        self.signal.map(name)
     }
 }
 
-/// The same, of a process whose parent is the mold: an exit code, or a signal's number negated.
-pub fn ending_of(code: i32) -> String {
-    if code < 0 { by_signal(-code) } else { format!("it exited with status {code}") }
-}
-
-fn by_signal(number: i32) -> String {
-    match Signal::try_from(number) {
-        Ok(signal) => format!("it was ended by {}", signal.as_str()),
-        Err(_) => format!("it was ended by signal {number}"),
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.status, self.signal()) {
+            (Some(status), _) => write!(f, "exited with status {status}"),
+            (None, Some(signal)) => write!(f, "exited: killed by {signal}"),
+            (None, None) => f.write_str("exited"),
+        }
     }
 }

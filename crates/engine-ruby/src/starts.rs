@@ -90,7 +90,8 @@ impl Work {
             return;
         }
         let pause = self.backoff.failed(Instant::now());
-        tracing::error!(target: "engine", "{error}; tried again in {}", engine::brief(pause));
+        let (app, pause) = (self.app(), engine::brief(pause));
+        tracing::error!(target: "engine", app, "boot failed, retrying in {pause}: {error}");
     }
 
     /// Tells whoever waits for the start that it is over.
@@ -115,6 +116,7 @@ impl Work {
         self.settings.preload = Preload::No;
         tracing::warn!(
             target: "engine",
+            app = self.app(),
             "the application holds connections open that its workers would share, so each worker loads it itself: {}. \
              Close them in before_fork and open them in after_fork; or set --preload=no, which spares this attempt; or \
              --preload=force, if each worker connects anew by itself",
@@ -128,7 +130,8 @@ impl Work {
         if let Some(mold) = self.molds.get_mut(&pid) {
             mold.ready = Some(forks);
             let took = mold.since.elapsed();
-            tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {}", engine::brief(took));
+            let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, engine::brief(took));
+            tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");
         }
         self.facts = facts;
         if self.wanted == 0 {

@@ -2,6 +2,7 @@
 //! from each is in `starts`, `arrivals`, `ends`, `size`, `health` and `commands`.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -23,7 +24,7 @@ use crate::health::Health;
 use crate::late::Reminder;
 use crate::memory::Weight;
 use crate::pool::Pool;
-use crate::process::{Booting, Mold};
+use crate::process::{Booting, Exit, Mold};
 use crate::reason::Reason;
 use crate::{Settings, StartError, orders};
 
@@ -48,7 +49,7 @@ pub enum Event {
     /// Its connection has ended.
     Silent(Speaker),
     /// A process that we started has ended, in these words.
-    Ended(u32, String),
+    Ended(u32, Exit),
     /// A worker was taken out of the pool, for this reason if there is a reason to end it.
     WorkerGone(u32, Option<String>),
     /// A worker finishes what it has and goes.
@@ -76,6 +77,15 @@ pub enum Speaker {
     Mold(u32),
     /// The worker with this number.
     Worker(u32),
+}
+
+impl fmt::Display for Speaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Speaker::Mold(pid) => write!(f, "mold (pid {pid})"),
+            Speaker::Worker(worker) => write!(f, "worker {worker}"),
+        }
+    }
 }
 
 /// The way to the supervisor.

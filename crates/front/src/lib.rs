@@ -143,7 +143,7 @@ pub async fn serve(
     tokio::select! {
         ended = &mut all_gone => ended,
         () = tokio::time::sleep(CUT_TIME) => {
-            tracing::warn!(target: "front", "some connections did not let go within {CUT_TIME:?} and are given up");
+            tracing::warn!(target: "front", "some connections did not close within {CUT_TIME:?} and are given up");
             counts.now()
         }
     }

@@ -12,7 +12,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use crate::coded::{self, Incoming};
 use crate::date;
 use crate::dropped;
-use crate::fault_log;
+use crate::fault_log::{self, Whose};
 use crate::head::Refusal;
 use crate::intake::IntakeError;
 use crate::link::Handover;
@@ -51,7 +51,7 @@ fn status(fault: &Fault) -> (StatusCode, bool) {
 
 /// The answer for a request that failed.
 pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, &visit.in_words(), visit.waited());
+    fault_log::write(fault, &visit.whose(), visit.waited());
     let (status, is_worth_retrying) = status(fault);
     let settings = visit.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
@@ -78,7 +78,7 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
             (status, why, "body_malformed")
         }
         IntakeError::Disk(error) => {
-            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.in_words());
+            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.whose());
             match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                     (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
@@ -114,7 +114,7 @@ fn error(
 pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
     let Response { head, body } = response;
     if !head.dropped().is_empty() {
-        dropped::write(head.dropped(), &visit.in_words());
+        dropped::write(head.dropped(), &visit.whose());
     }
     let content = match body {
         Body::Stream(source) if !is_bodiless(&visit, head.status) => {
@@ -255,7 +255,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
         record.status = status.as_u16();
     }
     // What is there already cannot fail any more.
-    let whose = if matches!(kind, Kind::Spool(_) | Kind::File(_)) { visit.in_words() } else { String::new() };
+    let whose = if matches!(kind, Kind::Spool(_) | Kind::File(_)) { visit.whose() } else { Whose::default() };
     let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
     let mut response = http::Response::new(out.of(whose));
     *response.status_mut() = status;

@@ -14,6 +14,7 @@ use http::{Method, Uri, Version};
 use hyper::body::Incoming;
 
 use crate::access_log::Record;
+use crate::fault_log::Whose;
 use crate::forwarded::{self, Told};
 use crate::intake::{self, IntakeError};
 use crate::link::{Handover, Link, Turn};
@@ -182,9 +183,10 @@ impl Visit {
         self.id.as_str()
     }
 
-    /// Which request it is, for the log: without its query, which may hold what is nobody's business.
-    pub(crate) fn in_words(&self) -> String {
-        format!("request {}, {} {}", self.id(), self.method, self.uri.path())
+    /// Which request it is, for the log.
+    pub(crate) fn whose(&self) -> Whose {
+        let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
+        Whose { id: self.id().to_owned(), method, path }
     }
 
     /// How long it waited for a worker.

@@ -97,7 +97,7 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = match Apps::start(&settings, found, ground) {
         Err(_) if admin.is_unwanted() => {
-            info!(target: "server", "ended, as ordered, before it served");
+            info!(target: "server", "shut down before it served");
             return Ok(());
         }
         started => Arc::new(started?),
@@ -118,7 +118,7 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     drop(front_settings);
     let ended = outcome?;
     let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
-    info!(target: "server", "ended: {served} served; {finished} finished, {cut} cut off");
+    info!(target: "server", "shut down: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }
 
@@ -258,7 +258,7 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
             [app] => app.current().found.rackup.display().to_string(),
             several => count(several.len(), "application"),
         };
-        info!(target: "server", "serving {what} on {}", listener.local());
+        info!(target: "server", "listening on {}, serving {what}", listener.local());
     }
 }
 

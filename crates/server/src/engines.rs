@@ -201,6 +201,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             preload: ruby.preload,
             environment: settings.environment.clone(),
             tag: tag(found, settings),
+            app: name(settings).cloned(),
             user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
             min_workers,
             max_workers,
@@ -255,8 +256,12 @@ fn hooks(found: &Found, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), 
 
 /// What process titles call the application.
 fn tag(found: &Found, settings: &AppSettings) -> String {
-    let named = Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT);
-    settings.tag.as_ref().or(named).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
+    settings.tag.as_ref().or(name(settings)).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
+}
+
+/// The name of an application that has been given one.
+fn name(settings: &AppSettings) -> Option<&String> {
+    Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT)
 }
 
 /// `1 worker`, `2 workers`.

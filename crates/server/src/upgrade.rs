@@ -20,7 +20,7 @@ use crate::runfiles::RunFiles;
 use crate::sockets::Shared;
 use crate::{init, systemd};
 
-const ENDS: &str = "the server ends";
+const ENDS: &str = "the server is shutting down";
 
 /// The older side.
 pub struct Upgrade {
@@ -91,7 +91,7 @@ impl Upgrade {
         }
         let outcome = self.raise().and_then(|successor| self.welcome(successor));
         if let Err(why) = &outcome {
-            warn!(target: "server", "upgrade: the new program does not serve, and this one goes on: {why}");
+            warn!(target: "server", "upgrade failed, this process goes on: {why}");
             if let state @ State::Trying = &mut *self.lock() {
                 *state = State::Alone;
                 self.run_files.recant();
@@ -226,7 +226,7 @@ impl Upgrade {
             if matches!(*state, State::Followed { .. }) {
                 *state = State::Alone;
                 drop(state);
-                warn!(target: "server", "the new process {pid} has ended ({how}), and this one goes on");
+                warn!(target: "server", "the new process (pid {pid}) exited ({how}), this process goes on");
                 ours.run_files.take_back();
                 systemd::ready("serving");
             }

@@ -55,6 +55,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         native: None,
         environment: "test".to_owned(),
         tag: "test".to_owned(),
+        app: None,
         user: None,
         min_workers: workers,
         max_workers: workers,
