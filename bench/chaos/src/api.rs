@@ -1,5 +1,5 @@
-//! What a server says of itself on its control socket (`GET /v1/status`, which `foolsgold status --json` prints): all of
-//! it at one moment, and not, as in /proc, one process after the other while they come and go.
+//! What a server says of itself on its control socket (`GET /v1/status`, which `foolsgold status --json` prints): all
+//! of it at one moment, and not, as in /proc, one process after the other while they come and go.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,5 +1,5 @@
-//! How slow this machine is at the moment. Other programs may use it as well: what takes a second on a quiet machine may
-//! take ten on a busy one, and is no mistake of the server.
+//! How slow this machine is at the moment. Other programs may use it as well: what takes a second on a quiet machine
+//! may take ten on a busy one, and is no mistake of the server.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};

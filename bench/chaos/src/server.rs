@@ -38,7 +38,7 @@ const OF_OTHERS: [&str; 7] =
 /// How one is started.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
-    /// The application, from the root of the repository.
+    /// The application, from the root of the repository; none where a file of settings in the scenario's folder says.
     pub rackup: &'static str,
     /// What is said to it.
     pub options: Vec<String>,
@@ -168,7 +168,7 @@ impl Server {
     }
 
     /// Whether it has ended, and how.
-    fn ended(&mut self) -> Option<String> {
+    pub fn ended(&mut self) -> Option<String> {
         let ended = self.process.ended();
         if !self.is_successor {
             return ended;
@@ -267,7 +267,10 @@ fn command(stage: &Stage, setup: &Setup) -> Command {
     words.push(format!("{REQUEST_S}s"));
     words.extend(["--control".to_owned(), control(stage, setup).display().to_string()]);
     words.extend(setup.options.iter().cloned());
-    words.push(app(stage, setup.rackup).display().to_string());
+    // Without one, the file of settings in the folder names the applications.
+    if !setup.rackup.is_empty() {
+        words.push(app(stage, setup.rackup).display().to_string());
+    }
     let mut command = Command::new(&words[0]);
     clean(&mut command);
     command.args(&words[1..]).current_dir(&stage.folder);

@@ -44,6 +44,16 @@ impl Told {
         self.longest_ms = self.longest_ms.max(count.longest_ms);
     }
 
+    /// Takes what a part of the scenario has told.
+    pub fn join(&mut self, other: Told) {
+        self.requests += other.requests;
+        self.failed += other.failed;
+        self.shed += other.shed;
+        self.longest_ms = self.longest_ms.max(other.longest_ms);
+        self.remarks.extend(other.remarks);
+        self.complaints.extend(other.complaints);
+    }
+
     /// Nobody may have waited longer, as far as this machine lets anybody be quick.
     pub fn bound(&mut self, limit: Duration) {
         let most = pace::allowed(limit).as_secs_f64() * 1_000.0;

@@ -28,6 +28,8 @@ const OTHER_FILES: u64 = 500;
 const IN_TIME: Duration = Duration::from_secs(2);
 /// Connections that one thread of the crowd holds.
 const SHARE: usize = 1_024;
+/// How many that were closed it opens anew in a fifth of a second: it is to keep places, not to flood.
+const ANEW: usize = 8;
 
 /// What each of the crowd says, once.
 #[derive(Clone, Copy)]
@@ -122,11 +124,14 @@ impl Drop for Crowd {
 
 fn hold(port: u16, count: usize, says: Says, shared: &Shared) {
     let mut streams: Vec<TcpStream> = Vec::new();
+    let mut is_gathered = false;
     while !shared.is_over.load(Ordering::Acquire) {
         let before = streams.len();
         streams.retain(is_open);
         shared.size.fetch_sub(before - streams.len(), Ordering::AcqRel);
-        while streams.len() < count && !shared.is_over.load(Ordering::Acquire) {
+        let most = if is_gathered { count.min(streams.len() + ANEW) } else { count };
+        is_gathered = true;
+        while streams.len() < most && !shared.is_over.load(Ordering::Acquire) {
             let Ok(stream) = one(port, says) else { break };
             streams.push(stream);
             shared.size.fetch_add(1, Ordering::AcqRel);

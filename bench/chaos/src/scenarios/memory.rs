@@ -1,5 +1,5 @@
-//! Little memory: a server in a control group with a limit. Workers may die of it, requests may wait, and the front goes
-//! on: the kernel never takes it, and nothing safe is lost.
+//! Little memory: a server in a control group with a limit. Workers may die of it, requests may wait, and the front
+//! goes on: the kernel never takes it, and nothing safe is lost.
 
 use std::fs;
 use std::time::Duration;
@@ -32,18 +32,21 @@ struct Shortage {
     /// Variables of the application.
     env: &'static [(&'static str, &'static str)],
     path: &'static str,
+    /// Two applications in one server, below `/one` and `/two`.
+    are_two: bool,
     /// What must come to pass: one of these is in the log.
     log: &'static [&'static str],
     /// Code is loaded anew meanwhile.
     reloads: bool,
 }
 
-const SHORTAGES: [Shortage; 7] = [
+const SHORTAGES: [Shortage; 8] = [
     Shortage {
         name: "an elastic pool",
         options: &["--min-workers", "1", "--max-workers", "24"],
         env: &[],
         path: "/",
+        are_two: false,
         log: &["no memory for another worker"],
         reloads: false,
     },
@@ -52,6 +55,7 @@ const SHORTAGES: [Shortage; 7] = [
         options: &["-w", "16"],
         env: &[],
         path: "/",
+        are_two: false,
         log: &["memory is short", "because memory is full"],
         reloads: false,
     },
@@ -60,6 +64,7 @@ const SHORTAGES: [Shortage; 7] = [
         options: &["-w", "3"],
         env: &[],
         path: "/leak",
+        are_two: false,
         log: &["memory is short", "because memory is full"],
         reloads: false,
     },
@@ -68,6 +73,7 @@ const SHORTAGES: [Shortage; 7] = [
         options: &["-w", "3", "--worker-memory", "30MiB"],
         env: &[],
         path: "/leak",
+        are_two: false,
         log: &["--worker-memory"],
         reloads: false,
     },
@@ -76,6 +82,7 @@ const SHORTAGES: [Shortage; 7] = [
         options: &["-w", "6"],
         env: &[("LOADED_MIB", "40")],
         path: "/",
+        are_two: false,
         log: &["memory is short", "because memory is full", "no memory for another worker"],
         reloads: true,
     },
@@ -84,6 +91,7 @@ const SHORTAGES: [Shortage; 7] = [
         options: &["-w", "8", "--preload=no"],
         env: &[("LOADED_MIB", "20")],
         path: "/",
+        are_two: false,
         log: &["memory is short", "because memory is full", "no memory for another worker"],
         reloads: false,
     },
@@ -92,6 +100,16 @@ const SHORTAGES: [Shortage; 7] = [
         options: &["--min-workers", "0", "--max-workers", "24", "--idle-time", "1s"],
         env: &[],
         path: "/",
+        are_two: false,
+        log: &["no memory for another worker"],
+        reloads: false,
+    },
+    Shortage {
+        name: "two applications",
+        options: &["--min-workers", "1", "--max-workers", "24"],
+        env: &[],
+        path: "/",
+        are_two: true,
         log: &["no memory for another worker"],
         reloads: false,
     },
@@ -116,19 +134,28 @@ pub fn short(stage: &Stage) -> Result<Told, String> {
 
 fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told) -> Result<(), String> {
     let name = shortage.name;
-    let mut setup = Setup { rackup: APP, ..Setup::default() };
+    let settings = stage.folder.join("foolsgold.toml");
+    let mut setup = Setup { rackup: if shortage.are_two { "" } else { APP }, ..Setup::default() };
+    if shortage.are_two {
+        fs::write(&settings, two(stage)).map_err(|error| error.to_string())?;
+    }
     setup = setup.with(&["--engine", "ruby", "-t", "1"]).with(&TIMES).with(shortage.options);
     setup.env.extend(shortage.env.iter().map(|(name, value)| (*name, (*value).to_owned())));
     let enter = "echo $$ > \"$0\" && exec \"$@\"";
     setup.before = ["sh", "-c", enter, &group.entrance().display().to_string()].map(str::to_owned).to_vec();
     let mut server = Server::start(stage, &setup)?;
     server.patience = PATIENCE;
-    let load = stage.load(&server, &asks(shortage.path)?);
+    let prefixes: &[&str] = if shortage.are_two { &["/one", "/two"] } else { &[""] };
+    let load = stage.load(&server, &asks(prefixes, shortage.path)?);
     stage.doing(format!("memory runs out: {name}"));
     let is_seen = pace::within(SEEN, || {
         let log = server.log();
-        shortage.reloads || shortage.log.iter().any(|words| log.contains(words))
+        server.ended().is_some() || shortage.reloads || shortage.log.iter().any(|words| log.contains(words))
     });
+    if let Some(how) = server.ended() {
+        told.count(name, &load.end(), &[]);
+        return Err(format!("the server has ended: {how}"));
+    }
     told.expect(is_seen, || format!("{name}: memory did not run out, as far as the log says"));
     let rounds = if stage.is_quick { 2 } else { 6 };
     for _ in 0..rounds {
@@ -140,14 +167,27 @@ fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told)
     front_is_last(&server, told);
     let count = load.end();
     told.count(name, &count, &[]);
-    let ends = server.status().map(|status| status.all["apps"][0]["restarts_by"].clone()).unwrap_or(Value::Null);
+    let apps = server.status().map(|status| status.all["apps"].clone()).unwrap_or(Value::Null);
+    let ends: Vec<&Value> = apps.as_array().into_iter().flatten().map(|app| &app["restarts_by"]).collect();
+    let ends = ends.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
     told.remark(format!("{name}: {} requests, ends of workers by reason: {ends}", count.right));
     server.end(told);
+    if shortage.are_two {
+        fs::remove_file(&settings).map_err(|error| error.to_string())?;
+    }
     Ok(())
 }
 
-fn asks(path: &str) -> Result<Workload, String> {
-    app::workload(&[&format!(r#"{{ "path": "{path}", "exactly": "gold\n" }}"#)])
+fn asks(prefixes: &[&str], path: &str) -> Result<Workload, String> {
+    let ask = |prefix: &&str| format!(r#"{{ "path": "{prefix}{path}", "exactly": "gold\n" }}"#);
+    app::workload(&[&prefixes.iter().map(ask).collect::<Vec<_>>().join(",")])
+}
+
+/// The settings of a server with the application twice.
+fn two(stage: &Stage) -> String {
+    let path = stage.home.join(APP);
+    let app = |name: &str| format!("[[app]]\nname = \"{name}\"\npath = {path:?}\nprefix = \"/{name}\"\n");
+    ["one", "two"].map(app).concat()
 }
 
 /// The kernel takes the process with the highest score first.

@@ -102,7 +102,7 @@ pub static ALL: [Scenario; 34] = [
     scenario("refusals", (300, 120), pauses::random, "forty pauses of up to three seconds, of workers and a database"),
     scenario("paused-machine", (300, 120), pauses::machine, "all processes of the server are stopped for a while"),
     scenario("crowd", (240, 120), crowd::crowd, "one client takes all connections and keeps them"),
-    scenario("memory", (600, 400), memory::short, "the control group's memory runs out in seven ways"),
+    scenario("memory", (600, 500), memory::short, "the control group's memory runs out in eight ways"),
     scenario("read-only", (180, 90), containers::read_only, "no file system can be written but /dev/shm"),
     scenario("orphans", (180, 90), containers::orphans, "as process 1, with an application that leaves orphans"),
 ];

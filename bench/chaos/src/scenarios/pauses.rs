@@ -1,5 +1,5 @@
-//! Pauses that nobody is to blame for: a slow database, workers that get no processor, a machine that stands still. What
-//! waits meanwhile can be served afterwards, so nobody is refused.
+//! Pauses that nobody is to blame for: a slow database, workers that get no processor, a machine that stands still.
+//! What waits meanwhile can be served afterwards, so nobody is refused.
 
 use std::net::TcpStream;
 use std::thread::{self, JoinHandle};
@@ -50,7 +50,7 @@ pub fn known(stage: &Stage) -> Result<Told, String> {
 pub fn random(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &setup())?;
-    let (mut draw, rounds) = (Draw::from_seed(13), if stage.is_quick { 5 } else { 40 });
+    let (mut draw, rounds) = (Draw::from_seed(13), if stage.is_quick { 15 } else { 40 });
     let between = |draw: &mut Draw| 0.2 + 1.8 * draw.fraction();
     let pauses: Vec<(f64, f64, usize)> =
         (0..rounds).map(|_| (between(&mut draw), 0.1 + 2.9 * draw.fraction(), draw.place(&[1.0, 2.0, 3.0]))).collect();
