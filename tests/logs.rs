@@ -63,9 +63,9 @@ fn text_and_json_have_the_same_words_and_json_has_them_as_fields() {
 #[test]
 fn several_applications_are_told_apart() {
     let ru = paths(&[("/pid", "text(Process.pid)")]);
-    let toml = "[app.shop]\nprefix = \"/shop\"\nrackup = \"config.ru\"\n[app.home]\nrackup = \"config.ru\"\n";
+    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
     let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
-    let server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1"]);
+    let server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "-C", "foolsgold.toml"]);
     let pid = server.text("/shop/pid");
     kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
     assert!(server.logs(&format!(" (pid {pid}) exited: killed by SIGKILL app=shop\n")), "{}", server.log());

@@ -96,7 +96,7 @@ fn a_new_program_that_fails_changes_nothing_and_says_why() {
     let server = serve(&[]);
     let port = server.port;
     let load = Load::start(4, move || Client::tcp(port));
-    for (broken, why) in [("raise \"broken on purpose\"", "broken on purpose"), ("exit!(3)", "does not serve")] {
+    for (broken, why) in [("raise \"broken on purpose\"", "broken on purpose"), ("exit!(3)", "upgrade failed")] {
         write(&server, broken);
         let before = server.log().matches("this process goes on").count();
         server.signal(Signal::USR2);

@@ -240,7 +240,7 @@ fn the_request_is_known_by_the_id_that_the_proxy_gave_it() {
     }
 }
 
-/// So that a line of the application's log leads to that of the access log, and back. Rails takes its `request_id` from it.
+/// So that a line of the application's log leads to that of the access log, and back. Rails' `request_id` is this id.
 #[test]
 fn the_application_has_the_id_of_the_access_log() {
     let ru = app("", "env[\"HTTP_X_REQUEST_ID\"].inspect");

@@ -117,7 +117,7 @@ fn a_worker_that_needs_too_much_memory_is_replaced() {
     let is_replaced = || ruby::workers(&server).iter().all(|pid| pid.to_string() != greedy);
     assert!(within(PATIENCE, is_replaced), "{}", server.log());
     expect_workers(&server, 1);
-    let is_told = || server.log().contains("needs too much memory (--worker-memory)");
+    let is_told = || server.log().contains("uses too much memory (--worker-memory)");
     assert!(within(PATIENCE, is_told), "{}", server.log());
 }
 
@@ -129,7 +129,7 @@ fn a_worker_that_does_not_answer_is_killed_and_replaced() {
     signal(hung, Signal::STOP);
     assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());
     expect_workers(&server, 2);
-    let is_told = || server.log().contains("it has not answered for too long (--worker-timeout)");
+    let is_told = || server.log().contains("did not answer the server, timed out (--worker-timeout)");
     assert!(within(PATIENCE, is_told), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }

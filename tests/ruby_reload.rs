@@ -138,7 +138,7 @@ fn a_worker_that_cannot_boot_in_the_new_code_leaves_the_old_code() {
     let begun = Instant::now();
     put(&server.folder, "config.ru", &code(3, ""));
     server.signal(Signal::USR1);
-    assert!(within(Duration::from_secs(3), || server.log().contains("generation 3 is being loaded")));
+    assert!(within(Duration::from_secs(3), || server.log().contains("loading generation 3")));
     assert!(begun.elapsed() < PATIENCE);
     assert_eq!(server.text("/"), "v1");
 }

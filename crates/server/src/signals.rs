@@ -74,7 +74,8 @@ impl Signals {
             Act::End => {
                 self.ends += 1;
                 let again = self.ends > 1;
-                info!(target: "server", "SIG{name}{}", if again { " again: immediate shutdown" } else { ": graceful shutdown" });
+                let what = if again { " again: immediate shutdown" } else { ": graceful shutdown" };
+                info!(target: "server", "SIG{name}{what}");
                 if again { desk.stop(true) } else { desk.drain() }
             }
             Act::EndNow => {

