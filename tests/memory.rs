@@ -127,8 +127,8 @@ fn ends(server: &Server, reason: &str) -> u64 {
 fn a_reload_for_which_there_is_no_memory_fails_and_takes_no_worker_along() {
     let Some(group) = Group::new("reload") else { return };
     let server = group.serve_app(&loaded(70), &["-w", "2"]);
-    let workers = ruby::workers(&server);
     assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    let workers = ruby::workers(&server);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {

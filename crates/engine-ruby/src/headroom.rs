@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use machine::{Memory, Standing};
 
+use crate::process::Loading;
 use crate::reason::Reason;
 use crate::supervisor::Work;
 
@@ -235,7 +236,8 @@ impl Work {
             let passed = now.saturating_duration_since(then);
             passed < RELIEF || passed < RELIEF_MAX && self.workers.contains_key(&id)
         });
-        if is_under_way {
+        // What is being loaded goes first, by the kernel's hand: a reload must cost the old code nothing.
+        if is_under_way || Loading::is_under_way() {
             return;
         }
         let staying = self.workers.iter().filter(|(_, worker)| worker.is_ready && !worker.is_leaving);

@@ -4,6 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -34,6 +35,32 @@ pub struct Mold {
     pub untold: Vec<(u32, u32)>,
     /// Its share of memory, as last looked at.
     pub pss_kib: Option<u64>,
+    /// As long as it has not loaded the application.
+    pub loading: Option<Loading>,
+}
+
+/// How many molds of this process, of whatever application and generation, load their application now.
+static LOADING: AtomicUsize = AtomicUsize::new(0);
+
+/// One of them, until this goes.
+pub struct Loading(());
+
+impl Loading {
+    fn begin() -> Loading {
+        LOADING.fetch_add(1, Ordering::SeqCst);
+        Loading(())
+    }
+
+    /// Whether there is any: it is the first that the kernel takes when memory is full.
+    pub fn is_under_way() -> bool {
+        LOADING.load(Ordering::SeqCst) > 0
+    }
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        LOADING.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Mold {
@@ -41,7 +68,8 @@ impl Mold {
     pub fn new() -> Mold {
         let (control, ready, worker, ended, untold, pss_kib) = (None, None, None, None, Vec::new(), None);
         let (is_over, is_silent) = (false, false);
-        Mold { since: Instant::now(), control, ready, worker, is_over, is_silent, ended, untold, pss_kib }
+        let loading = Some(Loading::begin());
+        Mold { since: Instant::now(), control, ready, worker, is_over, is_silent, ended, untold, pss_kib, loading }
     }
 }
 

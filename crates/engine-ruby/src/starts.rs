@@ -128,7 +128,7 @@ impl Work {
     pub(crate) fn mold_is_ready(&mut self, pid: u32, facts: Vec<(String, String)>) {
         let forks = facts.iter().any(|(name, value)| name == "fork" && value == "yes");
         if let Some(mold) = self.molds.get_mut(&pid) {
-            mold.ready = Some(forks);
+            (mold.ready, mold.loading) = (Some(forks), None);
             let took = mold.since.elapsed();
             let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, engine::brief(took));
             tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");

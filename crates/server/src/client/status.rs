@@ -215,7 +215,7 @@ mod tests {
                 "oldest_wait_ms": 8192.0, "restarts": 1, "is_paused": true,
                 "recent": { "requests_per_s": 12045.4, "errors_per_s": 0.0, "refused_per_s": 3810.0,
                     "queue": { "p99_ms": 10000.0 }, "service": { "p50_ms": 30000.0, "p99_ms": 30000.0 } },
-                "last_deploy": { "outcome": "failed", "generation": 3, "error": "line one\nline two", "at_ms": 0 },
+                "last_deploy": { "outcome": "failed", "generation": 3, "error": "line one\nline two", "at_ms": 4e15 },
                 "workers": [{ "id": 4, "pid": 4_194_302, "state": "out_of_band", "threads": 2, "served": 1_234_567,
                     "age_s": 85_000.0, "pss_kib": 1_000_000,
                     "running": [{ "method": "GET", "path": "/a\u{1b}", "age_ms": 1500.0 },
