@@ -116,7 +116,11 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
                 worker.is_ready = true;
                 worker.is_leaving = true;
             }
-            work.cannot_start(failed(work, reader.list()));
+            let mut error = failed(work, reader.list());
+            if let (Some(shared), StartError::App(error)) = (&work.not_shared, &mut error) {
+                error.message = format!("{} ({})", error.message, loads_again(shared));
+            }
+            work.cannot_start(error);
         }
         (kind::SHARED, Speaker::Mold(mold)) => work.will_not_fork(mold, &reader.list()),
         (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
@@ -146,6 +150,15 @@ fn failed(work: &Work, words: Vec<String>) -> StartError {
         error.message = format!("{} ({remedy})", error.message);
     }
     StartError::App(Box::new(error))
+}
+
+/// Why an application that could be loaded is loaded once more, where it then fails.
+fn loads_again(shared: &str) -> String {
+    format!(
+        "it could be loaded before workers were forked, and is now loaded in each of them, because they would share \
+         {shared}. If workers do not use that, or each connects anew by itself, --preload=force forks them all the \
+         same; otherwise close it in before_fork and open it in after_fork"
+    )
 }
 
 fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireError> {
