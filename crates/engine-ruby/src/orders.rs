@@ -64,6 +64,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("early_hints", if settings.early_hints { "yes" } else { "" }.to_owned()),
         ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
+        ("single", if settings.max_workers == 1 { "yes" } else { "" }.to_owned()),
         ("preload", settings.preload.as_str().to_owned()),
     ];
     frame(kind::SETUP, |out| {
