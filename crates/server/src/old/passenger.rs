@@ -85,7 +85,7 @@ pub const KNOWN: &[Known] = &[
     ("nginx_config_template", Does::Missing(NGINX)),
     ("ctls", Does::Needless(NGINX)),
     ("static_files_dir", Does::Missing(STATIC)),
-    ("restart_dir", Does::Missing("say foolsgold reload")),
+    ("restart_dir", Does::Missing("touching tmp/restart.txt reloads; --restart-file names another file")),
     ("meteor_app_settings", Does::Refused("only Ruby is served")),
     ("log_level", Does::Missing("say --log error, warn, info or debug")),
     ("admin_panel_url", Does::Missing(PANEL)),
