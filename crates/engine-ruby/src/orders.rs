@@ -67,6 +67,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("early_hints", if settings.early_hints { "yes" } else { "" }.to_owned()),
         ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
+        ("single", if settings.max_workers == 1 { "yes" } else { "" }.to_owned()),
         ("preload", settings.preload.as_str().to_owned()),
     ];
     frame(kind::SETUP, |out| {
@@ -119,7 +120,11 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
                 worker.is_ready = true;
                 worker.is_leaving = true;
             }
-            work.cannot_start(failed(work, reader.list()));
+            let mut error = failed(work, reader.list());
+            if let (Some(shared), StartError::App(error)) = (&work.not_shared, &mut error) {
+                error.message = format!("{} ({})", error.message, loads_again(shared));
+            }
+            work.cannot_start(error);
         }
         (kind::ENDING, Speaker::Worker(worker)) => asked_to_end(work, worker, reader.u8()? == 1),
         (kind::SHARED, Speaker::Mold(mold)) => work.will_not_fork(mold, &reader.list()),
@@ -163,6 +168,15 @@ fn asked_to_end(work: &mut Work, worker: u32, is_own: bool) {
         tokio::time::sleep(FRONTS_OWN).await;
         let _ = events.send(Event::Worn(worker, Reason::Signal));
     }));
+}
+
+/// Why an application that could be loaded is loaded once more, where it then fails.
+fn loads_again(shared: &str) -> String {
+    format!(
+        "it could be loaded before workers were forked, and is now loaded in each of them, because they would share \
+         {shared}. If workers do not use that, or each connects anew by itself, --preload=force forks them all the \
+         same; otherwise close it in before_fork and open it in after_fork"
+    )
 }
 
 fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireError> {

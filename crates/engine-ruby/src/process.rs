@@ -27,6 +27,8 @@ pub struct Mold {
     pub worker: Option<u32>,
     /// It has said that it cannot load the application, or will fork no more workers: that it ends is no news.
     pub is_over: bool,
+    /// It makes way, since then, for one that does not load the application.
+    pub yields: Option<Instant>,
     /// Its connection has ended.
     pub is_silent: bool,
     /// It has ended, in these words, and when that was heard.
@@ -67,9 +69,21 @@ impl Mold {
     /// One that was just started.
     pub fn new() -> Mold {
         let (control, ready, worker, ended, untold, pss_kib) = (None, None, None, None, Vec::new(), None);
-        let (is_over, is_silent) = (false, false);
+        let (is_over, yields, is_silent) = (false, None, false);
         let loading = Some(Loading::begin());
-        Mold { since: Instant::now(), control, ready, worker, is_over, is_silent, ended, untold, pss_kib, loading }
+        Mold {
+            since: Instant::now(),
+            control,
+            ready,
+            worker,
+            is_over,
+            yields,
+            is_silent,
+            ended,
+            untold,
+            pss_kib,
+            loading,
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! Starts molds, lets them fork workers, and tries again after a pause when that does not work.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 
 use crate::process::{self, Booting, Mold, Way, kill_now};
 use crate::supervisor::{Speaker, Work};
 use crate::{Preload, StartError, orders};
+
+/// A process that makes way for another has so long to end.
+const YIELD_TIME: Duration = Duration::from_secs(5);
 
 impl Work {
     /// How many workers there are, or will be, that stay.
@@ -20,6 +23,9 @@ impl Work {
             return;
         }
         let now = Instant::now();
+        if self.is_held_up(now) {
+            return;
+        }
         let mut missing = (self.wanted + self.surge()).saturating_sub(self.staying());
         if missing > 0 {
             missing = self.fitting(missing, now);
@@ -52,6 +58,21 @@ impl Work {
         let is_known_not_to_fork = self.molds.values().any(|mold| mold.ready == Some(false));
         let wanted = if is_known_not_to_fork { missing - free.len() } else { 1 };
         (loading..wanted).for_each(|_| self.start());
+    }
+
+    /// Whether a mold that will not fork has still to end before workers load the application: a port that this opens
+    /// must be free by then. One whose earlier workers serve is not waited for.
+    fn is_held_up(&self, now: Instant) -> bool {
+        let has_worker = |pid: u32| self.workers.values().any(|worker| worker.mold == Some(pid));
+        let yielding = self.molds.iter().filter_map(|(pid, mold)| Some((*pid, mold.yields?)));
+        let mut is_held_up = false;
+        for (pid, since) in yielding.filter(|(pid, _)| !has_worker(*pid)) {
+            is_held_up = true;
+            if now.saturating_duration_since(since) > YIELD_TIME {
+                kill_now(pid);
+            }
+        }
+        is_held_up
     }
 
     /// Whether there must be a mold although no worker is missing: at the start, to learn whether the application can
@@ -111,9 +132,11 @@ impl Work {
     /// A mold will not fork, because workers would share these connections: from now on each loads the application
     /// itself. The mold ends, and another one is started.
     pub(crate) fn will_not_fork(&mut self, pid: u32, shared: &[String]) {
-        self.molds.entry(pid).and_modify(|mold| mold.is_over = true);
+        let now = Instant::now();
+        self.molds.entry(pid).and_modify(|mold| (mold.is_over, mold.yields) = (true, Some(now)));
         self.drop_orders();
         self.settings.preload = Preload::No;
+        self.not_shared = Some(shared.join("; "));
         tracing::warn!(
             target: "engine",
             app = self.app(),

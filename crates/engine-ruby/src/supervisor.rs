@@ -150,6 +150,8 @@ pub struct Work {
     pub next: u32,
     /// How many workers there should be now; between `min_workers` and `max_workers` of the settings.
     pub wanted: usize,
+    /// The connections for which the application is loaded in each worker although nobody has asked for that.
+    pub not_shared: Option<String>,
     /// Our part of a number of workers that is shared with others.
     pub share: Option<Share>,
     /// Workers that should be replaced, one after the other, and why.
@@ -189,6 +191,7 @@ impl Work {
             molds: HashMap::new(),
             workers: HashMap::new(),
             next: 1,
+            not_shared: None,
             share,
             worn: VecDeque::new(),
             health: Health::new(now),

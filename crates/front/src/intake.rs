@@ -6,7 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::{Input, TempFile};
@@ -15,12 +15,15 @@ use hyper::body::Incoming;
 
 use crate::link::Link;
 
+/// Bytes per second that a long body must come at.
+const LEAST_RATE: u64 = 500;
+
 /// Why a body was not taken.
 #[derive(Debug)]
 pub(crate) enum IntakeError {
     /// Longer than allowed.
     TooLarge,
-    /// Not complete in time.
+    /// Nothing of it came for too long, or it came too slowly.
     Late,
     /// Not complete when the place of its connection was wanted.
     Displaced,
@@ -41,16 +44,26 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
     if body.size_hint().lower() > limits.body_bytes {
         return Err(IntakeError::TooLarge);
     }
-    link.wait_until(Some(Instant::now() + limits.body_time));
+    let begun = Instant::now();
     let mut store = Store::new(limits.body_memory_bytes);
+    link.wait_until(Some(due(begun, begun, 0, limits.body_time)));
     while let Some(bytes) = next(&mut body, link).await? {
         if store.len + bytes.len() as u64 > limits.body_bytes {
             return Err(IntakeError::TooLarge);
         }
         store.add(bytes).map_err(IntakeError::Disk)?;
+        link.wait_until(Some(due(begun, Instant::now(), store.len, limits.body_time)));
     }
     link.wait_until(None);
     Ok(store.finish())
+}
+
+/// When more of a body must have come: within `silence` of the last bytes; and, so that nobody holds a connection for
+/// long with a byte now and then, what takes longer in all at no less than [`LEAST_RATE`].
+fn due(begun: Instant, last: Instant, received: u64, silence: Duration) -> Instant {
+    let paid_for = Duration::from_millis(received.saturating_mul(1000) / LEAST_RATE);
+    let at_this_rate = begun.checked_add(silence.saturating_add(paid_for));
+    at_this_rate.map_or(last + silence, |at| at.min(last + silence))
 }
 
 /// The next bytes; trailers are dropped.
@@ -134,6 +147,17 @@ mod tests {
             store.add(Bytes::from_static(piece.as_bytes())).unwrap();
         }
         store.finish()
+    }
+
+    #[test]
+    fn a_body_may_take_as_long_as_it_goes_on_and_is_not_too_slow() {
+        let (begun, minute) = (Instant::now(), Duration::from_secs(60));
+        assert_eq!(due(begun, begun, 0, minute), begun + minute);
+        let hour = begun + 60 * minute;
+        assert_eq!(due(begun, hour, 10_000_000, minute), hour + minute, "2700 bytes per second");
+        assert!(due(begun, hour, 1_000_000, minute) < hour, "280 bytes per second");
+        assert_eq!(due(begun, begun + minute, 5_000, minute), begun + minute + Duration::from_secs(10));
+        assert_eq!(due(begun, begun, u64::MAX, minute), begun + minute);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
-pub use limits::Limits;
+pub use limits::{FOREVER, Limits};
 pub use listen::{Listener, Share, listen};
 pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
 pub use query_log::QueryLog;

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use engine::{Body, Fault, Response, ResponseHead};
@@ -15,6 +16,7 @@ use crate::dropped;
 use crate::fault_log::{self, Whose};
 use crate::head::Refusal;
 use crate::intake::IntakeError;
+use crate::limits::FOREVER;
 use crate::link::Handover;
 use crate::out::{FileReader, Kind, Out};
 use crate::page::{self, Page};
@@ -23,6 +25,8 @@ use crate::spool::Spool;
 use crate::upgrade;
 use crate::websocket::{self, Tracker};
 
+/// Who is refused may try again after this time, where waiting has no limit that would say it.
+const RETRY_TIME: Duration = Duration::from_secs(10);
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
 /// sent as one piece with its length.
@@ -57,7 +61,8 @@ pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
     let shown = Some(fault).filter(|_| settings.development);
     let mut response = error(visit, status, "", shown, fault.name());
     if is_worth_retrying {
-        let seconds = settings.limits.queue_wait.as_secs().clamp(1, 60);
+        let wait = Some(settings.limits.queue_wait).filter(|wait| *wait < FOREVER).unwrap_or(RETRY_TIME);
+        let seconds = wait.as_secs().clamp(1, 60);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response

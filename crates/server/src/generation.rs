@@ -20,6 +20,8 @@ const QUIET: Duration = Duration::from_millis(100);
 const END_TIME: Duration = Duration::from_secs(10);
 /// And so long when something is cut off.
 const CUT_TIME: Duration = Duration::from_secs(1);
+/// A wait for a worker is taken to be no longer than this where it has no limit.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// Loaded code.
 pub struct Generation {
@@ -104,7 +106,7 @@ impl Generation {
         if self.settings.request_time == FOREVER {
             return Duration::ZERO;
         }
-        self.settings.queue_wait + self.settings.request_time + self.settings.ruby.kill_time
+        self.settings.queue_wait.min(LONGEST_WAIT) + self.settings.request_time + self.settings.ruby.kill_time
     }
 
     /// Ends it within this time, whatever it does.
