@@ -157,7 +157,6 @@ fn where_each_worker_loads_the_application_so_many_are_started_as_fit() {
     assert!(within(PATIENCE, || ruby::workers(&server).len() > 1), "{}", server.log());
     let workers = ruby::workers(&server).len();
     assert!((2..5).contains(&workers), "{workers} workers\n{}", server.log());
-    assert!(!server.log().contains("SIGKILL"), "{}", server.log());
 }
 
 #[test]

@@ -231,6 +231,10 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     stuck.send("GET /stuck HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let runs = || ask(port, "/v1/recorder", "").text().contains("/stuck");
     assert!(support::within(Duration::from_secs(30), runs), "{}", server.log());
+    // A rate is what came between two looks.
+    let noted = || ask(port, "/v1/history?step=second", "").text();
+    let looks = |text: &str| Some(text.split_once("\"at_ms\":[")?.1.split(']').next()?.split(',').count());
+    assert!(support::within(Duration::from_secs(30), || looks(&noted()) >= Some(2)), "{}", noted());
     let refused = (0..5).filter(|_| server.get("/good").status == 503).count();
     assert_eq!(refused, 5, "{}", server.log());
     let recorder = ask(port, "/v1/recorder", "").text();
@@ -239,7 +243,6 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     let output = server::command().current_dir(&server.folder).arg("recorder").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.split("refused of late:").nth(1).is_some_and(|rows| rows.contains("queue_full")), "{said}");
-    let noted = || ask(port, "/v1/history?step=second", "").text();
     let columns = ["refused_rate", "server_memory_kib", "memory_used_kib", "memory_limit_kib"];
     let has_some = |column: &str| {
         let text = noted();

@@ -58,7 +58,7 @@ const ENV: &[(&str, &str, &str)] = &[
     ("GET /env HTTP/1.1\nHost: a\nX-Forwarded-Proto: https\n\n", "SERVER_PORT", "443"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "HTTPS", "-"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.multithread", "true"),
-    ("GET /env HTTP/1.1\nHost: a\n\n", "rack.multiprocess", "true"),
+    ("GET /env HTTP/1.1\nHost: a\n\n", "rack.multiprocess", "false"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.run_once", "false"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.hijack?", "true"),
     ("GET /env HTTP/1.1\nHost: a\n\n", "rack.input", "object"),

@@ -52,7 +52,7 @@ fn server_text(server: &Value, is_wide: bool) -> String {
 /// How much there is for the server and its workers, and how much of it is used by any process.
 fn used_memory(memory: &Value) -> Option<String> {
     let (limit, used) = (memory["limit_kib"].as_f64()?, memory["used_kib"].as_f64()?);
-    let whose = if memory["is_machine"] == true { "the machine's" } else { "the control group's" };
+    let whose = if memory["is_machine"] == true { "the machine's" } else { "the cgroup's" };
     let short = if memory["is_short"] == true { ", SHORT" } else { "" };
     Some(format!("{} of {whose} {} used{short}", size(used), size(limit)))
 }
@@ -228,7 +228,7 @@ mod tests {
         let text = status_text(&status(), None);
         for words in [
             "foolsgold 1.0, process 4194303, serving since 1m 30s on tcp://a:1",
-            "2 open, 9 since the start\nmemory: 2.0 MiB in the server; 100.0 MiB of the control group's",
+            "2 open, 9 since the start\nmemory: 2.0 MiB in the server; 100.0 MiB of the cgroup's",
             "3 of 4",
             "3810",
             "paused",
