@@ -243,6 +243,11 @@ impl RubyEngine {
         self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// How many processes of workers there are, those that have left and have not ended yet among them.
+    pub fn processes(&self) -> usize {
+        self.pool.processes()
+    }
+
     /// Ends all processes, those that do not end by themselves within this time by force.
     pub fn stop(&self, time: Duration) {
         self.pool.close();

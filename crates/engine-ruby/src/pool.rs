@@ -374,6 +374,11 @@ impl Pool {
         self.board.lock().unwrap_or_else(PoisonError::into_inner).snapshot(self, Instant::now())
     }
 
+    /// See [`Board::processes`].
+    pub fn processes(&self) -> usize {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).processes()
+    }
+
     /// Whether somebody looks at snapshots, now and then.
     pub fn is_watched_by_somebody(&self) -> bool {
         let looked = self.looked.load(Ordering::Relaxed);

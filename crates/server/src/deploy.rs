@@ -210,7 +210,7 @@ impl App {
             left -= batch;
             self.scale(old, (left, left));
             // One that is busy for long does not hold up the others for longer than it may run at all.
-            wait_until(Instant::now() + self.ground.drain_time, || old.workers_now() <= left);
+            wait_until(Instant::now() + self.ground.drain_time, || old.processes_now() <= left);
             grown = (grown + batch).min(most);
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;

@@ -75,6 +75,14 @@ impl Generation {
         self.engine.status().capacity / self.settings.ruby.threads.max(1)
     }
 
+    /// How many processes its workers have, those that have left and have not ended yet among them.
+    pub fn processes_now(&self) -> usize {
+        match &self.running {
+            Running::Ruby(engine) => engine.processes(),
+            Running::Mruby(_) => 0,
+        }
+    }
+
     /// Lets it finish, and ends it: requests within their own times, and what the application streams or has taken over
     /// within this time. Nobody may give it requests any more.
     pub fn finish(&self, time: Duration, farewell: &Farewell) {
