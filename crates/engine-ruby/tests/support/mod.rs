@@ -56,6 +56,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         environment: "test".to_owned(),
         tag: "test".to_owned(),
         user: None,
+        open_files: None,
         min_workers: workers,
         max_workers: workers,
         idle_time: Duration::from_secs(300),
