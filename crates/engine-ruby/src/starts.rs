@@ -84,8 +84,8 @@ impl Work {
         }
     }
 
-    /// Makes the folder anew, with all that is in it, where somebody has removed it, or a part of it. Processes that came
-    /// in by the old one go on with it: they need no name for its socket.
+    /// Makes the folder anew, with all that is in it, where somebody has removed it, or a part of it. Processes that
+    /// came in by the old one go on with it: they need no name for its socket.
     fn keep_place(&mut self) -> Result<(), StartError> {
         if self.place.is_whole() {
             return Ok(());
