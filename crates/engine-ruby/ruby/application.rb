@@ -18,6 +18,9 @@ module FoolsGold
       ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
       set_up_bundler unless @setup["gemfile"].empty?
       require "socket"
+      # Which need it in full. Nothing of ours is loaded later: by then somebody may have removed the files.
+      require_relative "descriptors"
+      require_relative "owners"
       require "stringio"
       require "uri" # Rack 2's Lint, and applications, count on the server having loaded it.
       require_rack
@@ -30,9 +33,6 @@ module FoolsGold
     end
 
     def load
-      # They need `socket` in full, which is loaded by now.
-      require_relative "descriptors"
-      require_relative "owners"
       @descriptors = Descriptors.new
       @threads = Thread.list
       Progress.watch("#{File.dirname(@setup['rackup'])}/") { @app = build }

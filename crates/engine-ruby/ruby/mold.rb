@@ -29,6 +29,7 @@ module FoolsGold
     def run
       $stdout.sync = $stderr.sync = true
       LastResort.loading
+      limit_files
       Signals.quieten(Signals::QUIET)
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
@@ -37,6 +38,17 @@ module FoolsGold
     end
 
     private
+
+    # The server has raised its own limit; the application has that with which the server was started, as under other
+    # servers: programs that it starts close, or look at, all that there could be. A Java machine raises it by itself.
+    def limit_files
+      number = ENV.delete("FOOLS_GOLD_OPEN_FILES")
+      return if number.nil? || RUBY_ENGINE == "jruby"
+
+      Process.setrlimit(:NOFILE, number.to_i, Process.getrlimit(:NOFILE).last)
+    rescue NotImplementedError, SystemCallError => error
+      Log.warn("the limit of open files stays as it is: #{error.message}")
+    end
 
     def load
       kind, payload = Frames.read(@io)
@@ -91,6 +103,7 @@ module FoolsGold
     end
 
     def fork_worker(number)
+      give_up unless @wire.there?
       reap(ending: true) # Hooks are told of the end of a worker before the beginning of its successor.
       @application.before_fork(number)
       shared = @application.shared_connections
@@ -115,6 +128,12 @@ module FoolsGold
     def refuse_to_fork(shared)
       Log.frame(Frames::SHARED, Frames.list(shared))
       @stopping = true
+    end
+
+    # Whoever is forked now could not connect. The front starts another mold, with a folder that is there.
+    def give_up
+      Log.warn("the socket of the server is gone, with its folder")
+      exit!(1)
     end
 
     def reap(ending: false)

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,14 @@ pub struct Pass {
 }
 
 /// Lets processes in for as long as the engine lives.
-pub async fn keep(listener: UnixListener, pass: Pass, pool: Arc<Pool>, events: UnboundedSender<Event>) {
-    let pass = Arc::new(pass);
+pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, events: UnboundedSender<Event>) {
+    let listener = match UnixListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(target: "engine", "no connection of a Ruby process can be waited for: {error}");
+            return;
+        }
+    };
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use engine::queue;
 use engine::snapshot::Past;
-use engine::{Fault, Input, Request, Responder, TempFile};
+use engine::{Body, Fault, Input, Request, Responder, Sink, TempFile};
 use http::Method;
 
 /// A worker may die of a request. Each death under it is held against it, less so one by the kernel's hand, which may
@@ -49,6 +49,8 @@ pub struct Job {
     /// The worker that it was given to last, and its process.
     pub ran_on: Option<(u32, u32)>,
     responder: Option<Responder>,
+    /// For another answer, if the one that was given can be taken back.
+    again: Option<Responder>,
     blame: u8,
 }
 
@@ -67,21 +69,33 @@ impl Job {
             }
         }
         let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let (offered, queued, ran_on, responder) = (Instant::now(), Duration::ZERO, None, Some(responder));
-        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, blame: 0 }))
+        let (offered, queued, ran_on, responder, again) = (Instant::now(), Duration::ZERO, None, Some(responder), None);
+        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, again, blame: 0 }))
     }
 
     /// Answers it. Only the first answer counts.
     pub fn answer(&mut self, result: Result<engine::Response, Fault>) {
-        if let Some(responder) = self.responder.take() {
-            responder.send_noting(result, self.queued, || Past {
-                id: self.request.id.clone(),
-                method: self.request.method.to_string(),
-                path: self.request.path.clone(),
-                worker: self.ran_on.map(|(worker, _)| worker),
-                pid: self.ran_on.map(|(_, pid)| pid),
-                ..Past::default()
-            });
+        let Some(responder) = self.responder.take() else { return };
+        let about = || Past {
+            id: self.request.id.clone(),
+            method: self.request.method.to_string(),
+            path: self.request.path.clone(),
+            worker: self.ran_on.map(|(worker, _)| worker),
+            pid: self.ran_on.map(|(_, pid)| pid),
+            ..Past::default()
+        };
+        match result {
+            Ok(response) if self.is_safe && matches!(response.body, Body::Stream(_)) => {
+                self.again = Some(responder.send_for_now(response, self.queued, about));
+            }
+            result => responder.send_noting(result, self.queued, about),
+        }
+    }
+
+    /// Takes an answer back that is a stream of which nobody has seen anything yet: it is as if there was none.
+    pub fn take_back(&mut self, sink: &Sink) {
+        if self.again.is_some() && sink.take_back() {
+            self.responder = self.again.take();
         }
     }
 

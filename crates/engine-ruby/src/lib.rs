@@ -29,6 +29,7 @@ mod memory;
 pub mod native;
 mod orders;
 mod pace;
+mod place;
 mod pool;
 mod process;
 pub mod reader;
@@ -121,6 +122,8 @@ pub struct Settings {
     pub app: Option<String>,
     /// Whom processes run as, where that is not whom this one does; the right to say so is root's.
     pub user: Option<User>,
+    /// How many files processes may have open (the soft limit), where that is less than this process may.
+    pub open_files: Option<u64>,
     /// Never fewer worker processes than this; with 0, the first request after a rest waits for one.
     pub min_workers: usize,
     /// Never more, but for one while it takes the place of another.

@@ -300,6 +300,9 @@ impl Pool {
                 true => Fault::Stopping,
                 false => Fault::WorkerDied(format!("worker {id} (pid {pid}) exited while it ran this request")),
             };
+            if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
+                job.take_back(sink);
+            }
             if !is_ending && job.may_replay(has_begun, death) {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
                 continue;

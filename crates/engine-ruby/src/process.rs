@@ -173,6 +173,9 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }
+    if let Some(number) = settings.open_files {
+        command.env("FOOLS_GOLD_OPEN_FILES", number.to_string());
+    }
     let read = settings.evaluated.as_ref();
     // Standard input is for debuggers; a server in the background has none.
     let child = match read.and_then(|read| read.go_on(settings, &command, &mold)) {

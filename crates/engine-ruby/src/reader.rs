@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 
@@ -190,13 +189,11 @@ impl Evaluated {
 
     fn order(&self, settings: &Settings, command: &Command, mold: &Path, user: Option<User>) -> io::Result<Vec<u8>> {
         let hooks = settings.hooks.as_ref().filter(|hooks| fs::canonicalize(hooks).is_ok_and(|path| path == self.path));
-        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         let mut pairs = vec![
             ("mold".to_owned(), mold.display().to_string()),
             ("file".to_owned(), hooks.map(|path| path.display().to_string()).unwrap_or_default()),
             ("folder".to_owned(), std::env::current_dir()?.display().to_string()),
             ("umask".to_owned(), umask()?.to_string()),
-            ("nofile".to_owned(), format!("{soft}:{hard}")),
         ];
         if let Some(User { uid, gid, groups }) = user {
             let groups: Vec<String> = groups.iter().map(u32::to_string).collect();

@@ -1,12 +1,14 @@
 //! Starts molds, lets them fork workers, and tries again after a pause when that does not work.
 
+use std::mem;
 use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 
+use crate::place::Place;
 use crate::process::{self, Booting, Mold, Way, kill_now};
 use crate::supervisor::{Speaker, Work};
-use crate::{Preload, StartError, orders};
+use crate::{Preload, StartError, door, orders};
 
 /// A process that makes way for another has so long to end.
 const YIELD_TIME: Duration = Duration::from_secs(5);
@@ -90,14 +92,35 @@ impl Work {
     }
 
     fn start(&mut self) {
-        let scripts = self.place.folder.path().join("ruby");
-        let way = Way { scripts: &scripts, socket: &self.place.socket, token: &self.place.token };
+        if let Err(error) = self.keep_place() {
+            return self.cannot_start(error);
+        }
+        let way = Way { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.pass.token };
         match process::start(&self.settings, &way, self.events.clone()) {
             Ok(pid) => {
                 self.molds.insert(pid, Mold::new());
             }
             Err(error) => self.cannot_start(StartError::Ruby(self.settings.ruby.clone(), error)),
         }
+    }
+
+    /// Makes the folder anew, with all that is in it, where somebody has removed it, or a part of it. Processes that
+    /// came in by the old one go on with it: they need no name for its socket.
+    fn keep_place(&mut self) -> Result<(), StartError> {
+        if self.place.is_whole() {
+            return Ok(());
+        }
+        let (place, listener) = Place::new(self.settings.user.as_ref())?;
+        tracing::warn!(
+            target: "engine",
+            "{} is gone, or not whole any more: the folder of the Ruby processes is now {}. Whatever cleans temporary \
+             folders should leave those alone that are locked (flock), or TMPDIR name another place",
+            self.place.path().display(),
+            place.path().display()
+        );
+        self.old_places.push(mem::replace(&mut self.place, place));
+        drop(tokio::spawn(door::keep(listener, self.pass.clone(), self.pool.clone(), self.events.clone())));
+        Ok(())
     }
 
     /// Tells whoever waits for the start; later it is for the log, and tried again after a pause.

@@ -4,13 +4,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::os::unix::net::UnixStream as StdStream;
-use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::{Order, TempFolder};
+use engine::Order;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
@@ -18,11 +17,13 @@ use tokio::time::timeout;
 use crate::backoff::Backoff;
 use crate::boot::Facts;
 use crate::budget::Share;
+use crate::door::Pass;
 use crate::frames::Frame;
 use crate::headroom::Headroom;
 use crate::health::Health;
 use crate::late::Reminder;
 use crate::memory::Weight;
+use crate::place::Place;
 use crate::pool::Pool;
 use crate::process::{Booting, Exit, Mold};
 use crate::reason::Reason;
@@ -129,18 +130,14 @@ impl Supervisor {
     }
 }
 
-/// Where processes come in.
-pub struct Place {
-    pub folder: TempFolder,
-    pub socket: PathBuf,
-    pub token: String,
-}
-
 /// The supervisor at work.
 pub struct Work {
     pub settings: Settings,
     pub pool: Arc<Pool>,
     pub place: Place,
+    /// Places that were not whole any more: workers may still come in there.
+    pub old_places: Vec<Place>,
+    pub pass: Arc<Pass>,
     pub events: UnboundedSender<Event>,
     /// Empty once the start has been answered for.
     pub told: Option<SyncSender<Result<Facts, StartError>>>,
@@ -173,7 +170,7 @@ impl Work {
     pub fn new(
         settings: Settings,
         pool: Arc<Pool>,
-        place: Place,
+        (place, pass): (Place, Arc<Pass>),
         events: UnboundedSender<Event>,
         told: SyncSender<Result<Facts, StartError>>,
     ) -> Work {
@@ -185,6 +182,8 @@ impl Work {
             settings,
             pool,
             place,
+            old_places: Vec::new(),
+            pass,
             events,
             told: Some(told),
             facts: Facts::new(),

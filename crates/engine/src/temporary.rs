@@ -146,7 +146,7 @@ fn warn_once(error: &io::Error) {
 pub struct TempFolder {
     folder: TempDir,
     /// Locked: also a sign for systemd-tmpfiles to leave the folder alone, however old it is.
-    _lock: File,
+    lock: File,
 }
 
 impl TempFolder {
@@ -181,7 +181,7 @@ impl TempFolder {
             let folder = made.map_err(|error| io::Error::from(error.kind()))?;
             let lock = open(folder.path());
             if let Some(lock) = lock.ok().filter(|lock| lock.try_lock().is_ok() && is_same(folder.path(), lock)) {
-                return Ok(TempFolder { folder, _lock: lock });
+                return Ok(TempFolder { folder, lock });
             }
         }
         Err(io::Error::other("each new folder was taken away at once"))
@@ -196,6 +196,11 @@ impl TempFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Whether it is still there, and not another one of this name.
+    pub fn is_there(&self) -> bool {
+        is_same(self.path(), &self.lock)
     }
 
     fn sweep(&self, place: &Path, prefix: &str) {

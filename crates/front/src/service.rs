@@ -64,7 +64,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         Waited::Answer(answer) => answer,
         Waited::Late => {
             let limit = deadline.saturating_duration_since(complete);
-            Answer { result: Err(Fault::OutOfTime(limit.into())), queued: Duration::ZERO }
+            Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
         }
         Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
     };

@@ -18,7 +18,7 @@ use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
 use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
-use crate::{native, old, rackup};
+use crate::{native, old, openfiles, rackup};
 
 /// How much of an engine is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +203,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             tag: tag(found, settings),
             app: name(settings).cloned(),
             user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            open_files: openfiles::before(),
             min_workers,
             max_workers,
             idle_time: ruby.idle_time,

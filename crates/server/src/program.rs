@@ -7,7 +7,7 @@ use std::process::{self, Command};
 
 use rustix::fs::{Access, access};
 
-use crate::folder;
+use crate::{folder, openfiles};
 
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
 /// inherit it, do not take it for theirs.
@@ -47,6 +47,9 @@ impl Program {
     pub fn again(&self) -> Command {
         let mut command = self.command();
         command.env(PARENT, process::id().to_string());
+        if let Some(number) = openfiles::before() {
+            command.env(openfiles::VARIABLE, number.to_string());
+        }
         for name in OF_THIS_ONE {
             command.env_remove(name);
         }

@@ -57,6 +57,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         tag: "test".to_owned(),
         app: None,
         user: None,
+        open_files: None,
         min_workers: workers,
         max_workers: workers,
         idle_time: Duration::from_secs(300),
