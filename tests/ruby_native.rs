@@ -1,7 +1,7 @@
 //! The native worker, as a user meets it: built by one command, taken when it is there, and done without when it is not
 //! right.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "test code: a panic is how a test says no")]
 
 mod support;
 
