@@ -162,9 +162,11 @@ fn where_each_worker_loads_the_application_so_many_are_started_as_fit() {
 #[test]
 fn files_that_are_read_take_no_worker_its_place() {
     let Some(group) = Group::new("files") else { return };
+    // It is on the disk: what is still to be written the kernel cannot drop.
     let app = "FILE = File.join(Dir.pwd, 'large')\n\
-               File.open(FILE, 'wb') { |io| 150.times { io.write('x' * (1 << 20)) } }\n\
-               run lambda { |env|\n  2.times { File.open(FILE, 'rb') { |io| nil while io.read(1 << 20) } }\n  \
+               File.open(FILE, 'wb') { |io| 150.times { io.write('x' * (1 << 20)) }; io.fsync }\n\
+               run lambda { |env|\n  into = +''\n  \
+               2.times { File.open(FILE, 'rb') { |io| nil while io.read(1 << 20, into) } }\n  \
                [200, {}, ['gold']]\n}\n";
     let server = group.serve_app(app, &["-w", "3"]);
     let mut client = server.client();

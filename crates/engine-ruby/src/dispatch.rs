@@ -81,6 +81,8 @@ pub struct Dispatch {
     pub served: u64,
     /// How many workers were needed at once.
     pub usage: Usage,
+    /// Whether somebody looks, again and again, at what runs and waits: deadlines are kept by that.
+    is_watched: bool,
 }
 
 /// What a slot, or its worker, does after a request.
@@ -102,7 +104,7 @@ impl Dispatch {
         let line = Line::new(queue_places, Instant::now());
         let (workers, pace, usage) = (Vec::new(), Pace::new(), Usage::default());
         let (resting, suspects) = (Vec::new(), VecDeque::new());
-        Dispatch { workers, line, resting, suspects, pace, is_closed: false, served: 0, usage }
+        Dispatch { workers, line, resting, suspects, pace, is_closed: false, served: 0, usage, is_watched: false }
     }
 
     /// Hands in a request.
@@ -339,6 +341,17 @@ impl Dispatch {
     /// Whether anything runs or waits.
     pub fn is_active(&self) -> bool {
         self.waiting() > 0 || self.workers.iter().any(|worker| worker.busy > 0)
+    }
+
+    /// Whoever looks at what runs may stop that, since nothing does; the next request finds it out.
+    pub fn may_rest(&mut self) -> bool {
+        self.is_watched = self.is_active();
+        !self.is_watched
+    }
+
+    /// Whether somebody has to be woken to look: something runs or waits, and nobody does. True once.
+    pub fn lacks_watch(&mut self) -> bool {
+        !self.is_watched && self.is_active() && !std::mem::replace(&mut self.is_watched, true)
     }
 }
 

@@ -72,6 +72,23 @@ async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_lane() {
     assert_eq!(scene.get(0), Ok((0, 1)));
 }
 
+/// On a busy machine any time may pass between two steps of the same thread.
+#[tokio::test]
+async fn nothing_runs_or_waits_that_nobody_looks_at() {
+    let mut scene = Scene::new(1, 1);
+    assert!(!scene.dispatch.lacks_watch(), "there is nothing to see");
+    assert!(scene.dispatch.may_rest());
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    assert!(scene.dispatch.lacks_watch() && !scene.dispatch.lacks_watch(), "it is told once");
+    assert!(!scene.dispatch.may_rest());
+    scene.dispatch.worker(0).unwrap().release(0, 1);
+    assert!(scene.dispatch.may_rest());
+    // What a dead worker had.
+    let (job, _reply) = job(Method::GET, 0);
+    scene.dispatch.put_back(vec![job], Instant::now());
+    assert!(scene.dispatch.lacks_watch());
+}
+
 #[tokio::test]
 async fn only_short_and_safe_requests_are_handed_ahead() {
     let mut scene = Scene::new(1, 1);

@@ -53,7 +53,6 @@ pub struct Pool {
     /// When somebody last looked at it, in seconds since the start; 0 for never.
     looked: AtomicU64,
     start: Instant,
-    is_watched: AtomicBool,
     /// All workers are being ended: there is nobody to run anything again.
     is_ending: AtomicBool,
     active: Notify,
@@ -81,7 +80,6 @@ impl Pool {
             board: Mutex::default(),
             looked: AtomicU64::new(0),
             start: Instant::now(),
-            is_watched: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             active: Notify::new(),
             memory,
@@ -326,10 +324,14 @@ impl Pool {
                 "worker {id} (pid {pid}): {words} replayed on another worker, {lost} lost"
             );
         }
-        {
+        let lacks_watch = {
             let (mut dispatch, now) = (self.dispatch(), Instant::now());
             dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
+            dispatch.lacks_watch()
+        };
+        if lacks_watch {
+            self.active.notify_one();
         }
         self.pump();
         let _ = self.events.send(Event::WorkerGone(id, why));
@@ -349,11 +351,10 @@ impl Pool {
 
     /// Waits until something runs; after that the watch looks by itself until nothing does.
     pub async fn until_active(&self) {
-        self.is_watched.store(false, Ordering::SeqCst);
-        if !self.dispatch().is_active() {
+        let may_rest = self.dispatch().may_rest();
+        if may_rest {
             self.active.notified().await;
         }
-        self.is_watched.store(true, Ordering::SeqCst);
     }
 
     fn ends(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
@@ -410,10 +411,13 @@ impl Engine for Pool {
                 return reply;
             }
         };
-        if !self.is_watched.load(Ordering::SeqCst) {
+        let (offer, lacks_watch) = {
+            let mut dispatch = self.dispatch();
+            (dispatch.offer(job), dispatch.lacks_watch())
+        };
+        if lacks_watch {
             self.active.notify_one();
         }
-        let offer = self.dispatch().offer(job);
         match offer {
             Offer::Send(slot, job) => {
                 let is_here = job.lane == self.lane(slot.worker).0;
