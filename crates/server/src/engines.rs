@@ -18,7 +18,8 @@ use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
 use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
-use crate::{native, old, rackup};
+use crate::trial::Verdict;
+use crate::{native, old, rackup, trial};
 
 /// How much of an engine is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +161,7 @@ impl Running {
 }
 
 fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
-    let engine = MrubyEngine::start(engine_mruby::Settings {
+    let settings = engine_mruby::Settings {
         rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
@@ -173,8 +174,10 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
         queue_places: settings.queue_places,
         boot_time: settings.ruby.boot_time,
         keep: base.keep.clone(),
-    });
-    engine.map_err(|error| Refusal {
+    };
+    let tried = trial::load(&settings, &base.called_off);
+    tried.map_err(|verdict| Refusal { words: verdict.to_string(), is_of_app: verdict != Verdict::CalledOff })?;
+    MrubyEngine::start(settings).map_err(|error| Refusal {
         is_of_app: matches!(error, engine_mruby::StartError::App(_)),
         words: error.to_string(),
     })
