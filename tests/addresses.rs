@@ -54,8 +54,8 @@ fn a_name_means_all_its_addresses_on_one_port() {
         let server = serve(&options);
         is_on_both(&server);
         let (port, log) = (server.port, server.log());
-        assert!(log.contains(&format!("config.ru on tcp://127.0.0.1:{port}\n")), "{log}");
-        assert!(!has_ipv6() || log.contains(&format!("config.ru on tcp://[::1]:{port}\n")), "{log}");
+        assert!(log.contains(&format!("listening on tcp://127.0.0.1:{port}, ")), "{log}");
+        assert!(!has_ipv6() || log.contains(&format!("listening on tcp://[::1]:{port}, ")), "{log}");
     }
 }
 

@@ -91,6 +91,64 @@ fn both_engines_give_the_same_environment_as_puma_does() {
     }
 }
 
+/// What an application may ask its input for, and what comes of it without a body and with `abc`; a class stands for an
+/// exception. Where they differ from Puma's, it is because Puma's two kinds of input do.
+const INPUT_ROWS: &[(&str, &str, &str)] = &[
+    ("i.read", "\"\"", "\"abc\""),
+    ("i.read(2)", "nil", "\"ab\""),
+    ("i.read(0)", "\"\"", "\"\""),
+    ("i.read(-1)", "ArgumentError", "ArgumentError"),
+    ("b = +\"old\"; i.read(9, b); b", "\"\"", "\"abc\""),
+    ("[i.seek(0), i.pos]", "[0, 0]", "[0, 0]"),
+    ("i.pos = 0; i.tell", "0", "0"),
+    ("i.seek(-1)", "Errno::EINVAL", "Errno::EINVAL"),
+    ("[i.rewind, i.eof?, i.size, i.length]", "[0, true, 0, 0]", "[0, false, 3, 3]"),
+    ("i.string", "\"\"", "\"abc\""),
+    ("i.sync = true; i.sync", "true", "true"),
+    ("i.flush.equal?(i)", "true", "true"),
+    ("i.set_encoding(Encoding::UTF_8).equal?(i)", "true", "true"),
+    ("i.binmode.equal?(i)", "true", "true"),
+    ("i.external_encoding == Encoding::BINARY", "true", "true"),
+    ("[i.getc, i.getbyte, i.gets]", "[nil, nil, nil]", "[\"a\", 98, \"c\"]"),
+    ("i.gets(chomp: true)", "nil", "\"abc\""),
+    ("i.readline", "EOFError", "\"abc\""),
+    ("i.readpartial(9)", "EOFError", "\"abc\""),
+    ("i.readlines", "[]", "[\"abc\"]"),
+    ("a = []; i.each { |l| a << l }; i.each_byte { |b| a << b }; a", "[]", "[\"abc\"]"),
+    ("i.each_line.to_a + i.each_char.to_a", "[]", "[\"abc\"]"),
+    ("[i.close, i.lineno]", "[nil, 0]", "[nil, 0]"),
+    ("[i.tty?, i.fileno, i.internal_encoding]", "[false, nil, nil]", "[false, nil, nil]"),
+];
+
+#[test]
+fn an_input_without_a_body_answers_what_one_with_a_body_does() {
+    let paths: Vec<(String, String)> = INPUT_ROWS
+        .iter()
+        .enumerate()
+        .map(|(at, (code, ..))| {
+            let asked = format!("i = env[\"rack.input\"]; ({code})");
+            (format!("/{at}"), format!("text(begin; ({asked}).inspect; rescue StandardError => e; e.class.to_s; end)"))
+        })
+        .collect();
+    let paths: Vec<(&str, &str)> = paths.iter().map(|(path, code)| (path.as_str(), code.as_str())).collect();
+    let app = support::paths(&paths);
+    for server in [Server::start(&app, &["-t", "1"]), ruby::serve(&app, &["-w", "1", "-t", "1"])] {
+        for (at, (code, empty, full)) in INPUT_ROWS.iter().enumerate() {
+            assert_eq!(server.text(&format!("/{at}")), *empty, "{code}\n{}", server.log());
+            assert_eq!(server.client().post(&format!("/{at}"), "abc").text(), *full, "{code}\n{}", server.log());
+        }
+    }
+}
+
+/// As with Puma, where a single process says so.
+#[test]
+fn one_worker_that_stays_alone_is_no_multiprocess() {
+    let app = "run ->(env) { [200, {}, [env[\"rack.multiprocess\"].to_s]] }";
+    assert_eq!(ruby::serve(app, &["-w", "1"]).text("/"), "false");
+    assert_eq!(ruby::serve(app, &["-w", "2"]).text("/"), "true");
+    assert_eq!(ruby::serve(app, &["--min-workers", "1", "--max-workers", "3"]).text("/"), "true");
+}
+
 /// As a client sends them who does not know how much there will be: more than is kept in memory.
 #[test]
 fn a_long_body_in_chunks_has_a_length_too() {

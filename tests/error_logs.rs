@@ -87,7 +87,7 @@ fn entry(server: &Server, words: &str) -> String {
 fn a_script_that_is_stopped_tells_where_it_was() {
     let server = serve("mruby", &["--memory-limit", "16MiB"]);
     assert_eq!(server.get("/turn?secret=1").status, 504);
-    let entry_turn = entry(&server, ", GET /turn: the application took longer than 1s");
+    let entry_turn = entry(&server, ", GET /turn: timed out: the application took longer than 1s");
     assert!(entry_turn.contains("config.ru:5:in turn") && entry_turn.contains("config.ru:36"), "{entry_turn}");
     assert_eq!(server.get("/hoard").status, 500);
     let entry_hoard = entry(&server, ", GET /hoard: the application used more than its ");
@@ -99,7 +99,7 @@ fn a_script_that_is_stopped_tells_where_it_was() {
 fn a_ruby_that_is_stopped_tells_where_it_was() {
     let server = serve("ruby", &[]);
     assert_eq!(server.get("/turn").status, 504);
-    expect(&server, ", GET /turn: the application took longer than 1s");
+    expect(&server, ", GET /turn: timed out: the application took longer than 1s");
     expect(&server, "config.ru:5:in `");
 }
 

@@ -8,10 +8,12 @@ mod support;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use support::server::{self, Server};
 use support::{PATIENCE, ruby, within};
 
@@ -48,7 +50,11 @@ impl Group {
     }
 
     fn serve(&self, options: &[&str]) -> Server {
-        let folder = ruby::folder(&[("config.ru", HUNGRY)]);
+        self.serve_app(HUNGRY, options)
+    }
+
+    fn serve_app(&self, app: &str, options: &[&str]) -> Server {
+        let folder = ruby::folder(&[("config.ru", app)]);
         let enter = format!("echo $$ > {}/cgroup.procs; exec \"$0\" \"$@\"", self.0.display());
         let program = ruby::program();
         let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-t", "1"];
@@ -99,13 +105,74 @@ fn status(server: &Server) -> serde_json::Value {
 fn workers_are_added_as_far_as_memory_goes_and_all_is_answered() {
     let Some(group) = Group::new("scaler") else { return };
     let server = group.serve(&["--min-workers", "1", "--max-workers", "24"]);
-    under_load(&server, || server.log().contains("there is no memory for another worker, which may need"));
+    under_load(&server, || server.log().contains("no memory for another worker, which may need"));
     let seen = status(&server);
     assert_eq!(seen["server"]["memory"]["limit_kib"], LIMIT / 1024, "{seen}");
     assert_eq!(seen["apps"][0]["pool"]["is_held_by_memory"], true, "{seen}");
     let workers = ruby::workers(&server).len();
     assert!((2..24).contains(&workers), "{workers} workers\n{}", server.log());
     assert!(!server.log().contains("SIGKILL"), "{}", server.log());
+}
+
+/// The same application, which holds so many MiB of its own once it is loaded.
+fn loaded(mib: usize) -> String {
+    format!("LOADED = 'z' * ({mib} << 20)\n{HUNGRY}")
+}
+
+fn ends(server: &Server, reason: &str) -> u64 {
+    status(server)["apps"][0]["restarts_by"][reason].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn a_reload_for_which_there_is_no_memory_fails_and_takes_no_worker_along() {
+    let Some(group) = Group::new("reload") else { return };
+    let server = group.serve_app(&loaded(70), &["-w", "2"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    let workers = ruby::workers(&server);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                let mut client = server.client();
+                client.patience(Duration::from_secs(90));
+                assert_eq!(client.get("/").text(), "gold", "{}", server.log());
+            }
+        });
+        let mut command = server::command();
+        let output = command.arg("reload").current_dir(&server.folder).output().unwrap();
+        is_over.store(true, Ordering::SeqCst);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("out of memory"), "{said}\n{}", server.log());
+    });
+    assert_eq!(ends(&server, "out_of_memory"), 0, "{}", server.log());
+    assert_eq!(workers.len(), 2);
+    assert_eq!(ruby::workers(&server), workers, "{}", server.log());
+}
+
+#[test]
+fn where_each_worker_loads_the_application_so_many_are_started_as_fit() {
+    let Some(group) = Group::new("each") else { return };
+    let server = group.serve_app(&loaded(20), &["-w", "12", "--preload=no"]);
+    under_load(&server, || server.log().contains("no memory for another worker"));
+    assert!(within(PATIENCE, || ruby::workers(&server).len() > 1), "{}", server.log());
+    let workers = ruby::workers(&server).len();
+    assert!((2..5).contains(&workers), "{workers} workers\n{}", server.log());
+}
+
+#[test]
+fn files_that_are_read_take_no_worker_its_place() {
+    let Some(group) = Group::new("files") else { return };
+    let app = "FILE = File.join(Dir.pwd, 'large')\n\
+               File.open(FILE, 'wb') { |io| 150.times { io.write('x' * (1 << 20)) } }\n\
+               run lambda { |env|\n  2.times { File.open(FILE, 'rb') { |io| nil while io.read(1 << 20) } }\n  \
+               [200, {}, ['gold']]\n}\n";
+    let server = group.serve_app(app, &["-w", "3"]);
+    let mut client = server.client();
+    for _ in 0..20 {
+        assert_eq!(client.get("/").text(), "gold");
+    }
+    assert!(!within(Duration::from_secs(3), || server.log().contains("memory is short")), "{}", server.log());
+    assert_eq!(ruby::workers(&server).len(), 3, "{}", server.log());
 }
 
 #[test]
@@ -115,11 +182,27 @@ fn in_a_full_group_workers_end_and_nothing_is_lost() {
     let (front, mold) = (oom_score_adj(server.id()), oom_score_adj(ruby::mold(&server)));
     assert!(within(PATIENCE, || !ruby::workers(&server).is_empty()), "{}", server.log());
     let worker = oom_score_adj(ruby::workers(&server)[0]);
-    assert_eq!((mold - front, worker - front), (250, 500), "the front is the last that the kernel takes");
+    assert_eq!((mold - front, worker - front), (200, 400), "the front is the last that the kernel takes");
     // The kernel may kill workers, and we end them before it does: in either case all requests are answered.
     under_load(&server, || {
         let log = server.log();
-        log.contains("memory is short") && log.contains("there is no memory for another worker")
+        log.contains("memory is short") && log.contains("no memory for another worker")
     });
     assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn a_worker_that_ends_long_after_the_kernel_has_killed_somebody_else_has_crashed() {
+    let Some(group) = Group::new("stranger") else { return };
+    let server = group.serve(&["-w", "2"]);
+    let greedy = "echo $$ > \"$0/cgroup.procs\"; echo 1000 > /proc/self/oom_score_adj; \
+                  exec \"$1\" -e 'all = []; loop { all << \"x\" * (1 << 20) }'";
+    let stranger = Command::new("sh").args(["-c", greedy]).arg(&group.0).arg(ruby::program()).status().unwrap();
+    assert!(!stranger.success(), "{stranger}");
+    // What the kernel has killed is made something of for five to ten seconds.
+    assert!(!within(Duration::from_secs(11), || false));
+    let worker = ruby::workers(&server)[0];
+    kill_process(Pid::from_raw(worker.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    assert!(within(PATIENCE, || ends(&server, "crash") + ends(&server, "out_of_memory") > 0), "{}", server.log());
+    assert_eq!(ends(&server, "crash"), 1, "{}", server.log());
 }

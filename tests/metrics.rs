@@ -7,6 +7,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use support::{Client, Reply, Server, app, paths, server};
 
@@ -204,16 +205,60 @@ fn a_person_sees_in_a_browser_what_the_server_does() {
     for path in ["/good", "/bad", "/good"] {
         server.get(path);
     }
-    let profile = server.folder.join("browser");
-    // The first look of a page that has just opened may come before the server has taken note of everything.
-    let url = format!("http://127.0.0.1:{port}/");
-    let is_whole = |page: &String| page.contains("class=\"line\"");
-    let looks = (0..4).map(|_| dom(browser, &url, &profile));
-    let dom = looks.reduce(|last, next| if is_whole(&last) { last } else { next }).unwrap();
-    for words in ["serving", &format!("process {}", server.id()), "/stuck", "/bad", "Generation 1", "class=\"line\""] {
+    let dom = whole_page(browser, &server, port);
+    for words in ["serving", &format!("pid {}", server.id()), "/stuck", "/bad", "Generation 1", "class=\"line\""] {
         assert!(dom.contains(words), "{words:?} is not on the page:\n{dom}");
     }
     assert!(!dom.contains("secret") && !dom.contains("pyrite <b>"), "{dom}");
+    assert!(dom.contains("No request was refused since the start."), "{dom}");
+}
+
+/// The page with its curves.
+fn whole_page(browser: &str, server: &Server, port: u16) -> String {
+    // The first look of a page that has just opened may come before the server has taken note of everything.
+    let (url, profile) = (format!("http://127.0.0.1:{port}/"), server.folder.join("browser"));
+    let is_whole = |page: &String| page.contains("class=\"line\"");
+    let looks = (0..4).map(|_| dom(browser, &url, &profile));
+    looks.reduce(|last, next| if is_whole(&last) { last } else { next }).unwrap()
+}
+
+/// Somebody who looks because clients get 503 must not read that all is well.
+#[test]
+fn refused_requests_are_on_the_page_and_in_the_api() {
+    let ru = paths(&[("/good", "text(1)"), ("/stuck", "sleep 30; text(1)")]);
+    let (server, port) = start(&ru, &["--engine", "ruby", "-w", "1", "-t", "1", "--queue", "0"]);
+    let mut stuck = server.client();
+    stuck.send("GET /stuck HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let runs = || ask(port, "/v1/recorder", "").text().contains("/stuck");
+    assert!(support::within(Duration::from_secs(30), runs), "{}", server.log());
+    // A rate is what came between two looks.
+    let noted = || ask(port, "/v1/history?step=second", "").text();
+    let looks = |text: &str| Some(text.split_once("\"at_ms\":[")?.1.split(']').next()?.split(',').count());
+    assert!(support::within(Duration::from_secs(30), || looks(&noted()) >= Some(2)), "{}", noted());
+    let refused = (0..5).filter(|_| server.get("/good").status == 503).count();
+    assert_eq!(refused, 5, "{}", server.log());
+    let recorder = ask(port, "/v1/recorder", "").text();
+    let (_, kept) = recorder.split_once("\"refused\":[").unwrap_or_else(|| panic!("{recorder}"));
+    assert!(kept.contains("\"queue_full\"") && kept.contains("\"/good\""), "{recorder}");
+    let output = server::command().current_dir(&server.folder).arg("recorder").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.split("refused of late:").nth(1).is_some_and(|rows| rows.contains("queue_full")), "{said}");
+    let columns = ["refused_rate", "server_memory_kib", "memory_used_kib", "memory_limit_kib"];
+    let has_some = |column: &str| {
+        let text = noted();
+        let (_, values) = text.split_once(&format!("\"{column}\":[")).unwrap_or_else(|| panic!("{column}: {text}"));
+        values.split(']').next().unwrap().split(',').any(|value| value.parse().is_ok_and(|value: f64| value > 0.0))
+    };
+    for column in columns {
+        assert!(support::within(Duration::from_secs(30), || has_some(column)), "{column}: {}", noted());
+    }
+    let Some(browser) = browser() else { return };
+    let dom = whole_page(browser, &server, port);
+    for words in
+        ["5 refused since the start", "since the start: queue full 5", ">queue full</span>", "No request has failed"]
+    {
+        assert!(dom.contains(words), "{words:?} is not on the page:\n{dom}");
+    }
 }
 
 #[test]

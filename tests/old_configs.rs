@@ -182,6 +182,35 @@ fn flags_and_own_variables_count_before_the_file_and_others_do_not() {
 }
 
 #[test]
+fn limits_that_the_other_server_does_not_have_are_none_unless_somebody_says_them() {
+    let thin = "---\naddress: 127.0.0.1\n";
+    for (name, text, expected) in [
+        ("config/puma.rb", PUMA, ["none", "none", "none"]),
+        ("unicorn.rb", "worker_processes 1\n", ["60s", "none", "none"]),
+        ("thin.yml", thin, ["none", "none", "none"]),
+        ("Passengerfile.json", "{}", ["none", "none", "1GiB"]),
+    ] {
+        let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
+        let limits = |env: &[(&str, &str)], options: &[&str]| {
+            let (output, said) = run(&folder, env, &[&["config", "-C", name], options].concat());
+            assert!(output.status.success(), "{said}");
+            let of = |name: &str| {
+                let line = said.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap();
+                line.split_whitespace().nth(1).unwrap().to_owned()
+            };
+            [of("request-time"), of("queue-wait"), of("body-bytes")]
+        };
+        assert_eq!(limits(&[], &[]), expected, "{name}");
+        let said = [("FOOLS_GOLD_QUEUE_WAIT", "3s"), ("FOOLS_GOLD_BODY_BYTES", "7KiB")];
+        assert_eq!(limits(&said, &["--request-time", "5s"]), ["5s", "3s", "7KiB"], "{name}");
+        let (_, said) = run(&folder, &[], &["explain", name]);
+        assert_says(&said, &["queue-wait = \"none\"", "which is what"]);
+        assert!(!said.contains("--request-time (30s)") && !said.contains("--queue-wait (10s)"), "{said}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
 fn unicorns_file_is_obeyed_and_its_hooks_run() {
     let files = [("config.ru", APP), ("config/unicorn.conf.rb", UNICORN)];
     let mut server = serve(&files, &[("UNICORN_TEST_PORT", "0")], &["-C", "config/unicorn.conf.rb", "-e", "staging"]);
@@ -332,7 +361,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
     }
     let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", "threads 1, 2")]);
     let (_, said) = run(&folder, &[], &["-C", "config/puma.rb", "--ruby", "no-such-ruby"]);
-    assert_says(&said, &["config/puma.rb: it is read by Ruby, and no-such-ruby cannot be started"]);
+    assert_says(&said, &["config/puma.rb: it is read by Ruby, and there is no no-such-ruby on PATH"]);
     let (_, said) = run(&folder, &[], &["config"]);
     assert_says(&said, &["note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it"]);
     fs::remove_dir_all(folder).unwrap();

@@ -127,7 +127,7 @@ fn logs_are_rotated_with_what_workers_and_their_children_print() {
     assert!(!fs::read_to_string(&aside).unwrap().contains("/three"));
     server.signal(Signal::TERM);
     assert!(server.ended(PATIENCE).is_some());
-    wait_for(&log, "ended: 3 requests served");
+    wait_for(&log, "shut down: 3 requests served");
 }
 
 #[test]

@@ -96,11 +96,11 @@ fn a_new_program_that_fails_changes_nothing_and_says_why() {
     let server = serve(&[]);
     let port = server.port;
     let load = Load::start(4, move || Client::tcp(port));
-    for (broken, why) in [("raise \"broken on purpose\"", "broken on purpose"), ("exit!(3)", "does not serve")] {
+    for (broken, why) in [("raise \"broken on purpose\"", "broken on purpose"), ("exit!(3)", "upgrade failed")] {
         write(&server, broken);
-        let before = server.log().matches("and this one goes on").count();
+        let before = server.log().matches("this process goes on").count();
         server.signal(Signal::USR2);
-        let failed = || server.log().matches("and this one goes on").count() > before;
+        let failed = || server.log().matches("this process goes on").count() > before;
         assert!(within(PATIENCE, failed), "{}", server.log());
         assert!(server.log().contains(why), "{}", server.log());
     }
@@ -121,7 +121,7 @@ fn a_new_program_that_hangs_is_ended_in_time() {
     fs::write(server.folder.join("config.ru"), "sleep").unwrap();
     server.signal(Signal::USR2);
     assert!(server.logs("was not loaded within 8s"), "{}", server.log());
-    assert!(server.logs("and this one goes on"), "{}", server.log());
+    assert!(server.logs("this process goes on"), "{}", server.log());
     assert_eq!(server.text("/"), "good");
 }
 
@@ -227,7 +227,7 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
     let mut server = ruby::serve_files(&files, &[], &["-C", "unicorn.rb"]);
     fs::write(server.folder.join("config.ru"), "raise \"broken on purpose\"").unwrap();
     server.signal(Signal::USR2);
-    assert!(server.logs("and this one goes on"), "{}", server.log());
+    assert!(server.logs("this process goes on"), "{}", server.log());
     assert!(!server.folder.join("web.pid.oldbin").exists() && server.is_alive());
     fs::write(server.folder.join("config.ru"), config.replace("v1", "v2")).unwrap();
     let port = server.port;
@@ -239,7 +239,7 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
     load.goes_on(100);
     load.end();
     assert_eq!(server.text("/x"), "v2 /x");
-    assert!(server.log().contains("SIGQUIT: a graceful end, when the new process serves"), "{}", server.log());
+    assert!(server.log().contains("SIGQUIT: graceful shutdown, when the new process serves"), "{}", server.log());
     next.signal(Signal::QUIT);
     assert!(next.ended(), "{}", server.log());
 }

@@ -240,6 +240,37 @@ fn the_request_is_known_by_the_id_that_the_proxy_gave_it() {
     }
 }
 
+/// So that a line of the application's log leads to that of the access log, and back. Rails' `request_id` is this id.
+#[test]
+fn the_application_has_the_id_of_the_access_log() {
+    let ru = app("", "env[\"HTTP_X_REQUEST_ID\"].inspect");
+    let server = |trust: &'static str, engine: &str| match engine {
+        "mruby" => Server::start(&ru, &["--engine", "mruby", "-t", "1", "--trust-proxy", trust]),
+        _ => ruby::serve(&ru, &["-w", "1", "-t", "1", "--trust-proxy", trust]),
+    };
+    let longer = "x".repeat(129);
+    for engine in ["mruby", "ruby"] {
+        let trusting = server("private", engine);
+        let wary = server("none", engine);
+        for (server, said, is_believed) in [
+            (&trusting, &[("X-Request-Id", "edge-1.a_B")][..], true),
+            (&trusting, &[], false),
+            (&trusting, &[("X-Request-Id", "a b")], false),
+            (&trusting, &[("X-Request-Id", longer.as_str())], false),
+            (&trusting, &[("X-Request-Id", "")], false),
+            (&trusting, &[("X-Request-Id", "one"), ("X-Request-Id", "two")], false),
+            (&wary, &[("X-Request-Id", "edge-1.a_B")], false),
+            (&wary, &[], false),
+        ] {
+            let reply = ask(server.client(), said);
+            let id = reply.header("x-request-id").unwrap();
+            assert_eq!(reply.text(), format!("{id:?}"), "{engine}: {said:?}");
+            assert_eq!(id == "edge-1.a_B", is_believed, "{engine}: {said:?}");
+            assert!(server.logs(&format!(" {id}\n")), "{}", server.log());
+        }
+    }
+}
+
 #[test]
 fn each_request_of_a_connection_speaks_for_itself() {
     let server = Server::start(&app("", "env[\"rack.url_scheme\"] + env[\"HTTPS\"].to_s"), &["-t", "1"]);

@@ -284,7 +284,7 @@ fn the_end_does_not_wait_for_code_that_hangs_while_it_is_loaded() {
     for engine in ENGINES {
         let mut server = serve(engine, &["-t", "2"]);
         put(&server.folder, "config.ru", &code(2, "loop {}"));
-        reload(&server, "generation 2 is being loaded");
+        reload(&server, "loading generation 2");
         thread::park_timeout(Duration::from_millis(300));
         let begun = Instant::now();
         server.signal(Signal::TERM);

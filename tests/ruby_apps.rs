@@ -105,6 +105,47 @@ fn rails_small() {
     check("rails-small", &serve("rails-small", &env), &["--clients", "32", "--rounds", "3"]);
 }
 
+const TAGGED: &str = r#"
+require "logger"
+require "rails"
+require "action_controller/railtie"
+
+class Tagged < Rails::Application
+  config.load_defaults Rails::VERSION::STRING.to_f
+  config.eager_load = false
+  config.hosts.clear
+  config.secret_key_base = "for-a-test-only-" * 4
+  config.log_tags = [:request_id]
+  config.logger = ActiveSupport::TaggedLogging.new(ActiveSupport::Logger.new($stdout))
+end
+
+class PagesController < ActionController::Base
+  def show
+    logger.info("a nugget")
+    render plain: request.request_id
+  end
+end
+
+Tagged.initialize!
+Tagged.routes.draw { root to: "pages#show" }
+run Tagged
+"#;
+
+#[test]
+fn a_line_in_the_log_of_rails_has_the_id_of_the_access_log() {
+    require("rails");
+    let server = ruby::serve_files(&[("config.ru", TAGGED)], &[], &["-w", "1", "-t", "1", "-e", "production"]);
+    for said in ["", "X-Request-Id: edge-7\r\n"] {
+        let mut client = server.client();
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{said}\r\n")).unwrap();
+        let reply = client.reply().unwrap();
+        let (id, text) = (reply.header("x-request-id").unwrap(), reply.text());
+        assert!(text == id && said.is_empty() != (id == "edge-7"), "{text:?} is not {id}\n{}", server.log());
+        assert!(server.logs(&format!("[{id}] a nugget\n")), "{}", server.log());
+        assert!(server.logs(&format!(" {id}\n")), "{}", server.log());
+    }
+}
+
 #[test]
 fn rails_with_posts_in_a_real_database_under_32_clients() {
     require("rails");

@@ -23,7 +23,7 @@ const IN_TIME: Duration = Duration::from_millis(1500);
 
 #[test]
 fn a_late_request_is_504_in_time_and_its_worker_is_interrupted_and_replaced() {
-    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", TIME]);
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", TIME, "--preload=yes"]);
     let pid = server.text("/pid");
     let began = Instant::now();
     ruby::expect(&server, server.get("/ensure"), 504);
@@ -100,7 +100,8 @@ fn the_hook_of_a_late_request_gets_its_environment() {
 
 #[test]
 fn a_worker_that_hangs_altogether_is_killed() {
-    let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--request-time", TIME, "--kill-time", "200ms"]);
+    let server =
+        ruby::serve(APP, &["-w", "1", "-t", "2", "--request-time", TIME, "--kill-time", "200ms", "--preload=yes"]);
     let pid: u32 = server.text("/pid").parse().unwrap();
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::STOP).unwrap();
     let began = Instant::now();

@@ -62,7 +62,7 @@ fn a_graceful_end_under_load_loses_nothing_and_leaves_nobody() {
         ruby::wait_for_note(&server, "runs go");
         is_ending.store(true, Ordering::SeqCst);
         server.signal(Signal::TERM);
-        assert!(server.logs("ending"), "{}", server.log());
+        assert!(server.logs("shutting down"), "{}", server.log());
         ruby::let_go(&server, "go");
         assert_eq!(held.reply().unwrap().text(), "waited", "what runs is finished\n{}", server.log());
     });

@@ -59,7 +59,7 @@ fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
     let busy = load(&server, 1, "/short", Duration::from_millis(2500));
     assert!(busy > 100 && ruby::workers(&server).len() == 1, "{busy}\n{}", server.log());
     let log = server.log();
-    assert!(log.contains("there are to be 3 workers") && log.contains("(--idle-time)"), "{log}");
+    assert!(log.contains("scaling up to 3 workers") && log.contains("(--idle-time)"), "{log}");
     ruby::assert_clean(&server);
 }
 
@@ -102,7 +102,7 @@ fn workers_are_replaced_after_their_requests_one_at_a_time_and_under_load() {
         is_over.store(true, Ordering::Relaxed);
         counting.join().unwrap()
     });
-    let replaced = server.log().matches("is replaced: it has served its number of requests").count();
+    let replaced = server.log().matches("is being replaced: served its number of requests").count();
     assert!(replaced >= 4, "{replaced}\n{}", server.log());
     // The successor is there before one goes, and the one that goes may be seen a moment longer.
     assert!(fewest >= 3 && most <= 5, "{fewest} to {most}\n{}", server.log());
@@ -117,7 +117,7 @@ fn a_worker_that_needs_too_much_memory_is_replaced() {
     let is_replaced = || ruby::workers(&server).iter().all(|pid| pid.to_string() != greedy);
     assert!(within(PATIENCE, is_replaced), "{}", server.log());
     expect_workers(&server, 1);
-    let is_told = || server.log().contains("needs too much memory (--worker-memory)");
+    let is_told = || server.log().contains("uses too much memory (--worker-memory)");
     assert!(within(PATIENCE, is_told), "{}", server.log());
 }
 
@@ -129,7 +129,7 @@ fn a_worker_that_does_not_answer_is_killed_and_replaced() {
     signal(hung, Signal::STOP);
     assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());
     expect_workers(&server, 2);
-    let is_told = || server.log().contains("it has not answered for too long (--worker-timeout)");
+    let is_told = || server.log().contains("did not answer the server, timed out (--worker-timeout)");
     assert!(within(PATIENCE, is_told), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }

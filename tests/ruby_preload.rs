@@ -132,7 +132,58 @@ fn a_preloaded_application_is_forked_when_a_hook_has_closed_its_connection_or_wh
     let server = ruby::serve(&echo.app(""), &["-w", "2", "-t", "1", "--preload=force"]);
     wait_for_workers(&server, 2);
     assert_eq!(loads(&server), 1);
-    assert!(server.log().contains("workers share, as ordered"), "{}", server.log());
+    assert!(server.log().contains("workers share connections"), "{}", server.log());
+}
+
+/// A connection over which nothing comes any more, such as one that an HTTP client has kept for the next request.
+#[test]
+fn a_connection_that_its_other_end_has_closed_is_no_reason_not_to_fork() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.write_all(b"hello\n");
+        }
+    });
+    let app = format!(
+        "require_relative \"common\"\nrequire \"socket\"\nnote(\"loads\")\n\
+         KEPT = TCPSocket.new(\"127.0.0.1\", {port})\nKEPT.gets\nKEPT.wait_readable\n\
+         run paths(\"/pid\" => ->(_) {{ text(Process.pid) }})\n"
+    );
+    let server = ruby::serve(&app, &["-w", "2", "-t", "1"]);
+    wait_for_workers(&server, 2);
+    assert_eq!(loads(&server), 1, "{}", server.log());
+    assert!(!server.log().contains("each worker loads it"), "{}", server.log());
+}
+
+/// Loads with a connection and a port of its own open.
+fn with_listener(echo: &Echo) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    echo.app(&format!("METRICS = TCPServer.new(\"127.0.0.1\", {port})\nat_exit {{ sleep 3 }}"))
+}
+
+#[test]
+fn the_process_that_will_not_fork_has_ended_before_a_worker_loads() {
+    let echo = Echo::start();
+    // One worker now, more later: it is forked.
+    let options = ["--min-workers", "1", "--max-workers", "2", "-t", "1"];
+    let server = ruby::serve(&with_listener(&echo), &options);
+    wait_for_workers(&server, 1);
+    let log = server.log();
+    assert!(log.contains("each worker loads it itself") && !log.contains("EADDRINUSE"), "{log}");
+}
+
+#[test]
+fn where_workers_cannot_load_what_could_be_preloaded_the_reason_is_named() {
+    let echo = Echo::start();
+    let app = echo.app("File.open(\"lock\", File::CREAT | File::EXCL | File::RDWR)");
+    let output = ruby::run(&ruby::folder(&[("config.ru", &*app)]), &["--engine", "ruby", "-w", "2", "-t", "1"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && said.contains("cannot start"), "{said}");
+    for words in ["EEXIST", "because they would share a connection from", "--preload=force forks them all the same"] {
+        assert!(said.contains(words), "{words:?} is not in: {said}");
+    }
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn a_check_finds_what_a_start_would_stumble_over() {
         (&["--dir", "/nowhere"], "--dir /nowhere: No such file"),
         (&["--dir", "notes"], "--dir notes: Not a directory"),
         (&["--ruby", "/nowhere/ruby", "--engine", "ruby"], "there is no such program"),
-        (&["--ruby", "no-such-ruby", "--engine", "ruby"], "there is no such program"),
+        (&["--ruby", "no-such-ruby", "--engine", "ruby"], "there is no no-such-ruby on PATH"),
         (&["-b", &long], "at most 107 bytes"),
         (&["-b", "unix:///nowhere/x"], none),
         (&["--control", "/"], "there is something else of this name"),

@@ -106,7 +106,7 @@ fn signals_during_the_start_wait_and_an_end_does_not() {
     for signal in [Signal::HUP, Signal::TTIN] {
         kill_process(Pid::from_child(&child), signal).unwrap();
     }
-    assert!(within(PATIENCE, || log().contains("SIGHUP: ") && log().contains("serving ")), "{}", log());
+    assert!(within(PATIENCE, || log().contains("SIGHUP: ") && log().contains("listening on ")), "{}", log());
     child.kill().unwrap();
     child.wait().unwrap();
     let mut child = start();

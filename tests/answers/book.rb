@@ -54,6 +54,11 @@ class Row
     @answer.call(notes, env)
   end
 
+  # The name of the file that has the row.
+  def table
+    File.basename(@answer.source_location.first, ".rb")
+  end
+
   # Whether this server's Ruby has what the row needs.
   def here?(env)
     Array(expected[:needs]).all? { |need| Row.has?(need, env) }

@@ -30,7 +30,7 @@ class Connection
   PATIENCE = Integer(ENV.fetch("PATIENCE", "10"))
 
   def initialize(uri)
-    @io = Socket.tcp(uri.host, uri.port, connect_timeout: PATIENCE)
+    @io = Socket.tcp(uri.hostname, uri.port, connect_timeout: PATIENCE)
   end
 
   def ask(method, target, headers = {})
@@ -189,7 +189,7 @@ class Check
   end
 
   def look(row)
-    run = "#{Process.pid}-#{@runs += 1}"
+    run = "#{Process.pid}-#{object_id}-#{@runs += 1}"
     connection = Connection.new(@uri)
     reply = connection.ask(row.expected.fetch(:method, "GET"), "/#{row.name}?#{run}", row.expected.fetch(:request, {}))
     [*Verdict.new(row, reply).wrong, after(connection, reply), seen(row, run)].compact

@@ -83,7 +83,15 @@ impl Client {
     }
 
     pub fn unix(path: &Path) -> Client {
-        Client::on(Box::new(UnixStream::connect(path).unwrap()))
+        // The file is there before anybody listens.
+        let mut stream = UnixStream::connect(path);
+        super::within(PATIENCE, || {
+            if stream.is_err() {
+                stream = UnixStream::connect(path);
+            }
+            stream.is_ok()
+        });
+        Client::on(Box::new(stream.unwrap()))
     }
 
     fn on(stream: Box<dyn Stream>) -> Client {

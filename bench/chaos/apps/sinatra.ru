@@ -60,9 +60,9 @@ class BadDay < Arena
     end
   end
 
-  # Ten kilobytes that stay.
+  # Forty kilobytes that stay.
   get "/leak" do
-    KEPT << "x" * 10_000
+    KEPT << "x" * 40_000
     plain "leaked\n"
   end
 end

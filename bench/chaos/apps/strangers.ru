@@ -1,5 +1,5 @@
 # What applications do that others wrote: a connection that is opened while they are loaded, code that ends its worker,
-# WebSockets in their own hands, requests that hold their thread for a second.
+# WebSockets in their own hands, requests that hold their thread, orphans, large bodies.
 
 require "digest"
 require "socket"
@@ -18,6 +18,12 @@ def asked(words)
     UPSTREAM.write("#{words}\n")
     UPSTREAM.gets
   end
+end
+
+# Two processes that lose their parents at once and end a little later, one of them in a session of its own.
+def orphans
+  system("(sleep 0.3) & (setsid sleep 0.5 &)")
+  text("orphans\n")
 end
 
 def websocket(env)
@@ -45,7 +51,9 @@ run(lambda do |env|
   when "/ask" then text(asked(env["QUERY_STRING"]))
   when "/exit" then exit!(1)
   when "/segv" then Process.kill(:SEGV, Process.pid) && sleep
-  when "/second" then sleep(1) && text("second\n")
+  when "/hold" then sleep(env["QUERY_STRING"].to_f) && text("held\n")
+  when "/orphans" then orphans
+  when "/length" then text("#{env["rack.input"].read.bytesize}\n")
   when "/websocket" then websocket(env)
   else
     sleep 0.002

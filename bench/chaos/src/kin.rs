@@ -44,16 +44,6 @@ impl Kin {
         let zombie = if self.is_zombie { " (ended, not buried)" } else { "" };
         format!("{} {:?}{zombie}", self.id, self.title)
     }
-
-    /// Whether it is one of those that run the application.
-    pub fn is_worker(&self) -> bool {
-        !self.is_zombie && self.title.starts_with("foolsgold: worker")
-    }
-
-    /// Whether it holds the loaded application.
-    pub fn is_mold(&self) -> bool {
-        !self.is_zombie && self.title.starts_with("foolsgold: mold")
-    }
 }
 
 /// From now on, processes whose parents have ended become children of this one, as they would of init.

@@ -7,9 +7,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use arena::load::{Closed, Until, Watch, Workload, watch_closed};
-use arena::process::until;
 
 use crate::count::Count;
+use crate::pace;
 
 /// As the issue asks.
 pub const CLIENTS: u32 = 32;
@@ -61,7 +61,7 @@ impl Load {
     pub fn let_through(&self, limit: Duration) -> bool {
         let now = |turns: &[AtomicU64]| turns.iter().map(|turn| turn.load(Ordering::Acquire)).collect::<Vec<_>>();
         let before = now(&self.turns);
-        until(limit, || now(&self.turns).iter().zip(&before).all(|(now, before)| now > before))
+        pace::within(limit, || now(&self.turns).iter().zip(&before).all(|(now, before)| now > before))
     }
 
     /// The numbers as they grow.

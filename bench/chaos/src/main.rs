@@ -1,10 +1,12 @@
 //! The program behind bin/chaos: bad days for foolsgold, one after the other, each under load with every answer
 //! checked. It prints a table, and its exit code is 1 when one of them went wrong.
 
+mod api;
 mod app;
 mod count;
 mod kin;
 mod load;
+mod pace;
 mod progress;
 mod rundown;
 mod scenarios;
@@ -68,6 +70,7 @@ fn run(asked: &Asked) -> Result<bool, String> {
     let home = home(asked.home.as_deref())?;
     let foolsgold = foolsgold(asked.foolsgold.as_deref())?;
     kin::adopt_orphans()?;
+    pace::watch();
     let plan = rundown::Plan { foolsgold, home, is_quick: asked.quick, keeps: asked.keep };
     let results = rundown::run(&chosen, &plan);
     table::print(&results, &mut stdout()).map_err(|error| error.to_string())?;

@@ -50,7 +50,7 @@ impl Progress {
 
     /// It is over.
     pub fn ends(&self, row: &Row) {
-        let verdict = if row.is_well() { "well" } else { "NOT WELL" };
+        let verdict = row.verdict();
         let (at, of, name, s) = (self.at.get(), self.of, row.name, row.took.as_secs_f64());
         let told = &row.told;
         self.line(&format!(

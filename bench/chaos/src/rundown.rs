@@ -6,6 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::pace;
 use crate::progress::Progress;
 use crate::scenarios::Scenario;
 use crate::server;
@@ -36,6 +37,7 @@ pub fn run(chosen: &[&'static Scenario], plan: &Plan) -> Vec<Row> {
     let rows = chosen.iter().map(|scenario| {
         progress.begins(scenario.name);
         let begun = Instant::now();
+        pace::begin();
         let told = one(scenario, plan, &progress).unwrap_or_else(|why| {
             let complaints = vec![why];
             Told { complaints, ..Told::default() }
@@ -74,19 +76,19 @@ fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> R
         let told = told.unwrap_or_else(|_| Err("the scenario itself has crashed".to_owned()));
         let _ = sender.send(told);
     });
-    let limit = scenario.limit(stage.is_quick);
-    let end = Instant::now() + limit;
-    while Instant::now() < end {
+    let (limit, begun) = (scenario.limit(stage.is_quick), Instant::now());
+    // A scenario has many steps, each of which may be slow.
+    while begun.elapsed() < pace::allowed(limit * 2) {
         match receiver.recv_timeout(LOOK) {
             Ok(told) => return told,
             Err(RecvTimeoutError::Disconnected) => return Err("the scenario itself has crashed".to_owned()),
             Err(RecvTimeoutError::Timeout) => progress.shows(&stage.count(), &stage.shown().doing),
         }
     }
-    let doing = stage.shown().doing.clone();
+    let (doing, took) = (stage.shown().doing.clone(), begun.elapsed().as_secs());
     server::end_all(stage);
     let _ = receiver.recv_timeout(NOTICE);
-    Err(format!("not over after {} s, while it {doing:?}: its processes were killed", limit.as_secs()))
+    Err(format!("not over after {took} s, while it {doing:?}: its processes were killed"))
 }
 
 /// The ends of the logs, for whoever looks for the reason.

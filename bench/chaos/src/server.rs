@@ -1,5 +1,5 @@
 //! A foolsgold under test: started in a session of its own in the scenario's folder, ended politely, and looked after:
-//! which processes it has, which of them were not buried, which of them outlive it.
+//! which workers it says it has, which of its processes were not buried, which of them outlive it.
 
 use std::env;
 use std::fs;
@@ -8,10 +8,12 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use arena::process::{Launch, Process, until};
+use arena::process::{Launch, Process};
 use rustix::process::Signal;
 
+use crate::api::{self, Status, Worker};
 use crate::kin::{self, Kin, MARK};
+use crate::pace;
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -36,7 +38,7 @@ const OF_OTHERS: [&str; 7] =
 /// How one is started.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
-    /// The application, from the root of the repository.
+    /// The application, from the root of the repository; none where a file of settings in the scenario's folder says.
     pub rackup: &'static str,
     /// What is said to it.
     pub options: Vec<String>,
@@ -48,6 +50,8 @@ pub struct Setup {
     pub workers: usize,
     /// The file that has its log, where that is not its output.
     pub log: Option<PathBuf>,
+    /// Its control socket, where that is not in the scenario's folder.
+    pub control: Option<PathBuf>,
 }
 
 impl Setup {
@@ -61,12 +65,6 @@ impl Setup {
     pub fn mruby(rackup: &'static str, interpreters: usize) -> Setup {
         let setup = Setup { rackup, ..Setup::default() };
         setup.with(&["--engine", "mruby", "-t", &interpreters.to_string()])
-    }
-
-    /// With a control socket in the scenario's folder.
-    pub fn controlled(self, stage: &Stage) -> Setup {
-        let socket = stage.folder.join(CONTROL).display().to_string();
-        self.with(&["--control", &socket])
     }
 
     /// With more options.
@@ -88,6 +86,9 @@ pub struct Server {
     /// See [`Setup`].
     pub workers: usize,
     log: PathBuf,
+    control: PathBuf,
+    /// The process that was started has handed over to another one, and ended.
+    is_successor: bool,
     stage: Stage,
 }
 
@@ -101,12 +102,13 @@ impl Server {
         let (id, log) = (process.id(), setup.log.clone().unwrap_or(log));
         stage.shown().roots.push(id);
         let patience = Duration::from_secs(REQUEST_S + 5);
-        let mut server = Server { process, id, port: 0, patience, workers: setup.workers, log, stage: stage.clone() };
+        let (control, workers, stage) = (control(stage, setup), setup.workers, stage.clone());
+        let mut server = Server { process, id, port: 0, patience, workers, log, control, is_successor: false, stage };
         let mut ended = None;
-        let is_ready = until(START, || {
+        let is_ready = pace::within(START, || {
             server.port = port(&server.log()).unwrap_or(0);
             ended = server.process.ended();
-            ended.is_some() || (server.port != 0 && server.workers().len() >= server.workers)
+            ended.is_some() || (server.port != 0 && server.ready() >= server.workers)
         });
         match ended {
             Some(how) => Err(format!("foolsgold ended at its start: {how}\n{}", server.process.tail())),
@@ -125,57 +127,84 @@ impl Server {
         kin::signal(self.id, signal);
     }
 
-    /// Its workers, by their titles.
-    pub fn workers(&self) -> Vec<Kin> {
-        self.kin().into_iter().filter(Kin::is_worker).collect()
+    /// What it says of itself now.
+    pub fn status(&self) -> Result<Status, String> {
+        api::status(&self.control)
     }
 
-    /// Its molds.
-    pub fn molds(&self) -> Vec<Kin> {
-        self.kin().into_iter().filter(Kin::is_mold).collect()
+    /// The processes of its workers that are not on their way out; none where it says nothing.
+    pub fn workers(&self) -> Vec<u32> {
+        let workers = self.status().unwrap_or_default().workers;
+        workers.iter().filter(|worker| !worker.is_leaving()).filter_map(|worker| worker.id).collect()
     }
 
-    fn kin(&self) -> Vec<Kin> {
+    /// Its molds, likewise.
+    pub fn molds(&self) -> Vec<u32> {
+        self.status().unwrap_or_default().molds
+    }
+
+    /// How many workers serve.
+    pub fn ready(&self) -> usize {
+        let workers = self.status().unwrap_or_default().workers;
+        workers.iter().filter(|worker| worker.is_ready()).count()
+    }
+
+    /// Its processes, as /proc shows them one after the other.
+    pub fn kin(&self) -> Vec<Kin> {
         kin::of_session(&self.stage.shown().roots.clone())
     }
 
-    /// Runs a command of the program, such as `reload`, on a server that is [`Setup::controlled`].
-    pub fn control(&self, words: &[&str]) -> Result<Output, String> {
+    /// Its successor has taken over.
+    pub fn succeeded_by(&mut self, id: u32) {
+        (self.id, self.is_successor) = (id, true);
+    }
+
+    /// Runs a command of the program, such as `reload`.
+    pub fn command(&self, words: &[&str]) -> Result<Output, String> {
         let mut command = Command::new(&self.stage.foolsgold);
         clean(&mut command);
-        command.current_dir(&self.stage.folder).args(words).args(["--control", CONTROL]);
+        command.current_dir(&self.stage.folder).args(words).arg("--control").arg(&self.control);
         command.output().map_err(|error| format!("foolsgold {}: {error}", words.join(" ")))
     }
 
     /// Whether it has ended, and how.
-    fn ended(&mut self) -> Option<String> {
-        if self.id == self.process.id() {
-            return self.process.ended();
+    pub fn ended(&mut self) -> Option<String> {
+        let ended = self.process.ended();
+        if !self.is_successor {
+            return ended;
         }
         // A successor is nobody's child that we could ask.
         let is_there = self.kin().iter().any(|one| one.id == self.id && !one.is_zombie);
         (!is_there).then(|| WELL.to_owned())
     }
 
-    /// Waits until there are as many workers as there should be, and no zombies.
+    /// Waits until there are as many workers as there should be, all of them ready, and no zombies.
     pub fn settle(&mut self, told: &mut Told) {
         self.stage.doing("settles");
-        let mut found = (0, Vec::new());
-        let is_settled = until(SETTLE, || {
-            // After an upgrade the first process has ended, and waits to be asked how.
-            self.process.ended();
-            let kin = self.kin();
-            let zombies: Vec<Kin> = kin.iter().filter(|one| one.is_zombie).cloned().collect();
-            found = (kin.iter().filter(|one| one.is_worker()).count(), zombies);
-            found.0 == self.workers && found.1.is_empty()
+        let mut found = (String::new(), Vec::new());
+        let mut ended = None;
+        let is_settled = pace::within(SETTLE, || {
+            ended = self.ended();
+            let status = self.status();
+            let zombies: Vec<Kin> = self.kin().into_iter().filter(|one| one.is_zombie).collect();
+            found = (in_words(&status), zombies);
+            let is_whole = status.is_ok_and(|status| self.is_whole(&status));
+            ended.is_some() || (is_whole && found.1.is_empty())
         });
-        if let Some(how) = self.ended() {
+        if let Some(how) = ended {
             told.complain(format!("foolsgold has ended: {how}; its log ends with {}", self.process.tail()));
         } else if !is_settled {
             let zombies: Vec<String> = found.1.iter().map(Kin::in_words).collect();
             let (has, wanted) = (found.0, self.workers);
-            told.complain(format!("{has} workers, not {wanted}, after {SETTLE:?}; zombies: [{}]", zombies.join(", ")));
+            told.complain(format!("{has}, not {wanted} ready, after {SETTLE:?}; zombies: [{}]", zombies.join(", ")));
         }
+    }
+
+    /// Whether all workers are there and ready, and nothing is left of older generations.
+    fn is_whole(&self, status: &Status) -> bool {
+        // Embedded interpreters are no processes.
+        let are_ready = status.workers.len() == self.workers && status.workers.iter().all(Worker::is_ready);
+        (self.workers == 0 || are_ready) && status.leaving == 0
     }
 
     /// Ends it by SIGTERM and looks whether anything is left.
@@ -189,7 +218,7 @@ impl Server {
         self.stage.doing("ends");
         let begun = Instant::now();
         let mut how = None;
-        let has_ended = until(limit, || {
+        let has_ended = pace::within(limit, || {
             how = self.ended();
             how.is_some()
         });
@@ -211,7 +240,7 @@ impl Server {
 /// Nothing may outlive the server: neither a process nor the entry of one.
 fn left_over(stage: &Stage, told: &mut Told) {
     let mut left = Vec::new();
-    let is_gone = until(FAREWELL, || {
+    let is_gone = pace::within(FAREWELL, || {
         left = stage.processes();
         left.is_empty()
     });
@@ -236,17 +265,31 @@ fn command(stage: &Stage, setup: &Setup) -> Command {
     let common = ["-b", "tcp://127.0.0.1:0", "-e", "production", "--access-log", "off", "--request-time"];
     words.extend(common.map(str::to_owned));
     words.push(format!("{REQUEST_S}s"));
-    if !setup.options.iter().any(|word| word == "--control") {
-        words.extend(["--control", "off"].map(str::to_owned));
-    }
+    words.extend(["--control".to_owned(), control(stage, setup).display().to_string()]);
     words.extend(setup.options.iter().cloned());
-    words.push(app(stage, setup.rackup).display().to_string());
+    // Without one, the file of settings in the folder names the applications.
+    if !setup.rackup.is_empty() {
+        words.push(app(stage, setup.rackup).display().to_string());
+    }
     let mut command = Command::new(&words[0]);
     clean(&mut command);
     command.args(&words[1..]).current_dir(&stage.folder);
     command.env(MARK, &stage.mark).env("CHAOS_FOLDER", &stage.folder);
     command.envs(setup.env.iter().map(|(name, value)| (name, value)));
     command
+}
+
+fn control(stage: &Stage, setup: &Setup) -> PathBuf {
+    setup.control.clone().unwrap_or_else(|| stage.folder.join(CONTROL))
+}
+
+/// For messages.
+fn in_words(status: &Result<Status, String>) -> String {
+    let states = |status: &Status| {
+        let states: Vec<&str> = status.workers.iter().map(|worker| worker.state.as_str()).collect();
+        format!("workers: [{}]", states.join(", "))
+    };
+    status.as_ref().map_or_else(|why| format!("its status cannot be read ({why})"), states)
 }
 
 /// Untouched by settings of whoever runs this.
@@ -280,6 +323,16 @@ pub fn each(every: Duration, time: Duration, mut act: impl FnMut()) {
     }
 }
 
+/// The same, and on until `act` says that it was enough: a busy machine may need three times as long.
+pub fn each_until_enough(every: Duration, time: Duration, mut act: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    let mut is_enough = false;
+    while begun.elapsed() < time || (!is_enough && begun.elapsed() < pace::allowed(3 * time)) {
+        is_enough = act();
+        pause(every);
+    }
+}
+
 /// Lets time pass.
 pub fn pause(time: Duration) {
     let end = Instant::now() + time;
@@ -295,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_port_is_in_the_log() {
-        assert_eq!(port("on tcp://127.0.0.1:0\nserving x on tcp://127.0.0.1:4711"), Some(4711));
+        assert_eq!(port("on tcp://127.0.0.1:0\nlistening on tcp://127.0.0.1:4711, serving x"), Some(4711));
         assert_eq!(port("a connection from 127.0.0.1:1 to 127.0.0.1:2"), None);
     }
 }

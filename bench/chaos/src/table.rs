@@ -23,6 +23,15 @@ impl Row {
     pub fn is_well(&self) -> bool {
         self.told.complaints.is_empty()
     }
+
+    /// In a word or two.
+    pub fn verdict(&self) -> &'static str {
+        match (self.is_well(), self.told.is_skipped) {
+            (true, true) => "not tried",
+            (true, false) => "well",
+            (false, _) => "NOT WELL",
+        }
+    }
 }
 
 /// Which there are.
@@ -41,7 +50,7 @@ pub fn print(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     for row in rows {
         let told = &row.told;
         let longest = format!("{:.0} ms", told.longest_ms);
-        let verdict = if row.is_well() { "well" } else { "NOT WELL" };
+        let verdict = row.verdict();
         let cells = [row.name.to_owned(), told.requests.to_string(), told.failed.to_string(), told.shed.to_string()];
         let took = format!("{:.0} s", row.took.as_secs_f64());
         table.add_row(cells.into_iter().chain([longest, took, verdict.to_owned()]));
@@ -56,8 +65,16 @@ pub fn print(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let bad = rows.iter().filter(|row| !row.is_well()).count();
+    let skipped = rows.iter().filter(|row| row.told.is_skipped).count();
     let all = rows.len();
-    if bad == 0 { writeln!(out, "\nall {all} went well") } else { writeln!(out, "\n{bad} of {all} did NOT go well") }
+    if skipped > 0 {
+        writeln!(out, "\n{skipped} of {all} could not be tried here")?;
+    }
+    if bad == 0 {
+        writeln!(out, "\nall {} went well", all - skipped)
+    } else {
+        writeln!(out, "\n{bad} of {all} did NOT go well")
+    }
 }
 
 fn empty(heads: &[&str]) -> Table {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::count::{Count, SHED};
+use crate::pace;
 
 /// The result of one scenario.
 #[derive(Debug, Clone, Default)]
@@ -19,9 +20,16 @@ pub struct Told {
     pub remarks: Vec<String>,
     /// What went wrong. None: all is well.
     pub complaints: Vec<String>,
+    /// It was not tried: this machine has not what it needs.
+    pub is_skipped: bool,
 }
 
 impl Told {
+    /// It cannot be tried here, for this reason.
+    pub fn skipped(why: impl Into<String>) -> Told {
+        Told { remarks: vec![format!("not tried: {}", why.into())], is_skipped: true, ..Told::default() }
+    }
+
     /// Takes the numbers of the load that is called `which`, in which only these kinds of failures may be.
     pub fn count(&mut self, which: &str, count: &Count, allowed: &[&str]) {
         self.take(count, allowed);
@@ -36,11 +44,25 @@ impl Told {
         self.longest_ms = self.longest_ms.max(count.longest_ms);
     }
 
-    /// Nobody may have waited longer.
+    /// Takes what a part of the scenario has told.
+    pub fn join(&mut self, other: Told) {
+        self.requests += other.requests;
+        self.failed += other.failed;
+        self.shed += other.shed;
+        self.longest_ms = self.longest_ms.max(other.longest_ms);
+        self.remarks.extend(other.remarks);
+        self.complaints.extend(other.complaints);
+    }
+
+    /// Nobody may have waited longer, as far as this machine lets anybody be quick.
     pub fn bound(&mut self, limit: Duration) {
-        let most = limit.as_secs_f64() * 1_000.0;
+        let most = pace::allowed(limit).as_secs_f64() * 1_000.0;
         if self.longest_ms > most {
-            self.complain(format!("somebody waited {:.0} ms, more than {most:.0} ms", self.longest_ms));
+            let slowest = pace::slowest();
+            self.complain(format!(
+                "somebody waited {:.0} ms, more than {most:.0} ms (other programs took up to {slowest:?} to start)",
+                self.longest_ms
+            ));
         }
     }
 

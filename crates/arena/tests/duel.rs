@@ -136,7 +136,11 @@ fn two_servers_are_compared_and_one_is_recommended() {
     let who = summary.contenders.iter().find(|who| who.name == "puma -w 1 -t 3").unwrap();
     assert_eq!((who.counted_workers, who.counted_threads), (Some(1), Some(3)), "{who:?}");
     assert!(heard.steps.iter().any(|step| step.what.starts_with("round 2 of 2")) && heard.steps[0].seconds > 0.0);
-    assert!(heard.samples.iter().filter(|sample| sample.case == "load-80").count() >= 4);
+    // Of both rounds, and of everybody who was in them.
+    let of_load_80 =
+        |name: &str| heard.samples.iter().filter(|one| one.case == "load-80" && one.contender == name).count();
+    let counted = summary.cases[3].results.iter().filter(|one| one.disqualified.is_none());
+    assert!(counted.clone().all(|one| of_load_80(&one.contender) >= 2), "{}", told());
     assert!(summary.is_quick && summary.plots.len() == 4 && !summary.verdicts.is_empty());
 }
 

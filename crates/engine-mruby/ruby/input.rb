@@ -14,6 +14,24 @@ module FoolsGold
     def size
       @size ||= Native.input_size
     end
+    alias length size
+
+    # All of it, wherever the reader stands.
+    def string
+      at = @position
+      @position = 0
+      read_rest
+    ensure
+      @position = at
+    end
+
+    def flush
+      self
+    end
+
+    def binmode?
+      @binary
+    end
 
     private
 

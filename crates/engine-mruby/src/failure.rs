@@ -73,6 +73,10 @@ extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
         let Request { id, method, path, .. } = &exchange.request;
         let AppError { class, message, .. } = &error;
         let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();
-        tracing::error!(target: "app", "request {id}, {method} {path}: {what}: {message} ({class}){lines}");
+        tracing::error!(
+            target: "app",
+            id, %method, path,
+            "request {id}, {method} {path}: {what}: {message} ({class}){lines}"
+        );
     })
 }

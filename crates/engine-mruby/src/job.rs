@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use engine::queue;
+use engine::snapshot::Past;
 use engine::{Fault, Request, Responder};
 
 /// A request and the way back of its answer.
@@ -18,7 +19,13 @@ pub struct Job {
 impl Job {
     /// Answers it without running it.
     pub fn refuse(self, fault: Fault) {
-        self.responder.send(Err(fault), self.offered.elapsed());
+        let Request { id, method, path, .. } = self.request;
+        self.responder.send_noting(Err(fault), self.offered.elapsed(), || Past {
+            id,
+            method: method.to_string(),
+            path,
+            ..Past::default()
+        });
     }
 }
 

@@ -42,7 +42,7 @@ impl Pool {
         match order {
             Order::Pause => {
                 self.queue.pause(Instant::now());
-                tracing::info!(target: "engine", "paused, as ordered: requests wait");
+                tracing::info!(target: "engine", "paused: requests wait");
                 Ok("paused: requests wait".to_owned())
             }
             Order::Resume => {
@@ -51,7 +51,7 @@ impl Pool {
                 }
                 let waiting = self.queue.depth().waiting;
                 self.resume();
-                tracing::info!(target: "engine", "resumed, as ordered: {waiting} requests have waited");
+                tracing::info!(target: "engine", "resumed: {waiting} requests have waited");
                 Ok(format!("resumed: {waiting} requests have waited"))
             }
             Order::Recycle => {

@@ -149,18 +149,26 @@ impl Pool {
 
     fn renew(&self, interpreter: &mut Interpreter, why: Reason) {
         *self.restarts().entry(why.name()).or_default() += 1;
-        let why = why.words();
+        let (words, reason) = (why.words(), why.name());
         let begin = Instant::now();
         let held = interpreter.used_bytes();
         match interpreter.renew(&self.settings, self.epoch.load(Ordering::Relaxed)) {
             Ok(()) => {
-                let number = interpreter.number;
-                let took = begin.elapsed();
-                tracing::debug!(target: "engine", number, why, held_bytes = held, ?took, "interpreter renewed");
+                let (interpreter, took) = (interpreter.number, begin.elapsed());
+                let ms = took.as_secs_f64() * 1e3;
+                tracing::debug!(
+                    target: "engine",
+                    interpreter, reason, ms, held_bytes = held,
+                    "interpreter {interpreter} replaced in {took:.2?}: {words}"
+                );
             }
             Err(error) => {
-                let (number, class, message) = (interpreter.number, &error.class, &error.message);
-                tracing::error!(target: "engine", number, "the application does not load any more: {class}: {message}");
+                let (interpreter, class, message) = (interpreter.number, &error.class, &error.message);
+                tracing::error!(
+                    target: "engine",
+                    interpreter,
+                    "interpreter {interpreter}: the application cannot be loaded any more: {class}: {message}"
+                );
             }
         }
     }

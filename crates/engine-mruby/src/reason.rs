@@ -34,11 +34,11 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::Load => "the application did not load",
-            Reason::Spoilt => "a request used up its time or its memory",
+            Reason::Spoilt => "a request timed out or used up its memory",
             Reason::Fresh => "a fresh interpreter for each request",
-            Reason::MaxRequests => "it has served its number of requests",
-            Reason::Recycle => "all are replaced, as ordered",
-            Reason::Order => "as ordered",
+            Reason::MaxRequests => "served its number of requests (--max-requests)",
+            Reason::Recycle => "recycle",
+            Reason::Order => "kill-worker",
         }
     }
 }

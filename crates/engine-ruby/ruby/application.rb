@@ -18,6 +18,9 @@ module FoolsGold
       ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
       set_up_bundler unless @setup["gemfile"].empty?
       require "socket"
+      # Which need it in full. Nothing of ours is loaded later: by then somebody may have removed the files.
+      require_relative "descriptors"
+      require_relative "owners"
       require "stringio"
       require "uri" # Rack 2's Lint, and applications, count on the server having loaded it.
       require_rack
@@ -30,9 +33,6 @@ module FoolsGold
     end
 
     def load
-      # They need `socket` in full, which is loaded by now.
-      require_relative "descriptors"
-      require_relative "owners"
       @descriptors = Descriptors.new
       @threads = Thread.list
       Progress.watch("#{File.dirname(@setup['rackup'])}/") { @app = build }
@@ -72,7 +72,7 @@ module FoolsGold
       words = connections.map { |one| "#{one.words}#{Owners.of(one.number)&.prepend(': ')}" }
       return words unless @setup["preload"] == "force"
 
-      Log.warn("workers share, as ordered (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told
+      Log.warn("workers share connections (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told
       []
     ensure
       @has_told = true
@@ -137,6 +137,8 @@ module FoolsGold
       Bundler.setup
     rescue LoadError => error
       raise LoadFailed, "there is a Gemfile, but no Bundler: gem install bundler (#{error.message})"
+    rescue Bundler::GemNotFound, Bundler::GitError => error
+      raise LoadFailed, "#{error.message}: `bundle install` in #{File.dirname(@setup['gemfile'])} gets what is missing"
     end
 
     def require_rack

@@ -25,7 +25,7 @@ module FoolsGold
         take(kind, payload)
       end
     rescue StandardError => error
-      Log.exception(error, "worker #{@worker.number} lost its control connection")
+      Log.exception(error, "the control connection failed")
       exit!(1)
     end
 
@@ -77,8 +77,8 @@ module FoolsGold
 
     def headline(slot, env)
       age = (Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - slot.started) / 1_000_000_000.0
-      format("worker %<worker>d: %<method>s %<path>s has been running for %<age>.1f s",
-             worker: @worker.number, method: env["REQUEST_METHOD"], path: env["PATH_INFO"], age: age)
+      format("request %<id>s, %<method>s %<path>s has been running for %<age>.1f s",
+             id: env["HTTP_X_REQUEST_ID"], method: env["REQUEST_METHOD"], path: env["PATH_INFO"], age: age)
     end
 
     def backtrace(thread)

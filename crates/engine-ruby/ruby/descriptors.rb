@@ -12,11 +12,17 @@ module FoolsGold
     # A file of SQLite begins so.
     SQLITE = "SQLite format 3\0".b
 
+    # Bytes of an alert of TLS, encrypted or not, with the head of its record.
+    FAREWELL = (7..31)
+    # Of the states of a TCP connection, in the kernel's numbers.
+    CLOSE_WAIT = 8
+
     STREAMS = [Socket::SOCK_STREAM, Socket::SOCK_SEQPACKET].freeze
 
     # One descriptor: its number, its kind and what it is in words. Kinds: `connection` to another process, on which
-    # answers could get mixed up; `database` of SQLite; `listener`, `datagrams`, `pair`, `pipe` and `events`, which are
-    # shared without harm or made anew by the libraries that use them.
+    # answers could get mixed up; `ended`, a connection whose other end is closed; `database` of SQLite; `listener`,
+    # `datagrams`, `pair`, `pipe` and `events`, which are shared without harm or made anew by the libraries that use
+    # them.
     Descriptor = Struct.new(:number, :kind, :words)
 
     def initialize
@@ -63,11 +69,35 @@ module FoolsGold
 
       peer = socket.remote_address
       return [:datagrams, "datagrams to #{name(peer)}"] unless STREAMS.include?(type)
+      return [:ended, "a connection that #{name(peer)} has closed"] if ended?(socket)
       return [:pair, "a socket pair"] if peer.unix? && [peer, socket.local_address].all? { |one| one.unix_path.empty? }
 
       [:connection, "a connection #{"from #{name(socket.local_address)} " if peer.ip?}to #{name(peer)}"]
     rescue SystemCallError, SocketError
       nil # It is not connected.
+    end
+
+    # Whether the other end has closed it, and has left nothing to read but the farewell of TLS: no answer comes on it.
+    def ended?(socket)
+      return false unless socket.wait_readable(0)
+
+      left = socket.recv(FAREWELL.end + 1, Socket::MSG_PEEK)
+      left.empty? || (farewell?(left) && closed?(socket))
+    rescue Errno::ECONNRESET
+      true
+    end
+
+    # One record of TLS with an alert in it, which looks like data from TLS 1.3 on.
+    def farewell?(bytes)
+      kind, length = bytes.unpack("Cx2n")
+      FAREWELL.cover?(bytes.bytesize) && bytes.bytesize == length + 5 && [21, 23].include?(kind)
+    end
+
+    # Whether the kernel has seen the end of what comes.
+    def closed?(socket)
+      socket.getsockopt(:TCP, :INFO).data.ord == CLOSE_WAIT
+    rescue SystemCallError, SocketError
+      false
     end
 
     def listens?(socket)

@@ -23,7 +23,7 @@ module FoolsGold
       @constants = {
         "rack.version" => "VERSION",
         "rack.multithread" => (setup["threads"].to_i > 1).to_s,
-        "rack.multiprocess" => "true",
+        "rack.multiprocess" => (setup["single"] != "yes").to_s,
         "rack.run_once" => "false",
         "rack.hijack?" => "true",
         "SERVER_SOFTWARE" => setup["software"].b.dump,

@@ -35,6 +35,7 @@ module FoolsGold
     TRACE = 16
     OUT_OF_BAND = 17
     SHARED = 18
+    ENDING = 19
     SHAPE = 20
     REQUEST = 21
     ANSWER = 30

@@ -3,62 +3,154 @@
 # Bodies of requests, as `rack.input`.
 
 module FoolsGold
-  # For requests without a body. One for all: it has no state.
+  # For requests without a body: answers all that an empty StringIO answers to a reader, and what Puma's answers beside.
+  # One for all: it has no state.
   class EmptyInput
-    def read(length = nil, buffer = nil)
-      buffer&.clear
-      return nil if length&.positive?
+    include Enumerable
 
-      buffer || String.new
+    def read(length = nil, buffer = nil)
+      length = length.to_i
+      raise ArgumentError, "negative length #{length} given" if length.negative?
+
+      buffer = buffer.nil? ? String.new : String.try_convert(buffer) || raise(TypeError, "a buffer must be a String")
+      buffer.clear
+      length.positive? ? nil : buffer
     end
 
-    def gets(*)
+    def readpartial(*)
+      raise EOFError, "end of file reached"
+    end
+    alias sysread readpartial
+    alias readline readpartial
+    alias readchar readpartial
+    alias readbyte readpartial
+
+    def read_nonblock(*, exception: true)
+      readpartial if exception
+    end
+
+    def pread(length, *)
+      length.zero? ? String.new : readpartial
+    end
+
+    def gets(*, **)
       nil
     end
 
-    def each
-      self
+    def getc
+      nil
+    end
+    alias getbyte getc
+
+    def ungetc(*) = nil
+    alias ungetbyte ungetc
+
+    def each(*, **)
+      block_given? ? self : [].each
+    end
+    alias each_line each
+    alias each_byte each
+    alias each_char each
+    alias each_codepoint each
+
+    def readlines(*, **)
+      []
     end
 
     def rewind
       0
     end
 
+    def seek(offset, _whence = 0)
+      raise Errno::EINVAL, offset.to_s if offset.negative?
+
+      0
+    end
+
     def eof?
       true
     end
+    alias eof eof?
 
     def size
       0
     end
+    alias length size
+    alias pos size
+    alias tell size
+    alias lineno size
 
-    def pos
-      0
+    def pos=(position)
+      seek(position)
+    end
+
+    def lineno=(_); end
+
+    def string
+      String.new
     end
 
     def external_encoding
       Encoding::BINARY
     end
 
+    def internal_encoding
+      nil
+    end
+    alias fileno internal_encoding
+
     def binmode
       self
     end
+    alias flush binmode
 
     def set_encoding(*)
       self
     end
 
+    def binmode?
+      true
+    end
+    alias sync binmode?
+
+    def sync=(_); end
+
+    def fsync
+      0
+    end
+
+    def tty?
+      false
+    end
+    alias isatty tty?
+
+    # What is written is lost, as with Puma.
+    def write(*) = nil
+    alias puts write
+    alias print write
+    alias printf write
+    alias putc write
+    alias syswrite write
+    alias write_nonblock write
+
+    def <<(_)
+      self
+    end
+
     def close; end
-    def close_read; end
+    alias close_read close
+    alias close_write close
 
     def closed?
       false
     end
+    alias closed_read? closed?
+    alias closed_write? closed?
   end
 
   # Makes an input from what stands in a REQUEST.
   module Input
-    EMPTY = EmptyInput.new.freeze
+    EMPTY = EmptyInput.new
 
     INLINE = 1
     IN_FILE = 2

@@ -11,13 +11,12 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log last_resort hooks old_file old_hooks progress application shapes environment input headers
-   hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
+%w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input
+   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
   require_relative name
 end
 
 module FoolsGold
-  # Signals: INT and QUIT are for the front alone, though the terminal sends them to all.
   class Mold
     # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
     GRACE_SECONDS = 1
@@ -29,9 +28,9 @@ module FoolsGold
 
     def run
       $stdout.sync = $stderr.sync = true
-      LastResort.mold
-      %w[INT HUP].each { |name| trap(name, "IGNORE") }
-      trap("QUIT", "IGNORE") unless RUBY_ENGINE == "jruby" # A Java machine has it for itself.
+      LastResort.loading
+      limit_files
+      Signals.quieten(Signals::QUIET)
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       watch_front
@@ -39,6 +38,17 @@ module FoolsGold
     end
 
     private
+
+    # The server has raised its own limit; the application has that with which the server was started, as under other
+    # servers: programs that it starts close, or look at, all that there could be. A Java machine raises it by itself.
+    def limit_files
+      number = ENV.delete("FOOLS_GOLD_OPEN_FILES")
+      return if number.nil? || RUBY_ENGINE == "jruby"
+
+      Process.setrlimit(:NOFILE, number.to_i, Process.getrlimit(:NOFILE).last)
+    rescue NotImplementedError, SystemCallError => error
+      Log.warn("the limit of open files stays as it is: #{error.message}")
+    end
 
     def load
       kind, payload = Frames.read(@io)
@@ -51,6 +61,7 @@ module FoolsGold
       @application.load if @application.preload?
       load_native unless @setup["native"].empty?
       @application.warm_up
+      LastResort.mold
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
     rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
       Log.frame(Frames::FAILED, Frames.error(error))
@@ -66,7 +77,7 @@ module FoolsGold
 
     # A pipe and not the handler itself: a handler may interrupt anything, for instance the writing of a frame.
     def serve
-      trap("TERM", "IGNORE") # When all processes get it, the front still wants its workers for what is queued.
+      Signals.quieten(["TERM"]) # When all processes get it, the front still wants its workers for what is queued.
       return serve_once unless Process.respond_to?(:fork)
 
       @bell, ring = IO.pipe
@@ -92,6 +103,7 @@ module FoolsGold
     end
 
     def fork_worker(number)
+      give_up unless @wire.there?
       reap(ending: true) # Hooks are told of the end of a worker before the beginning of its successor.
       @application.before_fork(number)
       shared = @application.shared_connections
@@ -116,6 +128,12 @@ module FoolsGold
     def refuse_to_fork(shared)
       Log.frame(Frames::SHARED, Frames.list(shared))
       @stopping = true
+    end
+
+    # Whoever is forked now could not connect. The front starts another mold, with a folder that is there.
+    def give_up
+      Log.warn("the socket of the server is gone, with its folder")
+      exit!(1)
     end
 
     def reap(ending: false)

@@ -134,7 +134,7 @@ module FoolsGold
 
       Log.exception(error, "the hook #{name} failed; as in Puma, that is all")
     ensure
-      trap("TERM", "IGNORE")
+      Signals.quieten(["TERM"])
     end
   end
 end

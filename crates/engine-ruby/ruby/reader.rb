@@ -101,7 +101,8 @@ module FoolsGold
 
     # The server decides whether there is to be a mold, and with what. Signals are its business until then.
     def await_order
-      %w[INT HUP QUIT TERM].each { |name| trap(name, "IGNORE") }
+      # Handlers, and not "IGNORE", which programs would inherit that this process starts later.
+      %w[INT HUP QUIT TERM].each { |name| trap(name) { nil } }
       @server.autoclose = false # Two objects for one descriptor: the other closes it.
       socket = UNIXSocket.for_fd(@server.fileno)
       streams = Array.new(3) { socket.recv_io }

@@ -93,10 +93,10 @@ module FoolsGold
     # Whether that was the answer, and the front now waits for FREE.
     def report(error, later)
       if @slot.answered? || @answer.ended?
-        Log.exception(error, "after its answer, #{name} failed") unless error.is_a?(RequestTimeout)
+        Log.exception(error, "#{name} failed after its answer") unless error.is_a?(RequestTimeout)
         false
       elsif @slot.taken
-        Log.exception(error, "after the application took the connection, #{name} failed")
+        Log.exception(error, "#{name} failed after the application took the connection")
         @answer.taken(later)
         false
       elsif error.is_a?(BadAnswer) && !@answer.begun?
@@ -112,7 +112,8 @@ module FoolsGold
     end
 
     def name
-      "#{@slot.environment['REQUEST_METHOD']} #{@slot.environment['PATH_INFO']}"
+      env = @slot.environment
+      "request #{env['HTTP_X_REQUEST_ID']}, #{env['REQUEST_METHOD']} #{env['PATH_INFO']}"
     end
 
     # In the order that the SPEC wants: the last registered first.
@@ -124,7 +125,7 @@ module FoolsGold
     def guard
       yield
     rescue Exception => error # Also `exit`: other requests have nothing to do with it.
-      Log.exception(error, "after its answer, #{name} failed")
+      Log.exception(error, "#{name} failed after its answer")
     end
   end
 end

@@ -56,9 +56,6 @@ module FoolsGold
     def move
       Dir.chdir(@order["folder"])
       File.umask(@order["umask"].to_i)
-      Process.setrlimit(:NOFILE, *@order["nofile"].split(":").map(&:to_i))
-    rescue Errno::EPERM
-      nil # It has fewer than the server, and goes on with those.
     end
 
     def change_user

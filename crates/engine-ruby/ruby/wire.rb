@@ -5,26 +5,39 @@
 module FoolsGold
   # Where the front listens, and the right to connect to it.
   class Wire
+    # Linux: a descriptor that stands for a file, and opens nothing.
+    O_PATH = 0o10000000
+
+    # To be made while the socket is there.
     def initialize(path, token)
       @path = path
       @token = token
+      @folder = ::File.dirname(path)
+      @owner = ::File.lstat(@folder).uid
+      @held = hold
+    end
+
+    # Whether the front can be connected to.
+    def there?
+      [@held, (@path if ours?)].any? { |path| path && ::File.socket?(path) }
     end
 
     # Removes the folder that the front has made and cannot remove any more.
     def remove
-      folder = ::File.dirname(@path)
-      scripts = ::File.join(folder, "ruby")
+      return unless ours?
+
+      scripts = ::File.join(@folder, "ruby")
       Dir.children(scripts).each { |name| ::File.delete(::File.join(scripts, name)) }
       Dir.rmdir(scripts)
       ::File.delete(@path)
-      Dir.rmdir(folder)
+      Dir.rmdir(@folder)
     rescue SystemCallError
       nil # Another process was faster.
     end
 
     # Opens a connection and says HELLO on it.
     def open(role, worker = 0, slot = 0, seq = 0)
-      io = UNIXSocket.new(@path)
+      io = connect
       io.sync = true
       hello = [Frames::VERSION, role, worker, slot, seq, Process.pid, @token].pack("CCNNNNa*")
       io.write(Frames.frame(Frames::HELLO, hello))
@@ -38,6 +51,40 @@ module FoolsGold
       io
     rescue NotImplementedError, Errno::EINVAL, ArgumentError
       io # Rubies without fcntl have sockets that block.
+    end
+
+    private
+
+    # A path to the socket itself, which leads there even when somebody has removed its name, as what cleans temporary
+    # folders does. Forked processes inherit it. Nil where there is no /proc.
+    def hold
+      path = "/proc/self/fd/#{IO.sysopen(@path, O_PATH)}"
+      path if ::File.socket?(path)
+    rescue SystemCallError, NotImplementedError, ArgumentError
+      nil
+    end
+
+    def connect
+      return by_name unless @held
+
+      begin
+        UNIXSocket.new(@held)
+      rescue SystemCallError
+        by_name # The application has closed what it did not open.
+      end
+    end
+
+    def by_name
+      raise Errno::ENOENT, @path unless ours?
+
+      UNIXSocket.new(@path)
+    end
+
+    # Where the folder is gone, anybody could make another one of its name.
+    def ours?
+      ::File.lstat(@folder).then { |folder| folder.directory? && folder.uid == @owner }
+    rescue SystemCallError
+      false
     end
   end
 end

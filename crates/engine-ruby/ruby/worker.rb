@@ -26,12 +26,13 @@ module FoolsGold
 
     # Serves until the front says stop; then ends the process as Ruby would, with its at_exit blocks.
     def run
-      trap("TERM", "IGNORE") # Who stops a service often sends it to all its processes; the front decides here.
+      Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
       trap("CHLD", "DEFAULT")
-      LastResort.worker
+      @application.loaded? ? LastResort.worker : LastResort.loading
       title
       connect
       boot or exit!(1)
+      Signals.ask_the_front
       serve
       FoolsGold.hooks.run(:on_worker_shutdown, @number)
       # JRuby closes connections as it ends, which must not look like the end of the front.
@@ -76,6 +77,7 @@ module FoolsGold
     def load
       run = FoolsGold.hooks.count(:after_fork)
       @application.load
+      LastResort.worker
       FoolsGold.hooks.run(:after_fork, @number, but: run)
     end
 
@@ -109,7 +111,7 @@ module FoolsGold
       FoolsGold.hooks.run(:before_thread_start)
       runner.run
     rescue StandardError => error
-      Log.exception(error, "slot #{runner.slot.number} of worker #{@number} failed")
+      Log.exception(error, "thread #{runner.slot.number} failed")
       exit!(1)
     ensure
       FoolsGold.hooks.run(:before_thread_exit)

@@ -45,7 +45,7 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     Harness.same("the-id", id)
     Harness.match(/config.ru/, first)
     _, payload = front.await(worker.control, frames::LOG)
-    Harness.match(/worker 1: GET .sleep has been running for 0.\d s\nthread slot 0:\n  .*config.ru/, payload)
+    Harness.match(/request [^ ]+, GET .sleep has been running for 0.\d s\nthread slot 0:\n  .*config.ru/, payload)
     Harness.eventually("the hook") { worker.get("/ended", slot: 1).body.end_with?('[1, "/sleep"]]') }
   end
   Harness.check("PING, TITLE") do

@@ -61,7 +61,8 @@ impl Work {
         }
         booting.is_ready = true;
         let took = booting.since.elapsed();
-        tracing::debug!(target: "engine", "worker {id} (pid {pid}) is ready after {}", engine::brief(took));
+        let (app, ms, time) = (self.settings.app.as_deref(), took.as_secs_f64() * 1e3, engine::brief(took));
+        tracing::debug!(target: "engine", worker = id, pid, ms, app, "worker {id} (pid {pid}) ready after {time}");
         if self.is_stopping {
             control.stop();
         }

@@ -14,7 +14,7 @@ impl Work {
     /// Carries an order out; backtraces take a moment.
     pub(crate) fn told(&mut self, order: Order, to: SyncSender<Outcome>) {
         if self.is_stopping {
-            let _ = to.send(Err("the server is ending".to_owned()));
+            let _ = to.send(Err("the server is shutting down".to_owned()));
             return;
         }
         let outcome = match order {
@@ -33,14 +33,14 @@ impl Work {
 
     fn pause(&mut self) -> Outcome {
         self.pool.pause(Instant::now());
-        tracing::info!(target: "engine", "paused, as ordered: requests wait");
+        tracing::info!(target: "engine", app = self.app(), "paused: requests wait");
         Ok("paused: requests wait".to_owned())
     }
 
     fn resume(&mut self) -> Outcome {
         let waiting = self.pool.resume(Instant::now());
         let Some(waiting) = waiting else { return Ok("it was not paused".to_owned()) };
-        tracing::info!(target: "engine", "resumed, as ordered: {waiting} requests have waited");
+        tracing::info!(target: "engine", app = self.app(), "resumed: {waiting} requests have waited");
         Ok(format!("resumed: {waiting} requests have waited"))
     }
 

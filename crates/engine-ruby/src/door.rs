@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,20 +34,26 @@ pub struct Pass {
 }
 
 /// Lets processes in for as long as the engine lives.
-pub async fn keep(listener: UnixListener, pass: Pass, pool: Arc<Pool>, events: UnboundedSender<Event>) {
-    let pass = Arc::new(pass);
+pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, events: UnboundedSender<Event>) {
+    let listener = match UnixListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(target: "engine", "no connection of a Ruby process can be waited for: {error}");
+            return;
+        }
+    };
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let (pass, pool, events) = (pass.clone(), pool.clone(), events.clone());
                 drop(tokio::spawn(async move {
                     if let Err(error) = enter(stream, &pass, &pool, &events).await {
-                        tracing::warn!(target: "engine", "a connection of a Ruby process was refused: {error}");
+                        tracing::warn!(target: "engine", "connection of a Ruby process refused: {error}");
                     }
                 }));
             }
             Err(error) => {
-                tracing::error!(target: "engine", "no connection of a Ruby process can be accepted: {error}");
+                tracing::error!(target: "engine", "cannot accept connections of Ruby processes: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use crate::StartError;
-use crate::process::{Mold, kill_now};
+use crate::process::{Exit, Mold, kill_now};
+use crate::reason::Reason;
 use crate::supervisor::Work;
 
 impl Work {
@@ -13,18 +14,33 @@ impl Work {
         self.worn.retain(|(worn, _)| *worn != id);
         let Some(worker) = self.workers.remove(&id) else { return };
         if let (Some(why), Some(pid)) = (why, worker.pid) {
-            tracing::error!(target: "engine", "worker {id} (pid {pid}) is ended: {why}");
+            let app = self.app();
+            tracing::error!(target: "engine", worker = id, pid, app, "worker {id} (pid {pid}) killed: {why}");
             kill_now(pid);
         }
         if let (Some(mold), Some(pid)) = (worker.mold, worker.pid) {
             match self.molds.get_mut(&mold) {
                 Some(mold) => mold.untold.push((id, pid)),
-                None => untold_end(id, pid),
+                None => self.unknown_exit(id, pid),
             }
         }
         if !worker.is_ready && !self.is_stopping {
-            let how = worker.ended.map_or_else(String::new, |how| format!(": {how}"));
-            self.cannot_start(StartError::Ended(format!("worker {id} ended before it was ready{how}")));
+            let is_of_memory = self.pool.kernel_has_killed();
+            let (named, app) = (named(id, worker.pid), self.app());
+            if is_of_memory {
+                let what = Reason::OutOfMemory.words();
+                tracing::error!(target: "engine", worker = id, pid = worker.pid, app, "{named} exited: {what}");
+                self.memory_was_full(id, Instant::now());
+                // Others may be enough. If none is, the last one says so.
+                if self.staying() > 0 {
+                    return;
+                }
+            }
+            let how = match worker.ended {
+                _ if is_of_memory => format!("exited: {}", Reason::OutOfMemory.words()),
+                ended => ended.map_or_else(|| "exited".to_owned(), |exit| exit.to_string()),
+            };
+            self.cannot_start(StartError::Ended(format!("{named} {how} before it was ready")));
         } else if !worker.is_leaving && !self.is_stopping {
             self.backoff.replaced(Instant::now());
         }
@@ -43,25 +59,54 @@ impl Work {
             return;
         }
         let Some(mold) = self.molds.remove(&pid) else { return };
-        mold.untold.iter().for_each(|(worker, pid)| untold_end(*worker, *pid));
-        let how = mold.ended.map_or_else(String::new, |(how, _)| how);
+        mold.untold.iter().for_each(|(worker, pid)| self.unknown_exit(*worker, *pid));
+        let Some((exit, _)) = mold.ended else { return };
+        let how = match mold.ready.is_none() && self.pool.kernel_has_killed() {
+            true => format!("exited: {}", Reason::OutOfMemory.words()),
+            false => exit.to_string(),
+        };
         let orders = if mold.ready == Some(true) { self.drop_orders() } else { 0 };
         if let Some(worker) = mold.worker {
-            tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
+            self.log_exit(worker, pid, exit);
             self.worker_ended(worker, None);
+        } else if mold.ready.is_none() && mold.control.is_none() && self.told.is_some() {
+            self.cannot_start(StartError::NoRuby(self.settings.ruby.clone(), how));
         } else if mold.ready.is_none() && !mold.is_over {
             self.cannot_start(StartError::Ended(how));
         } else if orders > 0 && !self.is_stopping {
-            self.cannot_start(StartError::Ended(format!("{how}, while it was to fork a worker")));
+            self.cannot_start(StartError::Ended(format!("the mold (pid {pid}) {exit}, before it forked a worker")));
         } else if !self.is_stopping && !mold.is_over {
-            tracing::warn!(target: "engine", "the mold (pid {pid}) has ended: {how}; workers go on");
+            let (app, status, signal) = (self.app(), exit.status, exit.signal());
+            tracing::warn!(target: "engine", pid, status, signal, app, "mold (pid {pid}) {exit}; its workers stay");
             // Where the pool is elastic there will be another at once, but not again and again without a pause.
             self.backoff.failed(Instant::now());
         }
     }
+
+    /// Says how a worker ended.
+    pub(crate) fn log_exit(&self, worker: u32, pid: u32, exit: Exit) {
+        let (app, status, signal) = (self.app(), exit.status, exit.signal());
+        tracing::info!(target: "engine", worker, pid, status, signal, app, "worker {worker} (pid {pid}) {exit}");
+    }
+
+    /// Only a parent learns how a process ends, and the mold has ended, too.
+    fn unknown_exit(&self, worker: u32, pid: u32) {
+        let (app, why) = (self.app(), "its mold exited first");
+        tracing::info!(target: "engine", worker, pid, app, "worker {worker} (pid {pid}) exited, status unknown: {why}");
+    }
+
+    /// What the log calls the application.
+    pub(crate) fn app(&self) -> Option<&str> {
+        self.settings.app.as_deref()
+    }
+
+    /// See [`named`].
+    pub(crate) fn named(&self, worker: u32) -> String {
+        named(worker, self.workers.get(&worker).and_then(|worker| worker.pid))
+    }
 }
 
-/// Only a parent learns how a process ends.
-fn untold_end(worker: u32, pid: u32) {
-    tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended; how, its mold did not live to tell");
+/// A worker with its process, as every line of the log names it.
+pub(crate) fn named(worker: u32, pid: Option<u32>) -> String {
+    pid.map_or_else(|| format!("worker {worker}"), |pid| format!("worker {worker} (pid {pid})"))
 }

@@ -30,6 +30,7 @@ pub mod kind {
     pub const TRACE: u8 = 16;
     pub const OUT_OF_BAND: u8 = 17;
     pub const SHARED: u8 = 18;
+    pub const ENDING: u8 = 19;
     pub const SHAPE: u8 = 20;
     pub const REQUEST: u8 = 21;
     pub const ANSWER: u8 = 30;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use machine::{Memory, Standing};
 
+use crate::process::Loading;
 use crate::reason::Reason;
 use crate::supervisor::Work;
 
@@ -14,6 +15,12 @@ const LOOK: Duration = Duration::from_millis(500);
 const WORKER_MIN: u64 = 16 << 20;
 /// Workers are added until so much of the limit is used, in percent. The rest is for requests and their bodies.
 const FULL_PERCENT: u64 = 90;
+/// No more than so many bytes are kept for these.
+const SPARE_MAX: u64 = 512 << 20;
+/// From here on, in percent of a control group's limit, workers are weighed often.
+const TIGHT_PERCENT: u64 = 70;
+/// A worker that loads the application itself may need so much, in bytes, as long as none has been weighed.
+const LOADED_MAX: u64 = 256 << 20;
 /// Where there is room for fewer than so many more workers, each is weighed before the next is added.
 const PLENTY: u64 = 4;
 /// A worker that was ready for so long has shown what it needs.
@@ -24,6 +31,9 @@ const REST: Duration = Duration::from_secs(30);
 const RELIEF: Duration = Duration::from_secs(2);
 /// A worker that does not come to its end holds up the next for no longer.
 const RELIEF_MAX: Duration = Duration::from_secs(10);
+/// What the kernel has killed shows within this time; a worker that ends later has ended of something else.
+const KILL_TIME: Duration = Duration::from_secs(5);
+
 /// What was last seen, and done.
 pub struct Headroom {
     memory: Memory,
@@ -33,6 +43,8 @@ pub struct Headroom {
     held: Option<Instant>,
     /// The worker that was sent away last, and when.
     relieved: Option<(u32, Instant)>,
+    /// How often the kernel had killed somebody, and when.
+    kills: Option<(Instant, u64)>,
 }
 
 /// Whether there is room for one more worker.
@@ -58,12 +70,24 @@ struct Need {
 impl Headroom {
     /// Nothing has been looked at.
     pub fn new() -> Headroom {
-        Headroom { memory: Memory::of_this_process(), standing: None, looked: None, held: None, relieved: None }
+        let memory = Memory::of_this_process();
+        Headroom { memory, standing: None, looked: None, held: None, relieved: None, kills: None }
     }
 
     /// Whether no worker is added for want of memory.
     pub fn is_held(&self) -> bool {
         self.held.is_some()
+    }
+
+    /// Whether workers are to be weighed often.
+    pub fn is_tight(&self) -> bool {
+        let is_tight = |one: &Standing| !one.is_machine && one.used > one.limit / 100 * TIGHT_PERCENT;
+        self.held.is_some() || self.standing.as_ref().is_some_and(is_tight)
+    }
+
+    /// Whether one had to leave, or was killed, just now: what that has freed is not seen yet.
+    fn is_being_relieved(&self, now: Instant) -> bool {
+        self.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < RELIEF)
     }
 
     fn room(&self, need: Need, now: Instant) -> Room {
@@ -88,16 +112,55 @@ impl Work {
         room == Room::Yes
     }
 
-    /// Whether a worker that is to be there fits beside those that are there. Somebody has said that there are to be so
-    /// many: they are held back only by what was seen, not by what others might still need.
-    pub(crate) fn fits_one_more(&mut self, now: Instant) -> bool {
-        let own = self.largest_own();
-        let is_soon = self.headroom.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < RELIEF);
-        let fits = !is_soon && self.headroom.standing.is_none_or(|standing| standing.used + own <= full(&standing));
-        if !fits {
-            self.hold(own, now);
+    /// How many of so many workers that are missing may be started beside those that are there.
+    pub(crate) fn fitting(&mut self, missing: usize, now: Instant) -> usize {
+        if self.headroom.standing.is_none() {
+            self.headroom.standing = self.headroom.memory.look();
+        }
+        let need = self.need(now);
+        let loads = self.loads_in_workers();
+        let fits = match self.headroom.standing {
+            None => missing,
+            // Without a worker nothing is answered; but one that the kernel has just killed may be killed again.
+            Some(standing) if self.staying() == 0 => {
+                let is_killed_again =
+                    self.headroom.is_being_relieved(now) && standing.used + need.one > full(&standing);
+                let is_close = loads && is_close(&standing, missing);
+                if is_killed_again { 0 } else { if is_close { 1 } else { missing } }
+            }
+            Some(_) if self.headroom.is_being_relieved(now) => 0,
+            // What the first one needs decides about the others.
+            Some(standing) if loads && is_close(&standing, missing) && self.is_any_unknown() => return 0,
+            // All of them could become as large as the largest.
+            Some(standing) if loads || self.headroom.relieved.is_some() => {
+                let left = full(&standing).saturating_sub(standing.used + need.others);
+                missing.min(usize::try_from(left / need.one).unwrap_or(missing))
+            }
+            // Somebody has said that there are to be so many: they are held back only by what was seen, not by what
+            // others might still need.
+            Some(standing) => {
+                if standing.used + self.largest_own() > full(&standing) {
+                    0
+                } else {
+                    missing
+                }
+            }
+        };
+        if fits < missing && self.staying() > 0 {
+            self.hold(need.one, now);
         }
         fits
+    }
+
+    /// Whether the application is in none of the molds, so that each worker loads it.
+    fn loads_in_workers(&self) -> bool {
+        let says = |name: &str| self.facts.iter().any(|(known, value)| known == name && value == "no");
+        says("preload") || says("fork")
+    }
+
+    /// Whether a worker that stays has not been weighed at all.
+    fn is_any_unknown(&self) -> bool {
+        self.workers.values().any(|worker| !worker.is_leaving && worker.own_kib.is_none())
     }
 
     /// No worker is added for now. The first time the log says so.
@@ -105,12 +168,13 @@ impl Work {
         if self.headroom.held.replace(now).is_none() {
             let (seen, there) = (self.headroom.standing.map(in_words).unwrap_or_default(), self.staying());
             let wanted = match self.wanted {
-                wanted if wanted > there => format!("{there} workers of {wanted} are there"),
-                _ => format!("there are {there} workers, and requests wait"),
+                wanted if wanted > there => format!("{there} of {wanted} workers run"),
+                _ => format!("{there} workers run, and requests wait"),
             };
             tracing::warn!(
                 target: "engine",
-                "there is no memory for another worker, which may need {} of its own: {seen}; {wanted}",
+                app = self.app(),
+                "no memory for another worker, which may need {} of its own: {seen}; {wanted}",
                 mib(own)
             );
         }
@@ -146,6 +210,16 @@ impl Work {
         self.watch_memory(now);
     }
 
+    /// Whoever the kernel has killed some time ago was none of our workers, or has been accounted for.
+    fn forget_kills(&mut self, now: Instant) {
+        match self.headroom.kills {
+            Some((then, _)) if now.saturating_duration_since(then) < KILL_TIME => return,
+            Some((_, kills)) => self.pool.forget_kills(kills),
+            None => {}
+        }
+        self.headroom.kills = Some((now, self.headroom.memory.kills()));
+    }
+
     /// Looks at memory now and then; when it is short, the largest worker leaves.
     pub(crate) fn watch_memory(&mut self, now: Instant) {
         if self.is_stopping || self.headroom.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK) {
@@ -153,6 +227,7 @@ impl Work {
         }
         self.headroom.looked = Some(now);
         self.headroom.standing = self.headroom.memory.look();
+        self.forget_kills(now);
         if self.headroom.held.is_some_and(|then| now.saturating_duration_since(then) > REST) {
             self.headroom.held = None;
         }
@@ -161,7 +236,8 @@ impl Work {
             let passed = now.saturating_duration_since(then);
             passed < RELIEF || passed < RELIEF_MAX && self.workers.contains_key(&id)
         });
-        if is_under_way {
+        // What is being loaded goes first, by the kernel's hand: a reload must cost the old code nothing.
+        if is_under_way || Loading::is_under_way() {
             return;
         }
         let staying = self.workers.iter().filter(|(_, worker)| worker.is_ready && !worker.is_leaving);
@@ -170,8 +246,11 @@ impl Work {
         let Some((own, id)) = weighed.iter().max().filter(|_| weighed.len() > 1) else { return };
         tracing::warn!(
             target: "engine",
-            "memory is short: {}. Worker {id} is the largest, with {} of its own, and leaves",
-            in_words(standing), mib(own * 1024)
+            worker = id,
+            pid = self.workers.get(id).and_then(|worker| worker.pid),
+            app = self.app(),
+            "memory is short: {}; {} is the largest, with {} of its own, and shuts down",
+            in_words(standing), self.named(*id), mib(own * 1024)
         );
         (self.headroom.relieved, self.headroom.held) = (Some((*id, now)), Some(now));
         // Where fewer may be there are to be fewer; else its successor comes when there is room for it.
@@ -184,7 +263,12 @@ impl Work {
 
 /// Workers are added up to here, in bytes.
 fn full(standing: &Standing) -> u64 {
-    standing.limit / 100 * FULL_PERCENT
+    (standing.limit / 100 * FULL_PERCENT).max(standing.limit.saturating_sub(SPARE_MAX))
+}
+
+/// Whether so many workers that load the application themselves may be more than there is room for.
+fn is_close(standing: &Standing, missing: usize) -> bool {
+    standing.left() / LOADED_MAX < missing as u64
 }
 
 fn in_words(standing: Standing) -> String {
@@ -228,5 +312,12 @@ mod tests {
         };
         assert_eq!(room(now), Room::No);
         assert_eq!(room(now.checked_sub(REST).unwrap()), Room::Yes);
+    }
+
+    #[test]
+    fn of_much_memory_not_more_is_kept_than_is_of_use() {
+        let standing = |limit_mib: u64| Standing { limit: limit_mib * MIB, ..headroom(0).standing.unwrap() };
+        assert_eq!((full(&standing(200)) / MIB, full(&standing(64 << 10)) / MIB), (180, (64 << 10) - 512));
+        assert!(is_close(&standing(1000), 4) && !is_close(&standing(1024), 4));
     }
 }

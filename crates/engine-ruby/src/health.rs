@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::ends::named;
 use crate::memory::{Weight, weigh};
 use crate::process::kill_now;
 use crate::reason::Reason;
@@ -12,7 +13,7 @@ use crate::supervisor::{Event, Speaker, Work};
 const LIMITED: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(2);
 const UNWATCHED: Duration = Duration::from_secs(30);
-/// And where a worker is new and more may come: what it needs decides about the next.
+/// And where a worker is new and more may come, or memory is tight: what it needs decides about the next.
 const GROWING: Duration = Duration::from_secs(1);
 /// How often workers are asked whether they are there, at most and at least.
 const PINGS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -49,7 +50,9 @@ impl Work {
     /// A worker should be replaced.
     pub(crate) fn wear(&mut self, id: u32, reason: Reason) {
         let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
-        if !is_known && self.workers.get(&id).is_some_and(|worker| !worker.is_leaving) {
+        // The signal was for the whole service.
+        let is_over = reason == Reason::Signal && self.pool.dispatch().is_closed;
+        if !is_known && !is_over && self.workers.get(&id).is_some_and(|worker| !worker.is_leaving) {
             self.worn.push_back((id, reason));
             self.replace_worn(Instant::now());
         }
@@ -73,7 +76,7 @@ impl Work {
             return;
         }
         // Where there is no memory for a successor beside it, it goes first, unless it is the last.
-        if ready <= self.wanted && (ready <= 1 || self.fits_one_more(now)) {
+        if ready <= self.wanted && (ready <= 1 || self.fitting(1, now) > 0) {
             return;
         }
         if let Some((id, reason)) = self.worn.pop_front() {
@@ -119,7 +122,8 @@ impl Work {
             hung.extend(self.pool.dispatch().out_for(limit, now));
         }
         for (id, pid) in hung {
-            tracing::error!(target: "engine", "worker {id} (pid {pid}) is killed: {}", Reason::Hung.words());
+            let (app, reason, words) = (self.app(), Reason::Hung.name(), Reason::Hung.words());
+            tracing::error!(target: "engine", worker = id, pid, reason, app, "worker {id} (pid {pid}) killed: {words}");
             self.pool.mark(id, Reason::Hung);
             kill_now(pid);
         }
@@ -129,6 +133,7 @@ impl Work {
     fn weigh(&mut self, now: Instant) {
         let often = match self.settings.worker_memory {
             _ if self.wanted < self.settings.max_workers && self.has_young(now) => GROWING,
+            _ if self.headroom.is_tight() => GROWING,
             _ if self.pool.is_watched_by_somebody() => WATCHED,
             Some(_) => LIMITED,
             None => UNWATCHED,
@@ -172,13 +177,22 @@ impl Work {
             worker.own_kib = weight.map(|weight| weight.own_kib);
             match (limit_kib, pss_kib) {
                 (Some(limit), Some(pss)) if pss > limit => {
-                    tracing::info!(target: "engine", "worker {id} needs {pss} KiB of memory, {limit} are allowed");
+                    let (app, who, pid) = (self.settings.app.as_deref(), named(id, worker.pid), worker.pid);
+                    tracing::info!(
+                        target: "engine",
+                        worker = id, pid, app, pss_kib = pss, limit_kib = limit,
+                        "{who} uses {pss} KiB of memory, of {limit} KiB that it may use"
+                    );
                     self.wear(id, Reason::Memory);
                 }
                 (Some(_), None) if !self.health.has_complained => {
                     self.health.has_complained = true;
-                    let what = "cannot be read (/proc/PID/smaps_rollup), so --worker-memory has no effect";
-                    tracing::warn!(target: "engine", "the memory of worker {id} {what}");
+                    let (app, who, pid) = (self.settings.app.as_deref(), named(id, worker.pid), worker.pid);
+                    tracing::warn!(
+                        target: "engine",
+                        worker = id, pid, app,
+                        "{who}: its memory cannot be read (/proc/PID/smaps_rollup), so --worker-memory has no effect"
+                    );
                 }
                 _ => {}
             }

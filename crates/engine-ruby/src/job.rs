@@ -1,12 +1,12 @@
 //! A request on its way to a worker, kept whole until its answer begins: it may have to go to another one.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::queue;
 use engine::snapshot::Past;
-use engine::{Fault, Input, Request, Responder};
+use engine::{Body, Fault, Input, Request, Responder, Sink, TempFile};
 use http::Method;
 
 /// A worker may die of a request. Each death under it is held against it, less so one by the kernel's hand, which may
@@ -49,6 +49,8 @@ pub struct Job {
     /// The worker that it was given to last, and its process.
     pub ran_on: Option<(u32, u32)>,
     responder: Option<Responder>,
+    /// For another answer, if the one that was given can be taken back.
+    again: Option<Responder>,
     blame: u8,
 }
 
@@ -61,27 +63,39 @@ impl Job {
             match to_file(bytes) {
                 Ok(input) => request.input = input,
                 Err(error) => {
-                    let why = format!("no temporary file for the body of a request: {error}");
+                    let why = format!("no file in memory for the body of a request: {error}");
                     return Err((responder, Fault::Broken(why)));
                 }
             }
         }
         let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let (offered, queued, ran_on, responder) = (Instant::now(), Duration::ZERO, None, Some(responder));
-        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, blame: 0 }))
+        let (offered, queued, ran_on, responder, again) = (Instant::now(), Duration::ZERO, None, Some(responder), None);
+        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, again, blame: 0 }))
     }
 
     /// Answers it. Only the first answer counts.
     pub fn answer(&mut self, result: Result<engine::Response, Fault>) {
-        if let Some(responder) = self.responder.take() {
-            responder.send_noting(result, self.queued, || Past {
-                id: self.request.id.clone(),
-                method: self.request.method.to_string(),
-                path: self.request.path.clone(),
-                worker: self.ran_on.map(|(worker, _)| worker),
-                pid: self.ran_on.map(|(_, pid)| pid),
-                ..Past::default()
-            });
+        let Some(responder) = self.responder.take() else { return };
+        let about = || Past {
+            id: self.request.id.clone(),
+            method: self.request.method.to_string(),
+            path: self.request.path.clone(),
+            worker: self.ran_on.map(|(worker, _)| worker),
+            pid: self.ran_on.map(|(_, pid)| pid),
+            ..Past::default()
+        };
+        match result {
+            Ok(response) if self.is_safe && matches!(response.body, Body::Stream(_)) => {
+                self.again = Some(responder.send_for_now(response, self.queued, about));
+            }
+            result => responder.send_noting(result, self.queued, about),
+        }
+    }
+
+    /// Takes an answer back that is a stream of which nobody has seen anything yet: it is as if there was none.
+    pub fn take_back(&mut self, sink: &Sink) {
+        if self.again.is_some() && sink.take_back() {
+            self.responder = self.again.take();
         }
     }
 
@@ -128,9 +142,7 @@ impl Job {
 }
 
 fn to_file(bytes: &[u8]) -> io::Result<Input> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(bytes)?;
-    Ok(Input::File(Arc::new(file), bytes.len() as u64))
+    Ok(Input::File(Arc::new(TempFile::of(bytes)?), bytes.len() as u64))
 }
 
 impl queue::Job for Box<Job> {

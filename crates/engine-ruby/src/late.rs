@@ -51,14 +51,15 @@ impl Work {
         let loading = self.molds.iter().find(|(_, mold)| mold.ready.is_none());
         let booting = self.workers.iter().filter_map(|(id, worker)| Some((id, worker.pid?))).next();
         let what = match (loading, booting) {
-            (Some((pid, _)), _) => format!("the application is being loaded (pid {pid})"),
-            (None, Some((id, pid))) => format!("worker {id} boots (pid {pid})"),
-            (None, None) => "a worker is to be forked".to_owned(),
+            (Some((pid, _)), _) => format!("loading the application (pid {pid})"),
+            (None, Some((id, pid))) => format!("worker {id} (pid {pid}) is booting"),
+            (None, None) => "waiting for the mold to fork".to_owned(),
         };
-        tracing::info!(target: "engine", "no worker is ready after {}: {what}", engine::brief(passed));
+        let (app, time) = (self.app(), engine::brief(passed));
+        tracing::info!(target: "engine", app, "no worker is ready after {time}: {what}");
     }
 
-    /// Ends what is over its time.
+    /// Ends what has timed out.
     pub(crate) fn look_for_late(&mut self) {
         self.remind(Instant::now());
         self.hear_the_dead();
@@ -81,8 +82,8 @@ impl Work {
             if self.told.is_some() {
                 return self.cannot_start(StartError::Late(limit));
             }
-            let limit = engine::brief(limit);
-            tracing::error!(target: "engine", "pid {pid} did not load, or fork, within {limit} and is killed");
+            let (app, limit) = (self.app(), engine::brief(limit));
+            tracing::error!(target: "engine", pid, app, "pid {pid} killed: boot timed out after {limit} (--boot-time)");
             kill_now(pid);
         }
     }

@@ -29,6 +29,7 @@ mod memory;
 pub mod native;
 mod orders;
 mod pace;
+mod place;
 mod pool;
 mod process;
 pub mod reader;
@@ -50,7 +51,8 @@ mod watch;
 mod worker;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -116,8 +118,12 @@ pub struct Settings {
     pub environment: String,
     /// What processes are called beside their role.
     pub tag: String,
+    /// As the log calls the application; none where there is only one.
+    pub app: Option<String>,
     /// Whom processes run as, where that is not whom this one does; the right to say so is root's.
     pub user: Option<User>,
+    /// How many files processes may have open (the soft limit), where that is less than this process may.
+    pub open_files: Option<u64>,
     /// Never fewer worker processes than this; with 0, the first request after a rest waits for one.
     pub min_workers: usize,
     /// Never more, but for one while it takes the place of another.
@@ -163,6 +169,8 @@ pub enum StartError {
     App(Box<AppError>),
     /// Nothing can be given to that user.
     User(String, std::io::Error),
+    /// This was started, and ended in these words before it spoke to us.
+    NoRuby(PathBuf, String),
     /// The Ruby could not be started.
     Ruby(PathBuf, std::io::Error),
     /// The Ruby ended before the application was loaded.
@@ -182,9 +190,12 @@ impl fmt::Display for StartError {
                 write!(f, "{}: {}", error.class, error.message)?;
                 error.lines().try_for_each(|line| write!(f, "\n    {line}"))
             }
-            StartError::Ruby(ruby, error) => {
-                write!(f, "the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display())
-            }
+            StartError::Ruby(ruby, error) => f.write_str(&no_ruby(ruby, error)),
+            StartError::NoRuby(ruby, how) => write!(
+                f,
+                "{how}, and has not run a line of the server's Ruby code: is {} a Ruby? --ruby names another",
+                ruby.display()
+            ),
             StartError::User(user, error) => {
                 write!(f, "the Ruby processes cannot run as {user}: {error}; only root can start them as another user")
             }
@@ -197,6 +208,19 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
+
+/// Why this Ruby cannot be started, and what to do about it.
+pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
+    let is_name = !ruby.as_os_str().as_encoded_bytes().contains(&b'/');
+    // A folder of PATH that may not be looked into is one in which it is not.
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied if is_name => format!(
+            "there is no {} on PATH: install one (apt install ruby ruby-rack), or name one with --ruby",
+            ruby.display()
+        ),
+        _ => format!("the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display()),
+    }
+}
 
 /// The engine.
 pub struct RubyEngine {
@@ -220,6 +244,11 @@ impl RubyEngine {
     /// What the mold said when it was ready, such as `ruby` and its version.
     pub fn fact(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// How many processes of workers there are, those that have left and have not ended yet among them.
+    pub fn processes(&self) -> usize {
+        self.pool.processes()
     }
 
     /// Ends all processes, those that do not end by themselves within this time by force.

@@ -8,6 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use engine::TempFolder;
+
 use crate::process::kill_now;
 
 /// Each file with its text.
@@ -57,8 +59,8 @@ fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Re
     }
 }
 
-fn sources() -> io::Result<tempfile::TempDir> {
-    let folder = tempfile::Builder::new().prefix("foolsgold-native-").tempdir()?;
+fn sources() -> io::Result<TempFolder> {
+    let folder = TempFolder::new("foolsgold-native-")?;
     SOURCES.iter().try_for_each(|(name, text)| fs::write(folder.path().join(name), text))?;
     Ok(folder)
 }

@@ -11,12 +11,15 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::answer;
 use crate::control::Control;
 use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
-use crate::process::{self, Booting};
+use crate::process::{Booting, Exit};
+use crate::reason::Reason;
 use crate::supervisor::{Event, Speaker, Work};
 use crate::{Settings, StartError};
 
 /// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+/// In this time the front has heard of a signal that was sent to all processes of the service.
+const FRONTS_OWN: Duration = Duration::from_secs(1);
 /// A mold says within this time how a worker of it has ended, unless it is busy with code of the application.
 const MOLDS_WORD: Duration = Duration::from_secs(5);
 
@@ -27,7 +30,7 @@ pub fn listen(stream: UnixStream, speaker: Speaker, events: UnboundedSender<Even
     drop(tokio::spawn(Control::write(orders, writer)));
     drop(tokio::spawn(async move {
         if let Err(error) = hear(reader, speaker, &events).await {
-            tracing::error!(target: "engine", "{speaker:?} broke the protocol: {error}");
+            tracing::error!(target: "engine", "{speaker} broke the protocol: {error}");
         }
         let _ = events.send(Event::Silent(speaker));
     }));
@@ -64,6 +67,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("early_hints", if settings.early_hints { "yes" } else { "" }.to_owned()),
         ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
+        ("single", if settings.max_workers == 1 { "yes" } else { "" }.to_owned()),
         ("preload", settings.preload.as_str().to_owned()),
     ];
     frame(kind::SETUP, |out| {
@@ -78,7 +82,7 @@ pub fn setup(settings: &Settings) -> Bytes {
 pub fn take(work: &mut Work, speaker: Speaker, frame: Frame) {
     let number = frame.kind;
     if let Err(error) = understand(work, speaker, frame) {
-        tracing::error!(target: "engine", "{speaker:?} said something of kind {number} that is not right: {error}");
+        tracing::error!(target: "engine", "{speaker} sent an invalid frame of kind {number}: {error}");
     }
 }
 
@@ -89,7 +93,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         work.heard(worker);
     }
     match (kind, speaker) {
-        (kind::LOG, _) => log(reader.u8()?, speaker, &reader.text()),
+        (kind::LOG, _) => log(work, reader.u8()?, speaker, &reader.text()),
         (kind::PING, Speaker::Worker(_)) => {}
         (kind::THREADS, Speaker::Worker(_)) => work.backtraces_came(reader.u32()?, reader.text()),
         (kind::TRACE, Speaker::Worker(_)) => {
@@ -108,7 +112,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             if let Some(mold) = work.molds.get_mut(&pid) {
                 mold.is_over = true;
             }
-            work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
+            work.cannot_start(failed(work, reader.list()));
         }
         (kind::FAILED, Speaker::Worker(worker)) => {
             if let Some(worker) = work.workers.get_mut(&worker) {
@@ -116,21 +120,63 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
                 worker.is_ready = true;
                 worker.is_leaving = true;
             }
-            work.cannot_start(StartError::App(Box::new(answer::error(reader.list()))));
+            let mut error = failed(work, reader.list());
+            if let (Some(shared), StartError::App(error)) = (&work.not_shared, &mut error) {
+                error.message = format!("{} ({})", error.message, loads_again(shared));
+            }
+            work.cannot_start(error);
         }
+        (kind::ENDING, Speaker::Worker(worker)) => asked_to_end(work, worker, reader.u8()? == 1),
         (kind::SHARED, Speaker::Mold(mold)) => work.will_not_fork(mold, &reader.list()),
         (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
         (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
-            let how = process::ending_of(code);
-            tracing::info!(target: "engine", "worker {worker} (pid {pid}) has ended: {how}");
-            exited(work, mold, worker, how);
+            let exit = Exit::of(code);
+            work.log_exit(worker, pid, exit);
+            exited(work, mold, worker, exit);
         }
         (other, speaker) => {
-            return Err(WireError(format!("a frame of kind {other} from {speaker:?}, where it has no meaning")));
+            return Err(WireError(format!("a frame of kind {other} from the {speaker}, where it has no meaning")));
         }
     }
     Ok(())
+}
+
+/// Why the application cannot be loaded, in the words of its exception; where a gem is missing, with what gets it.
+fn failed(work: &Work, words: Vec<String>) -> StartError {
+    let mut error = answer::error(words);
+    let missing = error.message.strip_prefix("cannot load such file -- ").filter(|path| !path.starts_with(['/', '.']));
+    if let Some(missing) = missing.filter(|_| error.class == "LoadError") {
+        let name = missing.split('/').next().unwrap_or(missing);
+        let remedy = match &work.settings.gemfile {
+            Some(gemfile) => format!("if it is of a gem, add that to {}, and `bundle install`", gemfile.display()),
+            None => format!("if it is of a gem: `gem install {name}`, or a Gemfile and `bundle install`"),
+        };
+        error.message = format!("{} ({remedy})", error.message);
+    }
+    StartError::App(Box::new(error))
+}
+
+/// Whoever stops a service sends the signal to all of its processes: then the front ends too, and workers with it. One
+/// that a worker has sent itself is meant for it alone.
+fn asked_to_end(work: &mut Work, worker: u32, is_own: bool) {
+    if is_own {
+        return work.pool.retire(worker, Reason::Signal);
+    }
+    let events = work.events.clone();
+    drop(tokio::spawn(async move {
+        tokio::time::sleep(FRONTS_OWN).await;
+        let _ = events.send(Event::Worn(worker, Reason::Signal));
+    }));
+}
+
+/// Why an application that could be loaded is loaded once more, where it then fails.
+fn loads_again(shared: &str) -> String {
+    format!(
+        "it could be loaded before workers were forked, and is now loaded in each of them, because they would share \
+         {shared}. If workers do not use that, or each connects anew by itself, --preload=force forks them all the \
+         same; otherwise close it in before_fork and open it in after_fork"
+    )
 }
 
 fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireError> {
@@ -145,10 +191,10 @@ fn forked(work: &mut Work, mold: u32, worker: u32, pid: u32) -> Result<(), WireE
     Ok(())
 }
 
-fn exited(work: &mut Work, mold: u32, worker: u32, how: String) {
+fn exited(work: &mut Work, mold: u32, worker: u32, exit: Exit) {
     work.end_is_told(mold, worker);
     match work.workers.get_mut(&worker) {
-        Some(booting) if !booting.is_ready => booting.ended = Some(how),
+        Some(booting) if !booting.is_ready => booting.ended = Some(exit),
         _ => return work.worker_ended(worker, None),
     }
     look_again(work, worker, LAST_WORDS);
@@ -184,15 +230,16 @@ fn pairs(list: Vec<String>) -> Vec<(String, String)> {
     pairs
 }
 
-fn log(level: u8, speaker: Speaker, text: &str) {
-    let who = match speaker {
-        Speaker::Mold(_) => "mold".to_owned(),
-        Speaker::Worker(worker) => format!("worker {worker}"),
+fn log(work: &Work, level: u8, speaker: Speaker, text: &str) {
+    let (who, worker, pid) = match speaker {
+        Speaker::Mold(pid) => (speaker.to_string(), None, Some(pid)),
+        Speaker::Worker(id) => (work.named(id), Some(id), work.workers.get(&id).and_then(|worker| worker.pid)),
     };
+    let app = work.app();
     match level {
-        1 => tracing::error!(target: "app", "{who}: {text}"),
-        2 => tracing::warn!(target: "app", "{who}: {text}"),
-        3 => tracing::info!(target: "app", "{who}: {text}"),
-        _ => tracing::debug!(target: "app", "{who}: {text}"),
+        1 => tracing::error!(target: "app", worker, pid, app, "{who}: {text}"),
+        2 => tracing::warn!(target: "app", worker, pid, app, "{who}: {text}"),
+        3 => tracing::info!(target: "app", worker, pid, app, "{who}: {text}"),
+        _ => tracing::debug!(target: "app", worker, pid, app, "{who}: {text}"),
     }
 }

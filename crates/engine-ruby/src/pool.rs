@@ -45,6 +45,8 @@ pub struct Pool {
     lanes: Vec<Handle>,
     queue_places: usize,
     meter: Arc<Meter>,
+    /// As the log calls the application.
+    app: Option<String>,
     events: UnboundedSender<Event>,
     ends: Mutex<BTreeMap<&'static str, u64>>,
     board: Mutex<Board>,
@@ -73,6 +75,7 @@ impl Pool {
             lanes,
             queue_places: settings.queue_places,
             meter: settings.meter.clone(),
+            app: settings.app.clone(),
             events,
             ends: Mutex::default(),
             board: Mutex::default(),
@@ -84,6 +87,11 @@ impl Pool {
             memory,
             kernel_kills,
         })
+    }
+
+    /// As the log calls the application.
+    pub fn app(&self) -> Option<&str> {
+        self.app.as_deref()
     }
 
     /// What is known of workers and requests, for a moment.
@@ -184,16 +192,22 @@ impl Pool {
 
     /// Gives a worker nothing new; it ends when it has answered what it has.
     pub fn retire(&self, worker: u32, reason: Reason) {
-        let (is_idle, is_new) = {
+        let (is_idle, is_new, pid) = {
             let mut dispatch = self.dispatch();
             let Some(worker) = dispatch.worker(worker) else { return };
             worker.reason.get_or_insert(reason);
             worker.leaving.say();
-            (worker.is_done(), !std::mem::replace(&mut worker.is_leaving, true))
+            (worker.is_done(), !std::mem::replace(&mut worker.is_leaving, true), worker.pid)
         };
         if is_new {
-            let what = if reason.has_successor() { "is replaced" } else { "leaves" };
-            tracing::info!(target: "engine", "worker {worker} {what}: {}", reason.words());
+            let what = if reason.has_successor() { "is being replaced" } else { "shutting down" };
+            let (app, words) = (self.app.as_deref(), reason.words());
+            let name = reason.name();
+            tracing::info!(
+                target: "engine",
+                worker, pid, reason = name, app,
+                "worker {worker} (pid {pid}) {what}: {words}"
+            );
             // Its successor is started before it is gone.
             let _ = self.events.send(Event::Leaving(worker, reason));
         }
@@ -262,6 +276,7 @@ impl Pool {
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
             dispatch.workers.remove(at)
         };
+        let (pid, app) = (worker.pid, self.app.as_deref());
         let died_of_memory = worker.reason.is_none() && self.kernel_has_killed();
         let (reason, death) = match worker.reason {
             Some(reason) => (reason, Death::Crash),
@@ -269,8 +284,12 @@ impl Pool {
             None => (Reason::Crash, Death::Crash),
         };
         if died_of_memory {
-            let (id, pid) = (worker.id, worker.pid);
-            tracing::error!(target: "engine", "worker {id} (pid {pid}) has ended: {}", reason.words());
+            let (words, name) = (reason.words(), reason.name());
+            tracing::error!(
+                target: "engine",
+                worker = id, pid, reason = name, app,
+                "worker {id} (pid {pid}) exited: {words}"
+            );
             let _ = self.events.send(Event::OutOfMemory(id));
         }
         *self.ends().entry(reason.name()).or_default() += 1;
@@ -279,8 +298,11 @@ impl Pool {
         for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
             let fault = match is_ending {
                 true => Fault::Stopping,
-                false => Fault::WorkerDied(format!("worker {id} (pid {}) ended while it ran this request", worker.pid)),
+                false => Fault::WorkerDied(format!("worker {id} (pid {pid}) exited while it ran this request")),
             };
+            if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
+                job.take_back(sink);
+            }
             if !is_ending && job.may_replay(has_begun, death) {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
                 continue;
@@ -294,10 +316,15 @@ impl Pool {
         let requests = |number| if number == 1 { "1 request".to_owned() } else { format!("{number} requests") };
         let replayed = replays.len() + last_tries.len();
         if is_ending && lost > 0 {
-            tracing::warn!(target: "engine", "worker {id}: {} cut off at its end", requests(lost));
+            let words = requests(lost);
+            tracing::warn!(target: "engine", worker = id, pid, lost, app, "worker {id} (pid {pid}): {words} cut off");
         } else if replayed + lost > 0 {
-            let replayed = requests(replayed);
-            tracing::warn!(target: "engine", "worker {id}: {replayed} replayed elsewhere, {lost} lost");
+            let words = requests(replayed);
+            tracing::warn!(
+                target: "engine",
+                worker = id, pid, replayed, lost, app,
+                "worker {id} (pid {pid}): {words} replayed on another worker, {lost} lost"
+            );
         }
         {
             let (mut dispatch, now) = (self.dispatch(), Instant::now());
@@ -310,9 +337,14 @@ impl Pool {
 
     /// Whether the kernel has killed somebody because memory was full, since this was asked, so that a worker that has
     /// just ended without a word may be the one. Each is answered for once.
-    fn kernel_has_killed(&self) -> bool {
+    pub fn kernel_has_killed(&self) -> bool {
         let (known, now) = (&self.kernel_kills, self.memory.kills());
         known.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |known| (known < now).then(|| known + 1)).is_ok()
+    }
+
+    /// Nothing is made any more of what the kernel had killed when its count was this.
+    pub fn forget_kills(&self, kills: u64) {
+        self.kernel_kills.fetch_max(kills, Ordering::SeqCst);
     }
 
     /// Waits until something runs; after that the watch looks by itself until nothing does.
@@ -343,6 +375,11 @@ impl Pool {
     pub fn snapshot(&self) -> Snapshot {
         self.looked.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
         self.board.lock().unwrap_or_else(PoisonError::into_inner).snapshot(self, Instant::now())
+    }
+
+    /// See [`Board::processes`].
+    pub fn processes(&self) -> usize {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).processes()
     }
 
     /// Whether somebody looks at snapshots, now and then.

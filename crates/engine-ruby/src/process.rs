@@ -1,12 +1,13 @@
 //! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork.
 
-use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -26,22 +27,63 @@ pub struct Mold {
     pub worker: Option<u32>,
     /// It has said that it cannot load the application, or will fork no more workers: that it ends is no news.
     pub is_over: bool,
+    /// It makes way, since then, for one that does not load the application.
+    pub yields: Option<Instant>,
     /// Its connection has ended.
     pub is_silent: bool,
     /// It has ended, in these words, and when that was heard.
-    pub ended: Option<(String, Instant)>,
+    pub ended: Option<(Exit, Instant)>,
     /// Workers of it that are gone, with their processes, and of whose end it has not told yet.
     pub untold: Vec<(u32, u32)>,
     /// Its share of memory, as last looked at.
     pub pss_kib: Option<u64>,
+    /// As long as it has not loaded the application.
+    pub loading: Option<Loading>,
+}
+
+/// How many molds of this process, of whatever application and generation, load their application now.
+static LOADING: AtomicUsize = AtomicUsize::new(0);
+
+/// One of them, until this goes.
+pub struct Loading(());
+
+impl Loading {
+    fn begin() -> Loading {
+        LOADING.fetch_add(1, Ordering::SeqCst);
+        Loading(())
+    }
+
+    /// Whether there is any: it is the first that the kernel takes when memory is full.
+    pub fn is_under_way() -> bool {
+        LOADING.load(Ordering::SeqCst) > 0
+    }
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        LOADING.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Mold {
     /// One that was just started.
     pub fn new() -> Mold {
         let (control, ready, worker, ended, untold, pss_kib) = (None, None, None, None, Vec::new(), None);
-        let (is_over, is_silent) = (false, false);
-        Mold { since: Instant::now(), control, ready, worker, is_over, is_silent, ended, untold, pss_kib }
+        let (is_over, yields, is_silent) = (false, None, false);
+        let loading = Some(Loading::begin());
+        Mold {
+            since: Instant::now(),
+            control,
+            ready,
+            worker,
+            is_over,
+            yields,
+            is_silent,
+            ended,
+            untold,
+            pss_kib,
+            loading,
+        }
     }
 }
 
@@ -66,7 +108,7 @@ pub struct Booting {
     /// Its connection has ended, and how it ended is not known yet.
     pub is_silent: bool,
     /// How it ended, in words, as its mold has told.
-    pub ended: Option<String>,
+    pub ended: Option<Exit>,
     /// For how long nothing was heard of it.
     pub silent: Duration,
     /// Its share of memory, and what it shares with nobody, as last looked at, and when that was.
@@ -131,6 +173,9 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }
+    if let Some(number) = settings.open_files {
+        command.env("FOOLS_GOLD_OPEN_FILES", number.to_string());
+    }
     let read = settings.evaluated.as_ref();
     // Standard input is for debuggers; a server in the background has none.
     let child = match read.and_then(|read| read.go_on(settings, &command, &mold)) {
@@ -144,8 +189,8 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
 
 fn wait(mut child: Child, events: &UnboundedSender<Event>) {
     let pid = child.id();
-    let ended = child.wait().map_or_else(|error| error.to_string(), ending);
-    let _ = events.send(Event::Ended(pid, ended));
+    let exit = child.wait().map_or(Exit { status: None, signal: None }, Exit::new);
+    let _ = events.send(Event::Ended(pid, exit));
 }
 
 /// Ends one without a chance to refuse. That it has ended already is no error.
@@ -153,24 +198,40 @@ pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }
 
-/// How a process ended, in words.
-fn ending(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("it exited with status {code}"),
-        (None, Some(signal)) => by_signal(signal),
-        (None, None) => "it ended".to_owned(),
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit status, if it exited by itself.
+    pub status: Option<i32>,
+    /// The signal that killed it.
+    signal: Option<i32>,
+}
+
+impl Exit {
+    fn new(status: ExitStatus) -> Exit {
+        use std::os::unix::process::ExitStatusExt;
+        Exit { status: status.code(), signal: status.signal() }
+    }
+
+    /// Of a process whose parent is the mold: an exit status, or a signal's number negated.
+    pub fn of(code: i32) -> Exit {
+        if code < 0 { Exit { status: None, signal: Some(-code) } } else { Exit { status: Some(code), signal: None } }
+    }
+
+    /// The name of the signal that killed it.
+    pub fn signal(&self) -> Option<String> {
+        let name =
+            |number: i32| Signal::try_from(number).map_or_else(|_| number.to_string(), |one| one.as_str().to_owned());
+        self.signal.map(name)
     }
 }
 
-/// The same, of a process whose parent is the mold: an exit code, or a signal's number negated.
-pub fn ending_of(code: i32) -> String {
-    if code < 0 { by_signal(-code) } else { format!("it exited with status {code}") }
-}
-
-fn by_signal(number: i32) -> String {
-    match Signal::try_from(number) {
-        Ok(signal) => format!("it was ended by {}", signal.as_str()),
-        Err(_) => format!("it was ended by signal {number}"),
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.status, self.signal()) {
+            (Some(status), _) => write!(f, "exited with status {status}"),
+            (None, Some(signal)) => write!(f, "exited: killed by {signal}"),
+            (None, None) => f.write_str("exited"),
+        }
     }
 }

@@ -12,11 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 
-use crate::{Settings, scripts};
+use crate::{Settings, no_ruby, scripts};
 
 /// The parts of the script, in their order.
 const SCRIPTS: [&str; 8] = [
@@ -87,10 +86,7 @@ pub struct Evaluated {
 
 /// Starts Ruby and gives the line of JSON that it answers with. The error is a sentence for the user.
 pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
-    let ruby = question.ruby.display();
-    let unable = |error: io::Error| {
-        format!("it is read by Ruby, and {ruby} cannot be started: {error}; name another with --ruby")
-    };
+    let unable = |error: io::Error| format!("it is read by Ruby, and {}", no_ruby(question.ruby, &error));
     let (ours, theirs) = UnixStream::pair().map_err(unable)?;
     let mut command = Command::new(question.ruby);
     command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
@@ -193,13 +189,11 @@ impl Evaluated {
 
     fn order(&self, settings: &Settings, command: &Command, mold: &Path, user: Option<User>) -> io::Result<Vec<u8>> {
         let hooks = settings.hooks.as_ref().filter(|hooks| fs::canonicalize(hooks).is_ok_and(|path| path == self.path));
-        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         let mut pairs = vec![
             ("mold".to_owned(), mold.display().to_string()),
             ("file".to_owned(), hooks.map(|path| path.display().to_string()).unwrap_or_default()),
             ("folder".to_owned(), std::env::current_dir()?.display().to_string()),
             ("umask".to_owned(), umask()?.to_string()),
-            ("nofile".to_owned(), format!("{soft}:{hard}")),
         ];
         if let Some(User { uid, gid, groups }) = user {
             let groups: Vec<String> = groups.iter().map(u32::to_string).collect();

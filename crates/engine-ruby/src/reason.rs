@@ -17,6 +17,8 @@ pub enum Reason {
     Timeout,
     /// All are replaced.
     Recycle,
+    /// It was sent a signal that asks it to end, or has sent it to itself.
+    Signal,
     /// Somebody who operates the server has said so.
     Order,
     /// Fewer are wanted.
@@ -38,6 +40,7 @@ impl Reason {
             Reason::Hung => "hung",
             Reason::Timeout => "timeout",
             Reason::Recycle => "recycle",
+            Reason::Signal => "signal",
             Reason::Order => "order",
             Reason::Scale => "scale",
             Reason::Idle => "idle",
@@ -48,16 +51,17 @@ impl Reason {
     /// For the log.
     pub fn words(self) -> &'static str {
         match self {
-            Reason::Crash => "it has ended",
-            Reason::OutOfMemory => "the kernel has killed it because memory is full",
-            Reason::MaxRequests => "it has served its number of requests (--max-requests)",
-            Reason::Memory => "it needs too much memory (--worker-memory)",
-            Reason::Hung => "it has not answered for too long (--worker-timeout)",
-            Reason::Timeout => "a request was interrupted in it",
-            Reason::Recycle => "all are replaced, as ordered",
-            Reason::Order => "as ordered",
-            Reason::Scale => "fewer are wanted",
-            Reason::Idle => "it had nothing to do (--idle-time)",
+            Reason::Crash => "exited",
+            Reason::OutOfMemory => "killed by the kernel, out of memory",
+            Reason::MaxRequests => "served its number of requests (--max-requests)",
+            Reason::Memory => "uses too much memory (--worker-memory)",
+            Reason::Hung => "did not answer the server, timed out (--worker-timeout)",
+            Reason::Timeout => "a request timed out in it",
+            Reason::Recycle => "recycle",
+            Reason::Signal => "a signal asked it to exit",
+            Reason::Order => "kill-worker",
+            Reason::Scale => "fewer workers wanted",
+            Reason::Idle => "idle (--idle-time)",
             Reason::Pressure => "memory is short",
         }
     }

@@ -18,7 +18,6 @@ const SHAPES_MAX: u16 = 200;
 const SHAPELESS: u16 = 0;
 
 static START: HeaderName = HeaderName::from_static("x-request-start");
-static ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What one slot has been told.
 #[derive(Debug, Default)]
@@ -132,7 +131,7 @@ fn put_value(values: &mut Vec<u8>, value: &[u8]) {
 }
 
 /// All pairs, and beside what the client sent what monitoring tools look for: when the request was there (seconds since
-/// 1970), from which they take its time in the queue, and its id. A slow client's upload is no time in the queue.
+/// 1970), from which they take its time in the queue. A slow client's upload is no time in the queue.
 fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     env::pairs(request, visit);
     if !request.headers.contains_key(&START) {
@@ -140,9 +139,6 @@ fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
         let arrived = now.saturating_sub(request.complete.elapsed());
         let (seconds, micros) = (arrived.as_secs(), arrived.subsec_micros());
         visit(Key::Header(&START), format!("t={seconds}.{micros:06}").as_bytes());
-    }
-    if !request.headers.contains_key(&ID) {
-        visit(Key::Header(&ID), request.id.as_bytes());
     }
 }
 

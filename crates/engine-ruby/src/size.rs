@@ -31,7 +31,8 @@ impl Work {
             dispatch.usage.grown(self.wanted, now);
             dispatch.line.len()
         };
-        tracing::info!(target: "engine", "requests wait ({waiting}): there are to be {}", workers(self.wanted));
+        let (app, wanted) = (self.app(), workers(self.wanted));
+        tracing::info!(target: "engine", app, "scaling up to {wanted}: {waiting} requests waiting");
     }
 
     /// Lets workers go that have not been needed for a while.
@@ -115,7 +116,8 @@ impl Work {
             self.pool.dispatch().usage.grown(self.wanted, Instant::now());
         }
         let wanted = self.wanted;
-        tracing::info!(target: "engine", "as ordered, {}; there are to be {wanted} now", range(min, max));
+        let (app, bounds) = (self.app(), range(min, max));
+        tracing::info!(target: "engine", app, "scale: {bounds}, {wanted} now");
         Ok(if min == max { range(min, max) } else { format!("{}, {wanted} now", range(min, max)) })
     }
 }

@@ -1,12 +1,17 @@
 //! Starts molds, lets them fork workers, and tries again after a pause when that does not work.
 
-use std::time::Instant;
+use std::mem;
+use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 
+use crate::place::Place;
 use crate::process::{self, Booting, Mold, Way, kill_now};
 use crate::supervisor::{Speaker, Work};
-use crate::{Preload, StartError, orders};
+use crate::{Preload, StartError, door, orders};
+
+/// A process that makes way for another has so long to end.
+const YIELD_TIME: Duration = Duration::from_secs(5);
 
 impl Work {
     /// How many workers there are, or will be, that stay.
@@ -20,10 +25,12 @@ impl Work {
             return;
         }
         let now = Instant::now();
+        if self.is_held_up(now) {
+            return;
+        }
         let mut missing = (self.wanted + self.surge()).saturating_sub(self.staying());
-        // The first comes whatever memory there is.
-        if missing > 0 && self.staying() > 0 && !self.fits_one_more(now) {
-            missing = 0;
+        if missing > 0 {
+            missing = self.fitting(missing, now);
         }
         if missing == 0 {
             if self.molds.is_empty() && self.needs_mold() {
@@ -55,6 +62,21 @@ impl Work {
         (loading..wanted).for_each(|_| self.start());
     }
 
+    /// Whether a mold that will not fork has still to end before workers load the application: a port that this opens
+    /// must be free by then. One whose earlier workers serve is not waited for.
+    fn is_held_up(&self, now: Instant) -> bool {
+        let has_worker = |pid: u32| self.workers.values().any(|worker| worker.mold == Some(pid));
+        let yielding = self.molds.iter().filter_map(|(pid, mold)| Some((*pid, mold.yields?)));
+        let mut is_held_up = false;
+        for (pid, since) in yielding.filter(|(pid, _)| !has_worker(*pid)) {
+            is_held_up = true;
+            if now.saturating_duration_since(since) > YIELD_TIME {
+                kill_now(pid);
+            }
+        }
+        is_held_up
+    }
+
     /// Whether there must be a mold although no worker is missing: at the start, to learn whether the application can
     /// be loaded; and later where a worker may be wanted at any moment.
     fn needs_mold(&self) -> bool {
@@ -70,14 +92,35 @@ impl Work {
     }
 
     fn start(&mut self) {
-        let scripts = self.place.folder.path().join("ruby");
-        let way = Way { scripts: &scripts, socket: &self.place.socket, token: &self.place.token };
+        if let Err(error) = self.keep_place() {
+            return self.cannot_start(error);
+        }
+        let way = Way { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.pass.token };
         match process::start(&self.settings, &way, self.events.clone()) {
             Ok(pid) => {
                 self.molds.insert(pid, Mold::new());
             }
             Err(error) => self.cannot_start(StartError::Ruby(self.settings.ruby.clone(), error)),
         }
+    }
+
+    /// Makes the folder anew, with all that is in it, where somebody has removed it, or a part of it. Processes that
+    /// came in by the old one go on with it: they need no name for its socket.
+    fn keep_place(&mut self) -> Result<(), StartError> {
+        if self.place.is_whole() {
+            return Ok(());
+        }
+        let (place, listener) = Place::new(self.settings.user.as_ref())?;
+        tracing::warn!(
+            target: "engine",
+            "{} is gone, or not whole any more: the folder of the Ruby processes is now {}. Whatever cleans temporary \
+             folders should leave those alone that are locked (flock), or TMPDIR name another place",
+            self.place.path().display(),
+            place.path().display()
+        );
+        self.old_places.push(mem::replace(&mut self.place, place));
+        drop(tokio::spawn(door::keep(listener, self.pass.clone(), self.pool.clone(), self.events.clone())));
+        Ok(())
     }
 
     /// Tells whoever waits for the start; later it is for the log, and tried again after a pause.
@@ -91,7 +134,8 @@ impl Work {
             return;
         }
         let pause = self.backoff.failed(Instant::now());
-        tracing::error!(target: "engine", "{error}; tried again in {}", engine::brief(pause));
+        let (app, pause) = (self.app(), engine::brief(pause));
+        tracing::error!(target: "engine", app, "boot failed, retrying in {pause}: {error}");
     }
 
     /// Tells whoever waits for the start that it is over.
@@ -111,11 +155,14 @@ impl Work {
     /// A mold will not fork, because workers would share these connections: from now on each loads the application
     /// itself. The mold ends, and another one is started.
     pub(crate) fn will_not_fork(&mut self, pid: u32, shared: &[String]) {
-        self.molds.entry(pid).and_modify(|mold| mold.is_over = true);
+        let now = Instant::now();
+        self.molds.entry(pid).and_modify(|mold| (mold.is_over, mold.yields) = (true, Some(now)));
         self.drop_orders();
         self.settings.preload = Preload::No;
+        self.not_shared = Some(shared.join("; "));
         tracing::warn!(
             target: "engine",
+            app = self.app(),
             "the application holds connections open that its workers would share, so each worker loads it itself: {}. \
              Close them in before_fork and open them in after_fork; or set --preload=no, which spares this attempt; or \
              --preload=force, if each worker connects anew by itself",
@@ -127,9 +174,10 @@ impl Work {
     pub(crate) fn mold_is_ready(&mut self, pid: u32, facts: Vec<(String, String)>) {
         let forks = facts.iter().any(|(name, value)| name == "fork" && value == "yes");
         if let Some(mold) = self.molds.get_mut(&pid) {
-            mold.ready = Some(forks);
+            (mold.ready, mold.loading) = (Some(forks), None);
             let took = mold.since.elapsed();
-            tracing::debug!(target: "engine", "the application is loaded in pid {pid} after {}", engine::brief(took));
+            let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, engine::brief(took));
+            tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");
         }
         self.facts = facts;
         if self.wanted == 0 {

@@ -2,15 +2,14 @@
 //! from each is in `starts`, `arrivals`, `ends`, `size`, `health` and `commands`.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::os::unix::net::UnixStream as StdStream;
-use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::Order;
-use tempfile::TempDir;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
@@ -18,13 +17,15 @@ use tokio::time::timeout;
 use crate::backoff::Backoff;
 use crate::boot::Facts;
 use crate::budget::Share;
+use crate::door::Pass;
 use crate::frames::Frame;
 use crate::headroom::Headroom;
 use crate::health::Health;
 use crate::late::Reminder;
 use crate::memory::Weight;
+use crate::place::Place;
 use crate::pool::Pool;
-use crate::process::{Booting, Mold};
+use crate::process::{Booting, Exit, Mold};
 use crate::reason::Reason;
 use crate::{Settings, StartError, orders};
 
@@ -49,7 +50,7 @@ pub enum Event {
     /// Its connection has ended.
     Silent(Speaker),
     /// A process that we started has ended, in these words.
-    Ended(u32, String),
+    Ended(u32, Exit),
     /// A worker was taken out of the pool, for this reason if there is a reason to end it.
     WorkerGone(u32, Option<String>),
     /// A worker finishes what it has and goes.
@@ -77,6 +78,15 @@ pub enum Speaker {
     Mold(u32),
     /// The worker with this number.
     Worker(u32),
+}
+
+impl fmt::Display for Speaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Speaker::Mold(pid) => write!(f, "mold (pid {pid})"),
+            Speaker::Worker(worker) => write!(f, "worker {worker}"),
+        }
+    }
 }
 
 /// The way to the supervisor.
@@ -120,18 +130,14 @@ impl Supervisor {
     }
 }
 
-/// Where processes come in.
-pub struct Place {
-    pub folder: TempDir,
-    pub socket: PathBuf,
-    pub token: String,
-}
-
 /// The supervisor at work.
 pub struct Work {
     pub settings: Settings,
     pub pool: Arc<Pool>,
     pub place: Place,
+    /// Places that were not whole any more: workers may still come in there.
+    pub old_places: Vec<Place>,
+    pub pass: Arc<Pass>,
     pub events: UnboundedSender<Event>,
     /// Empty once the start has been answered for.
     pub told: Option<SyncSender<Result<Facts, StartError>>>,
@@ -141,6 +147,8 @@ pub struct Work {
     pub next: u32,
     /// How many workers there should be now; between `min_workers` and `max_workers` of the settings.
     pub wanted: usize,
+    /// The connections for which the application is loaded in each worker although nobody has asked for that.
+    pub not_shared: Option<String>,
     /// Our part of a number of workers that is shared with others.
     pub share: Option<Share>,
     /// Workers that should be replaced, one after the other, and why.
@@ -162,7 +170,7 @@ impl Work {
     pub fn new(
         settings: Settings,
         pool: Arc<Pool>,
-        place: Place,
+        (place, pass): (Place, Arc<Pass>),
         events: UnboundedSender<Event>,
         told: SyncSender<Result<Facts, StartError>>,
     ) -> Work {
@@ -174,12 +182,15 @@ impl Work {
             settings,
             pool,
             place,
+            old_places: Vec::new(),
+            pass,
             events,
             told: Some(told),
             facts: Facts::new(),
             molds: HashMap::new(),
             workers: HashMap::new(),
             next: 1,
+            not_shared: None,
             share,
             worn: VecDeque::new(),
             health: Health::new(now),

@@ -10,6 +10,8 @@ use std::process::Command;
 
 use nix::unistd::{self, Gid, Group, Uid};
 
+use crate::no_ruby;
+
 /// The first argument by which this program is asked to become somebody else and then another program.
 pub const BECOME: &str = "--become";
 
@@ -95,7 +97,7 @@ pub fn become_user(arguments: &[OsString]) -> String {
         return format!("cannot become {who}: {why}");
     }
     let error = Command::new(program).args(arguments).exec();
-    format!("the Ruby {} cannot be started: {error}; name another with --ruby", Path::new(program).display())
+    no_ruby(Path::new(program), &error)
 }
 
 fn change(who: &str) -> Result<(), String> {

@@ -16,6 +16,8 @@ pub struct Board {
     pool: Bounds,
     molds: Vec<MoldView>,
     workers: Vec<Card>,
+    /// Workers whose processes have not ended, as far as anybody has heard.
+    processes: usize,
 }
 
 /// A worker.
@@ -54,7 +56,8 @@ impl Work {
             .collect();
         workers.sort_by_key(|worker| worker.id);
         let pool = Bounds { min, max, wanted: self.wanted, is_held_by_memory: self.headroom.is_held() };
-        self.pool.show(Board { runtime: runtime(&self.facts), pool, molds, workers });
+        let processes = self.workers.len() + self.molds.values().map(|mold| mold.untold.len()).sum::<usize>();
+        self.pool.show(Board { runtime: runtime(&self.facts), pool, molds, workers, processes });
     }
 }
 
@@ -68,6 +71,11 @@ fn runtime(facts: &Facts) -> String {
 }
 
 impl Board {
+    /// How many workers still take memory: more than serve, until the processes of those that left have ended.
+    pub fn processes(&self) -> usize {
+        self.processes
+    }
+
     /// All there is to see, with what the pool knows of those that serve.
     pub fn snapshot(&self, pool: &Pool, now: Instant) -> Snapshot {
         let mut dispatch = pool.dispatch();

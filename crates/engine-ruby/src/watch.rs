@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::snapshot::RunView;
+
 use crate::control::Control;
 use crate::job::Job;
 use crate::pace::LONG;
@@ -48,7 +50,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
             for slot in &slots {
                 let look = slot.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
-                if climb(worker.pid, &worker.control, slot, &look) {
+                if climb(worker.pid, &worker.control, slot, &look, pool.app()) {
                     worker.reason = Some(Reason::Timeout);
                 }
                 if oldest.is_none_or(|(age, _)| look.age > age) {
@@ -82,16 +84,26 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
 
 /// The ladder of a deadline: the client has been answered by now; what all threads do goes to the log, the thread is
 /// interrupted, and at last the worker killed; whether it has come to that.
-fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look) -> bool {
+fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str>) -> bool {
     if let Some(seq) = look.expired {
-        let (worker, title) = (slot.worker, slot.title());
-        let left = if look.is_left { ", and its client has gone" } else { "" };
-        tracing::warn!(target: "engine", "worker {worker}: {title} is over its time{left}; it is interrupted");
+        let (worker, run) = (slot.worker, slot.running(Instant::now()).unwrap_or_default());
+        let RunView { id, method, path, .. } = &run;
+        let left = if look.is_left { ", its client has gone" } else { "" };
+        tracing::warn!(
+            target: "engine",
+            worker, pid, id, method, path, app,
+            "worker {worker} (pid {pid}): request {id}, {method} {path} timed out{left}; interrupting it"
+        );
         control.dump(slot.number, seq);
         control.interrupt(slot.number, seq);
     } else if look.is_stuck {
-        let (worker, title) = (slot.worker, slot.title());
-        tracing::error!(target: "engine", "worker {worker} (pid {pid}) is killed: {title} could not be interrupted");
+        let (worker, run) = (slot.worker, slot.running(Instant::now()).unwrap_or_default());
+        let RunView { id, method, path, .. } = &run;
+        tracing::error!(
+            target: "engine",
+            worker, pid, id, method, path, app,
+            "worker {worker} (pid {pid}) killed: request {id}, {method} {path} timed out and could not be interrupted"
+        );
         kill_now(pid.cast_unsigned());
         return true;
     }

@@ -7,10 +7,10 @@ mod support;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Engine, Fault, Input};
+use engine::{Body, Engine, Fault, Input, Response};
 use engine_ruby::StartError;
 use http::Method;
-use support::{request, start};
+use support::{lane, request, start, within};
 
 #[test]
 fn requests_are_answered_by_the_workers() {
@@ -47,6 +47,27 @@ fn an_application_that_cannot_be_loaded_says_why() {
         }
         other => panic!("{:?}", other.map(|_| ()).map_err(|error| error.to_string())),
     }
+}
+
+#[test]
+fn an_answer_of_which_nobody_has_seen_anything_is_given_by_another_worker() {
+    let source = "run ->(env) {
+      next [200, {}, ['whole']] if File.exist?(File.join(__dir__, 'died'))
+      body = Enumerator.new do |out|
+        out << 'half'
+        sleep 0.1
+        File.write(File.join(__dir__, 'died'), '')
+        Process.kill(:KILL, $$)
+      end
+      [200, {}, body]
+    }";
+    let app = start(source, 1, 1).unwrap();
+    // The answer begins, and its worker dies, before the client is told of it.
+    let reply = app.engine.call(request(Method::GET, "/", Input::Empty));
+    assert!(within(Duration::from_secs(10), || app.engine.status().restarts == 1));
+    let answer = lane().block_on(reply);
+    let Ok(Response { body: Body::Full(body), .. }) = answer.result else { panic!("{answer:?}") };
+    assert_eq!(body, "whole");
 }
 
 #[test]

@@ -57,9 +57,21 @@ struct State {
     end: Option<Result<(), Fault>>,
     /// Whoever sends is about to go away.
     is_leaving: bool,
+    hold: Hold,
     source_gone: bool,
     source_waker: Option<Waker>,
     sink_waker: Option<Waker>,
+}
+
+/// Who has a stream in his hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// The sink still: nobody has looked at what the source gives.
+    Sink,
+    /// The sink again, for good: the source is worth nothing.
+    TakenBack,
+    /// The source.
+    Source,
 }
 
 /// A stream that holds at most about `capacity` bytes: a chunk goes in whole as long as there is any room.
@@ -69,6 +81,7 @@ pub fn stream(capacity: usize) -> (Sink, Source) {
         bytes: 0,
         end: None,
         is_leaving: false,
+        hold: Hold::Sink,
         source_gone: false,
         source_waker: None,
         sink_waker: None,
@@ -144,6 +157,15 @@ impl Sink {
         self.0.lock().source_gone
     }
 
+    /// Takes everything back, if whoever has the source has not claimed it yet.
+    pub fn take_back(&self) -> bool {
+        let mut state = self.0.lock();
+        if state.hold == Hold::Sink && !state.source_gone {
+            state.hold = Hold::TakenBack;
+        }
+        state.hold == Hold::TakenBack
+    }
+
     /// Says that whoever sends is about to go away, and would have the connection closed in the way of its protocol.
     /// The stream goes on until it ends.
     pub fn leave(&self) {
@@ -179,6 +201,15 @@ impl Drop for Sink {
 }
 
 impl Source {
+    /// Whether the sink has not taken everything back; from now on it cannot any more.
+    pub fn claim(&self) -> bool {
+        let mut state = self.0.lock();
+        if state.hold == Hold::Sink {
+            state.hold = Hold::Source;
+        }
+        state.hold == Hold::Source
+    }
+
     /// Whether whoever sends is about to go away; see [`Sink::leave`].
     pub fn is_leaving(&self) -> bool {
         self.0.lock().is_leaving
@@ -304,6 +335,17 @@ mod tests {
         sink.send_blocking(Bytes::from("a"), soon()).unwrap();
         assert!(source.is_leaving());
         assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
+    }
+
+    #[test]
+    fn a_stream_is_claimed_or_taken_back_whichever_comes_first() {
+        let (sink, source) = stream(9);
+        assert!(sink.take_back() && sink.take_back() && !source.claim() && !source.claim());
+        let (sink, source) = stream(9);
+        assert!(source.claim() && !sink.take_back() && source.claim());
+        let (sink, source) = stream(9);
+        drop(source);
+        assert!(!sink.take_back());
     }
 
     #[test]

@@ -6,6 +6,8 @@ use http::header::{self, HeaderName};
 
 use crate::request::{Request, Scheme};
 
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
 /// Names the server in `SERVER_SOFTWARE`.
 pub const SOFTWARE: &str = concat!("FoolsGold/", env!("CARGO_PKG_VERSION"));
 
@@ -95,6 +97,8 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     let remote = request.peer.remote_ip.as_deref().unwrap_or("127.0.0.1");
     visit(Key::Fixed(Fixed::RemoteAddr), remote.as_bytes());
     headers(&request.headers, visit);
+    // The one of the access log, whatever the header said: so an application's log, Rails' `request_id`, can be found.
+    visit(Key::Header(&REQUEST_ID), request.id.as_bytes());
     if let Some(length) = content_length(request) {
         visit(Key::Fixed(Fixed::ContentLength), length.to_string().as_bytes());
     }
@@ -157,11 +161,11 @@ pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
 
 /// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). Of names that
 /// become the same key, the one with dashes counts, else the first. What says where the body ends is left out: the body
-/// is there, with its length.
+/// is there, with its length. So is the id, which the request has.
 fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     for name in headers.keys() {
         // A header `Version` would pass for the protocol's.
-        if name == "version" || is_framing(name) || is_shadowed(name, headers) {
+        if name == "version" || *name == REQUEST_ID || is_framing(name) || is_shadowed(name, headers) {
             continue;
         }
         let mut values = headers.get_all(name).iter();

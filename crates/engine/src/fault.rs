@@ -141,13 +141,13 @@ impl fmt::Display for Fault {
             Fault::ClientGone => f.write_str("the client went away"),
             Fault::App(error) => write!(f, "{}: {}", error.class, error.message),
             Fault::BadAnswer(why) => write!(f, "the application's answer is not valid Rack: {why}"),
-            Fault::OutOfTime(over) => write!(f, "the application took longer than {}", brief(over.limit)),
+            Fault::OutOfTime(over) => write!(f, "timed out: the application took longer than {}", brief(over.limit)),
             Fault::OutOfMemory(Overrun { limit, .. }) => {
                 write!(f, "the application used more than its {limit} bytes of memory")
             }
             Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
-            Fault::QueueWait(limit) => write!(f, "no worker was free within {}", brief(*limit)),
-            Fault::Stopping => f.write_str("the server is ending"),
+            Fault::QueueWait(limit) => write!(f, "timed out in the queue: no worker was free within {}", brief(*limit)),
+            Fault::Stopping => f.write_str("the server is shutting down"),
             Fault::WorkerDied(how) => write!(f, "the worker died: {how}"),
             Fault::Broken(why) => write!(f, "the engine cannot run the application: {why}"),
         }

@@ -1,6 +1,6 @@
 //! What an engine is: a request goes in, a response or a fault comes out.
 //! This crate knows no HTTP library, no Ruby and no socket, and it does no I/O
-//! but to open a file for a response. Both engines and the front are
+//! but to open a file for a response, and temporary ones. Both engines and the front are
 //! written against it, and against nothing else of each other.
 
 pub mod body;
@@ -21,6 +21,7 @@ pub mod response;
 mod secrets;
 pub mod snapshot;
 pub mod status;
+pub mod temporary;
 pub mod wear;
 
 pub use body::{Duplex, Sink, Source};
@@ -36,6 +37,7 @@ pub use response::{Body, HeadError, Response, ResponseHead};
 pub use secrets::SECRET_VARIABLES;
 pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
+pub use temporary::{TempFile, TempFolder};
 
 /// Runs a Rack application, somewhere.
 ///

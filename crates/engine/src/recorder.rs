@@ -1,5 +1,5 @@
-//! The flight recorder: requests of the past that were slow or failed, kept whatever became of their worker. Most
-//! requests are neither, and cost it two comparisons.
+//! The flight recorder: requests of the past that were slow, failed or refused, kept whatever became of their worker.
+//! Most requests are none of these, and cost it two comparisons.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +14,8 @@ use crate::snapshot::{Past, Recorded};
 const KEPT: usize = 50;
 /// A deeper backtrace helps nobody.
 const BACKTRACE_LINES: usize = 200;
+/// Under overload there may be thousands of refused requests per second: one is recorded in this time.
+const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 /// Until somebody says otherwise.
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -21,6 +23,8 @@ const SLOW: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Recorder {
     slow_us: AtomicU64,
+    /// When the last refused request was recorded, in milliseconds since 1970.
+    refused_at_ms: AtomicU64,
     kept: Mutex<Kept>,
 }
 
@@ -28,11 +32,13 @@ pub struct Recorder {
 struct Kept {
     slow: VecDeque<Past>,
     failed: VecDeque<Past>,
+    refused: VecDeque<Past>,
 }
 
 impl Default for Recorder {
     fn default() -> Recorder {
-        Recorder { slow_us: AtomicU64::new(SLOW.as_micros() as u64), kept: Mutex::default() }
+        let slow_us = AtomicU64::new(SLOW.as_micros() as u64);
+        Recorder { slow_us, refused_at_ms: AtomicU64::new(0), kept: Mutex::default() }
     }
 }
 
@@ -42,7 +48,7 @@ impl Recorder {
         self.slow_us.store(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Takes note of a request that is over, if it was slow or failed; only then it asks who it was.
+    /// Takes note of a request that is over, if it was slow, failed or refused; only then it asks who it was.
     pub fn note(
         &self,
         result: &Result<Response, Fault>,
@@ -50,19 +56,25 @@ impl Recorder {
         ran: Duration,
         about: impl FnOnce() -> Past,
     ) {
+        let culprit = result.as_ref().err().map(Fault::culprit);
         let has_failed = match result {
             Ok(response) => response.head.status.as_u16() >= 500,
-            Err(fault) => matches!(fault.culprit(), Culprit::App | Culprit::Engine),
+            Err(_) => matches!(culprit, Some(Culprit::App | Culprit::Engine)),
         };
+        let is_refused = culprit == Some(Culprit::Load);
         let is_slow = ran.as_micros() >= u128::from(self.slow_us.load(Ordering::Relaxed));
-        let is_refused = result.is_err() && !has_failed;
-        if is_refused || !(has_failed || is_slow) {
+        let is_kept = has_failed || is_refused || is_slow && culprit.is_none();
+        if !is_kept {
             return;
         }
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
+        if is_refused && !self.is_next_refusal(at_ms) {
+            return;
+        }
         let fault = result.as_ref().err();
         let past = Past {
-            at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
+            at_ms,
             queued_ms: queued.as_secs_f64() * 1e3,
             took_ms: ran.as_secs_f64() * 1e3,
             status: result.as_ref().ok().map(|response| response.head.status.as_u16()),
@@ -74,6 +86,9 @@ impl Recorder {
             ..about()
         };
         let mut kept = self.lock();
+        if is_refused {
+            return push(&mut kept.refused, past);
+        }
         if is_slow {
             push(&mut kept.slow, past.clone());
         }
@@ -85,7 +100,7 @@ impl Recorder {
     /// What the thread of a request was doing when its time was over; this is learned after its answer.
     pub fn add_backtrace(&self, id: &str, lines: &[String]) {
         let mut kept = self.lock();
-        let Kept { slow, failed } = &mut *kept;
+        let Kept { slow, failed, .. } = &mut *kept;
         for past in slow.iter_mut().chain(failed).filter(|past| past.id == id) {
             past.backtrace = lines.iter().take(BACKTRACE_LINES).cloned().collect();
         }
@@ -94,7 +109,16 @@ impl Recorder {
     /// All that is kept, newest first.
     pub fn read(&self) -> Recorded {
         let kept = self.lock();
-        Recorded { slow: kept.slow.iter().cloned().collect(), failed: kept.failed.iter().cloned().collect() }
+        let read = |kept: &VecDeque<Past>| kept.iter().cloned().collect();
+        Recorded { slow: read(&kept.slow), failed: read(&kept.failed), refused: read(&kept.refused) }
+    }
+
+    /// Whether the last recorded refusal is long enough ago, or in the future of a clock that was set back.
+    fn is_next_refusal(&self, now_ms: u64) -> bool {
+        let between = BETWEEN_REFUSALS.as_millis() as u64;
+        let is_due = |last: u64| last > now_ms || now_ms - last >= between;
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        self.refused_at_ms.fetch_update(set, fetch, |last| is_due(last).then_some(now_ms)).is_ok()
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -136,8 +160,9 @@ mod tests {
         note(&recorder, &answer(503), 1, "failed");
         note(&recorder, &Err(Fault::OutOfTime(Duration::from_secs(3).into())), 3000, "late");
         note(&recorder, &Err(Fault::QueueFull(3)), 0, "refused");
-        let Recorded { slow, failed } = recorder.read();
+        let Recorded { slow, failed, refused } = recorder.read();
         assert_eq!((ids(&slow), ids(&failed)), (vec!["late", "slow"], vec!["late", "failed"]));
+        assert_eq!((ids(&refused), refused[0].fault.as_str()), (vec!["refused"], "queue_full"));
         assert_eq!((failed[0].fault.as_str(), failed[1].status), ("out_of_time", Some(503)));
         assert!(failed[0].why.contains("3s") && failed[0].took_ms >= 3000.0, "{:?}", failed[0]);
     }
@@ -149,6 +174,18 @@ mod tests {
         (0..KEPT + 3).for_each(|number| note(&recorder, &answer(200), 1, &number.to_string()));
         let slow = recorder.read().slow;
         assert_eq!((slow.len(), slow[0].id.as_str(), slow[KEPT - 1].id.as_str()), (KEPT, "52", "3"));
+    }
+
+    #[test]
+    fn of_many_refusals_one_a_second_is_kept() {
+        let recorder = Recorder::default();
+        (0..1000).for_each(|number| note(&recorder, &Err(Fault::QueueFull(3)), 0, &number.to_string()));
+        // Two where a second has just passed.
+        let refused = recorder.read().refused;
+        assert!((1..=2).contains(&refused.len()) && refused.last().unwrap().id == "0", "{refused:?}");
+        assert!(!recorder.is_next_refusal(refused[0].at_ms + 999));
+        assert!(recorder.is_next_refusal(refused[0].at_ms + 1000));
+        assert!(recorder.is_next_refusal(5));
     }
 
     #[test]

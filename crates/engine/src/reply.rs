@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::io_thread::deliver;
 use crate::meter::Meter;
 use crate::request::Request;
-use crate::response::Response;
+use crate::response::{Body, Response};
 use crate::snapshot::Past;
 
 /// What came of a request.
@@ -23,6 +23,24 @@ pub struct Answer {
     pub result: Result<Response, Fault>,
     /// How long it waited for a place.
     pub queued: Duration,
+    /// Where another answer comes, if the stream in this one is taken back before anybody has looked at it.
+    again: Option<oneshot::Receiver<Answer>>,
+}
+
+impl Answer {
+    /// One that stays.
+    pub fn new(result: Result<Response, Fault>, queued: Duration) -> Answer {
+        Answer { result, queued, again: None }
+    }
+
+    /// Another way, if this answer is worth nothing any more.
+    fn other_way(&mut self) -> Option<oneshot::Receiver<Answer>> {
+        let again = self.again.take()?;
+        match &self.result {
+            Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => Some(again),
+            _ => None,
+        }
+    }
 }
 
 /// A future of the answer. Dropping it says that nobody waits any more.
@@ -37,6 +55,7 @@ pub struct Reply {
 pub struct Responder {
     way: oneshot::Sender<Answer>,
     meter: Option<(Arc<Meter>, Instant)>,
+    again: Option<oneshot::Receiver<Answer>>,
 }
 
 impl fmt::Debug for Responder {
@@ -48,7 +67,7 @@ impl fmt::Debug for Responder {
 /// A fresh pair.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder { way: sender, meter: None }, Reply { way: receiver, due: None, is_deferred: false })
+    (Responder { way: sender, meter: None, again: None }, Reply { way: receiver, due: None, is_deferred: false })
 }
 
 /// A fresh pair whose answer is counted, unless the server asks itself.
@@ -104,7 +123,16 @@ impl Responder {
             }
             meter.recorder.note(&result, queued, ran, about);
         }
-        deliver(self.way, Answer { result, queued });
+        deliver(self.way, Answer { result, queued, again: self.again });
+    }
+
+    /// The same of a stream that can be taken back ([`Sink::take_back`](crate::Sink::take_back)): then the answer is
+    /// what the responder that comes back is given.
+    pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
+        let (sender, receiver) = oneshot::channel();
+        self.again = Some(receiver);
+        self.send_noting(Ok(response), queued, about);
+        Responder { way: sender, meter: None, again: None }
     }
 
     /// Whether the client has gone: a request that has not begun need not be run.
@@ -117,11 +145,66 @@ impl Future for Reply {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
-        Pin::new(&mut self.way).poll(context).map(|received| {
-            received.unwrap_or_else(|_| Answer {
-                result: Err(Fault::Broken("the engine dropped the request without an answer".into())),
-                queued: Duration::ZERO,
-            })
-        })
+        loop {
+            let mut answer = match ready!(Pin::new(&mut self.way).poll(context)) {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let why = "the engine dropped the request without an answer".to_owned();
+                    return Poll::Ready(Answer::new(Err(Fault::Broken(why)), Duration::ZERO));
+                }
+            };
+            match answer.other_way() {
+                Some(way) => self.way = way,
+                None => return Poll::Ready(answer),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::body::{Sink, stream};
+    use crate::response::ResponseHead;
+
+    fn poll(reply: &mut Reply) -> Poll<Answer> {
+        Pin::new(reply).poll(&mut Context::from_waker(std::task::Waker::noop()))
+    }
+
+    /// A stream that was sent and can be taken back.
+    fn sent() -> (Reply, Sink, Responder) {
+        let (responder, reply) = pair();
+        let (sink, source) = stream(9);
+        let response = Response { head: ResponseHead::default(), body: Body::Stream(source) };
+        let again = responder.send_for_now(response, Duration::ZERO, Past::default);
+        (reply, sink, again)
+    }
+
+    #[test]
+    fn a_stream_that_is_taken_back_unseen_is_replaced_by_another_answer() {
+        let (mut reply, sink, again) = sent();
+        assert!(sink.take_back() && !again.is_abandoned());
+        drop(sink);
+        assert!(poll(&mut reply).is_pending());
+        let body = Body::Full(Bytes::from("gold"));
+        again.send(Ok(Response { head: ResponseHead::default(), body }), Duration::ZERO);
+        let Poll::Ready(answer) = poll(&mut reply) else { panic!("it has not come") };
+        assert!(matches!(answer.result.unwrap().body, Body::Full(body) if body == "gold"));
+    }
+
+    #[test]
+    fn a_stream_that_was_seen_stays() {
+        let (mut reply, sink, again) = sent();
+        assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Ok(_), .. })));
+        assert!(!sink.take_back() && again.is_abandoned());
+    }
+
+    #[test]
+    fn a_client_that_has_gone_wants_no_other_answer() {
+        let (reply, sink, again) = sent();
+        drop(reply);
+        assert!(!sink.take_back() && again.is_abandoned());
     }
 }

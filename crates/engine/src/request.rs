@@ -1,6 +1,5 @@
 //! A request as an engine takes it: read, checked and buffered, so that running it needs nothing from the client.
 
-use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Version};
 
 use crate::body::{Duplex, Source};
+use crate::temporary::TempFile;
 
 /// How the client sent the request, as `rack.url_scheme` says it: to this server, or to the proxy before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +66,7 @@ pub enum Input {
     /// All of it, in memory.
     Memory(Bytes),
     /// All of it, in a file that has no name any more: read it by position, from 0 to the length given.
-    File(Arc<File>, u64),
+    File(Arc<TempFile>, u64),
     /// Still arriving, for engines and applications that read as they go.
     Stream(Source),
 }

@@ -94,14 +94,17 @@ pub struct MoldView {
     pub pss_kib: Option<u64>,
 }
 
-/// The flight recorder: requests of the past that were slow or failed, newest first, whatever became of their worker.
+/// The flight recorder: requests of the past that were slow, failed or refused, newest first, whatever became of their
+/// worker.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Recorded {
     /// The slowest of late.
     pub slow: Vec<Past>,
-    /// Those that had no answer of the application, or one with a status of 500 and more. Those that were never begun
-    /// for want of a place are not here but in the metrics: there can be very many.
+    /// Those that had no answer of the application, or one with a status of 500 and more.
     pub failed: Vec<Past>,
+    /// Requests that were never begun, for the queue was full or the wait too long: at most one per second, as there
+    /// can be very many. The metrics count all.
+    pub refused: Vec<Past>,
 }
 
 /// A request that is over.

@@ -6,6 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// Ports below this one are not for everybody.
+const UNPRIVILEGED: u16 = 1024;
+
 /// An address to listen on, written `tcp://host:port`, `host:port`, `unix:///path` or `fd://3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bind {
@@ -147,7 +150,19 @@ pub struct BindError {
 
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot listen on {}: {}", self.bind, self.why)
+        write!(f, "cannot listen on {}: {}", self.bind, self.why)?;
+        let port = match &self.bind {
+            Bind::Tcp(address) => address.port(),
+            Bind::Name(_, port) => *port,
+            Bind::Unix(_) | Bind::Inherited(_) => return Ok(()),
+        };
+        if self.why.kind() == io::ErrorKind::PermissionDenied && (1..UNPRIVILEGED).contains(&port) {
+            f.write_str(
+                ": ports below 1024 take root; let a proxy or systemd listen there (--bind-to-activated-sockets), \
+                 start as root with --user, or give the program the right: setcap cap_net_bind_service=+ep FOOLSGOLD",
+            )?;
+        }
+        Ok(())
     }
 }
 

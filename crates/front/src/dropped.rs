@@ -3,21 +3,24 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use crate::fault_log::Whose;
+
 /// An application that makes up names gets no more lines than this.
 const NAMES_MAX: usize = 100;
 
 /// The names that have had their line.
 static NAMES: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
-/// Writes those of which there was no word yet; `whose` is the request in words.
-pub(crate) fn write(dropped: &[(String, &'static str)], whose: &str) {
+/// Writes those of which there was no word yet.
+pub(crate) fn write(dropped: &[(String, &'static str)], whose: &Whose) {
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     let names = names.get_or_insert_default();
     for (name, why) in dropped {
         if names.len() < NAMES_MAX && names.insert(name.clone()) {
             tracing::warn!(
                 target: "app",
-                "{whose}: the header \"{name}\" is left out of the answer: {why} (told once for each header)"
+                id = whose.id, method = whose.method, path = whose.path,
+                "{whose}: the header \"{name}\" is left out of the answer: {why} (logged once for each header)"
             );
         }
     }

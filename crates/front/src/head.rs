@@ -115,9 +115,9 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Opt
         fields.add(line, version)?;
     }
     match fields.host {
-        Host::Absent if version == Version::Http11 => return bad("HTTP/1.1 needs a Host header"),
+        Host::Absent if version != Version::Http10 => return bad("HTTP/1.1 needs a Host header"),
         // No http URL has an empty host (RFC 9110 section 4.2.1).
-        Host::Empty if version == Version::Http11 && !has_authority => return bad("the Host header is empty"),
+        Host::Empty if version != Version::Http10 && !has_authority => return bad("the Host header is empty"),
         _ => {}
     }
     Ok(Some((at, fields.framing()?, change)))
@@ -141,6 +141,8 @@ fn next_line(bytes: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Refusal>
 enum Version {
     Http10,
     Http11,
+    /// A minor version that nobody has named yet.
+    Later,
 }
 
 /// What is known of a request line.
@@ -163,8 +165,10 @@ fn request_line(line: &[u8]) -> Result<Line, Refusal> {
     let version = match &line[target_end + 1..] {
         b"HTTP/1.1" => Version::Http11,
         b"HTTP/1.0" => Version::Http10,
+        // What 1.1 means holds in every later minor version (RFC 9110 section 2.5).
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'] => Version::Later,
         [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit() => {
-            return refuse(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+            return refuse(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1 is spoken here");
         }
         _ => return bad("the request line does not end in a version"),
     };
@@ -172,7 +176,12 @@ fn request_line(line: &[u8]) -> Result<Line, Refusal> {
     if plain.len() > LINE_BYTES {
         return refuse(StatusCode::URI_TOO_LONG, "the request line is too long when it is percent-encoded");
     }
-    let change = (*plain != *target).then(|| Change { place: method_end + 1..target_end, bytes: plain.into_owned() });
+    let change = if version == Version::Later {
+        let bytes = [&plain, &b" HTTP/1.1"[..]].concat();
+        Some(Change { place: method_end + 1..line.len(), bytes })
+    } else {
+        (*plain != *target).then(|| Change { place: method_end + 1..target_end, bytes: plain.into_owned() })
+    };
     Ok(Line { version, has_authority, change })
 }
 
@@ -211,7 +220,6 @@ impl Fields {
         // The length tells nearly all other headers apart at no cost.
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(line[colon + 1..].trim_ascii()),
-            6 if name.eq_ignore_ascii_case(b"expect") => expect(line[colon + 1..].trim_ascii(), version),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.length(line[colon + 1..].trim_ascii()),
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 self.coding(line[colon + 1..].trim_ascii(), version)
@@ -276,15 +284,6 @@ fn codings(value: &[u8]) -> Result<(), Refusal> {
         bad("the Transfer-Encoding says chunked twice")
     } else {
         refuse(StatusCode::NOT_IMPLEMENTED, "of transfer codings, only chunked is known here")
-    }
-}
-
-fn expect(value: &[u8], version: Version) -> Result<(), Refusal> {
-    // HTTP/1.0 has no expectations: RFC 9110 section 10.1.1 wants them ignored.
-    if version == Version::Http10 || value.eq_ignore_ascii_case(b"100-continue") {
-        Ok(())
-    } else {
-        refuse(StatusCode::EXPECTATION_FAILED, "the only expectation known here is 100-continue")
     }
 }
 

@@ -41,7 +41,7 @@ fn each_form_of_target_has_its_methods() {
         ("GET #x HTTP/1.1", 400),
         ("GET / x HTTP/1.1", 400),
         ("GET  / HTTP/1.1", 400),
-        ("GET / HTTP/1.2", 505),
+        ("GET / HTTP/1.2", 200),
         ("GET / HTTP/2.0", 505),
         ("GET / http/1.1", 400),
         ("GET /", 400),

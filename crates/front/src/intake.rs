@@ -1,27 +1,29 @@
 //! Reads a request's body to its end before the request goes on: in memory while it is small, in a file without a
 //! name when it is not. A slow client costs a connection and some disk, never an interpreter.
 
-use std::fs::File;
 use std::future::poll_fn;
-use std::io::{self, Write};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use engine::Input;
+use engine::{Input, TempFile};
 use http_body::Body;
 use hyper::body::Incoming;
 
 use crate::link::Link;
+
+/// Bytes per second that a long body must come at.
+const LEAST_RATE: u64 = 500;
 
 /// Why a body was not taken.
 #[derive(Debug)]
 pub(crate) enum IntakeError {
     /// Longer than allowed.
     TooLarge,
-    /// Not complete in time.
+    /// Nothing of it came for too long, or it came too slowly.
     Late,
     /// Not complete when the place of its connection was wanted.
     Displaced,
@@ -42,16 +44,26 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
     if body.size_hint().lower() > limits.body_bytes {
         return Err(IntakeError::TooLarge);
     }
-    link.wait_until(Some(Instant::now() + limits.body_time));
+    let begun = Instant::now();
     let mut store = Store::new(limits.body_memory_bytes);
+    link.wait_until(Some(due(begun, begun, 0, limits.body_time)));
     while let Some(bytes) = next(&mut body, link).await? {
         if store.len + bytes.len() as u64 > limits.body_bytes {
             return Err(IntakeError::TooLarge);
         }
         store.add(bytes).map_err(IntakeError::Disk)?;
+        link.wait_until(Some(due(begun, Instant::now(), store.len, limits.body_time)));
     }
     link.wait_until(None);
     Ok(store.finish())
+}
+
+/// When more of a body must have come: within `silence` of the last bytes; and, so that nobody holds a connection for
+/// long with a byte now and then, what takes longer in all at no less than [`LEAST_RATE`].
+fn due(begun: Instant, last: Instant, received: u64, silence: Duration) -> Instant {
+    let paid_for = Duration::from_millis(received.saturating_mul(1000) / LEAST_RATE);
+    let at_this_rate = begun.checked_add(silence.saturating_add(paid_for));
+    at_this_rate.map_or(last + silence, |at| at.min(last + silence))
 }
 
 /// The next bytes; trailers are dropped.
@@ -80,7 +92,7 @@ struct Store {
     memory_bytes: usize,
     first: Bytes,
     joined: BytesMut,
-    file: Option<File>,
+    file: Option<TempFile>,
     len: u64,
 }
 
@@ -92,14 +104,16 @@ impl Store {
     /// Writes to the file block this thread, for one piece as large as hyper's buffer at a time: into the page cache.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
         self.len += bytes.len() as u64;
-        if let Some(file) = &mut self.file {
-            return file.write_all(&bytes);
+        if let Some(file) = &self.file {
+            return file.put(&bytes, self.len - bytes.len() as u64);
         }
         if self.len > self.memory_bytes as u64 {
-            let mut file = tempfile::tempfile()?;
-            file.write_all(&self.first)?;
-            file.write_all(&self.joined)?;
-            file.write_all(&bytes)?;
+            let file = TempFile::new()?;
+            let held = self.len - bytes.len() as u64;
+            // One of both is empty.
+            file.put(&self.first, 0)?;
+            file.put(&self.joined, 0)?;
+            file.put(&bytes, held)?;
             (self.first, self.joined, self.file) = (Bytes::new(), BytesMut::new(), Some(file));
         } else if self.first.is_empty() && self.joined.is_empty() {
             self.first = bytes;
@@ -133,6 +147,17 @@ mod tests {
             store.add(Bytes::from_static(piece.as_bytes())).unwrap();
         }
         store.finish()
+    }
+
+    #[test]
+    fn a_body_may_take_as_long_as_it_goes_on_and_is_not_too_slow() {
+        let (begun, minute) = (Instant::now(), Duration::from_secs(60));
+        assert_eq!(due(begun, begun, 0, minute), begun + minute);
+        let hour = begun + 60 * minute;
+        assert_eq!(due(begun, hour, 10_000_000, minute), hour + minute, "2700 bytes per second");
+        assert!(due(begun, hour, 1_000_000, minute) < hour, "280 bytes per second");
+        assert_eq!(due(begun, begun + minute, 5_000, minute), begun + minute + Duration::from_secs(10));
+        assert_eq!(due(begun, begun, u64::MAX, minute), begun + minute);
     }
 
     #[test]

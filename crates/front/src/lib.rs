@@ -11,6 +11,7 @@ mod chunks;
 mod coded;
 mod connection;
 mod counts;
+mod date;
 mod drain;
 mod dropped;
 mod fault_log;
@@ -63,7 +64,7 @@ pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
-pub use limits::Limits;
+pub use limits::{FOREVER, Limits};
 pub use listen::{Listener, Share, listen};
 pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
 pub use query_log::QueryLog;
@@ -142,7 +143,7 @@ pub async fn serve(
     tokio::select! {
         ended = &mut all_gone => ended,
         () = tokio::time::sleep(CUT_TIME) => {
-            tracing::warn!(target: "front", "some connections did not let go within {CUT_TIME:?} and are given up");
+            tracing::warn!(target: "front", "some connections did not close within {CUT_TIME:?} and are given up");
             counts.now()
         }
     }

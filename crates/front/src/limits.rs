@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+/// Stands for no limit: longer than a process lives.
+pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// What one connection, one request and one response may cost.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -17,7 +20,8 @@ pub struct Limits {
     pub body_bytes: u64,
     /// Bytes of a request's body that are kept in memory; what is longer goes to a temporary file.
     pub body_memory_bytes: usize,
-    /// From the end of the head to the end of the body; later is answered with 408.
+    /// How long nothing of a body may come, and how long a body may take before it must have come at a rate
+    /// (`intake`); later is answered with 408.
     pub body_time: Duration,
     /// How long a connection may be idle between two requests before it is closed without a word.
     pub keep_alive: Duration,
@@ -30,9 +34,11 @@ pub struct Limits {
     pub write_time: Duration,
     /// Bytes of one streamed response kept in a temporary file for a slow client, before the application must wait.
     pub spool_bytes: u64,
-    /// How long a request may wait for an interpreter; longer is answered with 503.
+    /// How long a request may wait for an interpreter, [`FOREVER`] where there is no limit; longer is answered with
+    /// 503.
     pub queue_wait: Duration,
-    /// How long a request may take from its last byte to the head of its response; longer is answered with 504.
+    /// How long a request may take from its last byte to the head of its response, [`FOREVER`] where there is no
+    /// limit; longer is answered with 504.
     pub request_time: Duration,
     /// How long running requests may go on after the stop.
     pub drain_time: Duration,

@@ -72,13 +72,13 @@ impl Notices {
             tracing::warn!(
                 target: "front",
                 "left out for the underscore in its name: {names}. Anybody could send it in place of the same name \
-                 with dashes, which is believed of proxies: let the proxy send that. This is said once"
+                 with dashes, which is believed of proxies: let the proxy send that. Logged once"
             );
         } else {
             tracing::info!(
                 target: "front",
                 "left out for the underscore in its name: {names}. --underscore-headers pass lets such headers \
-                 through. This is said once"
+                 through. Logged once"
             );
         }
     }

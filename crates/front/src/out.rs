@@ -16,7 +16,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::task::JoinHandle;
 
 use crate::access_log::Record;
-use crate::fault_log;
+use crate::fault_log::{self, Whose};
 use crate::link::Link;
 use crate::spool::Spool;
 
@@ -31,7 +31,7 @@ pub(crate) struct Out {
     link: Arc<Link>,
     record: Option<Box<Record>>,
     /// The request, in words for the log.
-    whose: String,
+    whose: Whose,
 }
 
 pub(crate) enum Kind {
@@ -50,11 +50,11 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record, whose: String::new() }
+        Out { kind, announced, link, record, whose: Whose::default() }
     }
 
     /// Of this request.
-    pub(crate) fn of(mut self, whose: String) -> Out {
+    pub(crate) fn of(mut self, whose: Whose) -> Out {
         self.whose = whose;
         self
     }

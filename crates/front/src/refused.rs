@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use http::StatusCode;
 
+use crate::date;
 use crate::link::Link;
 use crate::log_line::{Entry, Target};
 use crate::page::{self, Form, Page};
@@ -25,7 +26,8 @@ pub(crate) fn answer(link: &Link, head: &[u8], since: Instant, status: StatusCod
         &Entry { status: status.as_u16(), bytes, fault: "refused", reason: why, ..entry(method, target, &id) },
     );
     let (reason, id) = (page::reason(status), id.as_str());
-    let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+    let date = date::header();
+    let date = date.to_str().unwrap_or_default();
     let status = status.as_str();
     format!(
         "HTTP/1.1 {status} {reason}\r\ndate: {date}\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\n\

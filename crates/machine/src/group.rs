@@ -32,15 +32,17 @@ impl Group {
         names.iter().filter_map(|name| number(&self.folder.join(name))).filter(|bytes| *bytes < NO_BOUND).min()
     }
 
-    /// The bytes that are used, without what the kernel takes back at once: pages of files that nobody has looked at of
-    /// late.
+    /// The bytes that are used, without what the kernel takes back before it kills anybody: pages of files that were
+    /// read, but for those that are mapped, such as programs that run.
     pub(crate) fn used(&self) -> Option<u64> {
-        let (usage, inactive) = match self.kind {
-            Kind::First => ("memory.usage_in_bytes", "total_inactive_file"),
-            Kind::Second => ("memory.current", "inactive_file"),
+        let (usage, files, mapped) = match self.kind {
+            Kind::First => ("memory.usage_in_bytes", ["total_inactive_file", "total_active_file"], "total_mapped_file"),
+            Kind::Second => ("memory.current", ["inactive_file", "active_file"], "file_mapped"),
         };
         let used = number(&self.folder.join(usage))?;
-        let spare = count(&self.folder.join("memory.stat"), inactive).unwrap_or(0);
+        let stat = self.folder.join("memory.stat");
+        let bytes = |name: &str| count(&stat, name).unwrap_or(0);
+        let spare = files.map(bytes).iter().sum::<u64>().saturating_sub(bytes(mapped));
         Some(used.saturating_sub(spare))
     }
 

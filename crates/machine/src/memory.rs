@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::group::{self, Group};
 use crate::pressure::stalled_percent;
 
-/// Used so far of a control group's limit, memory is short whatever else is seen.
+/// Used so far of a control group's limit, memory is short whatever else is seen, unless more than [`AMPLE`] is left.
 const SHORT: f64 = 0.95;
+/// So many bytes are enough for what happens between two looks.
+const AMPLE: u64 = 256 << 20;
 /// Used so far, it is short if processes wait for memory, too.
 const NEARLY_SHORT: f64 = 0.85;
 /// The percentage of the last ten seconds in which all of them waited.
@@ -93,7 +95,8 @@ impl Standing {
     pub fn is_short(&self) -> bool {
         let part = self.used as f64 / self.limit.max(1) as f64;
         let is_stalled = self.stalled_percent.is_some_and(|percent| percent >= STALLED_PERCENT);
-        part >= NEARLY_SHORT && is_stalled || part >= SHORT && !(self.is_machine && self.stalled_percent.is_some())
+        let is_full = part >= SHORT && self.left() < AMPLE;
+        part >= NEARLY_SHORT && is_stalled || is_full && !(self.is_machine && self.stalled_percent.is_some())
     }
 }
 
@@ -142,7 +145,7 @@ mod tests {
             ("sys/fs/cgroup/shop/memory.max", "209715200\n"),
             ("sys/fs/cgroup/shop/memory.high", "max\n"),
             ("sys/fs/cgroup/shop/memory.current", "199229440\n"),
-            ("sys/fs/cgroup/shop/memory.stat", "anon 1\nfile 2\ninactive_file 10485760\nactive_file 3\n"),
+            ("sys/fs/cgroup/shop/memory.stat", "anon 1\nfile 2\ninactive_file 10485760\nactive_file 0\n"),
             ("sys/fs/cgroup/shop/web/memory.max", "max\n"),
             ("sys/fs/cgroup/shop/web/memory.high", "104857600\n"),
             ("sys/fs/cgroup/shop/web/memory.current", "10485760\n"),
@@ -202,6 +205,25 @@ mod tests {
         assert!(short(95, false, None) && short(95, false, Some(0.0)) && short(85, false, Some(10.0)));
         assert!(!short(94, false, Some(9.9)) && !short(84, false, Some(50.0)));
         assert!(short(99, true, None) && short(90, true, Some(20.0)) && !short(99, true, Some(0.5)));
+        let large =
+            |left| Standing { limit: 64 << 30, used: (64 << 30) - left, is_machine: false, stalled_percent: None };
+        assert!(!large(300 * MIB).is_short() && large(200 * MIB).is_short());
+    }
+
+    #[test]
+    fn pages_of_files_that_were_read_are_not_used_unless_they_are_mapped() {
+        let files = [
+            MEMINFO,
+            V2,
+            ("proc/self/cgroup", "0::/web\n"),
+            ("sys/fs/cgroup/web/memory.max", "209715200\n"),
+            ("sys/fs/cgroup/web/memory.current", "199229440\n"),
+            (
+                "sys/fs/cgroup/web/memory.stat",
+                "anon 1\nfile 104857600\nfile_mapped 10485760\ninactive_file 20971520\nactive_file 83886080\n",
+            ),
+        ];
+        assert_eq!(seen(&files).1, Some((200, 100, false)));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use front::FOREVER;
+
 use crate::asked::Problem;
 use crate::choice::EngineKind;
 use crate::misfits::Misfits;
@@ -82,8 +84,6 @@ pub struct Reload {
 
 /// The environment in which a person works on the application.
 pub const DEVELOPMENT: &str = "development";
-/// Stands for no limit: longer than a process lives.
-pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The time for a boot while old code, or another worker, serves: one that hangs must not keep later ones from coming.
 pub const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
 /// The time for loading an application into embedded interpreters when nobody says any.
@@ -127,7 +127,7 @@ pub struct AppSettings {
     pub request_time: Duration,
     /// Somebody said how long that is.
     pub has_request_time: bool,
-    /// How long a request may wait.
+    /// How long a request may wait; [`FOREVER`] where there is no limit.
     pub queue_wait: Duration,
     /// Things that are worth a warning at start.
     pub notices: Vec<String>,

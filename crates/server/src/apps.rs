@@ -172,8 +172,8 @@ impl Apps {
                 None => Err("there is no such application any more".to_owned()),
             };
             match outcome {
-                Ok(()) => info!(target: "server", "as in the process before this one, {ordered}"),
-                Err(why) => warn!(target: "server", "other than in the process before this one, not {ordered}: {why}"),
+                Ok(()) => info!(target: "server", "as before the upgrade: {ordered}"),
+                Err(why) => warn!(target: "server", "other than before the upgrade, not {ordered}: {why}"),
             }
         }
     }

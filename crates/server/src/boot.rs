@@ -29,7 +29,7 @@ use crate::signal_map::Habit;
 use crate::signals::Signals;
 use crate::sockets::Sockets;
 use crate::upgrade::Upgrade;
-use crate::{openfiles, standing};
+use crate::{init, openfiles, standing};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// After the end, connections that were cut off have so long to notice: they write their last log lines then.
@@ -79,6 +79,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
 
 fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
     let Plan { settings, found, bundle_gemfile, again, launch, flush } = plan;
+    engine::temporary::look();
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }
@@ -90,13 +91,13 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
     let ground = ground(&settings, &lanes, bundle_gemfile, again);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
-    let (listener, called_off) = (sockets.admin.take(), ground.called_off.clone());
-    let admin = Admin::start(&settings.admin, place(&found), listener, launch.is_successor(), called_off)?;
+    let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), ground.called_off.clone());
+    let admin = Admin::start(&settings.admin, place(&found), made, launch.is_successor(), called_off)?;
     let restart_files = RestartFiles::note(&settings);
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = match Apps::start(&settings, found, ground) {
         Err(_) if admin.is_unwanted() => {
-            info!(target: "server", "ended, as ordered, before it served");
+            info!(target: "server", "shut down before it served");
             return Ok(());
         }
         started => Arc::new(started?),
@@ -117,7 +118,7 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     drop(front_settings);
     let ended = outcome?;
     let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
-    info!(target: "server", "ended: {served} served; {finished} finished, {cut} cut off");
+    info!(target: "server", "shut down: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }
 
@@ -246,6 +247,9 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
         apps.all().iter().for_each(|app| announce_one(app));
     }
     info!(target: "server", "{}", settings.operating.signals.in_words());
+    if init::is_below() {
+        info!(target: "server", "process 1 passes signals on to this process, and waits for orphans");
+    }
     if !settings.chosen.is_empty() {
         info!(target: "server", "settings: {}", settings.chosen.join(", "));
     }
@@ -254,7 +258,7 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
             [app] => app.current().found.rackup.display().to_string(),
             several => count(several.len(), "application"),
         };
-        info!(target: "server", "serving {what} on {}", listener.local());
+        info!(target: "server", "listening on {}, serving {what}", listener.local());
     }
 }
 

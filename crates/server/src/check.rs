@@ -2,6 +2,7 @@
 //! name, as a start would find them. Nothing is made, and nothing is written.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -15,8 +16,8 @@ use crate::program::find_program;
 use crate::settings::Settings;
 use crate::state::StateFile;
 
-/// All that a start would stumble over.
-pub fn look(settings: &Settings, engines: &[EngineKind]) -> Vec<Problem> {
+/// All that a start would stumble over. The engines are those of the applications, as far as they are known.
+pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem> {
     let operating = &settings.operating;
     let mut found = Vec::new();
     found.extend(operating.pidfile.as_deref().and_then(|path| file("the pid file", path, Some(Pidfile::check))));
@@ -31,8 +32,12 @@ pub fn look(settings: &Settings, engines: &[EngineKind]) -> Vec<Problem> {
         _ => None,
     };
     found.extend(sockets.chain(control).filter_map(|path| socket(path)));
-    for (app, _) in settings.apps.iter().zip(engines).filter(|(_, engine)| **engine == EngineKind::Ruby) {
-        found.extend(ruby(&app.ruby.program));
+    // Who names a Ruby wants it.
+    let is_named = |program: &Path| program != Path::new("ruby");
+    for (app, engine) in settings.apps.iter().zip(engines) {
+        if *engine == Some(EngineKind::Ruby) || (engine.is_none() && is_named(&app.ruby.program)) {
+            found.extend(ruby(&app.ruby.program));
+        }
     }
     let mut found: Vec<String> = found;
     found.dedup();
@@ -74,6 +79,11 @@ fn socket(path: &Path) -> Option<String> {
 
 /// A Ruby, by a path or by a name on PATH.
 fn ruby(ruby: &Path) -> Option<String> {
-    let is_there = find_program(ruby).is_some();
-    (!is_there).then(|| format!("--ruby {}: there is no such program; name another", ruby.display()))
+    if find_program(ruby).is_some() {
+        return None;
+    }
+    if ruby.components().count() > 1 {
+        return Some(format!("--ruby {}: there is no such program; name another", ruby.display()));
+    }
+    Some(engine_ruby::no_ruby(ruby, &ErrorKind::NotFound.into()))
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use front::Listener;
+use rustix::fs::{Access, access};
 
 /// A name is made of so many letters of the folder's own name.
 const NAME_LETTERS: usize = 24;
@@ -64,8 +65,8 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Folders that may have sockets in them, the likeliest first.
-fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+/// Folders for a socket of our own, the best first.
+fn own_folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let uid = rustix::process::geteuid().as_raw();
     let mut folders = Vec::new();
     if let Some(of_unit) = variable("RUNTIME_DIRECTORY") {
@@ -77,8 +78,15 @@ fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     if let Some(of_session) = variable("XDG_RUNTIME_DIR") {
         folders.push(Path::new(&of_session).join("foolsgold"));
     }
-    folders.push(PathBuf::from(format!("/tmp/foolsgold-{uid}")));
-    if uid == 0 {
+    // The second where the file system is read-only.
+    folders.extend(["/tmp", "/dev/shm"].map(|place| PathBuf::from(format!("{place}/foolsgold-{uid}"))));
+    folders
+}
+
+/// Folders that may have sockets in them, the likeliest first.
+fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let mut folders = own_folders(variable);
+    if rustix::process::geteuid().is_root() {
         // Whoever is root may ask the servers of all.
         folders.extend(below("/run/user", "foolsgold"));
         let of_others = fs::read_dir("/tmp").into_iter().flatten().flatten().map(|entry| entry.path());
@@ -98,7 +106,7 @@ fn below(folder: &str, name: &str) -> Vec<PathBuf> {
 /// The folder for a socket of our own, made if it is not there.
 fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
     let mut why = Vec::new();
-    for folder in folders(variable) {
+    for folder in own_folders(variable) {
         let made = match DirBuilder::new().mode(0o700).create(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             other => other.map_err(|error| error.to_string()),
@@ -111,9 +119,10 @@ fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, St
     Err(why.join(", "))
 }
 
-/// Nobody else may have put something there in our name.
+/// Nobody else may have put something there in our name, and we can.
 fn is_our_own(folder: &Path) -> Result<(), String> {
     let owner = is_private(folder)?;
+    access(folder, Access::WRITE_OK).map_err(|error| error.to_string())?;
     let uid = rustix::process::geteuid().as_raw();
     if owner == uid { Ok(()) } else { Err(format!("belongs to user {owner}, not to {uid}")) }
 }

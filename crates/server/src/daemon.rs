@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::cradle::{Birth, Handed, Line};
+use crate::init;
 use crate::program::Program;
 
 /// Why there is no server in the background.
@@ -29,6 +30,7 @@ pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Resul
     let said = line.receive();
     let word = said.as_ref().map_or("", |(text, _)| text.as_str());
     if word == "serving" || word.starts_with("serving\n") {
+        init::moved_to(child.id());
         return Ok(child.id());
     }
     let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());

@@ -65,7 +65,7 @@ impl App {
         let begun = Instant::now();
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let (name, old) = (self.name(), self.generation());
-        info!(target: "server", "reload of {name}: generation {number} is being loaded");
+        info!(target: "server", "reload of {name}: loading generation {number}");
         let made = self.make(number, begun);
         let failed = made.as_ref().err().cloned();
         let outcome = if failed.is_some() { Outcome::Failed } else { Outcome::Live };
@@ -78,7 +78,7 @@ impl App {
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
             }
             Err(_) if self.farewell.is_hurried() => {
-                let told = format!("generation {number} was not loaded to its end: this process ends");
+                let told = format!("generation {number} was not loaded: this process shuts down");
                 self.note(Deploy::new(number, begun, outcome, Some(told.clone())));
                 info!(target: "server", "reload of {name}: {told}");
                 Err(told)
@@ -86,7 +86,7 @@ impl App {
             Err(why) => {
                 self.note(Deploy::new(number, begun, outcome, failed));
                 let told = format!("generation {number} failed, generation {old} goes on: {why}");
-                error!(target: "server", "reload of {name}: {told}");
+                error!(target: "server", "reload failed: {name}: {told}");
                 Err(told)
             }
         }
@@ -210,7 +210,7 @@ impl App {
             left -= batch;
             self.scale(old, (left, left));
             // One that is busy for long does not hold up the others for longer than it may run at all.
-            wait_until(Instant::now() + self.ground.drain_time, || old.workers_now() <= left);
+            wait_until(Instant::now() + self.ground.drain_time, || old.processes_now() <= left);
             grown = (grown + batch).min(most);
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;

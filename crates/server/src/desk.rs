@@ -94,7 +94,7 @@ impl Desk {
     /// Loads the application of this name anew, or all. Waits until the new code serves, or until it is known why not.
     pub fn reload(&self, app: Option<&str>) -> Result<String, String> {
         if self.is_draining() {
-            return Err("the server ends: nothing is reloaded any more".to_owned());
+            return Err("the server is shutting down: nothing is reloaded any more".to_owned());
         }
         systemd::reloading("reloading");
         let outcome = self.0.apps.reload(app);
@@ -108,14 +108,14 @@ impl Desk {
         let Inner { drain_lag, runtime, is_draining, ending, .. } = &*self.0;
         let _ = ending.set(Instant::now());
         if is_draining.swap(true, Ordering::SeqCst) {
-            info!(target: "server", "draining already");
+            info!(target: "server", "shutting down already");
             return;
         }
         if drain_lag.is_zero() {
             return self.stop(false);
         }
         self.end_pauses();
-        info!(target: "server", "not ready any more; connections are accepted for {} more", brief(*drain_lag));
+        info!(target: "server", "draining: not ready any more, accepting connections for {} more", brief(*drain_lag));
         let (desk, lag) = (self.clone(), *drain_lag);
         drop(runtime.spawn(async move {
             tokio::time::sleep(lag).await;
@@ -131,15 +131,15 @@ impl Desk {
         if !stop.is_draining() {
             // Before anything is closed: a successor must have it by then.
             if !upgrade.get().is_some_and(|upgrade| upgrade.hand_over()) {
-                systemd::stopping(&format!("ending, running requests have {}", brief(*drain_time)));
+                systemd::stopping(&format!("shutting down: running requests have {}", brief(*drain_time)));
             }
             if !now {
-                info!(target: "server", "ending, running requests have {}", brief(*drain_time));
+                info!(target: "server", "shutting down: running requests have {}", brief(*drain_time));
             }
             self.end_pauses();
         }
         if now {
-            warn!(target: "server", "ending at once");
+            warn!(target: "server", "shutting down now: running requests are cut off");
             stop.now();
         } else {
             stop.drain();

@@ -2,6 +2,7 @@
 //! well.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use machine::Machine;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use crate::machine_defaults;
 use crate::options::{Kind, Name, Row, TABLE};
 use crate::picker::Picker;
 use crate::rackup;
-use crate::settings::{RUBY_THREADS, Settings, settle};
+use crate::settings::{RUBY_THREADS, Settings, read};
 use crate::start::Start;
 use crate::workers;
 
@@ -47,13 +48,17 @@ pub struct Effective {
 /// Settles everything, and finds the applications; with `check`, looks at the files and folders that are named. The
 /// errors are all there are.
 pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<Problem>> {
-    let mut settings = settle(asked.clone(), start.machine)?;
-    let mut problems = Vec::new();
+    let (mut settings, mut problems) = read(asked.clone(), start.machine);
+    if !problems.is_empty() && !check {
+        return Err(problems);
+    }
     let mut apps = Vec::new();
+    let mut engines = Vec::new();
     let is_only_one = settings.apps.len() == 1;
     for (at, app) in settings.apps.iter_mut().enumerate() {
         match look(app, start, is_only_one) {
             Ok(found) => {
+                engines.push(Some(found.engine));
                 let (rackup, engine, why) = (found.rackup.display().to_string(), found.engine, found.why);
                 let own = (!asked.apps.is_empty()).then_some(at);
                 let lines =
@@ -65,15 +70,18 @@ pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<P
                 };
                 apps.push((engine, AppLines { name: app.name.clone(), rackup, place, engine: why, lines }));
             }
-            Err(whys) => problems.extend(whys),
+            Err(whys) => {
+                engines.push(app.engine);
+                problems.extend(whys);
+            }
         }
     }
     if problems.is_empty() {
         let engines: Vec<EngineKind> = apps.iter().map(|(engine, _)| *engine).collect();
         problems.extend(workers::fit(&settings, &engines).err());
-        if check {
-            problems.extend(check::look(&settings, &engines));
-        }
+    }
+    if check {
+        problems.extend(check::look(&settings, &engines));
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -92,9 +100,13 @@ fn look(app: &mut AppSettings, start: &Start, is_only_one: bool) -> Result<Found
     let found = found::find(app, start.bundle_gemfile().as_deref(), is_only_one).map_err(|missing| match missing {
         Missing::Options(problems) => problems,
         Missing::File(why) => vec![Problem(why)],
-    })?;
-    rackup::hooks(&found.rackup, app.ruby.hooks.as_deref()).map_err(|why| vec![Problem(why)])?;
-    Ok(found)
+    });
+    // Where there is no application, a file that is named may be missing, too.
+    let rackup = found.as_ref().map_or(Path::new(""), |found| &found.rackup);
+    match (found.as_ref().err(), rackup::hooks(rackup, app.ruby.hooks.as_deref())) {
+        (_, Ok(_)) => found,
+        (before, Err(why)) => Err(before.cloned().unwrap_or_default().into_iter().chain([Problem(why)]).collect()),
+    }
 }
 
 /// Of the server, or of one of several applications.

@@ -19,7 +19,7 @@ use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
 use crate::trial::Verdict;
-use crate::{native, old, rackup, trial};
+use crate::{native, old, openfiles, rackup, trial};
 
 /// How much of an engine is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +119,18 @@ impl Running {
         })
     }
 
+    /// Loads the application as [`Running::start`] does, but where its code could end this process (embedded) in another
+    /// process first: for whoever must live on.
+    pub fn start_safely(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, Refusal> {
+        if found.engine == EngineKind::Mruby {
+            trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
+                words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
+                is_of_app: verdict != Verdict::CalledOff,
+            })?;
+        }
+        Running::start(found, settings, size, base)
+    }
+
     /// As the front calls it.
     pub fn engine(&self) -> Arc<dyn Engine> {
         match self {
@@ -160,8 +172,8 @@ impl Running {
     }
 }
 
-fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
-    let settings = engine_mruby::Settings {
+fn mruby_settings(found: &Found, settings: &AppSettings, base: &Base) -> engine_mruby::Settings {
+    engine_mruby::Settings {
         rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
@@ -174,10 +186,11 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
         queue_places: settings.queue_places,
         boot_time: settings.ruby.boot_time,
         keep: base.keep.clone(),
-    };
-    let tried = trial::load(&settings, &base.called_off);
-    tried.map_err(|verdict| Refusal { words: verdict.to_string(), is_of_app: verdict != Verdict::CalledOff })?;
-    MrubyEngine::start(settings).map_err(|error| Refusal {
+    }
+}
+
+fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
+    MrubyEngine::start(mruby_settings(found, settings, base)).map_err(|error| Refusal {
         is_of_app: matches!(error, engine_mruby::StartError::App(_)),
         words: error.to_string(),
     })
@@ -189,7 +202,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
         Size::Full => (ruby.min_workers, ruby.max_workers),
         Size::Workers(number) => (number, number.max(1)),
     };
-    let native = native::choose(ruby.worker, &ruby.program)?;
+    let native = native::choose(ruby.worker, &ruby.program, ruby.user.is_some())?;
     let (hooks, hooks_kind) = hooks(found, ruby)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {
@@ -204,7 +217,9 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             preload: ruby.preload,
             environment: settings.environment.clone(),
             tag: tag(found, settings),
+            app: name(settings).cloned(),
             user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            open_files: openfiles::before(),
             min_workers,
             max_workers,
             idle_time: ruby.idle_time,
@@ -258,8 +273,12 @@ fn hooks(found: &Found, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), 
 
 /// What process titles call the application.
 fn tag(found: &Found, settings: &AppSettings) -> String {
-    let named = Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT);
-    settings.tag.as_ref().or(named).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
+    settings.tag.as_ref().or(name(settings)).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
+}
+
+/// The name of an application that has been given one.
+fn name(settings: &AppSettings) -> Option<&String> {
+    Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT)
 }
 
 /// `1 worker`, `2 workers`.

@@ -20,6 +20,8 @@ const QUIET: Duration = Duration::from_millis(100);
 const END_TIME: Duration = Duration::from_secs(10);
 /// And so long when something is cut off.
 const CUT_TIME: Duration = Duration::from_secs(1);
+/// A wait for a worker is taken to be no longer than this where it has no limit.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// Loaded code.
 pub struct Generation {
@@ -47,7 +49,9 @@ impl Generation {
         size: Size,
         base: &Base,
     ) -> Result<Generation, String> {
-        let running = Running::start(&found, &settings, size, base).map_err(|refusal| refusal.words)?;
+        // At the start there is no server yet that could be ended, and an application need not be loaded twice.
+        let start = if number > 1 { Running::start_safely } else { Running::start };
+        let running = start(&found, &settings, size, base).map_err(|refusal| refusal.words)?;
         let engine = running.engine();
         Ok(Generation { number, found, settings, running, engine })
     }
@@ -71,6 +75,14 @@ impl Generation {
     /// How many workers are there now, those that are leaving among them.
     pub fn workers_now(&self) -> usize {
         self.engine.status().capacity / self.settings.ruby.threads.max(1)
+    }
+
+    /// How many processes its workers have, those that have left and have not ended yet among them.
+    pub fn processes_now(&self) -> usize {
+        match &self.running {
+            Running::Ruby(engine) => engine.processes(),
+            Running::Mruby(_) => 0,
+        }
     }
 
     /// Lets it finish, and ends it: requests within their own times, and what the application streams or has taken over
@@ -104,7 +116,7 @@ impl Generation {
         if self.settings.request_time == FOREVER {
             return Duration::ZERO;
         }
-        self.settings.queue_wait + self.settings.request_time + self.settings.ruby.kill_time
+        self.settings.queue_wait.min(LONGEST_WAIT) + self.settings.request_time + self.settings.ruby.kill_time
     }
 
     /// Ends it within this time, whatever it does.

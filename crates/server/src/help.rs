@@ -130,6 +130,7 @@ fn range(kind: Kind) -> String {
         Kind::CountOrAuto(least, most) => format!("auto, {least} to {most}"),
         Kind::Size(least, u64::MAX) => format!("{} or more", show_size(least)),
         Kind::Size(least, most) => format!("{} to {}", show_size(least), show_size(most)),
+        Kind::SizeOrNone(least, _) => format!("none, {} or more", show_size(least)),
         Kind::Time(least, most) => format!("{} to {}", show_time(least), show_time(most)),
         Kind::TimeOrNone(least, most) => format!("none, {} to {}", show_time(least), show_time(most)),
     }

@@ -2,12 +2,16 @@
 //! Whoever logs only copies a line into memory, so a slow reader of the log never holds up a request; what it cannot
 //! keep up with is dropped, and counted in the log itself.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FormatFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, fmt};
@@ -57,7 +61,7 @@ pub fn open(form: LogForm, filter: &LogFilter, out: Box<dyn Write + Send>) -> Re
     let layer = fmt::layer().with_ansi(false).with_writer(Lines(held.clone()));
     let layer = match form {
         LogForm::Json => layer.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
-        LogForm::Text | LogForm::NoAccess => layer.boxed(),
+        LogForm::Text | LogForm::NoAccess => layer.fmt_fields(TextFields).boxed(),
     };
     tracing_subscriber::registry().with(layer.with_filter(filter.targets())).try_init()?;
     let writer = held.clone();
@@ -142,6 +146,64 @@ impl Held {
         let mut state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
         std::mem::swap(&mut state.lines, batch);
         (std::mem::take(&mut state.dropped), state.ended)
+    }
+}
+
+/// Fields that the words of their line have, so that a line of text says nothing twice. A line of JSON has all of them.
+const IN_WORDS: [&str; 16] = [
+    "worker",
+    "pid",
+    "status",
+    "signal",
+    "reason",
+    "method",
+    "path",
+    "fault",
+    "ms",
+    "queue_ms",
+    "interpreter",
+    "replayed",
+    "lost",
+    "pss_kib",
+    "limit_kib",
+    "held_bytes",
+];
+
+/// Writes the words of a line of text, and behind them, as `name=value`, what they leave out.
+struct TextFields;
+
+#[derive(Default)]
+struct TextLine {
+    words: String,
+    id: String,
+    rest: String,
+}
+
+impl Visit for TextLine {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        // Writing to a string cannot fail.
+        let _ = match field.name() {
+            "message" => write!(self.words, "{value:?}"),
+            "id" => write!(self.id, "{value:?}"),
+            name if IN_WORDS.contains(&name) => Ok(()),
+            name => write!(self.rest, " {name}={value:?}"),
+        };
+    }
+}
+
+impl<'w> FormatFields<'w> for TextFields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> std::fmt::Result {
+        let mut line = TextLine::default();
+        fields.record(&mut line);
+        writer.write_str(&line.words)?;
+        if !line.id.is_empty() && !line.words.contains(&line.id) {
+            write!(writer, " id={}", line.id)?;
+        }
+        writer.write_str(&line.rest)
     }
 }
 

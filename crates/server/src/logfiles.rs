@@ -203,7 +203,13 @@ impl LogFile {
     }
 
     fn reopen(&self) -> Result<(), String> {
-        let file = append(&self.path)?;
+        let file = append(&self.path).map_err(|why| match self.path.try_exists() {
+            Ok(false) => format!(
+                "{why}; where this process may not make files the rotation has to (`create` in logrotate's \
+                 configuration), until then the log goes on in the old one"
+            ),
+            _ => why,
+        })?;
         let open = &mut *self.lock();
         (open.file, open.is_cut) = (file, false);
         Ok(())

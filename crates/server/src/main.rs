@@ -27,6 +27,7 @@ mod found;
 mod generation;
 mod help;
 mod identity;
+mod init;
 mod launch;
 mod log;
 mod logfiles;
@@ -120,6 +121,12 @@ fn main() -> ExitCode {
 }
 
 fn serve(start: Start, program: Program) -> ExitCode {
+    if let Some(ended) = init::run(&program, &start.environment) {
+        return ended.unwrap_or_else(|why| fail(&why));
+    }
+    if let Err(why) = init::settle(&program) {
+        return fail(&why);
+    }
     // Before any process is started that would inherit what is handed over, or the terminal that is left.
     let arrived = match launch::arrive(&start.environment) {
         Ok(arrived) => arrived,

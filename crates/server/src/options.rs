@@ -104,9 +104,11 @@ pub enum Kind {
     CountOrAuto(u64, u64),
     /// A number of bytes in this range.
     Size(u64, u64),
+    /// The same, or `none` for no limit.
+    SizeOrNone(u64, u64),
     /// A duration in this range of milliseconds.
     Time(u64, u64),
-    /// A duration in this range of milliseconds, or `none` (also written 0) for no limit.
+    /// A duration in this range of milliseconds, or `none` (also written 0, where 0 is not in the range) for no limit.
     TimeOrNone(u64, u64),
     /// Known from other servers, and refused, with these words.
     Refused(&'static str),

@@ -7,7 +7,9 @@ use machine::Machine;
 use crate::app_settings::{DEVELOPMENT, FOREVER};
 use crate::asked::{Asked, Given, HIDDEN, Origin, Problem};
 use crate::options::{Default, Kind, Name};
-use crate::size::{SIZE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time};
+use crate::size::{
+    SIZE_FORM, SIZE_OR_NONE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time,
+};
 
 /// Takes settings out of what was asked and collects what is wrong with them. What it gives for a wrong one is of no
 /// account, since [`crate::settings::settle`] then gives no settings at all.
@@ -82,6 +84,7 @@ impl Picker<'_> {
         let plain = |number: u64| number.to_string();
         let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
             Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),
+            Kind::SizeOrNone(least, most) => (parse_size(text), SIZE_OR_NONE_FORM, least, most, show_size),
             Kind::Time(least, most) => (parse_time(text), TIME_FORM, least, most, show_time),
             Kind::TimeOrNone(least, most) => (parse_time(text), TIME_OR_NONE_FORM, least, most, show_time),
             Kind::Count(least, most) => (text.parse().ok(), "a whole number", least, most, plain),
@@ -115,7 +118,14 @@ impl Picker<'_> {
     /// A duration within the bounds of its row, or [`FOREVER`].
     pub fn time_or_none(&mut self, name: Name) -> Duration {
         let value = self.pick(name).value.to_lowercase();
-        if value == "none" || parse_time(&value) == Some(0) { FOREVER } else { self.time(name) }
+        let is_zero_none = !matches!(name.row().kind, Kind::TimeOrNone(0, _));
+        let is_none = value == "none" || (is_zero_none && parse_time(&value) == Some(0));
+        if is_none { FOREVER } else { self.time(name) }
+    }
+
+    /// Bytes within the bounds of its row, or more than there can be.
+    pub fn size_or_none(&mut self, name: Name) -> u64 {
+        if self.pick(name).value.to_lowercase() == "none" { u64::MAX } else { self.number(name) }
     }
 
     /// Yes or no.

@@ -7,7 +7,7 @@ use std::process::{self, Command};
 
 use rustix::fs::{Access, access};
 
-use crate::folder;
+use crate::{folder, openfiles};
 
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
 /// inherit it, do not take it for theirs.
@@ -37,9 +37,19 @@ impl Program {
     }
 
     /// The program as it is by now at its path, with the same arguments, where it was started.
-    pub fn again(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(&self.arguments).current_dir(&self.folder).env(PARENT, process::id().to_string());
+        command.args(&self.arguments).current_dir(&self.folder);
+        command
+    }
+
+    /// The same, without what was meant for this process alone, and with its number.
+    pub fn again(&self) -> Command {
+        let mut command = self.command();
+        command.env(PARENT, process::id().to_string());
+        if let Some(number) = openfiles::before() {
+            command.env(openfiles::VARIABLE, number.to_string());
+        }
         for name in OF_THIS_ONE {
             command.env_remove(name);
         }

@@ -61,7 +61,13 @@ pub struct Settings {
 }
 
 /// Checks everything; the errors are all there are.
-pub fn settle(mut asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> {
+pub fn settle(asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> {
+    let (settings, problems) = read(asked, machine);
+    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+}
+
+/// The settings as far as they can be used, and all that is wrong with the others.
+pub fn read(mut asked: Asked, machine: Machine) -> (Settings, Vec<Problem>) {
     let (problems, notices) = (std::mem::take(&mut asked.problems), std::mem::take(&mut asked.notices));
     let mut picker = Picker { asked: &asked, app: None, machine, problems, notices };
     let mut limits = picker.limits();
@@ -94,7 +100,7 @@ pub fn settle(mut asked: Asked, machine: Machine) -> Result<Settings, Vec<Proble
     settings.notices = once_each(picker.notices);
     // What holds for several applications is wrong for each of them.
     let problems = once_each(picker.problems);
-    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+    (settings, problems)
 }
 
 fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
@@ -158,7 +164,7 @@ impl Picker<'_> {
             slow_time: self.time(Name::SlowTime),
             request_time: self.time_or_none(Name::RequestTime),
             has_request_time: self.pick(Name::RequestTime).origin != Origin::Default,
-            queue_wait: self.time(Name::QueueWait),
+            queue_wait: self.time_or_none(Name::QueueWait),
             notices: Vec::new(),
             misfits,
         }
@@ -334,7 +340,7 @@ impl Picker<'_> {
             header_bytes: self.small(Name::HeaderBytes),
             header_count: self.small(Name::HeaderCount),
             header_time: self.time(Name::HeaderTime),
-            body_bytes: self.number(Name::BodyBytes),
+            body_bytes: self.size_or_none(Name::BodyBytes),
             body_memory_bytes: self.small(Name::BodyMemory),
             body_time: self.time(Name::BodyTime),
             keep_alive: self.time(Name::KeepAlive),
@@ -344,7 +350,7 @@ impl Picker<'_> {
                 .map(|_| self.small(Name::ConnectionsPerClient)),
             write_time: self.time(Name::WriteTime),
             spool_bytes: self.number(Name::SpoolBytes),
-            queue_wait: self.time(Name::QueueWait),
+            queue_wait: self.time_or_none(Name::QueueWait),
             request_time: self.time_or_none(Name::RequestTime),
             drain_time: self.time(Name::DrainTime),
             websocket_drain: self.time(Name::WebsocketDrain),

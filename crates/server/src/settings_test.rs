@@ -44,7 +44,7 @@ fn nothing_asked_gives_the_defaults() {
     assert_eq!((limits.header_bytes, limits.header_count, limits.body_memory_bytes), (112 << 10, 100, 112 << 10));
     assert_eq!((limits.body_bytes, limits.spool_bytes, limits.connections), (1 << 30, 1 << 30, 16_384));
     let times = [limits.header_time, limits.body_time, limits.keep_alive, limits.write_time, limits.queue_wait];
-    assert_eq!(times.map(|time| time.as_secs()), [30, 300, 65, 30, 10]);
+    assert_eq!(times.map(|time| time.as_secs()), [30, 60, 65, 30, 10]);
     assert_eq!([limits.request_time, limits.drain_time].map(|time| time.as_secs()), [30, 30]);
     assert!(settings.chosen.is_empty() && settings.notices.is_empty());
 }

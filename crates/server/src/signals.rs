@@ -69,16 +69,17 @@ impl Signals {
         .await;
         match act {
             Act::End if desk.puts_off_the_end() => {
-                info!(target: "server", "SIG{name}: a graceful end, when the new process serves");
+                info!(target: "server", "SIG{name}: graceful shutdown, when the new process serves");
             }
             Act::End => {
                 self.ends += 1;
                 let again = self.ends > 1;
-                info!(target: "server", "SIG{name}{}", if again { " again" } else { ": a graceful end" });
+                let what = if again { " again: immediate shutdown" } else { ": graceful shutdown" };
+                info!(target: "server", "SIG{name}{what}");
                 if again { desk.stop(true) } else { desk.drain() }
             }
             Act::EndNow => {
-                info!(target: "server", "SIG{name}: the end at once");
+                info!(target: "server", "SIG{name}: immediate shutdown");
                 desk.stop(true);
             }
             Act::Ignore => info!(target: "server", "SIG{name} is ignored"),
@@ -91,11 +92,11 @@ impl Signals {
             let desk = desk.clone();
             let runner = thread::Builder::new().name("signals".into()).spawn(move || run(&waiting, &desk));
             if let Err(error) = runner {
-                warn!(target: "server", "no thread to follow signals: {error}");
+                warn!(target: "server", "no thread for signals: {error}");
             }
         }
         if self.errands.try_send((name, act)).is_err() {
-            warn!(target: "server", "SIG{name} is dropped: too many others wait to be followed");
+            warn!(target: "server", "SIG{name} is dropped: too many signals are pending");
         }
     }
 }

@@ -18,7 +18,10 @@ pub const SIZE_FORM: &str = "a whole number of bytes, or one with B, KB, KiB, MB
 /// What a duration looks like, for messages.
 pub const TIME_FORM: &str = "a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
 
-/// The same of one that may be absent.
+/// The same of a size that may be absent.
+pub const SIZE_OR_NONE_FORM: &str =
+    "none, or a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
+/// The same of a duration that may be absent.
 pub const TIME_OR_NONE_FORM: &str =
     "none, or a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
 

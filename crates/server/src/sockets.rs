@@ -34,6 +34,8 @@ pub struct Sockets {
     pub listeners: Vec<Listener>,
     /// That of the admin page, if it is on a port.
     pub admin: Option<Listener>,
+    /// The control socket, where it had to be made as root.
+    pub control: Option<Listener>,
     /// A second hold on each, for a successor.
     pub shares: Vec<Shared>,
     /// Those that an older process handed over and that were wanted, as they were asked for.
@@ -126,6 +128,17 @@ impl Sockets {
         let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
         self.shares.push(Shared { share, is_activated: false, is_taken: false });
         self.admin = Some(listener);
+        Ok(())
+    }
+
+    /// The same for the control socket; `is_taken` if an older process had it.
+    pub fn add_control(&mut self, listener: Listener, is_taken: bool) -> Result<(), String> {
+        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
+        if is_taken {
+            self.taken.push(share.asked.to_string());
+        }
+        self.shares.push(Shared { share, is_activated: false, is_taken });
+        self.control = Some(listener);
         Ok(())
     }
 

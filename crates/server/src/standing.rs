@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use front::{Lanes, Listener};
+use front::{Bind, Lanes, Listener};
 use tracing::info;
 
 use crate::admin;
+use crate::admin::settings::Control;
 use crate::cradle::{Cradle, Handed};
 use crate::launch::Launch;
 use crate::runfiles::RunFiles;
@@ -23,9 +24,13 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
     let mut handed = std::mem::take(&mut launch.sockets);
     let admin = gather_admin(settings, &mut handed)?;
+    let control = gather_control(settings, &mut handed, launch.is_successor())?;
     let mut sockets = gather(&wanted, handed)?;
     if let Some(admin) = admin {
         sockets.add_admin(admin)?;
+    }
+    if let Some((listener, is_taken)) = control {
+        sockets.add_control(listener, is_taken)?;
     }
     let is_successor = launch.is_successor();
     let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), is_successor)?;
@@ -58,6 +63,31 @@ fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<
     let Some(at) = at else { return admin::bind(&settings.admin) };
     let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
     adopted.map(Some).map_err(|error| format!("--admin: {error}"))
+}
+
+/// The control socket at a place that was named, of a server that gives up root: the folder may be one in which only
+/// root can make it. A successor, who has not been root, is handed it.
+fn gather_control(
+    settings: &Settings,
+    handed: &mut Vec<Handed>,
+    is_successor: bool,
+) -> Result<Option<(Listener, bool)>, String> {
+    let (Control::Path(path), Some(_)) = (&settings.admin.control, &settings.operating.identity) else {
+        return Ok(None);
+    };
+    let told = |error: front::BindError| format!("--control: {error}");
+    let bind = Bind::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
+    if let Some(at) = handed.iter().rposition(is_it) {
+        let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
+        return adopted.map(|listener| Some((listener, true))).map_err(told);
+    }
+    match &bind {
+        Bind::Unix(path) if !is_successor => {
+            front::listen_privately(path, false).map(|listener| Some((listener, false))).map_err(told)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Says that this process serves.

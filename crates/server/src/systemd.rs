@@ -31,7 +31,7 @@ fn tell(state: &[NotifyState<'_>]) {
         Err(error) if !HAS_FAILED.swap(true, Ordering::Relaxed) => {
             warn!(
                 target: "server",
-                "systemd cannot be told how this service is: {error} (NOTIFY_SOCKET); this is said once"
+                "systemd cannot be told how this service is: {error} (NOTIFY_SOCKET); logged once"
             );
         }
         Err(_) => {}

@@ -6,7 +6,8 @@ use crate::size::{GIB, KIB, MIB};
 use crate::table_run;
 use crate::table_watch;
 
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// The longest time of any option.
+pub const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
 const MILLION: u64 = 1_000_000;
 /// More is a slip of the keyboard too.
@@ -26,7 +27,7 @@ pub const fn row(name: Name, long: &'static str, value: &'static str, section: S
 
 const fn limit(name: Name, long: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Row {
     let value = match kind {
-        Kind::Size(..) => "SIZE",
+        Kind::Size(..) | Kind::SizeOrNone(..) => "SIZE",
         Kind::Time(..) => "TIME",
         _ => "N",
     };
@@ -105,8 +106,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::TimeOrNone(1, DAY_MS),
         default: Default::Text("30s"),
-        help: "time from the last byte of a request to its answer; then 504 (default: 30s; in development with ruby \
-               none, for debuggers)",
+        help: "time from the last byte of a request to its answer; then 504 (default: 30s; none in development with \
+               ruby, for debuggers, and with the file of a server that has no such limit)",
         ..row(Name::RequestTime, "request-time", "TIME", Section::Application)
     },
     Row {
@@ -277,10 +278,11 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::Queue, "queue", "N", Section::Load)
     },
     Row {
-        kind: Kind::Time(0, DAY_MS),
+        kind: Kind::TimeOrNone(0, DAY_MS),
         default: Default::Text("10s"),
         per_app: true,
-        help: "time a request may wait for an interpreter or a worker; then 503",
+        help: "time a request may wait for an interpreter or a worker; then 503; none with the file of a server that \
+               has no such limit",
         ..row(Name::QueueWait, "queue-wait", "TIME", Section::Load)
     },
     Row {
@@ -310,9 +312,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     limit(Name::HeaderBytes, "header-bytes", Kind::Size(HEADER_BYTES_MIN, 16 * MIB), "112KiB", HEADER_BYTES_HELP),
     limit(Name::HeaderCount, "header-count", Kind::Count(1, 10_000), "100", "header fields; more get 431"),
     limit(Name::HeaderTime, "header-time", Kind::Time(1, DAY_MS), "30s", "time to send the request head; then 408"),
-    limit(Name::BodyBytes, "body-bytes", Kind::Size(0, u64::MAX), "1GiB", "the request body; more gets 413"),
+    limit(Name::BodyBytes, "body-bytes", Kind::SizeOrNone(0, u64::MAX), "1GiB", BODY_BYTES_HELP),
     limit(Name::BodyMemory, "body-memory", Kind::Size(0, GIB), "112KiB", BODY_MEMORY_HELP),
-    limit(Name::BodyTime, "body-time", Kind::Time(1, DAY_MS), "300s", "time to send the request body; then 408"),
+    limit(Name::BodyTime, "body-time", Kind::Time(1, DAY_MS), "60s", BODY_TIME_HELP),
     limit(Name::SpoolBytes, "spool-bytes", Kind::Size(0, u64::MAX), "1GiB", SPOOL_HELP),
     limit(Name::WriteTime, "write-time", Kind::Time(1, DAY_MS), "30s", WRITE_TIME_HELP),
     Row {
@@ -376,6 +378,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
 ];
 
 const HEADER_BYTES_HELP: &str = "request line and header fields together; more gets 431";
+const BODY_BYTES_HELP: &str = "the request body; more gets 413; none with the file of a server that has no such limit";
+const BODY_TIME_HELP: &str =
+    "time in which nothing of a request body comes; then 408. What takes longer must come at 500 bytes/s or more";
 const BODY_MEMORY_HELP: &str = "a body up to this size is held in memory, a larger one in a temporary file";
 const SPOOL_HELP: &str =
     "temporary file for one response that its client takes slowly; what does not fit waits for the client";

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::process::{self, Child};
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -18,9 +18,9 @@ use crate::cradle::{Birth, Cradle, Line};
 use crate::program::Program;
 use crate::runfiles::RunFiles;
 use crate::sockets::Shared;
-use crate::systemd;
+use crate::{init, systemd};
 
-const ENDS: &str = "the server ends";
+const ENDS: &str = "the server is shutting down";
 
 /// The older side.
 pub struct Upgrade {
@@ -77,13 +77,6 @@ impl Upgrade {
 
     /// Starts a successor and waits until it serves beside us, or until it is known why not.
     pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
-        if process::id() == 1 {
-            return Err(
-                "this is process 1, whose end is the end of its container: the platform has to start a new one; \
-                        a reload takes in new code without that"
-                    .to_owned(),
-            );
-        }
         match &mut *self.lock() {
             state @ State::Alone => *state = State::Trying,
             State::Trying => return Err("an upgrade is on its way already".to_owned()),
@@ -98,7 +91,7 @@ impl Upgrade {
         }
         let outcome = self.raise().and_then(|successor| self.welcome(successor));
         if let Err(why) = &outcome {
-            warn!(target: "server", "upgrade: the new program does not serve, and this one goes on: {why}");
+            warn!(target: "server", "upgrade failed, this process goes on: {why}");
             if let state @ State::Trying = &mut *self.lock() {
                 *state = State::Alone;
                 self.run_files.recant();
@@ -180,6 +173,7 @@ impl Upgrade {
         }
         let _ = line.say("yours");
         systemd::moved_to(*pid);
+        init::moved_to(*pid);
         *state = State::Replaced;
         true
     }
@@ -232,7 +226,7 @@ impl Upgrade {
             if matches!(*state, State::Followed { .. }) {
                 *state = State::Alone;
                 drop(state);
-                warn!(target: "server", "the new process {pid} has ended ({how}), and this one goes on");
+                warn!(target: "server", "the new process (pid {pid}) exited ({how}), this process goes on");
                 ours.run_files.take_back();
                 systemd::ready("serving");
             }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use arena::load::{Draw, Workload};
-use arena::process::until;
 use rustix::process::Signal;
 
 use crate::app;
 use crate::count::LATE;
-use crate::kin::{self, Kin};
-use crate::server::{Server, Setup, each, pause};
+use crate::kin;
+use crate::pace;
+use crate::server::{Server, Setup, each, each_until_enough, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -40,14 +40,15 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     let load = stage.load(&server, workload);
     stage.doing("kills workers");
     let (mut draw, mut killed) = (Draw::from_seed(7), 0);
-    each(Duration::ZERO, stage.lasts(30.0, 5.0), || {
+    each_until_enough(Duration::ZERO, stage.lasts(30.0, 5.0), || {
         let workers = server.workers();
         let spared = draw.place(&sums(workers.len()));
         let struck = workers.iter().enumerate().filter(|(at, _)| *at != spared);
-        killed += struck.filter(|(_, one)| kin::signal(one.id, Signal::KILL)).count();
+        killed += struck.filter(|(_, one)| kin::signal(**one, Signal::KILL)).count();
         pause(Duration::from_millis(50));
         killed += usize::from(kill_one(&server, &mut draw));
         told.expect(load.let_through(CALM), || format!("{CALM:?} after a storm, what it hit is not answered"));
+        killed > 5
     });
     told.remark(format!("{killed} workers were killed"));
     told.expect(killed > 5, || format!("only {killed} workers could be killed"));
@@ -65,7 +66,7 @@ fn sums(count: usize) -> Vec<f64> {
 
 fn kill_one(server: &Server, draw: &mut Draw) -> bool {
     let workers = server.workers();
-    !workers.is_empty() && kin::signal(workers[draw.place(&sums(workers.len()))].id, Signal::KILL)
+    !workers.is_empty() && kin::signal(workers[draw.place(&sums(workers.len()))], Signal::KILL)
 }
 
 /// Nothing is left that could answer, for as long as it takes to fork.
@@ -78,7 +79,7 @@ pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
     each(Duration::from_secs(2), stage.lasts(30.0, 5.0), || {
         pause(Duration::from_secs(1));
         let workers = server.workers();
-        let killed = workers.iter().filter(|one| kin::signal(one.id, Signal::KILL)).count();
+        let killed = workers.iter().filter(|one| kin::signal(**one, Signal::KILL)).count();
         rounds += u32::from(killed > 0);
     });
     told.remark(format!("all workers were killed {rounds} times"));
@@ -97,15 +98,17 @@ pub fn mold(stage: &Stage) -> Result<Told, String> {
     let mut draw = Draw::from_seed(11);
     let mut killed = 0;
     stage.doing("kills molds");
-    each(Duration::from_millis(100), stage.lasts(30.0, 6.0), || {
+    each_until_enough(Duration::from_millis(100), stage.lasts(30.0, 6.0), || {
         let molds = server.molds();
-        killed += molds.iter().filter(|mold| kin::signal(mold.id, Signal::KILL)).count();
+        killed += molds.iter().filter(|mold| kin::signal(**mold, Signal::KILL)).count();
         pause(Duration::from_millis(200));
         kill_one(&server, &mut draw);
-        let is_whole = || server.molds().len() == 1 && server.workers().len() == server.workers;
-        told.expect(until(Duration::from_secs(20), is_whole), || {
+        let is_new = |all: &[u32]| all.len() == 1 && !molds.contains(&all[0]);
+        let is_whole = || is_new(&server.molds()) && server.ready() == server.workers;
+        told.expect(pace::within(Duration::from_secs(20), is_whole), || {
             format!("20 s after a mold's death: {} molds, {} workers", server.molds().len(), server.workers().len())
         });
+        killed > 1
     });
     told.remark(format!("{killed} molds were killed"));
     told.expect(killed > 1, || format!("only {killed} molds could be killed"));
@@ -119,15 +122,15 @@ pub fn mold(stage: &Stage) -> Result<Told, String> {
 /// SIGSTOP: its requests have their deadline, and it is replaced.
 pub fn frozen(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
-    let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--request-time", "2s", "--kill-time", "1s"]);
+    let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--request-time", "4s", "--kill-time", "1s"]);
     let mut server = Server::start(stage, &setup)?;
     let load = stage.load(&server, &app::sinatra()?);
     stage.doing("stops workers");
     let mut frozen = 0;
     each(Duration::from_secs(1), stage.lasts(30.0, 5.0), || {
-        let Some(one) = server.workers().first().map(|one| one.id) else { return };
+        let Some(one) = server.workers().first().copied() else { return };
         frozen += u32::from(kin::signal(one, Signal::STOP));
-        let is_gone = until(Duration::from_secs(15), || !is_there(&server, one));
+        let is_gone = pace::within(Duration::from_secs(15), || !is_there(&server, one));
         told.expect(is_gone, || format!("worker {one} was stopped 15 s ago, and was not replaced"));
         kin::signal(one, Signal::CONT);
     });
@@ -145,5 +148,5 @@ pub fn frozen(stage: &Stage) -> Result<Told, String> {
 }
 
 fn is_there(server: &Server, id: u32) -> bool {
-    server.workers().iter().any(|one: &Kin| one.id == id)
+    server.status().is_err() || server.workers().contains(&id)
 }

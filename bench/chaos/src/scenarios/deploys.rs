@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use arena::load::{Workload, check};
-use arena::process::until;
 use rustix::process::Signal;
 
 use crate::app;
 use crate::load::Load;
+use crate::pace;
 use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
@@ -21,13 +21,13 @@ const NEW: Duration = Duration::from_secs(30);
 
 /// Sinatra.
 pub fn storm(stage: &Stage) -> Result<Told, String> {
-    let setup = Setup::ruby(app::SINATRA, 2, 4).controlled(stage);
+    let setup = Setup::ruby(app::SINATRA, 2, 4);
     reloading(stage, &setup, &app::sinatra_with_posts()?)
 }
 
 /// Embedded interpreters.
 pub fn storm_mruby(stage: &Stage) -> Result<Told, String> {
-    let setup = Setup::mruby(app::MRUBY, 8).controlled(stage);
+    let setup = Setup::mruby(app::MRUBY, 8);
     reloading(stage, &setup, &app::mruby()?)
 }
 
@@ -53,13 +53,13 @@ fn reloading(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, 
 
 /// It does not boot, it fails its probe, it hangs: the old one goes on, and whoever asked is told why.
 pub fn broken(stage: &Stage) -> Result<Told, String> {
-    let setup = Setup::ruby(app::SINATRA, 2, 4).controlled(stage).with(&["--probe", "/fit", "--boot-time", "3s"]);
+    let setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--probe", "/fit", "--boot-time", "8s"]);
     failing(stage, &setup, &app::sinatra_with_posts()?)
 }
 
 /// The same on embedded interpreters.
 pub fn broken_mruby(stage: &Stage) -> Result<Told, String> {
-    let setup = Setup::mruby(app::MRUBY, 8).controlled(stage).with(&["--probe", "/fit", "--boot-time", "3s"]);
+    let setup = Setup::mruby(app::MRUBY, 8).with(&["--probe", "/fit", "--boot-time", "8s"]);
     failing(stage, &setup, &app::mruby()?)
 }
 
@@ -71,7 +71,7 @@ fn failing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     let rounds = if stage.is_quick { 1 } else { 4 };
     let mut version = 1;
     for _ in 0..rounds {
-        for (word, says) in [("raise", "does not boot"), ("unfit", "500"), ("hang", "3s")] {
+        for (word, says) in [("raise", "does not boot"), ("unfit", "500"), ("hang", "8s")] {
             stage.doing(format!("reloads an application that is to {word}"));
             boots_as(stage, word)?;
             reload(&server, &mut told, Some(says));
@@ -123,13 +123,16 @@ pub(super) fn upgraded(
 ) -> bool {
     let before = server.id;
     server.signal(Signal::USR2);
-    let is_new = until(NEW, || {
+    let is_new = pace::within(NEW, || {
         let told = fs::read_to_string(pidfile).unwrap_or_default();
-        server.id = told.trim().parse().unwrap_or(before);
-        server.id != before && is_there(server)
+        let id = told.trim().parse().unwrap_or(before);
+        if id != before {
+            server.succeeded_by(id);
+        }
+        id != before && is_there(server)
     });
     if is_new {
-        let is_gone = until(NEW, || !stage.processes().iter().any(|one| one.id == before && !one.is_zombie));
+        let is_gone = pace::within(NEW, || !stage.processes().iter().any(|one| one.id == before && !one.is_zombie));
         told.expect(is_gone, || format!("the old process {before} has not ended {NEW:?} after its upgrade"));
     }
     is_new
@@ -141,8 +144,12 @@ pub(super) fn finish(server: &mut Server, load: Load, told: &mut Told, stage: &S
     told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);
     server.settle(told);
-    let molds = server.molds().len();
-    told.expect(molds <= 1, || format!("{molds} molds are left, not one"));
+    let mut molds = Vec::new();
+    let is_one = pace::within(NEW, || {
+        molds = server.kin().into_iter().filter(|one| one.title.starts_with("foolsgold: mold")).collect();
+        molds.len() <= 1
+    });
+    told.expect(is_one, || format!("{} molds are left, not one", molds.len()));
 }
 
 /// How the application comes up from now on.
@@ -152,7 +159,7 @@ pub(super) fn boots_as(stage: &Stage, word: &str) -> Result<(), String> {
 
 /// Reloads by the command, which must work, or must fail and say this.
 pub(super) fn reload(server: &Server, told: &mut Told, says: Option<&str>) {
-    let output = match server.control(&["reload"]) {
+    let output = match server.command(&["reload"]) {
         Ok(output) => output,
         Err(why) => return told.complain(why),
     };

@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use crate::app;
 use crate::count::Count;
 use crate::kin;
+use crate::pace;
 use crate::server::{Server, Setup, pause};
 use crate::slow::{self, Reader};
 use crate::stage::Stage;
@@ -58,6 +59,8 @@ fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
     stage.doing("fills the disk");
     let readings = slow::readers(server.port, 6, &reader);
     pause(stage.lasts(20.0, 4.0));
+    // It takes several bodies at once, which takes as long as it takes.
+    pace::within(Duration::from_secs(10), || bodies.count().errors.contains_key(NO_ROOM));
     let bodies = bodies.end();
     told.count("safe ones", &load.end(), &[]);
     told.bound(Duration::from_secs(5));
@@ -104,7 +107,7 @@ pub fn open_files(stage: &Stage) -> Result<Told, String> {
         let workers = server.workers();
         let sums: Vec<f64> = (1..=workers.len()).map(|sum| sum as f64).collect();
         if !workers.is_empty() {
-            kin::signal(workers[draw.place(&sums)].id, Signal::KILL);
+            kin::signal(workers[draw.place(&sums)], Signal::KILL);
         }
         pause(Duration::from_millis(1500));
         told.remark(format!("{} idle connections were open", idle.len()));

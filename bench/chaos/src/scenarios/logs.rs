@@ -3,10 +3,10 @@
 use std::fs;
 use std::time::Duration;
 
-use arena::process::until;
 use rustix::process::Signal;
 
 use crate::app;
+use crate::pace;
 use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
@@ -26,7 +26,7 @@ pub fn rotation(stage: &Stage) -> Result<Told, String> {
         stage.doing(format!("rotates the log, round {round}"));
         fs::rename(&log, stage.folder.join(format!("server.log.{round}"))).map_err(|error| error.to_string())?;
         server.signal(Signal::HUP);
-        let is_there = until(Duration::from_secs(5), || fs::metadata(&log).is_ok_and(|file| file.len() > 0));
+        let is_there = pace::within(Duration::from_secs(5), || fs::metadata(&log).is_ok_and(|file| file.len() > 0));
         told.expect(is_there, || format!("rotation {round}: there is no new log 5 s after SIGHUP"));
     }
     let count = load.end();

@@ -1,11 +1,15 @@
 //! The bad days.
 
+mod containers;
+mod crowd;
 mod deaths;
 mod deploys;
 mod drain;
 mod full;
 mod logs;
+mod memory;
 mod overload;
+mod pauses;
 mod pool;
 mod proxy;
 mod strangers;
@@ -46,7 +50,7 @@ const fn scenario(
 }
 
 /// All of them, in the order in which they run.
-pub static ALL: [Scenario; 28] = [
+pub static ALL: [Scenario; 34] = [
     scenario("kill-storm", (180, 90), deaths::storm, "most workers are killed at once, again and again (Sinatra)"),
     scenario(
         "kill-storm-rails",
@@ -82,7 +86,7 @@ pub static ALL: [Scenario; 28] = [
         "the application connects while it is loaded; workers die and code is reloaded",
     ),
     scenario("poison", (180, 90), strangers::poison, "requests that end their worker, beside others"),
-    scenario("pauses", (240, 120), strangers::pauses, "all places are held, all workers are stopped, for a moment"),
+    scenario("pauses", (240, 120), pauses::known, "all places are held, all workers are stopped, for a moment"),
     scenario(
         "websockets",
         (240, 120),
@@ -95,6 +99,12 @@ pub static ALL: [Scenario; 28] = [
         proxy::unix,
         "nginx of another user before a Unix socket, while code is reloaded and the program upgraded",
     ),
+    scenario("refusals", (300, 120), pauses::random, "forty pauses of up to three seconds, of workers and a database"),
+    scenario("paused-machine", (300, 120), pauses::machine, "all processes of the server are stopped for a while"),
+    scenario("crowd", (240, 120), crowd::crowd, "one client takes all connections and keeps them"),
+    scenario("memory", (600, 500), memory::short, "the control group's memory runs out in eight ways"),
+    scenario("read-only", (180, 90), containers::read_only, "no file system can be written but /dev/shm"),
+    scenario("orphans", (180, 90), containers::orphans, "as process 1, with an application that leaves orphans"),
 ];
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use arena::process::until;
-
 use crate::app;
+use crate::pace;
 use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
@@ -17,17 +16,17 @@ const SCALED: Duration = Duration::from_secs(20);
 /// From one to eight and back.
 pub fn scale(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
-    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2).controlled(stage))?;
+    let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2))?;
     let load = stage.load(&server, &app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 1 } else { 8 };
     for _ in 0..rounds {
         for wanted in [8, 1] {
             stage.doing(format!("scales to {wanted}"));
-            let output = server.control(&["scale", &wanted.to_string()])?;
+            let output = server.command(&["scale", &wanted.to_string()])?;
             let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
             told.expect(output.status.success(), || format!("scale {wanted}: {said}"));
-            let is_scaled = until(SCALED, || server.workers().len() == wanted);
-            told.expect(is_scaled, || format!("{} workers {SCALED:?} after scale {wanted}", server.workers().len()));
+            let is_scaled = pace::within(SCALED, || server.ready() == wanted);
+            told.expect(is_scaled, || format!("{} workers {SCALED:?} after scale {wanted}", server.ready()));
             pause(Duration::from_secs(1));
         }
     }
@@ -59,7 +58,7 @@ pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Each request leaves ten kilobytes behind.
+/// Each request leaves forty kilobytes behind.
 pub fn memory(stage: &Stage) -> Result<Told, String> {
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--worker-memory", "40MiB"]);
     replaced(stage, &setup, r#"{ "path": "/leak", "exactly": "leaked\n" }"#, 1)
@@ -71,20 +70,25 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
     let mut server = Server::start(stage, setup)?;
     let workload = if asks.is_empty() { app::sinatra_with_posts()? } else { app::workload(&[asks])? };
     let load = stage.load(&server, &workload);
-    let mut seen: Vec<u32> = server.workers().iter().map(|one| one.id).collect();
-    let (first, mut fewest, mut most) = (seen.len(), seen.len(), seen.len());
+    let mut seen: Vec<u32> = server.workers();
+    let (first, mut fewest, mut most) = (server.workers, server.workers, server.workers);
     stage.doing("workers are replaced");
-    let end = Instant::now() + stage.lasts(30.0, 12.0);
-    while Instant::now() < end {
-        let ids: Vec<u32> = server.workers().iter().map(|one| one.id).collect();
-        (fewest, most) = (fewest.min(ids.len()), most.max(ids.len()));
-        seen.extend(ids.iter().filter(|id| !seen.contains(id)).copied().collect::<Vec<_>>());
+    let begun = Instant::now();
+    let time = stage.lasts(30.0, 12.0);
+    // What the server says is of one moment: fewer that serve than there should be, or more than one too many.
+    while begun.elapsed() < time || (seen.len() < first + least && begun.elapsed() < pace::allowed(2 * time)) {
+        if let Ok(status) = server.status() {
+            let serve = status.workers.iter().filter(|one| one.is_ready()).count();
+            (fewest, most) = (fewest.min(serve), most.max(status.workers.len()));
+            let ids: Vec<u32> = status.workers.iter().filter_map(|one| one.id).collect();
+            seen.extend(ids.iter().filter(|id| !seen.contains(id)).copied().collect::<Vec<_>>());
+        }
         pause(Duration::from_millis(50));
     }
-    let replaced = seen.len() - first;
+    let replaced = seen.len().saturating_sub(first);
     told.remark(format!("{replaced} workers were replaced; there were from {fewest} to {most}"));
     told.expect(replaced >= least, || format!("{replaced} workers were replaced, not {least} or more"));
-    told.expect(fewest >= first, || format!("there were {fewest} workers at times, fewer than {first}"));
+    told.expect(fewest >= first, || format!("{fewest} workers served at times, fewer than {first}"));
     told.expect(most <= first + 1, || format!("there were {most} workers at times: several were replaced at once"));
     told.count("the clients", &load.end(), &[]);
     told.bound(LONGEST);

@@ -79,7 +79,7 @@ pub fn unix(stage: &Stage) -> Result<Told, String> {
     fs::set_permissions(&stage.folder, Permissions::from_mode(0o711)).map_err(|error| error.to_string())?;
     let (pidfile, socket) = (stage.folder.join("pid"), stage.folder.join(SOCKET));
     let bind = format!("unix://{}", socket.display());
-    let setup = Setup::ruby(app::SINATRA, 2, 4).controlled(stage);
+    let setup = Setup::ruby(app::SINATRA, 2, 4);
     let setup = setup.with(&["-b", &bind, "--pidfile", &pidfile.display().to_string()]);
     let mut server = Server::start(stage, &setup)?;
     let nginx = Nginx::start(&socket)?;

@@ -1,26 +1,28 @@
-//! What the applications of others do, and what their servers live through: connections opened while they are loaded,
-//! requests that end their worker, pauses, WebSockets at a deploy, a client that takes all connections.
+//! What the applications of others do: connections opened while they are loaded, requests that end their worker,
+//! WebSockets at a deploy.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use arena::load::{Phase, Steps, Watch, Workload, watch_open};
+use arena::load::Workload;
 use rustix::process::Signal;
 
 use crate::app;
-use crate::count::Count;
 use crate::kin;
-use crate::server::{Server, Setup, each, pause};
+use crate::pace;
+use crate::server::{Server, Setup, each, each_until_enough, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-const APP: &str = "bench/chaos/apps/strangers.ru";
+/// See bench/chaos/apps.
+pub const APP: &str = "bench/chaos/apps/strangers.ru";
 /// A death, a load or a pause may cost somebody a wait.
 const LONGEST: Duration = Duration::from_secs(6);
 
-fn short() -> Result<Workload, String> {
+/// Quick ones.
+pub fn short() -> Result<Workload, String> {
     app::workload(&[r#"{ "path": "/", "exactly": "short\n" }"#])
 }
 
@@ -66,7 +68,7 @@ pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
     stage.doing("kills and reloads");
     each(Duration::from_secs(2), stage.lasts(30.0, 6.0), || {
         if let Some(worker) = server.workers().first() {
-            kin::signal(worker.id, Signal::KILL);
+            kin::signal(*worker, Signal::KILL);
         }
         pause(Duration::from_millis(500));
         server.signal(Signal::USR1);
@@ -100,64 +102,24 @@ pub fn poison(stage: &Stage) -> Result<Told, String> {
 /// Asks for this path again and again; how often it was answered with 502.
 fn poisoned(port: u16, path: &str, time: Duration) -> u32 {
     let mut count = 0;
-    each(Duration::from_millis(200), time, || {
+    each_until_enough(Duration::from_millis(200), time, || {
         let head = request(port, path, "Connection: close\r\n").map(|mut stream| {
             let mut answer = String::new();
             let _ = stream.read_to_string(&mut answer);
             answer
         });
         count += u32::from(head.is_ok_and(|answer| answer.starts_with("HTTP/1.1 502")));
+        count > 1
     });
     count
 }
 
-fn request(port: u16, path: &str, headers: &str) -> std::io::Result<TcpStream> {
+/// Asks, and reads nothing yet.
+pub fn request(port: u16, path: &str, headers: &str) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n").as_bytes())?;
     Ok(stream)
-}
-
-/// 250 requests in a second, while all places are held for a second, and while all workers are stopped for up to three:
-/// all are answered, since each could be within the ten seconds that a request may wait.
-pub fn pauses(stage: &Stage) -> Result<Told, String> {
-    let mut told = Told::default();
-    let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3).with(&["--request-time", "30s"]))?;
-    let port = server.port;
-    let (rounds, between) = if stage.is_quick { (2u32, 4.0) } else { (5, 6.0) };
-    let seconds = f64::from(rounds) * between * 2.0;
-    let plan = Steps { phases: vec![Phase { per_s: 250.0, seconds }], connections: 2_000, keep: true, seed: 3 };
-    let workload = short()?;
-    let load = thread::spawn(move || {
-        let watch = Watch { timeout: Duration::from_secs(30), timeline: false };
-        let mut count = Count::default();
-        count.add(&watch_open(port, &workload, &plan, &watch));
-        count
-    });
-    stage.doing("holds all places");
-    for _ in 0..rounds {
-        pause(Duration::from_secs_f64(between - 1.0));
-        let holders: Vec<_> = (0..6).map(|_| request(port, "/second", "Connection: close\r\n")).collect();
-        pause(Duration::from_secs(1));
-        drop(holders);
-    }
-    stage.doing("stops workers");
-    for round in 0..rounds {
-        pause(Duration::from_secs(1));
-        let workers = server.workers();
-        workers.iter().for_each(|worker| _ = kin::signal(worker.id, Signal::STOP));
-        pause(Duration::from_millis([400, 1_000, 2_000, 3_000, 500][round as usize % 5]));
-        workers.iter().for_each(|worker| _ = kin::signal(worker.id, Signal::CONT));
-        pause(Duration::from_secs_f64(between - 4.0).max(Duration::from_millis(200)));
-    }
-    let count = load.join().unwrap_or_default();
-    told.remark(format!("{rounds} times all places were held, and {rounds} times all workers stopped"));
-    told.count("the clients", &count, &[]);
-    told.expect(count.shed() == 0, || format!("{} were refused", count.shed()));
-    told.bound(Duration::from_secs(10));
-    server.settle(&mut told);
-    server.end(&mut told);
-    Ok(told)
 }
 
 /// Fifty WebSockets, a reload and the end: each is told to go away, and none holds the server.
@@ -181,7 +143,7 @@ pub fn websockets(stage: &Stage) -> Result<Told, String> {
     let began = Instant::now();
     server.end(&mut told);
     let took = began.elapsed();
-    told.expect(took < LONGEST, || format!("the end took {took:?}"));
+    told.expect(took < pace::allowed(LONGEST), || format!("the end took {took:?}"));
     all_told_to_go(sockets, &mut told);
     Ok(told)
 }

@@ -10,9 +10,9 @@ use crate::stage::Stage;
 use crate::told::Told;
 
 /// Deadline, and the time until a worker that does not listen is killed.
-const TIMES: [&str; 4] = ["--request-time", "2s", "--kill-time", "500ms"];
+const TIMES: [&str; 4] = ["--request-time", "4s", "--kill-time", "500ms"];
 /// What the quick ones may wait: those beside a deaf one run again when their worker is killed.
-const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_secs(7);
 
 /// Asleep, computing, and deaf, each from two clients.
 pub fn ruby(stage: &Stage) -> Result<Told, String> {
@@ -27,7 +27,7 @@ pub fn mruby(stage: &Stage) -> Result<Told, String> {
     let never = app::workload(&[
         r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 }, { "path": "/hog", "status": 500 }"#,
     ])?;
-    let setup = Setup::mruby(app::MRUBY, 8).with(&["--request-time", "2s", "--memory-limit", "16MiB"]);
+    let setup = Setup::mruby(app::MRUBY, 8).with(&["--request-time", "4s", "--memory-limit", "16MiB"]);
     beside(stage, &setup, &app::mruby()?, &never)
 }
 
@@ -46,7 +46,7 @@ fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> R
         "{} of them hung and had their deadline, after {:.0} ms at most",
         stuck.right, stuck.longest_ms
     ));
-    told.bound(Duration::from_secs(8));
+    told.bound(Duration::from_secs(10));
     server.settle(&mut told);
     server.end(&mut told);
     Ok(told)

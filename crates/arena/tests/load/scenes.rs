@@ -70,8 +70,9 @@ fn a_pause_while_it_reloads_is_the_longest_answer() {
 fn overload_costs_goodput_and_passes() {
     let server = Small::start();
     let plan = overload::Overload {
-        capacity_per_s: 150.0,
-        factors: vec![3.0],
+        // Far below what it can answer: where the machine is busy, a nap of it takes several times as long.
+        capacity_per_s: 50.0,
+        factors: vec![9.0],
         calm_s: 3,
         over_s: 1,
         after_s: 7,
@@ -86,7 +87,8 @@ fn overload_costs_goodput_and_passes() {
     assert!(told.outcome.errors.contains_key("timeout"), "{:?}", told.words);
     // When exactly p99 is as before depends on what else the machine does; that the server answers again does not.
     let answers = |second: usize| told.timeline[second].within(Duration::from_millis(500));
-    assert!(told.timeline[3].failed > 0 && (0..7).any(|after| answers(4 + after) > 40), "{:?}", told.timeline);
+    assert!((3..6).any(|over| told.timeline[over].failed > 0), "{:?}", told.timeline);
+    assert!((0..7).any(|after| answers(4 + after) > 20), "{:?}", told.timeline);
     assert!(told.outcome.numbers.get("recovery_s").is_none_or(|seconds| *seconds >= 1.0), "{:?}", told.words);
     assert!(told.words[1].contains("p99") && told.words[1].contains("before"), "{:?}", told.words);
     let plan = overload::Overload { over_s: 0, ..plan };

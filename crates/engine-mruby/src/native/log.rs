@@ -9,13 +9,13 @@ use crate::tree::Tree;
 /// log(level, text): one line of the server's log, with the id of the request.
 pub fn log(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 1).text()?;
-    let request = context.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
+    let id = context.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
     let line = text.trim_end_matches('\n');
     match arg(args, 0).bytes()? {
-        b"error" => tracing::error!(target: "app", request, "{line}"),
-        b"warn" => tracing::warn!(target: "app", request, "{line}"),
-        b"debug" => tracing::debug!(target: "app", request, "{line}"),
-        _ => tracing::info!(target: "app", request, "{line}"),
+        b"error" => tracing::error!(target: "app", id, "{line}"),
+        b"warn" => tracing::warn!(target: "app", id, "{line}"),
+        b"debug" => tracing::debug!(target: "app", id, "{line}"),
+        _ => tracing::info!(target: "app", id, "{line}"),
     }
     Ok(Value::Nil)
 }

@@ -109,7 +109,7 @@ impl Server {
                 engine::Input::Memory(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
                 engine::Input::File(file, len) => {
                     let mut bytes = vec![0; len as usize];
-                    std::os::unix::fs::FileExt::read_exact_at(&*file, &mut bytes, 0).unwrap();
+                    std::os::unix::fs::FileExt::read_exact_at(&**file, &mut bytes, 0).unwrap();
                     format!("file of {len}, sum {}", bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>())
                 }
                 _ => "empty".into(),

@@ -1,5 +1,7 @@
 //! What classes of times say: how many, how long in the mean, and below which time so many of a hundred lie.
 
+use engine::Fault;
+use engine::fault::Culprit;
 use engine::meter::{BOUNDS_US, Meter, Times};
 use serde::Serialize;
 
@@ -88,6 +90,8 @@ pub struct Reading {
     pub answers: [u64; 5],
     /// Requests that had no answer of the application, for whatever reason but that the client had gone.
     pub failed: u64,
+    /// Those among them that were never begun, for want of a place or as the server shuts down.
+    pub refused: u64,
     pub gone: u64,
 }
 
@@ -97,8 +101,10 @@ impl Reading {
         let faults = meter.faults();
         let gone = faults[0];
         let failed = faults.iter().sum::<u64>() - gone;
+        let of_load = Fault::NAMES.iter().zip(faults).filter(|((_, culprit), _)| *culprit == Culprit::Load);
+        let refused = of_load.map(|(_, count)| count).sum();
         let (queue, service) = (Classes::read(&meter.queue), Classes::read(&meter.service));
-        Reading { queue, service, answers: meter.answers(), failed, gone }
+        Reading { queue, service, answers: meter.answers(), failed, refused, gone }
     }
 
     /// Requests that are over.
@@ -115,7 +121,6 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Fault;
     use std::time::Duration;
 
     #[test]
@@ -150,6 +155,6 @@ mod tests {
         meter.failed(&Fault::Stopping, Duration::ZERO);
         meter.answered(503, Duration::ZERO, Duration::ZERO);
         let reading = Reading::of(&meter);
-        assert_eq!((reading.requests(), reading.errors()), (3, 2));
+        assert_eq!((reading.requests(), reading.errors(), reading.refused), (3, 2, 1));
     }
 }

@@ -11,7 +11,7 @@ use tracing::info;
 
 use crate::admin::history::History;
 use crate::admin::service::{ControlFile, inode_of};
-use crate::admin::view::look_briefly;
+use crate::admin::view::{look_at_server, look_briefly};
 use crate::desk::Desk;
 use crate::generation::wait_until;
 
@@ -62,7 +62,7 @@ impl Eyes {
     pub fn call_off(&self) -> Result<(), String> {
         self.is_unwanted.store(true, Ordering::SeqCst);
         self.called_off.store(true, Ordering::SeqCst);
-        info!(target: "server", "the end, as ordered, while applications are being loaded");
+        info!(target: "server", "shutting down, while applications are being loaded");
         let spawned = thread::Builder::new().name("end of a start".into()).spawn(|| {
             let until = Instant::now() + CALL_OFF_TIME;
             wait_until(until, || false);
@@ -116,8 +116,9 @@ impl Eyes {
     /// To be called each second.
     pub fn look(&self) {
         let Some(running) = self.running() else { return };
+        let server = look_at_server();
         for app in running.desk.apps().all() {
-            self.history.note(app.name(), &look_briefly(app), Instant::now());
+            self.history.note(app.name(), &look_briefly(app, server), Instant::now());
         }
     }
 }

@@ -29,7 +29,19 @@ pub struct Look {
     pub busy: usize,
     pub capacity: usize,
     pub workers: usize,
+    /// Of the application's processes.
     pub memory_kib: u64,
+    pub server: ServerLook,
+}
+
+/// What is looked at each second of the server and of the machine or control group around it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ServerLook {
+    /// The memory of the server, without the workers.
+    pub memory_kib: u64,
+    /// All that is used, by any process, and the limit; 0 where the kernel does not tell.
+    pub memory_used_kib: u64,
+    pub memory_limit_kib: u64,
 }
 
 /// One step: of depths the greatest, of times and rates those of the whole step.
@@ -42,8 +54,10 @@ struct Point {
     capacity: usize,
     workers: usize,
     memory_kib: u64,
+    server: ServerLook,
     rate: f64,
     error_rate: f64,
+    refused_rate: f64,
     queue_p99_ms: f64,
     p50_ms: f64,
     p95_ms: f64,
@@ -66,8 +80,12 @@ pub struct Columns {
     pub capacity: Vec<usize>,
     pub workers: Vec<usize>,
     pub memory_kib: Vec<u64>,
+    pub server_memory_kib: Vec<u64>,
+    pub memory_used_kib: Vec<u64>,
+    pub memory_limit_kib: Vec<u64>,
     pub rate: Vec<f64>,
     pub error_rate: Vec<f64>,
+    pub refused_rate: Vec<f64>,
     pub queue_p99_ms: Vec<f64>,
     pub p50_ms: Vec<f64>,
     pub p95_ms: Vec<f64>,
@@ -80,6 +98,7 @@ pub struct Recent {
     pub seconds: f64,
     pub requests_per_s: f64,
     pub errors_per_s: f64,
+    pub refused_per_s: f64,
     pub queue: Summary,
     pub service: Summary,
 }
@@ -149,6 +168,7 @@ impl History {
             seconds: rounded(seconds),
             requests_per_s: rate(reading.requests(), before.requests()),
             errors_per_s: rate(reading.errors(), before.errors()),
+            refused_per_s: rate(reading.refused, before.refused),
             queue: reading.queue.since(&before.queue).summary(),
             service: reading.service.since(&before.service).summary(),
         }
@@ -169,6 +189,7 @@ impl Track {
         greatest.capacity = greatest.capacity.max(look.capacity);
         greatest.workers = greatest.workers.max(look.workers);
         greatest.memory_kib = greatest.memory_kib.max(look.memory_kib);
+        greatest.server = greatest.server.greatest(&look.server);
         let (since, before) = *self.begun.get_or_insert((now, look.reading));
         // Half a second of grace: the clock that calls this is not exact.
         let took = now.saturating_duration_since(since);
@@ -198,14 +219,28 @@ impl Track {
             columns.capacity.push(point.capacity);
             columns.workers.push(point.workers);
             columns.memory_kib.push(point.memory_kib);
+            columns.server_memory_kib.push(point.server.memory_kib);
+            columns.memory_used_kib.push(point.server.memory_used_kib);
+            columns.memory_limit_kib.push(point.server.memory_limit_kib);
             columns.rate.push(rounded(point.rate));
             columns.error_rate.push(rounded(point.error_rate));
+            columns.refused_rate.push(rounded(point.refused_rate));
             columns.queue_p99_ms.push(rounded(point.queue_p99_ms));
             columns.p50_ms.push(rounded(point.p50_ms));
             columns.p95_ms.push(rounded(point.p95_ms));
             columns.p99_ms.push(rounded(point.p99_ms));
         }
         columns
+    }
+}
+
+impl ServerLook {
+    fn greatest(&self, other: &ServerLook) -> ServerLook {
+        ServerLook {
+            memory_kib: self.memory_kib.max(other.memory_kib),
+            memory_used_kib: self.memory_used_kib.max(other.memory_used_kib),
+            memory_limit_kib: self.memory_limit_kib.max(other.memory_limit_kib),
+        }
     }
 }
 
@@ -218,6 +253,7 @@ impl Point {
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
             rate: rate(now.requests(), before.requests()),
             error_rate: rate(now.errors(), before.errors()),
+            refused_rate: rate(now.refused, before.refused),
             queue_p99_ms: queue.quantile_ms(0.99),
             p50_ms: service.quantile_ms(0.5),
             p95_ms: service.quantile_ms(0.95),
@@ -250,6 +286,21 @@ mod tests {
         assert_eq!((minutes.rate, minutes.queued), (vec![10.0], vec![7]));
         let recent = history.recent("a", &look(620, 0).reading, start + Duration::from_secs(62));
         assert_eq!((recent.requests_per_s, recent.seconds), (10.0, 12.0));
+    }
+
+    #[test]
+    fn refusals_and_memory_have_columns() {
+        let (history, start) = (History::default(), Instant::now());
+        for second in 0..=60 {
+            let reading = Reading { failed: second * 5, refused: second * 3, ..Reading::default() };
+            let server = ServerLook { memory_kib: 10, memory_used_kib: 20 + second % 30, memory_limit_kib: 100 };
+            let look = Look { reading, memory_kib: second, server, ..Look::default() };
+            history.note("a", &look, start + Duration::from_secs(second));
+        }
+        let minutes = history.columns("a", Step::Minute, 0);
+        assert_eq!((minutes.error_rate, minutes.refused_rate), (vec![5.0], vec![3.0]));
+        assert_eq!((minutes.memory_kib, minutes.server_memory_kib), (vec![60], vec![10]));
+        assert_eq!((minutes.memory_used_kib, minutes.memory_limit_kib), (vec![49], vec![100]));
     }
 
     #[test]

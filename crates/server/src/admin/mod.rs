@@ -42,17 +42,19 @@ pub struct Admin {
     /// An older process of this server has both until we serve.
     waits: bool,
     listener: Mutex<Option<Listener>>,
+    /// The control socket, if it is there already.
+    made: Mutex<Option<Listener>>,
 }
 
 impl Admin {
     /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
     /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
-    /// `listener`: that of the admin page, bound; `is_successor`: an older process still has both, and keeps them
-    /// until this one runs; `called_off` ends the loading of applications.
+    /// `listener`: that of the admin page, bound; `made`: the control socket, where it is there; `is_successor`: an
+    /// older process still has both, and keeps them until this one runs; `called_off` ends the loading of applications.
     pub fn start(
         settings: &AdminSettings,
         place: Place,
-        listener: Option<Listener>,
+        (listener, made): (Option<Listener>, Option<Listener>),
         is_successor: bool,
         called_off: Arc<AtomicBool>,
     ) -> Result<Admin, String> {
@@ -65,7 +67,15 @@ impl Admin {
             (Some(Bind::Unix(path)), None) => Some(private(path, is_successor)?),
             (_, listener) => listener,
         };
-        let admin = Admin { eyes, serving, control, token, waits: is_successor, listener: Mutex::new(listener) };
+        let admin = Admin {
+            eyes,
+            serving,
+            control,
+            token,
+            waits: is_successor,
+            listener: Mutex::new(listener),
+            made: Mutex::new(made),
+        };
         if !is_successor {
             admin.listen()?;
         }
@@ -95,14 +105,18 @@ impl Admin {
     }
 
     fn listen(&self) -> Result<(), String> {
-        let control = match &self.control {
-            Control::Off => None,
-            Control::Path(path) => {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let control = match (&self.control, made) {
+            (Control::Off, _) => None,
+            (Control::Path(path), Some(listener)) => {
+                Some((listener, std::path::absolute(path).unwrap_or_else(|_| path.clone())))
+            }
+            (Control::Path(path), None) => {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
                 let told = |error: front::BindError| format!("--control: {error}");
                 Some((front::listen_privately(&path, self.waits).map_err(told)?, path))
             }
-            Control::Usual => control_path::listen(&self.eyes.place.folder, self.waits)
+            (Control::Usual, _) => control_path::listen(&self.eyes.place.folder, self.waits)
                 .inspect_err(|why| {
                     warn!(target: "server", "there is no control socket: {why}; --control names a place, or off");
                 })

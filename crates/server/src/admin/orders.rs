@@ -31,7 +31,7 @@ pub fn restart(running: &Running, _: &Params) -> Outcome {
 pub fn stop(running: &Running, params: &Params) -> Outcome {
     let now = params.is("now")?;
     running.desk.stop(now);
-    told(Ok(if now { "ending at once" } else { "ending; running requests are finished" }.to_owned()))
+    told(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
 }
 
 /// The end, but for load balancers first.
@@ -44,8 +44,8 @@ pub fn drain(running: &Running, _: &Params) -> Outcome {
 pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
     let outcome = running.desk.reopen_logs();
     match &outcome {
-        Ok(words) => info!(target: "server", "as ordered: {words}"),
-        Err(why) => warn!(target: "server", "as ordered, but: {why}"),
+        Ok(words) => info!(target: "server", "{words}"),
+        Err(why) => warn!(target: "server", "{why}"),
     }
     told(outcome)
 }

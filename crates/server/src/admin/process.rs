@@ -34,6 +34,11 @@ impl Process {
     }
 }
 
+/// The memory of this process, all that is resident; 0 where the kernel does not tell.
+pub fn resident_kib() -> u64 {
+    number(&fs::read_to_string("/proc/self/status").unwrap_or_default(), "VmRSS:").unwrap_or(0)
+}
+
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let (seconds, nanos) = (u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0));

@@ -41,7 +41,7 @@ pub static ROUTES: [Route; 17] = [
     look("/v1", &[], "what can be asked", |_, _, _| Ok(index())),
     look("/v1/status", APP, "the server and its applications, worker by worker", status),
     look("/v1/workers", APP, "the workers and what each of them runs", workers),
-    look("/v1/recorder", APP, "what runs now, and the last slow and failed requests", recorder),
+    look("/v1/recorder", APP, "what runs now, and the last slow, failed and refused requests", recorder),
     look("/v1/deploys", APP, "what was loaded when, and what came of it", deploys),
     look("/v1/history", &["app", "step", "from"], "numbers of each second, or minute, of the past", history),
     Route {
@@ -184,7 +184,8 @@ fn recorder(_: &Eyes, running: &Running, params: &Params) -> Outcome {
                 running.push(row);
             }
         }
-        Ok(json!({ "name": app.name(), "running": running, "slow": recorded.slow, "failed": recorded.failed }))
+        let engine::Recorded { slow, failed, refused } = recorded;
+        Ok(json!({ "name": app.name(), "running": running, "slow": slow, "failed": failed, "refused": refused }))
     })
 }
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::admin::classes::{Classes, Reading, Summary, rounded};
 use crate::admin::eyes::{Eyes, Running};
-use crate::admin::history::{Look, Recent};
-use crate::admin::process::Process;
+use crate::admin::history::{Look, Recent, ServerLook};
+use crate::admin::process::{Process, resident_kib};
 use crate::app::App;
 use crate::deploy::Deploy;
 
@@ -197,8 +197,18 @@ impl AppView {
     }
 }
 
-/// What the history notes each second.
-pub fn look_briefly(app: &App) -> Look {
+/// What the history notes each second of the server.
+pub fn look_at_server() -> ServerLook {
+    let memory = Memory::of_this_process().look();
+    ServerLook {
+        memory_kib: resident_kib(),
+        memory_used_kib: memory.map_or(0, |seen| seen.used / 1024),
+        memory_limit_kib: memory.map_or(0, |seen| seen.limit / 1024),
+    }
+}
+
+/// What the history notes each second of an application.
+pub fn look_briefly(app: &App, server: ServerLook) -> Look {
     let snapshot = app.engine().snapshot();
     let kib = |sizes: &mut dyn Iterator<Item = Option<u64>>| sizes.flatten().sum::<u64>();
     let workers = kib(&mut snapshot.workers.iter().map(|worker| worker.pss_kib));
@@ -211,6 +221,7 @@ pub fn look_briefly(app: &App) -> Look {
         capacity: snapshot.status.capacity,
         workers: snapshot.workers.len(),
         memory_kib: workers + molds,
+        server,
     }
 }
 

@@ -7,6 +7,7 @@ mod grid;
 mod line;
 mod orders;
 mod show;
+mod status;
 mod table;
 mod watch;
 mod words;

@@ -52,7 +52,7 @@ pub static COMMANDS: [Command; 15] = [
         word: "recorder",
         value: "",
         flags: &[App, Json, Backtraces],
-        help: "show what runs now, and the last slow and failed requests",
+        help: "show what runs now, and the last slow, failed and refused requests",
         more: "With --backtraces also what the threads of busy workers do at this moment.",
         run: show::recorder,
     },

@@ -3,10 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use rustix::termios::tcgetwinsize;
+
 use crate::client::asked::Call;
 use crate::client::line::{Line, Trouble};
 use crate::client::table::Flag;
-use crate::client::{Failure, find, say, show};
+use crate::client::{Failure, find, say, status};
 
 /// The terminal's second screen, without a cursor, long lines cut off; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
@@ -23,13 +25,20 @@ pub fn status(call: &Call) -> Result<(), Failure> {
     if call.has(Flag::Watch) {
         return watch(call, &line);
     }
-    say(&look(call, &line).map_err(|trouble| trouble.failure(&line.socket))?);
+    let width = size().map(|(width, _)| width);
+    say(&look(call, &line, width).map_err(|trouble| trouble.failure(&line.socket))?);
     Ok(())
 }
 
-fn look(call: &Call, line: &Line) -> Result<String, Trouble> {
+fn look(call: &Call, line: &Line, width: Option<usize>) -> Result<String, Trouble> {
     let status = line.look(&format!("/v1/status{}", call.query()))?;
-    Ok(if call.has(Flag::Json) { format!("{status}\n") } else { show::status_text(&status) })
+    Ok(if call.has(Flag::Json) { format!("{status}\n") } else { status::status_text(&status, width) })
+}
+
+/// Columns and rows of the terminal, if there is one.
+fn size() -> Option<(usize, usize)> {
+    let size = tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then(|| (size.ws_col.into(), size.ws_row.into()))
 }
 
 fn watch(call: &Call, line: &Line) -> Result<(), Failure> {
@@ -49,13 +58,16 @@ fn watch(call: &Call, line: &Line) -> Result<(), Failure> {
 fn watch_on(call: &Call, line: &Line, draws: bool) -> Result<(), Failure> {
     let mut interrupts = line.interrupts()?;
     loop {
-        let text = match look(call, line) {
+        // It may have been made wider or narrower.
+        let size = size().filter(|_| draws);
+        let width = size.map(|(width, _)| width);
+        let text = match look(call, line, width) {
             // It may have been asked in the moment of its end: then it is gone now.
-            Err(Trouble::Other(_)) if line.wait(AGAIN, &mut interrupts) => look(call, line),
+            Err(Trouble::Other(_)) if line.wait(AGAIN, &mut interrupts) => look(call, line, width),
             looked => looked,
         };
         let text = text.map_err(|trouble| trouble.failure(&line.socket))?;
-        let screen = if draws { screen(&text) } else { text };
+        let screen = if draws { screen(&text, size.map(|(_, rows)| rows)) } else { text };
         let mut out = io::stdout().lock();
         // Whoever looked has gone, as with `| head`.
         if out.write_all(screen.as_bytes()).and_then(|()| out.flush()).is_err() {
@@ -67,7 +79,28 @@ fn watch_on(call: &Call, line: &Line, draws: bool) -> Result<(), Failure> {
     }
 }
 
-fn screen(text: &str) -> String {
-    let lines: String = text.lines().map(|line| format!("{line}{CLEAR_LINE}")).collect();
-    format!("{HOME}{lines}{CLEAR_REST}")
+/// The text on a screen of so many rows; lines that do not fit are counted on the last one.
+fn screen(text: &str, rows: Option<usize>) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    // The cursor stands in a row of its own.
+    let room = rows.map_or(lines.len(), |rows| rows.saturating_sub(1));
+    let shown = if lines.len() <= room { lines.len() } else { room.saturating_sub(1) };
+    let mut out = HOME.to_owned();
+    lines[..shown].iter().for_each(|line| out.extend([line, CLEAR_LINE]));
+    if shown < lines.len() {
+        out.push_str(&format!("({} more lines){CLEAR_LINE}", lines.len() - shown));
+    }
+    out + CLEAR_REST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_the_screen_is_counted() {
+        assert_eq!(screen("a\nb\n", Some(3)), "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J");
+        assert_eq!(screen("a\nb\nc\n", Some(3)), "\x1b[Ha\x1b[K\n(2 more lines)\x1b[K\n\x1b[J");
+        assert_eq!(screen("a\n", None), "\x1b[Ha\x1b[K\n\x1b[J");
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::brief;
+use engine::{TempFolder, brief};
 use serde::Deserialize;
 
 use super::answer;
@@ -103,7 +103,7 @@ fn load(found: &Found, settings: &AppSettings, base: &Arc<Base>) -> Result<Runni
     let (tell, told) = mpsc::sync_channel(1);
     let (own_found, own_settings, own_base) = (found.clone(), settings.clone(), base.clone());
     let work = move || {
-        if let Err(unheard) = tell.send(Running::start(&own_found, &own_settings, Size::Full, &own_base))
+        if let Err(unheard) = tell.send(Running::start_safely(&own_found, &own_settings, Size::Full, &own_base))
             && let Ok(running) = unheard.0
         {
             running.stop(Duration::ZERO);
@@ -161,7 +161,7 @@ impl Told {
 }
 
 fn tolerant(found: &Found, spared: &[Cause], settings: &AppSettings, base: &Arc<Base>) -> Result<Told, Trouble> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no folder for a file of ours: {error}"))?;
+    let folder = TempFolder::new("foolsgold-doctor-").map_err(|error| error.to_string())?;
     let rackup = folder.path().join(NAME);
     let pairs: Vec<String> =
         spared.iter().map(|(kind, name)| format!("[{}, {}]", quoted(kind), quoted(name))).collect();

@@ -130,8 +130,8 @@ fn wrapped(out: &mut String, before: &str, words: &str) {
 
 /// A value as TOML has it.
 fn value(row: &Row, value: &str) -> String {
-    let is_number =
-        value.parse::<i64>().is_ok() && matches!(row.kind, Takes::Count(..) | Takes::CountOrAuto(..) | Takes::Size(..));
+    let is_number = value.parse::<i64>().is_ok()
+        && matches!(row.kind, Takes::Count(..) | Takes::CountOrAuto(..) | Takes::Size(..) | Takes::SizeOrNone(..));
     match (row.kind, value) {
         (Takes::Flag, "yes") => "true".to_owned(),
         (Takes::Flag, "no") => "false".to_owned(),

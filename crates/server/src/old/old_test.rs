@@ -169,11 +169,33 @@ fn what_servers_do_without_being_told() {
             |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
         [said("bind"), said("threads"), said("request-time")].map(Option::unwrap_or_default)
     };
-    assert_eq!(assumed(Kind::Puma), ["", "", ""]);
+    assert_eq!(assumed(Kind::Puma), ["", "", "none"]);
     assert_eq!(assumed(Kind::Unicorn), ["tcp://0.0.0.0:8080", "1", "60s"]);
     assert_eq!(assumed(Kind::Pitchfork), ["tcp://0.0.0.0:8080", "1", "20s"]);
-    assert_eq!(assumed(Kind::Thin), ["tcp://0.0.0.0:3000", "1", ""]);
-    assert_eq!(assumed(Kind::Passenger), ["tcp://0.0.0.0:3000", "1", ""]);
+    assert_eq!(assumed(Kind::Thin), ["tcp://0.0.0.0:3000", "1", "none"]);
+    assert_eq!(assumed(Kind::Passenger), ["tcp://0.0.0.0:3000", "1", "none"]);
+}
+
+#[test]
+fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
+    let limits = |kind: Kind, calls: &[(&str, Value)]| {
+        let translation = translated(kind, calls);
+        ["request-time", "queue-wait", "body-bytes", "worker-timeout"]
+            .map(|key| translation.value(key).unwrap_or_default().to_owned())
+    };
+    assert_eq!(limits(Kind::Puma, &[]), ["none", "none", "none", ""]);
+    assert_eq!(limits(Kind::Unicorn, &[]), ["60s", "none", "none", "1m"]);
+    assert_eq!(limits(Kind::Thin, &[("timeout", json!([30]))]), ["none", "none", "none", "0s"]);
+    assert_eq!(limits(Kind::Passenger, &[]), ["none", "none", "", "0s"]);
+    assert_eq!(limits(Kind::Puma, &[("http_content_length_limit", json!([9]))])[2], "9");
+    assert_eq!(limits(Kind::Puma, &[("http_content_length_limit", json!([null]))])[2], "none");
+    assert_eq!(limits(Kind::Unicorn, &[("timeout", json!([300]))]), ["5m", "none", "none", "5m"]);
+    assert_eq!(limits(Kind::Unicorn, &[("timeout", json!([2_592_000]))])[0], "none");
+    let times = [("max_request_time", json!([7])), ("max_request_queue_time", json!([3]))];
+    assert_eq!(limits(Kind::Passenger, &times)[..2], ["7s", "3s"]);
+    assert_eq!(limits(Kind::Passenger, &[("max_request_queue_time", json!([0]))])[1], "none");
+    let queue = |size: u64| of(Kind::Passenger, "max_request_queue_size", json!([size])).0;
+    assert_eq!((queue(0), queue(5)), (vec![], vec!["queue=5".to_owned()]), "0 is no limit there");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::lenient_json::{self, Entry};
 use super::puma::{absolute, tcp};
 use super::record::Call;
-use super::translation::{Does, Known, Translation, What, text};
+use super::translation::{Does, Known, Translation, What, seconds, text};
+use crate::size::parse_time;
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const CACHE: &str = "responses are not cached";
@@ -22,8 +23,11 @@ const START: &str = "applications are started by their config.ru";
 
 /// What is not as in Passenger, whatever the file says.
 pub const ALWAYS: &[&str] = &[
-    "a request has --request-time (30s) for its answer, then 504; Passenger has this in its paid edition only",
-    "requests wait at most --queue-wait (10s), then 503",
+    "a request has at most --header-count (100) header fields, then 431; Passenger has no such limit but their size",
+    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
+     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    "spawn_method smart with several workers: an application that holds a connection open is not forked, each worker \
+     loads it (--preload=force forks it)",
 ];
 
 pub const KNOWN: &[Known] = &[
@@ -54,8 +58,8 @@ pub const KNOWN: &[Known] = &[
     ("max_preloader_idle_time", Does::Missing(POOL)),
     ("start_timeout", Does::Seconds("boot-time")),
     ("max_requests", Does::Is("max-requests")),
-    ("max_request_queue_size", Does::Is("queue")),
-    ("max_request_queue_time", Does::Seconds("queue-wait")),
+    ("max_request_queue_size", Does::By(queue_size)),
+    ("max_request_queue_time", Does::By(queue_time)),
     ("max_request_time", Does::Seconds("request-time")),
     ("memory_limit", Does::By(memory)),
     ("request_queue_overflow_status_code", Does::Missing("the status is 503")),
@@ -81,7 +85,7 @@ pub const KNOWN: &[Known] = &[
     ("nginx_config_template", Does::Missing(NGINX)),
     ("ctls", Does::Needless(NGINX)),
     ("static_files_dir", Does::Missing(STATIC)),
-    ("restart_dir", Does::Missing("say foolsgold reload")),
+    ("restart_dir", Does::Missing("touching tmp/restart.txt reloads; --restart-file names another file")),
     ("meteor_app_settings", Does::Refused("only Ruby is served")),
     ("log_level", Does::Missing("say --log error, warn, info or debug")),
     ("admin_panel_url", Does::Missing(PANEL)),
@@ -185,6 +189,22 @@ fn memory(to: &mut Translation, call: &Call) {
     }
 }
 
+/// Nothing stands for no limit.
+fn queue_size(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("0") => to.remark(call, What::Differs, "as many wait as --connections says"),
+        _ => to.copy(call, "queue"),
+    }
+}
+
+/// Nothing stands for no limit.
+fn queue_time(to: &mut Translation, call: &Call) {
+    match seconds(call.args.first()) {
+        Some(time) if parse_time(&time) == Some(0) => to.set(call, "queue-wait", "none".to_owned()),
+        _ => to.seconds(call, "queue-wait"),
+    }
+}
+
 fn sticky(to: &mut Translation, call: &Call) {
     if to.says_yes("sticky_sessions") {
         to.remark(call, What::Missing, STICKY);
@@ -224,6 +244,9 @@ pub fn finish(to: &mut Translation) {
         to.assume("pidfile", &usual(to, "tmp/pids", &format!("{name}.pid")), false);
     }
     processes(to);
+    // Passenger has limits for these where somebody sets them.
+    to.assume_none(&["request-time", "queue-wait"]);
+    to.assume("worker-timeout", "0s", false);
     match to.call("thread_count").cloned() {
         Some(call) if word(to, "concurrency_model").is_some_and(|model| model == "thread") => to.copy(&call, "threads"),
         _ => to.assume("threads", "1", false),

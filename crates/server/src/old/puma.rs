@@ -16,11 +16,15 @@ const CONTROL: &str = "pumactl finds no server here: foolsgold status, reload, s
 
 /// What is not as in Puma, whatever the file says.
 pub const ALWAYS: &[&str] = &[
-    "a request has --request-time (30s) for its answer, then 504; Puma has no such limit",
-    "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503; in Puma each \
-     worker has a line of its own, without an end",
+    "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503; in Puma \
+     each worker has a queue of its own, without a limit",
     "each request has a line in the log; --access-log off writes none, as in Puma",
-    "headers with an underscore in their names are left out",
+    "a request has at most --header-count (100) header fields, then 431; Puma has no such limit but the size of all",
+    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
+     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    "a body must come at 500 bytes per second or more once it has taken --body-time (60s)",
+    "preload_app! with several workers: an application that holds a connection open is not forked, each worker loads \
+     it (--preload=force forks it)",
     "there is at least one worker process; Puma's single mode has none beside itself",
 ];
 
@@ -60,7 +64,7 @@ pub const KNOWN: &[Known] = &[
     ("queue_requests", Does::Needless("requests are always read to their end before Ruby sees them")),
     ("wait_for_less_busy_worker", Does::Needless("there is one line, from which idle workers take")),
     ("io_selector_backend", Does::Needless("sockets are not read by Ruby")),
-    ("http_content_length_limit", Does::Is("body-bytes")),
+    ("http_content_length_limit", Does::By(body_limit)),
     ("supported_http_methods", Does::Missing("the application gets requests of every method")),
     ("allow_underscore_headers", Does::By(underscores)),
     ("set_remote_address", Does::By(remote_address)),
@@ -252,6 +256,12 @@ fn remote_address(to: &mut Translation, call: &Call) {
     to.remark(call, what, why);
 }
 
+/// Without a number there is no limit.
+fn body_limit(to: &mut Translation, call: &Call) {
+    let bytes = text(call.args.first()).unwrap_or_else(|| "none".to_owned());
+    to.set(call, "body-bytes", bytes);
+}
+
 fn rackup(to: &mut Translation, call: &Call) {
     // The first counts.
     if let Some(path) = text(call.args.first()).filter(|_| to.rackup.is_none()) {
@@ -308,6 +318,7 @@ pub fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
 /// Puma alone is one process, unless WEB_CONCURRENCY says more.
 pub fn finish(to: &mut Translation) {
     to.assume("workers", "1", true);
+    to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);
     }

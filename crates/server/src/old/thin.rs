@@ -13,8 +13,10 @@ const ONE_BY_ONE: &str = "a reload always keeps serving";
 /// What is not as in Thin, whatever the file says.
 pub const ALWAYS: &[&str] = &[
     "each of the servers of a cluster is a worker behind all addresses; one that is down does not close its port",
-    "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503",
-    "a request has --request-time (30s) for its answer, then 504; Thin has no such limit",
+    "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503",
+    "a request has at most --header-count (100) header fields, then 431; Thin has no such limit but the size of all",
+    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
+     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
     "there is no EventMachine loop: async.callback, throw :async and EventMachine's timers do not work",
 ];
 
@@ -137,6 +139,8 @@ pub fn finish(to: &mut Translation) {
         _ => to.assume("threads", "1", false),
     }
     to.assume("workers", "1", false);
+    to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
+    to.assume("worker-timeout", "0s", false);
     if to.says_yes("daemonize") {
         to.assume("log-file", &to.in_folder("log/thin.log"), false);
         to.assume("pidfile", &to.in_folder("tmp/pids/thin.pid"), false);

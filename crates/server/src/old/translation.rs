@@ -12,7 +12,8 @@ use super::record::Call;
 use crate::asked::Place;
 use crate::near::nearest;
 use crate::options::{Kind as Takes, Row};
-use crate::size::show_time;
+use crate::size::{parse_time, show_time};
+use crate::table::DAY_MS;
 
 /// What a directive comes to.
 #[derive(Clone, Copy)]
@@ -180,7 +181,10 @@ impl Translation {
 
     /// Gives an option a time.
     pub fn seconds(&mut self, call: &Call, key: &str) {
+        let has_none = matches!(Row::called(key).map(|row| row.kind), Some(Takes::TimeOrNone(..)));
         match seconds(call.args.first()) {
+            // What is longer than any of our times is none.
+            Some(time) if has_none && parse_time(&time) > Some(DAY_MS) => self.set(call, key, "none".to_owned()),
             Some(time) => self.set(call, key, time),
             None => self.copy(call, key),
         }
@@ -207,6 +211,11 @@ impl Translation {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
         let place = Place { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
         self.put(place, key, value.to_owned());
+    }
+
+    /// The same of limits that another server does not have.
+    pub fn assume_none(&mut self, keys: &[&str]) {
+        keys.iter().for_each(|key| self.assume(key, "none", false));
     }
 
     /// The file has set a variable that says in which environment the application runs; a directive counts before it.
@@ -249,6 +258,11 @@ impl Translation {
     /// Where the file itself is.
     pub fn own_path(&self) -> String {
         self.home.join(&self.shown).display().to_string()
+    }
+
+    /// What an option is given so far.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.settings.iter().find(|setting| setting.row.long == key).map(|setting| setting.value.as_str())
     }
 
     /// The last call of that name.

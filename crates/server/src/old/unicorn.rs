@@ -6,9 +6,12 @@ use super::Kind;
 use super::puma::{absolute, tcp};
 use super::record::Call;
 use super::translation::{Does, Known, Translation, What, text};
+use crate::size::{parse_time, show_time};
+use crate::table::DAY_MS;
 
-const TIMEOUT: &str = "counts from the last byte of a request to its answer; the request is interrupted, its client \
-                       gets 504, and its worker is killed only if that does not end it (--kill-time)";
+const TIMEOUT: &str = "counts from the last byte of a request to its answer, waiting included; the request is \
+                       interrupted, its client gets 504, and its worker is killed only if that does not end it \
+                       (--kill-time)";
 const EXEC: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const RETIRES: &str = "runs; of the server it is given there are config, pid, logger and worker_processes; where it \
@@ -19,8 +22,14 @@ const SERVICE: &str = "there is no service worker: start it as a process of its 
 
 /// What is not as in Unicorn, whatever the file says.
 pub const ALWAYS: &[&str] = &[
-    "requests wait in one line for all workers, at most --queue of them for --queue-wait (10s), then 503; in Unicorn \
-     they wait in the socket",
+    "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503; in \
+     Unicorn they wait in the socket, as many as its backlog",
+    "a request has at most --header-count (100) header fields, then 431; Unicorn has no such limit but the size of all",
+    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
+     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    "a body must come at 500 bytes per second or more once it has taken --body-time (60s)",
+    "preload_app true with several workers: an application that holds a connection open is not forked, each worker \
+     loads it (--preload=force forks it)",
     "slow clients do not hold a worker: requests and answers are buffered, and connections are kept alive",
     "no middleware is added in any environment",
 ];
@@ -135,6 +144,12 @@ pub fn finish(to: &mut Translation) {
     to.assume("preload", if to.kind == Kind::Pitchfork { "yes" } else { "no" }, false);
     let (time, port) = (if to.kind == Kind::Pitchfork { "20s" } else { "60s" }, "tcp://0.0.0.0:8080");
     to.assume("request-time", time, false);
+    to.assume_none(&["queue-wait", "body-bytes"]);
+    let of_requests = to.value("request-time").and_then(parse_time);
+    // A process that says nothing is killed no sooner than a request in it would be; and at a graceful end requests
+    // have the time that they have otherwise.
+    to.assume("worker-timeout", &of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(60_000))), false);
+    to.assume("drain-time", &show_time(of_requests.unwrap_or(DAY_MS)), false);
     to.assume("bind", port, false);
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);

@@ -47,6 +47,7 @@ PATHS = {
   "/headers" => lambda do |request|
     request.set_header("x.y", 1)
     request.add_header("HTTP_X_MANY", "two")
+    request.delete_header("HTTP_X_REQUEST_ID") # The server's own.
     names = []
     request.each_header { |name, _| names << name if name.start_with?("HTTP_", "x.") }
     [request.get_header("HTTP_X_ONE"), request.has_header?("HTTP_X_NONE"), request.fetch_header("no") { |k| "no #{k}" },

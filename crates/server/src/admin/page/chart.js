@@ -1,162 +1,249 @@
-// A line chart over time, as an SVG. All charts of a page share one crosshair.
+// A chart over time, as an SVG: curves, a band, a limit. All charts of a page share one crosshair.
 
 import { clock, h, s } from "./words.js";
 
-/** Room around the curves, so that a dot at the edge is whole. */
-const LEFT = 0;
-const RIGHT = 4;
-const BOTTOM = 18;
+/** Room around the plot. Labels stand in it, and never on a curve. */
+const LEFT = 58;
+const RIGHT = 6;
+const BOTTOM = 20;
 const TOP = 8;
+/** Points nearer to each other than this are drawn as one. */
+const POINT_PX = 4.5;
+/** Seconds that one point may stand for. */
+const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
+/** From this part of a limit on, the limit is always on the chart. */
+const NEAR_LIMIT = 0.6;
+
 /** The moment that the pointer is at; null is the last one. */
 let pointed = null;
 const charts = new Set();
 
 export class Chart {
   /**
-   * options: title; format (a number as text); scale ("linear" or "log"); floor (the axis reaches to this at least);
-   * series: [{ key, name, mark (a CSS colour), area, thin }].
+   * options: title; about (a sentence); format (a number as text); scale ("linear" or "log"); unit (what the round
+   * numbers of an axis count, for its greatest value); floor (the axis reaches to this at least); skipsZero (0 means
+   * that nothing was measured);
+   * series: [{ key (a column) or of (a number for an index), name, mark (a CSS colour), kind, merge }]. Kinds are
+   * "line" and "thin"; "area", down to the axis; "band", down to the series before it; "context", which is drawn only if the
+   * axis reaches it without making the others flat; "limit", the same, dashed. merge says what several points become:
+   * "max" or "mean".
    */
   constructor(host, options) {
     this.options = options;
-    this.data = null;
-    this.legend = h("span", { class: "legend" });
-    this.values = options.series.map((series) => {
+    this.points = null;
+    this.entries = options.series.map((series) => {
       const value = h("b", {}, "–");
-      const entry = h("span", {}, h("i", {}), `${series.name} `, value);
+      const entry = h("span", { class: series.kind }, h("i", {}), `${series.name} `, value);
       entry.style.setProperty("--mark", series.mark);
-      this.legend.append(entry);
-      return value;
+      return { entry, value };
     });
+    const legend = h("span", { class: "legend" }, ...this.entries.map(({ entry }) => entry));
     this.plot = s("svg", { class: "plot", role: "img" });
-    host.append(h("figure", {}, h("figcaption", {}, h("b", {}, options.title), this.legend), this.plot));
+    const title = h("b", { title: options.about }, options.title);
+    host.append(h("figure", {}, h("figcaption", {}, title, legend), this.plot));
     this.plot.addEventListener("pointermove", (event) => point(this.timeAt(event.offsetX)));
     this.plot.addEventListener("pointerleave", () => point(null));
-    new ResizeObserver(() => this.draw()).observe(this.plot);
+    new ResizeObserver(() => this.gather()).observe(this.plot);
     charts.add(this);
   }
 
   /** columns as the API gives them; the span of time that is shown, in milliseconds. */
   update(columns, from, to) {
-    this.data = columns;
-    this.from = from;
-    this.to = to;
-    this.draw();
+    Object.assign(this, { columns, from, to });
+    this.gather();
   }
 
   timeAt(x) {
     return this.from + ((x - LEFT) / (this.plot.clientWidth - LEFT - RIGHT)) * (this.to - this.from);
   }
 
+  /** Makes points of the columns, as many as can be told apart, and draws them. */
+  gather() {
+    const width = this.plot.clientWidth - LEFT - RIGHT;
+    if (!this.columns || width <= 0) return;
+    const { at_ms: times, step_s: stepS } = this.columns;
+    const least = ((this.to - this.from) / 1000 / width) * POINT_PX;
+    const seconds = Math.max(stepS, STEPS_S.find((one) => one >= least) ?? least);
+    const span = seconds * 1000;
+    const groups = [];
+    for (let i = 0; i < times.length; i++) {
+      if (times[i] < this.from - span) continue;
+      // The same moments stay together while time goes on, so that the curves do not dance.
+      const number = Math.floor(times[i] / span);
+      const last = groups[groups.length - 1];
+      if (last?.number === number) last.indexes.push(i);
+      else groups.push({ number, indexes: [i] });
+    }
+    const last = times[times.length - 1];
+    this.points = groups.map(({ number, indexes }) => ({
+      at: Math.min((number + 0.5) * span, last),
+      values: this.options.series.map((series) => this.merged(series, indexes)),
+    }));
+    this.gap = Math.max(span * 1.5, stepS * 3500);
+    this.span = span;
+    this.draw();
+  }
+
+  merged({ key, of, merge }, indexes) {
+    const read = of ?? ((columns, i) => columns[key][i]);
+    let values = indexes.map((i) => read(this.columns, i));
+    if (this.options.skipsZero) values = values.filter((value) => value > 0);
+    if (!values.length) return null;
+    if (merge === "mean") return values.reduce((sum, value) => sum + value, 0) / values.length;
+    return Math.max(...values);
+  }
+
   draw() {
-    const width = this.plot.clientWidth;
-    const height = this.plot.clientHeight;
-    if (!this.data || !width || !height) return;
+    const { clientWidth: width, clientHeight: height } = this.plot;
+    if (!this.points || !width || !height) return;
     const { series, format } = this.options;
-    const times = this.data.at_ms;
-    const first = Math.max(0, times.findIndex((at) => at >= this.from) - 1);
-    const shown = times.length && times[times.length - 1] >= this.from ? first : times.length;
+    const { points } = this;
     const x = (at) => LEFT + ((at - this.from) / (this.to - this.from)) * (width - LEFT - RIGHT);
-    const scale = this.scale(shown, height);
+    const reach = this.reach();
+    const scale = this.scale(reach, height);
     const parts = [];
     for (const tick of scale.ticks) {
       const y = Math.round(scale.y(tick)) + 0.5;
       parts.push(s("line", { class: "grid", x1: LEFT, x2: width, y1: y, y2: y }));
+      parts.push(s("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, tick === 0 ? "0" : short(format(tick))));
     }
     const base = Math.round(height - BOTTOM) + 0.5;
+    // A picture of its own, so that what lies before the first moment is cut off.
+    const inner = Math.max(1, width - LEFT);
+    const place = { x: LEFT, y: 0, width: inner, height, viewBox: `${LEFT} 0 ${inner} ${height}` };
+    const curves = s("svg", place);
+    series.forEach((one, i) => reach[i] && curves.append(...this.curve(i, x, scale.y, base)));
+    parts.push(curves, s("line", { class: "base", x1: LEFT, x2: width, y1: base, y2: base }));
     parts.push(...this.timeTicks(x, width, height));
-    for (const one of series) parts.push(...this.curve(one, shown, x, scale.y, base));
-    parts.push(s("line", { class: "base", x1: LEFT, x2: width, y1: base, y2: base }));
-    for (const tick of scale.ticks) {
-      parts.push(s("text", { x: LEFT + 2, y: Math.round(scale.y(tick)) - 4 }, format(tick)));
-    }
-    const at = this.nearest(shown);
-    if (pointed !== null && at >= 0) {
-      const hair = Math.round(x(times[at])) + 0.5;
-      parts.push(s("line", { class: "hair", x1: hair, x2: hair, y1: TOP, y2: base }));
-      const label = clock(times[at], this.data.step_s < 60);
-      const isRight = hair > width - 60;
-      const anchor = isRight ? "end" : "start";
-      parts.push(s("text", { x: hair + (isRight ? -5 : 5), y: TOP + 9, "text-anchor": anchor }, label));
-    }
+    const at = this.nearest();
     if (at >= 0) {
-      for (const one of series) {
-        const dot = s("circle", { class: "dot", cx: x(times[at]), cy: scale.y(this.data[one.key][at]), r: 3 });
+      const shown = points[at];
+      if (pointed !== null) parts.push(...this.crosshair(x(shown.at), shown.at, base, width, height));
+      series.forEach((one, i) => {
+        if (!reach[i] || shown.values[i] === null || one.kind === "limit") return;
+        const dot = s("circle", { class: "dot", cx: x(shown.at), cy: scale.y(shown.values[i]), r: 3 });
         dot.style.setProperty("--mark", one.mark);
         parts.push(dot);
-      }
+      });
     }
     this.plot.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.plot.replaceChildren(...parts);
-    series.forEach((one, i) => (this.values[i].textContent = at >= 0 ? format(this.data[one.key][at]) : "–"));
-    this.describe(shown);
+    this.showLegend(at, reach);
+    this.describe();
+  }
+
+  showLegend(at, reach) {
+    this.options.series.forEach((one, i) => {
+      const { entry, value } = this.entries[i];
+      const number = at >= 0 ? this.points[at].values[i] : null;
+      value.textContent = number === null ? "–" : this.options.format(number);
+      entry.classList.toggle("above", !reach[i]);
+      entry.title = reach[i] ? "" : "higher than the top of this chart";
+      entry.hidden = one.isOptional && this.most(i) === 0;
+    });
+  }
+
+  crosshair(x, at, base, width, height) {
+    const hair = Math.round(x) + 0.5;
+    const label = clock(at, this.span < 60e3);
+    const half = label.length * 3.4 + 4;
+    const middle = Math.min(Math.max(hair, LEFT + half), width - half);
+    return [
+      s("line", { class: "hair", x1: hair, x2: hair, y1: TOP, y2: base }),
+      s("rect", { class: "tag", x: middle - half, y: base + 2, width: half * 2, height: height - base - 2, rx: 3 }),
+      s("text", { class: "at", x: middle, y: height - 5, "text-anchor": "middle" }, label),
+    ];
   }
 
   /** The point that is pointed at, or the last. */
-  nearest(shown) {
-    const times = this.data.at_ms;
-    const last = times.length - 1;
-    if (last < shown) return -1;
-    if (pointed === null) return last;
-    let best = last;
-    for (let i = shown; i <= last; i++) {
-      if (Math.abs(times[i] - pointed) < Math.abs(times[best] - pointed)) best = i;
-    }
+  nearest() {
+    const { points } = this;
+    if (pointed === null) return points.length - 1;
+    let best = points.length - 1;
+    points.forEach((one, i) => {
+      if (Math.abs(one.at - pointed) < Math.abs(points[best].at - pointed)) best = i;
+    });
     return best;
   }
 
-  scale(shown, height) {
-    const { series, floor, scale } = this.options;
+  /** The greatest value of a series. */
+  most(i) {
+    return this.points.reduce((most, { values }) => Math.max(most, values[i] ?? 0), 0);
+  }
+
+  /** Which series the axis reaches. */
+  reach() {
+    const { series, floor } = this.options;
+    const isContext = ({ kind }) => kind === "context" || kind === "limit";
+    const most = series.map((_, i) => this.most(i));
+    const own = Math.max(floor, ...most.filter((_, i) => !isContext(series[i])));
+    const limit = Math.max(0, ...most.filter((_, i) => series[i].kind === "limit"));
+    const used = Math.max(own, ...most.filter((_, i) => series[i].kind === "context"));
+    const isNear = limit > 0 && used >= limit * NEAR_LIMIT;
+    return series.map((one, i) => !isContext(one) || (most[i] > 0 && (isNear || most[i] <= own * 2.5)));
+  }
+
+  scale(reach, height) {
+    const { floor, scale } = this.options;
     let most = floor;
     let least = Infinity;
-    for (const { key } of series) {
-      const values = this.data[key];
-      for (let i = shown; i < values.length; i++) {
-        if (values[i] > most) most = values[i];
-        if (values[i] > 0 && values[i] < least) least = values[i];
-      }
+    for (const { values } of this.points) {
+      values.forEach((value, i) => {
+        if (!reach[i] || value === null) return;
+        most = Math.max(most, value);
+        if (value > 0) least = Math.min(least, value);
+      });
     }
-    const room = height - BOTTOM - TOP - 14;
     const bottom = height - BOTTOM;
+    const room = bottom - TOP;
     if (scale === "log") {
-      const low = Math.floor(Math.log10(Math.max(0.1, Math.min(least, most / 100))));
+      const low = Math.floor(Math.log10(Math.max(0.1, Math.min(least, most / 100))) + 1e-9);
       const high = Math.max(low + 1, Math.ceil(Math.log10(most) - 1e-9));
       const y = (value) => {
-        if (!(value > 0)) return bottom;
-        const part = (Math.log10(value) - low) / (high - low);
+        const part = (Math.log10(Math.max(value, 1e-9)) - low) / (high - low);
         return bottom - Math.max(0, Math.min(1, part)) * room;
       };
       const ticks = [];
-      for (let power = low + 1; power <= high; power++) ticks.push(10 ** power);
-      return { y, ticks: ticks.length > 4 ? ticks.filter((_, i) => (ticks.length - 1 - i) % 2 === 0) : ticks };
+      for (let power = low; power <= high; power++) ticks.push(10 ** power);
+      return { y, ticks };
     }
-    const step = nice(most / 3);
+    const unit = this.options.unit?.(most) ?? 1;
+    const step = nice(most / 3 / unit) * unit;
     const top = Math.ceil(most / step - 1e-9) * step;
     const ticks = [];
-    for (let tick = step; tick <= top + step / 100; tick += step) ticks.push(tick);
+    for (let tick = 0; tick <= top + step / 100; tick += step) ticks.push(tick);
     return { y: (value) => bottom - (value / top) * room, ticks };
   }
 
-  curve(one, shown, x, y, base) {
-    const times = this.data.at_ms;
-    const values = this.data[one.key];
-    const gap = this.data.step_s * 3500;
+  curve(number, x, y, base) {
+    const one = this.options.series[number];
     const pieces = [];
-    let piece = null;
-    for (let i = shown; i < times.length; i++) {
-      if (!piece || times[i] - times[i - 1] > gap) pieces.push((piece = []));
-      piece.push(`${x(times[i]).toFixed(1)} ${y(values[i]).toFixed(1)}`);
+    let before = null;
+    for (const { at, values } of this.points) {
+      const value = values[number];
+      if (value === null) continue;
+      if (before === null || at - before > this.gap) pieces.push([]);
+      before = at;
+      const lower = one.kind === "band" ? y(values[number - 1]) : base;
+      pieces[pieces.length - 1].push({ x: x(at), y: y(value), lower });
     }
     const parts = [];
     const add = (element) => {
       element.style.setProperty("--mark", one.mark);
       parts.push(element);
     };
-    for (const points of pieces) {
-      const [start] = points[0].split(" ");
-      const [end] = points[points.length - 1].split(" ");
-      const line = `M${points.join("L")}`;
-      if (one.area) add(s("path", { class: "area", d: `${line}L${end} ${base}L${start} ${base}Z` }));
-      add(s("path", { class: one.thin ? "line thin" : "line", d: line }));
+    for (const piece of pieces) {
+      // A lonely point is wide enough to be seen.
+      const [first] = piece;
+      const points = piece.length > 1 ? piece : [{ ...first, x: first.x - 1.5 }, { ...first, x: first.x + 1.5 }];
+      const path = (list) => list.map((it) => `${it[0].toFixed(1)} ${it[1].toFixed(1)}`).join("L");
+      const line = path(points.map((it) => [it.x, it.y]));
+      if (one.kind === "area" || one.kind === "band") {
+        const back = path(points.map((it) => [it.x, it.lower]).reverse());
+        add(s("path", { class: one.kind, d: `M${line}L${back}Z` }));
+      }
+      const names = { band: "line edge", limit: "line limit", context: "line thin", thin: "line thin" };
+      add(s("path", { class: names[one.kind] ?? "line", d: `M${line}` }));
     }
     return parts;
   }
@@ -169,20 +256,20 @@ export class Chart {
     const parts = [];
     for (let at = Math.ceil((this.from - zone) / step) * step + zone; at < this.to; at += step) {
       const place = x(at);
-      if (place > 18 && place < width - 18) {
-        parts.push(s("text", { x: place, y: height - 4, "text-anchor": "middle" }, clock(at, false)));
+      if (place > LEFT + 16 && place < width - 18) {
+        parts.push(s("text", { x: place, y: height - 5, "text-anchor": "middle" }, clock(at, false)));
       }
     }
     return parts;
   }
 
   /** For those who hear the page. */
-  describe(shown) {
+  describe() {
     const { title, series, format } = this.options;
-    const words = series.map(({ key, name }) => {
-      const values = this.data[key].slice(shown);
-      if (!values.length) return `${name}: nothing yet`;
-      return `${name}: ${format(values[values.length - 1])} now, ${format(Math.max(...values))} at most`;
+    const words = series.map(({ name }, i) => {
+      const last = this.points[this.points.length - 1]?.values[i];
+      if (last === undefined || last === null) return `${name}: nothing now`;
+      return `${name}: ${format(last)} now, ${format(this.most(i))} at most`;
     });
     this.plot.setAttribute("aria-label", `${title}. ${words.join("; ")}`);
   }
@@ -197,4 +284,9 @@ function point(at) {
 function nice(rough) {
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough - 1e-9) ?? rough;
+}
+
+/** A round number without its zeros: 1.00 s is 1 s. */
+function short(text) {
+  return text.replace(/\.0+(?= )/, "").replace(/(\.\d*[1-9])0+(?= )/, "$1");
 }

@@ -14,43 +14,70 @@ const ROWS = 25;
 const $ = (id) => document.getElementById(id);
 const state = { app: null, step: "second", seconds: 900, past: new Map(), since: null, seen: null, shown: new Map() };
 
+const failedRate = (columns, i) => Math.max(0, columns.error_rate[i] - columns.refused_rate[i]);
+const answeredRate = (columns, i) => Math.max(0, columns.rate[i] - columns.error_rate[i]);
+
 const charts = [
   new Chart($("charts"), {
-    title: "Queue",
+    title: "Answered per second",
+    about: "Requests that were answered with a status below 500.",
+    format: number,
+    floor: 3,
+    series: [{ of: answeredRate, name: "requests", mark: "var(--c0)", kind: "area", merge: "mean" }],
+  }),
+  new Chart($("charts"), {
+    title: "Failed and refused per second",
+    about: "Failed: an exception, a time-out, a status of 500 and more, and the like. Refused: no worker had time for them.",
     format: number,
     floor: 3,
     series: [
-      { key: "queued", name: "waiting", mark: "var(--c1)", area: true },
+      { key: "refused_rate", name: "refused", mark: "var(--c4)", kind: "area", merge: "mean" },
+      { of: failedRate, name: "failed", mark: "var(--bad)", kind: "area", merge: "mean" },
     ],
   }),
   new Chart($("charts"), {
-    title: "Times",
+    title: "Response time",
+    about: "How long the application took. Half of the requests lie below the line, 99 of 100 within the band.",
     format: time,
     scale: "log",
     floor: 10,
+    skipsZero: true,
     series: [
-      { key: "queue_p99_ms", name: "wait p99", mark: "var(--c1)", thin: true },
-      { key: "p50_ms", name: "run p50", mark: "var(--c2)" },
-      { key: "p95_ms", name: "p95", mark: "var(--c0)" },
-      { key: "p99_ms", name: "p99", mark: "var(--c3)" },
+      { key: "p50_ms", name: "median", mark: "var(--c2)", kind: "line", merge: "mean" },
+      { key: "p99_ms", name: "p99", mark: "var(--c2)", kind: "band", merge: "max" },
     ],
   }),
   new Chart($("charts"), {
-    title: "Requests per second",
+    title: "Time in the queue",
+    about: "How long requests waited for a worker before they ran: 99 of 100 waited no longer.",
+    format: time,
+    scale: "log",
+    floor: 10,
+    skipsZero: true,
+    series: [{ key: "queue_p99_ms", name: "p99", mark: "var(--c1)", kind: "area", merge: "max" }],
+  }),
+  new Chart($("charts"), {
+    title: "Running and waiting",
+    about: "Requests that the application runs, how many it can run at once, and requests in the queue.",
     format: number,
     floor: 3,
     series: [
-      { key: "rate", name: "requests", mark: "var(--c0)", area: true },
-      { key: "error_rate", name: "errors", mark: "var(--bad)", area: true },
+      { key: "queued", name: "waiting", mark: "var(--c1)", kind: "area", merge: "max" },
+      { key: "busy", name: "running", mark: "var(--c2)", kind: "area", merge: "max" },
+      { key: "capacity", name: "capacity", mark: "var(--quiet)", kind: "thin", merge: "max" },
     ],
   }),
   new Chart($("charts"), {
-    title: "Places",
-    format: number,
-    floor: 3,
+    title: "Memory",
+    about: "Of the processes of this application, of the server, and all that is used by any process, of what there is.",
+    format: size,
+    unit: (most) => (most < 1024 * 1024 ? 1024 : 1024 * 1024),
+    floor: 3 * 1024,
     series: [
-      { key: "busy", name: "busy", mark: "var(--c2)", area: true },
-      { key: "capacity", name: "there are", mark: "var(--quiet)", thin: true },
+      { key: "memory_kib", name: "workers", mark: "var(--c3)", kind: "area", merge: "max", isOptional: true },
+      { key: "server_memory_kib", name: "server", mark: "var(--c0)", kind: "line", merge: "max" },
+      { key: "memory_used_kib", name: "in use", mark: "var(--quiet)", kind: "context", merge: "max", isOptional: true },
+      { key: "memory_limit_kib", name: "limit", mark: "var(--bad)", kind: "limit", merge: "max", isOptional: true },
     ],
   }),
 ];
@@ -106,12 +133,11 @@ function show(status, recorder, deploys) {
   const app = of(status);
   showServer(status.server);
   showApps(status.apps);
-  showBanners(status.server, app);
+  showBanners(status.server, app, of(recorder).refused);
   showTiles(app, status.server);
   showCharts();
   showWorkers(app);
-  once("failed", of(recorder).failed, (rows) => showPast($("failed"), rows, "nothing has failed"));
-  once("slow", of(recorder).slow, (rows) => showPast($("slow"), rows, "nothing was slow"));
+  showPasts(app, of(recorder));
   once("deploys", of(deploys).deploys, showDeploys);
   for (const element of document.querySelectorAll("[data-at]")) element.textContent = ago(Number(element.dataset.at));
 }
@@ -127,12 +153,14 @@ function once(name, value, draw) {
 function showServer(server) {
   const marks = { serving: "good", draining: "warn", starting: "warn" };
   pill($("state"), server.state, marks[server.state] ?? "bad");
-  const { open } = server.connections;
+  const { open, displaced, refused } = server.connections;
+  const closed = displaced + refused;
+  const lost = closed ? ` (${number(closed)} closed or refused at the limit)` : "";
   $("facts").textContent = [
     server.version,
-    `process ${server.pid}`,
+    `pid ${server.pid}`,
     `up ${lasting(server.uptime_s)}`,
-    `${number(open)} ${open === 1 ? "connection" : "connections"}`,
+    `${number(open)} ${open === 1 ? "connection" : "connections"}${lost}`,
     server.listeners.join(", "),
   ].join(" · ");
   $("seen").textContent = "";
@@ -160,21 +188,62 @@ function showApps(apps) {
   );
 }
 
-function showBanners(server, app) {
+function showBanners(server, app, refused) {
   const banners = [];
-  const note = (title, words) => banners.push(h("p", { class: "banner" }, h("b", {}, title), ` ${words}`));
-  if (server.state === "draining") note("The server is ending.", "Load balancers are told; what runs is finished.");
-  if (app.is_paused) note("Requests are held back.", `${number(app.queued)} wait; foolsgold resume lets them go on.`);
-  if (app.is_reloading) note("New code is being loaded.", `Generation ${app.generation} serves meanwhile.`);
+  const note = (mark, title, words) => banners.push(h("p", { class: `banner ${mark}` }, h("b", {}, title), ` ${words}`));
+  const { memory } = server;
+  const used = memory ? `${size(memory.used_kib)} of ${size(memory.limit_kib)} are used.` : "";
+  const { ready, all } = counted(app);
+  if (app.recent.refused_per_s > 0) note("bad", "Requests are refused.", refusing(app, refused));
+  if (memory?.is_short) note("bad", "Memory is short.", `${used} The kernel may kill processes.`);
+  if (app.pool.is_held_by_memory) {
+    note("bad", "There is no memory for more workers.", `${all} of at most ${app.pool.max} run. ${used}`);
+  }
+  if (app.engine === "ruby" && app.pool.min > 0 && !ready) {
+    note("bad", "No worker is ready.", `${all ? `${all} boot or shut down` : "None runs"}; requests wait in the queue.`);
+  }
+  if (server.state === "draining") {
+    note("", "The server is shutting down.", "/readyz says no to load balancers; running requests are finished.");
+  }
+  if (app.is_paused) note("", "Paused.", `${number(app.queued)} requests wait. To go on: foolsgold resume`);
+  if (app.is_reloading) note("", "New code is being loaded.", `Generation ${app.generation} serves meanwhile.`);
   const deploy = app.last_deploy;
   if (deploy?.outcome === "failed") {
-    const title = h("b", {}, `Generation ${deploy.generation} could not be brought to life`);
+    const title = h("b", {}, `The reload to generation ${deploy.generation} failed`);
     const when = h("span", { "data-at": deploy.at_ms });
-    const words = `. Generation ${app.generation} goes on.`;
+    const words = `. Generation ${app.generation} still serves.`;
     banners.push(h("div", { class: "banner bad" }, title, " ", when, words, h("pre", {}, deploy.error ?? "")));
   }
   once("banners", banners.map((banner) => banner.outerHTML), () => $("banners").replaceChildren(...banners));
 }
+
+function counted(app) {
+  const ready = app.workers.filter(({ state }) => state === "ready" || state === "out_of_band").length;
+  return { ready, all: app.workers.length };
+}
+
+function refusing(app, refused) {
+  const { refused_per_s: rate, seconds } = app.recent;
+  const last = refused.length ? ` The last one: ${refused[0].why}.` : "";
+  return `${number(rate)} per second in the last ${Math.round(seconds)} s.${last}`;
+}
+
+/** Requests since the start that were not answered as they should be: [failed, refused], each [[words, count]]. */
+function troubles(app) {
+  const kinds = Object.entries(app.faults).filter(([name]) => name !== "client_gone");
+  kinds.push(["status 5xx", app.answers["5xx"] ?? 0]);
+  const known = kinds.filter(([, count]) => count > 0).sort((one, other) => other[1] - one[1]);
+  return [known.filter(([name]) => !(name in REFUSALS)), known.filter(([name]) => name in REFUSALS)];
+}
+
+const REFUSALS = { queue_full: "queue full", queue_wait: "waited too long", stopping: "server shutting down" };
+const FAULTS = { app_error: "exception", bad_answer: "invalid response", out_of_time: "timed out", out_of_memory: "out of memory" };
+
+function fault(name) {
+  return REFUSALS[name] ?? FAULTS[name] ?? spaced(name);
+}
+
+const total = (kinds) => kinds.reduce((sum, [, count]) => sum + count, 0);
 
 function showTiles(app, server) {
   const { recent } = app;
@@ -182,17 +251,19 @@ function showTiles(app, server) {
   const pss = [...app.workers, ...app.molds].reduce((sum, one) => sum + (one.pss_kib ?? 0), 0);
   const own = server.process.pss_kib ?? server.process.rss_kib ?? 0;
   const [memory, memoryUnit] = size(pss + own).split(" ");
-  const faults = Object.entries(app.faults).sort((one, other) => other[1] - one[1]);
-  const failed = faults.map(([name, count]) => `${number(count)} ${spaced(name)}`).join(", ");
+  const [failed, refused] = troubles(app).map(total);
   const isFailing = recent.errors_per_s > 0 ? "bad" : "";
-  const waited = app.queued ? `the first for ${time(app.oldest_wait_ms)}` : `p99 ${time(recent.queue.p99_ms)}`;
+  const words = [failed ? `${number(failed)} failed` : "", refused ? `${number(refused)} refused` : ""].filter(Boolean);
+  const since = words.length ? `${words.join(", ")} since the start` : "none since the start";
+  const waited = app.queued ? `the first for ${time(app.oldest_wait_ms)}` : `p99 of the wait ${time(recent.queue.p99_ms)}`;
+  const left = server.memory ? `${size(server.memory.used_kib)} of ${size(server.memory.limit_kib)} used by all` : "";
   $("tiles").replaceChildren(
     tile("Requests", number(recent.requests_per_s), "/s", `${number(app.served)} since the start`),
-    tile("Errors", number(recent.errors_per_s), "/s", failed || "none since the start", isFailing),
+    tile("Failed or refused", number(recent.errors_per_s), "/s", since, isFailing),
+    tile("Response time", p99, `${unit} p99`, `median ${time(recent.service.p50_ms)}`),
     tile("Waiting", number(app.queued), "", waited, app.queued ? "warn" : ""),
-    tile("Busy", number(app.capacity - app.idle), `of ${number(app.capacity)}`, `generation ${app.generation}`),
-    tile("Answered in", p99, `${unit} p99`, `half of them in ${time(recent.service.p50_ms)}`),
-    tile("Memory", memory, memoryUnit, pss ? `${size(own)} of it the server` : "server and interpreters"),
+    tile("Running", number(app.capacity - app.idle), `of ${number(app.capacity)}`, `generation ${app.generation}`),
+    tile("Memory", memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
   );
 }
 
@@ -216,8 +287,8 @@ function showWorkers(app) {
   if (selection && !selection.isCollapsed && body.contains(selection.anchorNode)) return;
   const { pool } = app;
   const parts = [app.runtime];
-  if (pool.min !== pool.max) parts.push(`${pool.wanted} wanted, ${pool.min} to ${pool.max}`);
-  if (app.leaving.length) parts.push(`generation ${app.leaving.join(", ")} finishes what it has`);
+  if (pool.min !== pool.max) parts.push(`${pool.min} to ${pool.max} workers, ${pool.wanted} wanted now`);
+  if (app.leaving.length) parts.push(`generation ${app.leaving.join(", ")} finishes its requests`);
   $("pool").textContent = parts.filter(Boolean).join(" · ");
   const rows = app.workers.map((worker) => {
     const cell = (name, words) => h("td", { class: "n", "data-name": name }, words);
@@ -227,16 +298,16 @@ function showWorkers(app) {
       "tr",
       { class: worker.running.length ? null : "idle" },
       cell("worker", String(worker.id)),
-      cell("process", worker.pid ? String(worker.pid) : "–"),
+      cell("pid", worker.pid ? String(worker.pid) : "–"),
       h("td", {}, mark),
-      cell("served", number(worker.served)),
+      cell("requests", number(worker.served)),
       cell("age", lasting(worker.age_s)),
       cell("memory", worker.pss_kib ? size(worker.pss_kib) : "–"),
       h("td", { class: "runs" }, ...runs(worker)),
     );
   });
   if (!rows.length) {
-    rows.push(h("tr", { class: "idle" }, h("td", { colspan: "7" }, "none: the next request starts one")));
+    rows.push(h("tr", { class: "idle" }, h("td", { colspan: "7" }, "No worker runs. The next request starts one.")));
   }
   body.replaceChildren(...rows);
 }
@@ -256,14 +327,33 @@ function request(of, title) {
   return h("code", { title }, h("span", { class: "verb" }, of.method), ` ${of.path}`);
 }
 
+function showPasts(app, recorded) {
+  const [failed, refused] = troubles(app);
+  const lists = [
+    ["failed", recorded.failed, failed, "No request has failed since the start."],
+    ["refused", recorded.refused, refused, "No request was refused since the start."],
+    ["slow", recorded.slow, [], "No slow request is recorded."],
+  ];
+  for (const [name, rows, kinds, none] of lists) {
+    const count = total(kinds);
+    const words = kinds.map(([kind, many]) => `${fault(kind)} ${number(many)}`).join(" · ");
+    once(`${name} count`, words, () => {
+      $(`${name}-count`).textContent = count ? `since the start: ${words}` : "";
+    });
+    const empty = count ? "None of them is recorded." : none;
+    once(name, [rows, empty], () => showPast($(name), rows, empty));
+  }
+}
+
 function showPast(host, rows, none) {
   const open = new Set([...host.querySelectorAll("details[open]")].map((one) => one.dataset.key));
   const elements = rows.slice(0, ROWS).map((past) => {
     const key = `${past.id} ${past.at_ms}`;
     const isBad = !past.status || past.status >= 500;
-    const words = past.status ? String(past.status) : spaced(past.fault);
+    const words = past.status ? String(past.status) : fault(past.fault);
     const status = h("span", { class: `status ${isBad ? "bad" : ""}` }, words);
-    const took = h("span", { class: "took" }, status, ` ${time(past.took_ms)}`);
+    const lasted = past.fault in REFUSALS ? past.queued_ms : past.took_ms;
+    const took = h("span", { class: "took" }, status, past.fault === "queue_full" ? null : ` ${time(lasted)}`);
     const when = h("span", { class: "when", "data-at": past.at_ms });
     const summary = h("summary", {}, when, request(past, past.path), took);
     return h("details", { class: "row", "data-key": key, open: open.has(key) }, summary, pastBody(past));
@@ -272,16 +362,17 @@ function showPast(host, rows, none) {
 }
 
 function pastBody(past) {
-  const process = past.pid ? ` (process ${past.pid})` : "";
-  const who = past.worker === null ? "no worker ran it" : `worker ${past.worker}${process}`;
-  const why = [spaced(past.fault), past.why].filter(Boolean).join(": ");
-  const facts = `waited ${time(past.queued_ms)}, ran ${time(past.took_ms)} · ${who} · request ${past.id}`;
+  const process = past.pid ? ` (pid ${past.pid})` : "";
+  const who = past.worker === null ? "not run by any worker" : `worker ${past.worker}${process}`;
+  const why = [past.fault && fault(past.fault), past.why].filter(Boolean).join(": ");
+  const waited = `waited ${time(past.queued_ms)}`;
+  const facts = [past.worker === null ? waited : `${waited}, ran ${time(past.took_ms)}`, who, `id ${past.id}`].join(" · ");
   const trace = past.backtrace.length ? h("pre", {}, past.backtrace.join("\n")) : null;
   return h("div", { class: "body" }, why ? h("p", { class: "why" }, why) : null, h("p", {}, facts), trace);
 }
 
 function showDeploys(rows) {
-  const words = { started: "the server started with it", live: "took over", failed: "failed" };
+  const words = { started: "loaded at the start of the server", live: "live", failed: "failed" };
   const elements = rows.slice(0, ROWS).map((deploy) => {
     const isBad = deploy.outcome === "failed";
     const title = new Date(deploy.at_ms).toString();

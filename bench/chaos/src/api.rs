@@ -1,0 +1,88 @@
+//! What a server says of itself on its control socket (`GET /v1/status`, which `foolsgold status --json` prints): all
+//! of it at one moment, and not, as in /proc, one process after the other while they come and go.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A server that is busy, or stopped, may take so long to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// What it said.
+#[derive(Debug, Clone, Default)]
+pub struct Status {
+    /// Processes that run applications, whether they are ready or not.
+    pub workers: Vec<Worker>,
+    /// Processes that hold a loaded application.
+    pub molds: Vec<u32>,
+    /// Older generations of applications that still have something to finish.
+    pub leaving: usize,
+    /// All of it.
+    pub all: Value,
+}
+
+/// A worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worker {
+    /// Its process, once there is one.
+    pub id: Option<u32>,
+    /// `ready`, `booting`, `draining`, ...
+    pub state: String,
+}
+
+impl Worker {
+    /// Whether it is on its way out.
+    pub fn is_leaving(&self) -> bool {
+        self.state == "draining"
+    }
+
+    /// Whether it serves.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.state.as_str(), "ready" | "out_of_band")
+    }
+}
+
+/// Asks the server with this control socket.
+pub fn status(socket: &Path) -> Result<Status, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", socket.display());
+    let mut stream = UnixStream::connect(socket).map_err(told)?;
+    stream.set_read_timeout(Some(ANSWER)).map_err(told)?;
+    stream.set_write_timeout(Some(ANSWER)).map_err(told)?;
+    stream.write_all(b"GET /v1/status HTTP/1.0\r\nHost: foolsgold\r\n\r\n").map_err(told)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map_err(told)?;
+    let (_, body) = answer.split_once("\r\n\r\n").ok_or("half an answer on the control socket")?;
+    let all: Value = serde_json::from_str(body).map_err(|error| format!("{error} in {body}"))?;
+    Ok(read(all))
+}
+
+fn read(all: Value) -> Status {
+    let id = |of: &Value| of["pid"].as_u64().and_then(|id| u32::try_from(id).ok());
+    let apps = all["apps"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let list = |name: &str| -> Vec<&Value> { apps.iter().filter_map(|app| app[name].as_array()).flatten().collect() };
+    let worker = |of: &&Value| Worker { id: id(of), state: of["state"].as_str().unwrap_or_default().to_owned() };
+    let workers = list("workers").iter().map(worker).collect();
+    let molds = list("molds").into_iter().filter_map(id).collect();
+    let leaving = list("leaving").len();
+    Status { workers, molds, leaving, all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_of_all_applications_are_seen() {
+        let worker = |id: u32, state: &str| serde_json::json!({ "id": 1, "pid": id, "state": state });
+        let booting = serde_json::json!({ "id": 3, "pid": null, "state": "booting" });
+        let one = serde_json::json!({ "workers": [worker(7, "ready"), booting], "molds": [{ "pid": 5 }] });
+        let other = serde_json::json!({ "workers": [worker(9, "draining")], "molds": [] });
+        let seen = read(serde_json::json!({ "apps": [one, other] }));
+        let ids: Vec<Option<u32>> = seen.workers.iter().map(|worker| worker.id).collect();
+        assert_eq!((ids, seen.molds), (vec![Some(7), None, Some(9)], vec![5]));
+        assert!(seen.workers[0].is_ready() && seen.workers[2].is_leaving() && !seen.workers[1].is_ready());
+    }
+}

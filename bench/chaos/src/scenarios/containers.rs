@@ -1,0 +1,94 @@
+//! What containers do to a server: a root file system that cannot be written, and being process 1.
+
+use std::time::Duration;
+
+use arena::load::Workload;
+use rustix::process::Signal;
+
+use super::strangers::{APP, short};
+use crate::app;
+use crate::kin::Kin;
+use crate::pace;
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// A load or a fork may cost somebody a wait.
+const LONGEST: Duration = Duration::from_secs(6);
+/// Bodies of so many bytes do not stay in ordinary memory.
+const BODY_BYTES: usize = 600_000;
+/// The only folder that can be written, as in a container with a read-only root.
+const SHM: &str = "/dev/shm";
+/// Orphans end within a second, and are waited for within this time.
+const BURIAL: Duration = Duration::from_secs(10);
+
+/// Every file system is read-only but that for shared memory.
+pub fn read_only(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    for (which, setup) in [("ruby", Setup::ruby(APP, 2, 3)), ("mruby", Setup::mruby(app::MRUBY, 8))] {
+        // The control socket must be where something can be written.
+        let control = format!("{SHM}/{}-{which}.sock", stage.folder.file_name().unwrap_or_default().display());
+        let mut server = Server::start(stage, &Setup { control: Some(control.into()), ..locked(setup) })?;
+        stage.doing(format!("sends large bodies ({which})"));
+        let load = stage.load_of(&server, &bodies()?, 16);
+        pause(stage.lasts(15.0, 3.0));
+        server.signal(Signal::USR1);
+        pause(stage.lasts(10.0, 3.0));
+        told.count(which, &load.end(), &[]);
+        told.bound(LONGEST);
+        server.settle(&mut told);
+        server.end(&mut told);
+    }
+    Ok(told)
+}
+
+/// In a mount namespace of its own, in which nothing can be written. A file that is open already, such as the log, can.
+fn locked(mut setup: Setup) -> Setup {
+    let lock = format!(
+        "for place in $(awk '{{ print $5 }}' /proc/self/mountinfo); do case $place in {SHM}|/proc*|/sys*|/dev*) ;; \
+         *) mount -o remount,bind,ro \"$place\" || exit 1 ;; esac; done; \
+         if touch ./written 2>/dev/null; then echo 'this folder can still be written'; exit 1; fi; exec \"$@\""
+    );
+    setup.before = ["unshare", "--mount", "sh", "-c", &lock, "sh"].map(str::to_owned).to_vec();
+    setup
+}
+
+fn bodies() -> Result<Workload, String> {
+    let body = "gold".repeat(BODY_BYTES / 4);
+    let rest = r#""headers": { "content-type": "application/octet-stream" }"#;
+    let large =
+        format!(r#"{{ "path": "/length", "method": "POST", "body": "{body}", "exactly": "{BODY_BYTES}\n", {rest} }}"#);
+    app::workload(&[&large, r#"{ "path": "/short", "exactly": "short\n" }"#])
+}
+
+/// As process 1 of a namespace, with an application that leaves orphans: none stays as a zombie, and an upgrade works.
+pub fn orphans(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut setup = Setup::ruby(APP, 2, 3);
+    setup.before = ["unshare", "--mount", "--pid", "--fork", "--mount-proc"].map(str::to_owned).to_vec();
+    let mut server = Server::start(stage, &setup)?;
+    // Signals are for process 1, the child of unshare.
+    let first = server.kin().into_iter().find(|one| one.parent == server.id).map(|one| one.id);
+    server.id = first.ok_or("unshare has no child")?;
+    let load = stage.load_of(&server, &short()?, 8);
+    let leaving = stage.load_of(&server, &app::workload(&[r#"{ "path": "/orphans", "exactly": "orphans\n" }"#])?, 2);
+    stage.doing("leaves orphans");
+    pause(stage.lasts(15.0, 3.0));
+    server.signal(Signal::USR1);
+    pause(stage.lasts(15.0, 3.0));
+    let left = leaving.end();
+    told.count("those who leave orphans", &left, &[]);
+    told.remark(format!("{} orphans were left behind", 2 * left.right));
+    told.count("the clients", &load.end(), &[]);
+    told.bound(LONGEST);
+    let mut zombies: Vec<Kin> = Vec::new();
+    let are_buried = pace::within(BURIAL, || {
+        zombies = stage.processes().into_iter().filter(|one| one.is_zombie).collect();
+        zombies.is_empty()
+    });
+    let words = |all: &[Kin]| all.iter().take(3).map(Kin::in_words).collect::<Vec<_>>().join(", ");
+    told.expect(are_buried, || format!("{} zombies after {BURIAL:?}: {}", zombies.len(), words(&zombies)));
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}

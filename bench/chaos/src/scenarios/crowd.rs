@@ -1,0 +1,168 @@
+//! One client takes all connections that there are and keeps them: with one request each and then silence, and with
+//! heads that never end. Others come meanwhile, and are answered.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::strangers::{APP, request, short};
+use crate::pace;
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// Another address of this machine than that of those who poll.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+/// As many as the server allows by default, and some more; where that many files may not be open, fewer.
+const MOST: usize = 16_384;
+const QUICK: usize = 2_000;
+/// Files of the server and of this program that are no connections of the crowd.
+const OTHER_FILES: u64 = 500;
+/// Those who poll are answered within this time.
+const IN_TIME: Duration = Duration::from_secs(2);
+/// Connections that one thread of the crowd holds.
+const SHARE: usize = 1_024;
+/// How many that were closed it opens anew in a fifth of a second: it is to keep places, not to flood.
+const ANEW: usize = 8;
+
+/// What each of the crowd says, once.
+#[derive(Clone, Copy)]
+enum Says {
+    Request,
+    HalfHead,
+}
+
+/// Silence after a request, then slow heads.
+pub fn crowd(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let allowed = places(stage.is_quick);
+    let options = ["--connections", &allowed.to_string(), "--admin", "127.0.0.1:0"];
+    let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3).with(&options))?;
+    for (says, words) in [(Says::Request, "asks once and is silent"), (Says::HalfHead, "never ends its heads")] {
+        stage.doing(format!("a crowd of {} {words}", allowed + allowed / 10));
+        let crowd = Crowd::gather(server.port, allowed + allowed / 10, says);
+        let is_full = pace::within(Duration::from_secs(60), || crowd.size() >= allowed);
+        told.expect(is_full, || format!("only {} of {allowed} connections could be taken", crowd.size()));
+        let load = stage.load_of(&server, &short()?, 4);
+        pause(stage.lasts(30.0, 5.0));
+        told.count("those who poll", &load.end(), &[]);
+        told.remark(format!("a crowd that {words} came {} times for {allowed} places", crowd.came()));
+    }
+    told.bound(IN_TIME);
+    let is_said = pace::within(Duration::from_secs(5), || server.log().contains("no places for connections left"));
+    told.expect(is_said, || "the log does not say that there were no places for connections left".to_owned());
+    match displaced(&server.log()) {
+        Some(many) if many > 0 => told.remark(format!("{many} connections were closed for others, say the metrics")),
+        other => told.complain(format!("foolsgold_connections_displaced_total is {other:?}")),
+    }
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// How many connections the server is to allow: as many files may be open here, and in it.
+fn places(is_quick: bool) -> usize {
+    let limits = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, maximum: limits.maximum });
+    let files = limits.maximum.unwrap_or(u64::MAX).saturating_sub(OTHER_FILES) * 10 / 11;
+    usize::try_from(files).unwrap_or(MOST).min(if is_quick { QUICK } else { MOST })
+}
+
+/// Of the metrics, on the address that the log names.
+fn displaced(log: &str) -> Option<u64> {
+    let (_, rest) = log.split_once("http://127.0.0.1:")?;
+    let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let mut text = String::new();
+    let mut stream = request(port.parse().ok()?, "/metrics", "Connection: close\r\n").ok()?;
+    stream.read_to_string(&mut text).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("foolsgold_connections_displaced_total "));
+    line?.trim().parse().ok()
+}
+
+/// Connections of one client, each of which is opened anew when it is closed, until this value goes.
+struct Crowd {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_over: AtomicBool,
+    size: AtomicUsize,
+    came: AtomicUsize,
+}
+
+impl Crowd {
+    fn gather(port: u16, count: usize, says: Says) -> Crowd {
+        let shared = Arc::new(Shared::default());
+        for first in (0..count).step_by(SHARE) {
+            let theirs = shared.clone();
+            thread::spawn(move || hold(port, SHARE.min(count - first), says, &theirs));
+        }
+        Crowd { shared }
+    }
+
+    fn size(&self) -> usize {
+        self.shared.size.load(Ordering::Acquire)
+    }
+
+    fn came(&self) -> usize {
+        self.shared.came.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Release);
+    }
+}
+
+fn hold(port: u16, count: usize, says: Says, shared: &Shared) {
+    let mut streams: Vec<TcpStream> = Vec::new();
+    let mut is_gathered = false;
+    while !shared.is_over.load(Ordering::Acquire) {
+        let before = streams.len();
+        streams.retain(is_open);
+        shared.size.fetch_sub(before - streams.len(), Ordering::AcqRel);
+        let most = if is_gathered { count.min(streams.len() + ANEW) } else { count };
+        is_gathered = true;
+        while streams.len() < most && !shared.is_over.load(Ordering::Acquire) {
+            let Ok(stream) = one(port, says) else { break };
+            streams.push(stream);
+            shared.size.fetch_add(1, Ordering::AcqRel);
+            shared.came.fetch_add(1, Ordering::AcqRel);
+        }
+        pause(Duration::from_millis(200));
+    }
+}
+
+fn one(port: u16, says: Says) -> std::io::Result<TcpStream> {
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    bind(&socket, &SocketAddrV4::new(ADDRESS, 0))?;
+    connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+    let mut stream = TcpStream::from(socket);
+    stream.write_all(match says {
+        Says::Request => b"GET / HTTP/1.1\r\nHost: crowd\r\n\r\n",
+        Says::HalfHead => b"GET / HTTP/1.1\r\nHost: crowd\r\nX-Slow: ",
+    })?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+/// Reads what is there; whether more may come.
+fn is_open(stream: &TcpStream) -> bool {
+    let mut stream = stream;
+    let mut bytes = [0; 4096];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        }
+    }
+}

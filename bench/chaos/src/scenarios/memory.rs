@@ -1,0 +1,207 @@
+//! Little memory: a server in a control group with a limit. Workers may die of it, requests may wait, and the front
+//! goes on: the kernel never takes it, and nothing safe is lost.
+
+use std::fs;
+use std::time::Duration;
+
+use arena::load::Workload;
+use arena::process::MemoryGroup;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::app;
+use crate::kin::Kin;
+use crate::pace;
+use crate::server::{self, Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+const APP: &str = "bench/chaos/apps/hungry.ru";
+/// What the group may use.
+const LIMIT: u64 = 160 << 20;
+/// A client waits for as long as it takes until there is memory, and no longer.
+const PATIENCE: Duration = Duration::from_secs(75);
+const TIMES: [&str; 6] = ["--queue-wait", "60s", "--request-time", "60s", "--drain-time", "10s"];
+/// Until what must be seen is seen.
+const SEEN: Duration = Duration::from_secs(60);
+
+/// The ways in which memory runs out.
+struct Shortage {
+    name: &'static str,
+    options: &'static [&'static str],
+    /// Variables of the application.
+    env: &'static [(&'static str, &'static str)],
+    path: &'static str,
+    /// Two applications in one server, below `/one` and `/two`.
+    are_two: bool,
+    /// What must come to pass: one of these is in the log.
+    log: &'static [&'static str],
+    /// Code is loaded anew meanwhile.
+    reloads: bool,
+}
+
+const SHORTAGES: [Shortage; 8] = [
+    Shortage {
+        name: "an elastic pool",
+        options: &["--min-workers", "1", "--max-workers", "24"],
+        env: &[],
+        path: "/",
+        are_two: false,
+        log: &["no memory for another worker"],
+        reloads: false,
+    },
+    Shortage {
+        name: "more workers than fit",
+        options: &["-w", "16"],
+        env: &[],
+        path: "/",
+        are_two: false,
+        log: &["memory is short", "because memory is full"],
+        reloads: false,
+    },
+    Shortage {
+        name: "workers that leak",
+        options: &["-w", "3"],
+        env: &[],
+        path: "/leak",
+        are_two: false,
+        log: &["memory is short", "because memory is full"],
+        reloads: false,
+    },
+    Shortage {
+        name: "workers that leak and have a limit",
+        options: &["-w", "3", "--worker-memory", "30MiB"],
+        env: &[],
+        path: "/leak",
+        are_two: false,
+        log: &["--worker-memory"],
+        reloads: false,
+    },
+    Shortage {
+        name: "reloads",
+        options: &["-w", "6"],
+        env: &[("LOADED_MIB", "40")],
+        path: "/",
+        are_two: false,
+        log: &["memory is short", "because memory is full", "no memory for another worker"],
+        reloads: true,
+    },
+    Shortage {
+        name: "applications loaded in each worker",
+        options: &["-w", "8", "--preload=no"],
+        env: &[("LOADED_MIB", "20")],
+        path: "/",
+        are_two: false,
+        log: &["memory is short", "because memory is full", "no memory for another worker"],
+        reloads: false,
+    },
+    Shortage {
+        name: "a pool that sleeps",
+        options: &["--min-workers", "0", "--max-workers", "24", "--idle-time", "1s"],
+        env: &[],
+        path: "/",
+        are_two: false,
+        log: &["no memory for another worker"],
+        reloads: false,
+    },
+    Shortage {
+        name: "two applications",
+        options: &["--min-workers", "1", "--max-workers", "24"],
+        env: &[],
+        path: "/",
+        are_two: true,
+        log: &["no memory for another worker"],
+        reloads: false,
+    },
+];
+
+/// All of them, one after the other.
+pub fn short(stage: &Stage) -> Result<Told, String> {
+    let name = format!("chaos-{}", std::process::id());
+    let group = match MemoryGroup::new(&name, LIMIT) {
+        Ok(group) => group,
+        Err(why) => return Ok(Told::skipped(why)),
+    };
+    let mut told = Told::default();
+    for shortage in &SHORTAGES {
+        if let Err(why) = one(stage, &group, shortage, &mut told) {
+            told.complain(format!("{}: {why}", shortage.name));
+            server::end_all(stage);
+        }
+    }
+    Ok(told)
+}
+
+fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told) -> Result<(), String> {
+    let name = shortage.name;
+    let settings = stage.folder.join("foolsgold.toml");
+    let mut setup = Setup { rackup: if shortage.are_two { "" } else { APP }, ..Setup::default() };
+    if shortage.are_two {
+        fs::write(&settings, two(stage)).map_err(|error| error.to_string())?;
+    }
+    setup = setup.with(&["--engine", "ruby", "-t", "1"]).with(&TIMES).with(shortage.options);
+    setup.env.extend(shortage.env.iter().map(|(name, value)| (*name, (*value).to_owned())));
+    let enter = "echo $$ > \"$0\" && exec \"$@\"";
+    setup.before = ["sh", "-c", enter, &group.entrance().display().to_string()].map(str::to_owned).to_vec();
+    let mut server = Server::start(stage, &setup)?;
+    server.patience = PATIENCE;
+    let prefixes: &[&str] = if shortage.are_two { &["/one", "/two"] } else { &[""] };
+    let load = stage.load(&server, &asks(prefixes, shortage.path)?);
+    stage.doing(format!("memory runs out: {name}"));
+    let is_seen = pace::within(SEEN, || {
+        let log = server.log();
+        server.ended().is_some() || shortage.reloads || shortage.log.iter().any(|words| log.contains(words))
+    });
+    if let Some(how) = server.ended() {
+        told.count(name, &load.end(), &[]);
+        return Err(format!("the server has ended: {how}"));
+    }
+    told.expect(is_seen, || format!("{name}: memory did not run out, as far as the log says"));
+    let rounds = if stage.is_quick { 2 } else { 6 };
+    for _ in 0..rounds {
+        if shortage.reloads {
+            server.signal(Signal::USR1);
+        }
+        pause(Duration::from_secs(2));
+    }
+    front_is_last(&server, told);
+    let count = load.end();
+    told.count(name, &count, &[]);
+    let apps = server.status().map(|status| status.all["apps"].clone()).unwrap_or(Value::Null);
+    let ends: Vec<&Value> = apps.as_array().into_iter().flatten().map(|app| &app["restarts_by"]).collect();
+    let ends = ends.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
+    told.remark(format!("{name}: {} requests, ends of workers by reason: {ends}", count.right));
+    server.end(told);
+    if shortage.are_two {
+        fs::remove_file(&settings).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn asks(prefixes: &[&str], path: &str) -> Result<Workload, String> {
+    let ask = |prefix: &&str| format!(r#"{{ "path": "{prefix}{path}", "exactly": "gold\n" }}"#);
+    app::workload(&[&prefixes.iter().map(ask).collect::<Vec<_>>().join(",")])
+}
+
+/// The settings of a server with the application twice.
+fn two(stage: &Stage) -> String {
+    let path = stage.home.join(APP);
+    let app = |name: &str| format!("[[app]]\nname = \"{name}\"\npath = {path:?}\nprefix = \"/{name}\"\n");
+    ["one", "two"].map(app).concat()
+}
+
+/// The kernel takes the process with the highest score first.
+fn front_is_last(server: &Server, told: &mut Told) {
+    let score =
+        |id: u32| -> Option<i32> { fs::read_to_string(format!("/proc/{id}/oom_score_adj")).ok()?.trim().parse().ok() };
+    let Some(front) = score(server.id) else { return told.complain("the front is gone") };
+    // One that was just forked has the score of its mold for a moment.
+    let mut above = Vec::new();
+    let is_last = pace::within(Duration::from_secs(5), || {
+        let others = server.kin().into_iter().filter(|one| one.id != server.id && !one.is_zombie);
+        above = others.filter(|one| score(one.id).is_some_and(|score| score <= front)).collect::<Vec<Kin>>();
+        above.is_empty()
+    });
+    let words: Vec<String> = above.iter().map(Kin::in_words).collect();
+    told.expect(is_last, || format!("the kernel takes the front before these: {}", words.join(", ")));
+}

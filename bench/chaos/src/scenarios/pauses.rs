@@ -1,0 +1,140 @@
+//! Pauses that nobody is to blame for: a slow database, workers that get no processor, a machine that stands still.
+//! What waits meanwhile can be served afterwards, so nobody is refused.
+
+use std::net::TcpStream;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use arena::load::{Draw, Phase, Steps, Watch, watch_open};
+use rustix::process::Signal;
+
+use super::strangers::{APP, request, short};
+use crate::count::{Count, LATE, SHED};
+use crate::kin::{self, Kin};
+use crate::server::{Server, Setup, pause};
+use crate::stage::Stage;
+use crate::told::Told;
+
+/// Nobody waits longer by default (`--queue-wait`).
+const QUEUE_WAIT: Duration = Duration::from_secs(10);
+/// Requests in a second, of the thousand and more that two workers can answer.
+const RATE: f64 = 250.0;
+/// Clients have more patience than any pause lasts.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// All places are held for a second, and all workers are stopped for up to three.
+pub fn known(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &setup())?;
+    let (rounds, between) = if stage.is_quick { (2u32, 4.0) } else { (5, 6.0) };
+    let load = load(server.port, f64::from(rounds) * between * 2.0);
+    stage.doing("holds all places");
+    for _ in 0..rounds {
+        pause(Duration::from_secs_f64(between - 1.0));
+        drop(hold_all(server.port, 1.0));
+    }
+    stage.doing("stops workers");
+    for round in 0..rounds {
+        pause(Duration::from_secs(1));
+        stop(&server.workers(), Duration::from_millis([400, 1_000, 2_000, 3_000, 500][round as usize % 5]));
+        pause(Duration::from_secs_f64(between - 4.0).max(Duration::from_millis(200)));
+    }
+    told.remark(format!("{rounds} times all places were held, and {rounds} times all workers stopped"));
+    judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut told);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// Pauses of a tenth of a second to three seconds, of one worker, of all, or of what the application asks.
+pub fn random(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let mut server = Server::start(stage, &setup())?;
+    let (mut draw, rounds) = (Draw::from_seed(13), if stage.is_quick { 15 } else { 40 });
+    let between = |draw: &mut Draw| 0.2 + 1.8 * draw.fraction();
+    let pauses: Vec<(f64, f64, usize)> =
+        (0..rounds).map(|_| (between(&mut draw), 0.1 + 2.9 * draw.fraction(), draw.place(&[1.0, 2.0, 3.0]))).collect();
+    let load = load(server.port, pauses.iter().map(|(before, length, _)| before + length).sum::<f64>() + 2.0);
+    for (number, (before, length, kind)) in pauses.into_iter().enumerate() {
+        pause(Duration::from_secs_f64(before));
+        stage.doing(format!("pauses, round {number}"));
+        let workers = server.workers();
+        match kind {
+            0 => stop(&workers[..workers.len().min(1)], Duration::from_secs_f64(length)),
+            1 => stop(&workers, Duration::from_secs_f64(length)),
+            _ => drop(hold_all(server.port, length)),
+        }
+    }
+    told.remark(format!("{rounds} pauses"));
+    judge(&load.join().unwrap_or_default(), QUEUE_WAIT, &mut told);
+    server.settle(&mut told);
+    server.end(&mut told);
+    Ok(told)
+}
+
+/// The whole server is stopped, all of its processes, for longer than a worker may be silent, and goes on.
+pub fn machine(stage: &Stage) -> Result<Told, String> {
+    let mut told = Told::default();
+    let wait = Duration::from_secs(40);
+    let setup = setup().with(&["--worker-timeout", "3s", "--queue-wait", "40s", "--request-time", "60s"]);
+    let mut server = Server::start(stage, &setup)?;
+    let lengths: &[u64] = if stage.is_quick { &[1, 6] } else { &[1, 2, 5, 10, 20, 7, 3] };
+    let load = load(server.port, lengths.iter().map(|length| *length as f64 + 4.0).sum());
+    let before = server.workers();
+    for length in lengths {
+        pause(Duration::from_secs(3));
+        stage.doing(format!("stops everything for {length} s"));
+        let all: Vec<u32> = server.kin().into_iter().filter(|one: &Kin| !one.is_zombie).map(|one| one.id).collect();
+        stop(&all, Duration::from_secs(*length));
+    }
+    told.remark(format!("all processes were stopped for {lengths:?} seconds"));
+    judge(&load.join().unwrap_or_default(), wait, &mut told);
+    server.settle(&mut told);
+    let after = server.workers();
+    told.expect(before == after, || format!("the workers were {before:?}, and are {after:?}: some were killed"));
+    server.end(&mut told);
+    Ok(told)
+}
+
+fn setup() -> Setup {
+    Setup::ruby(APP, 2, 3).with(&["--request-time", "30s"])
+}
+
+/// So many seconds of requests at an even rate, whether they are answered or not.
+fn load(port: u16, seconds: f64) -> JoinHandle<Count> {
+    let plan = Steps { phases: vec![Phase { per_s: RATE, seconds }], connections: 8_000, keep: true, seed: 3 };
+    thread::spawn(move || {
+        let watch = Watch { timeout: PATIENCE, timeline: false };
+        let mut count = Count::default();
+        if let Ok(workload) = short() {
+            count.add(&watch_open(port, &workload, &plan, &watch));
+        }
+        count
+    })
+}
+
+/// Requests that hold all threads of all workers for so long.
+fn hold_all(port: u16, seconds: f64) -> Vec<Option<TcpStream>> {
+    let path = format!("/hold?{seconds}");
+    let holders = (0..6).map(|_| request(port, &path, "Connection: close\r\n").ok()).collect();
+    pause(Duration::from_secs_f64(seconds));
+    holders
+}
+
+/// Stops these for so long.
+fn stop(all: &[u32], time: Duration) {
+    all.iter().for_each(|id| _ = kin::signal(*id, Signal::STOP));
+    pause(time);
+    all.iter().for_each(|id| _ = kin::signal(*id, Signal::CONT));
+}
+
+/// Nobody may be refused who could have been served in time. A machine that is so busy that others had to wait for that
+/// long shows nothing.
+fn judge(count: &Count, wait: Duration, told: &mut Told) {
+    let longest = Duration::from_secs_f64(count.longest_ms / 1_000.0);
+    let is_overloaded = longest > wait.mul_f64(0.8);
+    told.count("the clients", count, if is_overloaded { &[SHED, LATE] } else { &[] });
+    if is_overloaded {
+        told.remark(format!("too busy a machine: somebody waited {longest:?}, which shows nothing about refusals"));
+    }
+}

@@ -1,0 +1,105 @@
+//! The folder of our Ruby processes: the Ruby files that molds load, and the socket by which all of them come in. What
+//! cleans temporary folders may take it, or a part of it, at any time.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use engine::TempFolder;
+
+use crate::user::User;
+use crate::{StartError, scripts};
+
+/// A folder that others of the same machine cannot look into.
+pub struct Place {
+    folder: TempFolder,
+    scripts: PathBuf,
+    socket: PathBuf,
+}
+
+impl Place {
+    /// A new one, with its socket, for processes of this user if they are to be another's.
+    pub fn new(user: Option<&User>) -> Result<(Place, UnixListener), StartError> {
+        let (place, listener) = Place::made().map_err(StartError::Machine)?;
+        if let Some(user) = user {
+            place.give_to(user).map_err(|error| StartError::User(user.name.clone(), error))?;
+        }
+        Ok((place, listener))
+    }
+
+    fn made() -> io::Result<(Place, UnixListener)> {
+        let folder = TempFolder::new("foolsgold-wire-")?;
+        let (scripts, socket) = (folder.path().join("ruby"), folder.path().join("wire.sock"));
+        scripts::write(&scripts)?;
+        let listener = UnixListener::bind(&socket)?;
+        listener.set_nonblocking(true)?;
+        Ok((Place { folder, scripts, socket }, listener))
+    }
+
+    /// Whoever runs the application must come into the folder, and nobody else may.
+    fn give_to(&self, user: &User) -> io::Result<()> {
+        for entry in fs::read_dir(&self.scripts)? {
+            user.own(&entry?.path())?;
+        }
+        [&self.socket, &self.scripts].into_iter().try_for_each(|path| user.own(path))?;
+        self.folder.let_in(user.gid)
+    }
+
+    /// Whether everything is there that a new process needs, in the folder that was made: by its name somebody else may
+    /// have made another one.
+    pub fn is_whole(&self) -> bool {
+        let is_socket = fs::symlink_metadata(&self.socket).is_ok_and(|found| found.file_type().is_socket());
+        self.folder.is_there() && is_socket && scripts::are_in(&self.scripts)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The folder of our Ruby files.
+    pub fn scripts(&self) -> &Path {
+        &self.scripts
+    }
+
+    /// The Unix socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_whole_until_something_in_it_is_gone() {
+        let made = || Place::new(None).unwrap().0;
+        assert!(made().is_whole());
+        let removals: [fn(&Place); 4] = [
+            |place| fs::remove_file(place.socket()).unwrap(),
+            |place| fs::remove_file(place.scripts().join("wire.rb")).unwrap(),
+            |place| fs::write(place.scripts().join("mold.rb"), "").unwrap(),
+            |place| fs::rename(place.path(), place.path().with_extension("away")).unwrap(),
+        ];
+        for (number, remove) in removals.into_iter().enumerate() {
+            let place = made();
+            remove(&place);
+            assert!(!place.is_whole(), "{number}");
+            let _ = fs::remove_dir_all(place.path().with_extension("away"));
+        }
+    }
+
+    #[test]
+    fn a_folder_of_the_same_name_is_another_one() {
+        let (place, _listener) = Place::new(None).unwrap();
+        let away = place.path().with_extension("away");
+        fs::rename(place.path(), &away).unwrap();
+        scripts::write(place.scripts()).unwrap();
+        let _theirs = UnixListener::bind(place.socket()).unwrap();
+        assert!(!place.is_whole());
+        fs::remove_dir_all(away).unwrap();
+    }
+}

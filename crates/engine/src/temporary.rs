@@ -1,0 +1,283 @@
+//! Temporary files and folders. Where none can be made in the temporary folder (a read-only file system, a `TMPDIR`
+//! that is not there), files are kept in memory, within a limit, and folders go to `/dev/shm`. A folder is locked as
+//! long as its process lives, so that the next one knows, and removes, those that dead ones have left.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
+use std::ops::Deref;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use tempfile::TempDir;
+
+/// What all temporary files in memory may hold together, where there is no folder for them.
+const MEMORY_BYTES: u64 = 64 << 20;
+/// A folder of memory that nearly every machine and container has.
+const SHARED_MEMORY: &str = "/dev/shm";
+/// The path of a Unix socket in a temporary folder must not become too long.
+const PATH_BYTES: usize = 80;
+/// Somebody who removes what is left may take a new folder for such a one.
+const TRIES: usize = 8;
+
+static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
+static WHY_IN_MEMORY: Mutex<String> = Mutex::new(String::new());
+static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+
+/// A file without a name, which is gone when nobody has it any more.
+#[derive(Debug)]
+pub struct TempFile {
+    file: File,
+    /// How much of the memory for such files is taken by this one, where it is there.
+    taken: Option<AtomicU64>,
+}
+
+impl TempFile {
+    /// An empty one: in the temporary folder, else in memory.
+    pub fn new() -> io::Result<TempFile> {
+        match tempfile::tempfile() {
+            Ok(file) => Ok(TempFile { file, taken: None }),
+            Err(error) if is_no_place(&error) => {
+                warn_once(&error);
+                Ok(TempFile { file: in_memory()?, taken: Some(AtomicU64::new(0)) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One in memory for bytes that are there already.
+    pub fn of(bytes: &[u8]) -> io::Result<TempFile> {
+        let file = in_memory()?;
+        file.write_all_at(bytes, 0)?;
+        Ok(TempFile { file, taken: None })
+    }
+
+    /// Writes all of this at this place. `StorageFull` where there is no room.
+    pub fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        self.make_room(at + bytes.len() as u64)?;
+        self.file.write_all_at(bytes, at)
+    }
+
+    /// Gives back what it takes.
+    pub fn clear(&self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        if let Some(taken) = &self.taken {
+            IN_MEMORY.fetch_sub(taken.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn make_room(&self, length: u64) -> io::Result<()> {
+        let Some(taken) = &self.taken else { return Ok(()) };
+        let more = length.saturating_sub(taken.load(Ordering::Relaxed));
+        let add = |sum: u64| sum.checked_add(more).filter(|sum| *sum <= MEMORY_BYTES);
+        if IN_MEMORY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
+            let why = WHY_IN_MEMORY.lock().map_or_else(|_| String::new(), |why| why.clone());
+            let limit = MEMORY_BYTES >> 20;
+            return Err(io::Error::new(ErrorKind::StorageFull, format!("the {limit} MiB of memory are full: {why}")));
+        }
+        taken.fetch_add(more, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// One that is there already.
+impl From<File> for TempFile {
+    fn from(file: File) -> TempFile {
+        TempFile { file, taken: None }
+    }
+}
+
+impl Deref for TempFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        if let Some(taken) = &self.taken {
+            IN_MEMORY.fetch_sub(taken.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Looks whether temporary files can be made, so that the log says at the start where they go.
+pub fn look() {
+    drop(TempFile::new());
+}
+
+fn in_memory() -> io::Result<File> {
+    Ok(memfd_create("foolsgold", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// Whether the folder is to blame, and not a disk that is full, or too many open files.
+fn is_no_place(error: &io::Error) -> bool {
+    use ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem)
+}
+
+fn warn_once(error: &io::Error) {
+    if HAS_WARNED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // The crate has put the path into its text.
+    let (folder, limit) = (std::env::temp_dir(), MEMORY_BYTES >> 20);
+    let why = io::Error::from(error.kind());
+    let text = format!(
+        "no temporary file can be made in {} ({why}); name a folder that can be written to by TMPDIR",
+        folder.display()
+    );
+    tracing::warn!(
+        target: "server",
+        "large bodies and responses that wait are kept in memory, {limit} MiB at most: {text}"
+    );
+    if let Ok(mut kept) = WHY_IN_MEMORY.lock() {
+        *kept = text;
+    }
+}
+
+/// A folder of this process, which goes with it.
+#[derive(Debug)]
+pub struct TempFolder {
+    folder: TempDir,
+    /// Locked: also a sign for systemd-tmpfiles to leave the folder alone, however old it is.
+    lock: File,
+}
+
+impl TempFolder {
+    /// A new one for this user only, whose name begins with this: in the temporary folder, else in shared memory.
+    /// Removes those of this name that dead processes of this user have left there.
+    pub fn new(prefix: &str) -> io::Result<TempFolder> {
+        let mut why = Vec::new();
+        for place in [std::env::temp_dir(), PathBuf::from(SHARED_MEMORY)] {
+            let made = if place.as_os_str().len() > PATH_BYTES {
+                Err(io::Error::other("its name is too long for the path of a socket"))
+            } else {
+                TempFolder::made_in(&place, prefix)
+            };
+            match made {
+                Ok(folder) => {
+                    folder.sweep(&place, prefix);
+                    return Ok(folder);
+                }
+                Err(error) => why.push(format!("{}: {error}", place.display())),
+            }
+        }
+        Err(io::Error::other(format!(
+            "no temporary folder can be made ({}): name one that can be written to by TMPDIR",
+            why.join("; ")
+        )))
+    }
+
+    fn made_in(place: &Path, prefix: &str) -> io::Result<TempFolder> {
+        let private = Permissions::from_mode(0o700);
+        for _ in 0..TRIES {
+            let made = tempfile::Builder::new().prefix(prefix).permissions(private.clone()).tempdir_in(place);
+            let folder = made.map_err(|error| io::Error::from(error.kind()))?;
+            let lock = open(folder.path());
+            if let Some(lock) = lock.ok().filter(|lock| lock.try_lock().is_ok() && is_same(folder.path(), lock)) {
+                return Ok(TempFolder { folder, lock });
+            }
+        }
+        Err(io::Error::other("each new folder was taken away at once"))
+    }
+
+    /// Lets the members of this group go into it, too.
+    pub fn let_in(&self, group: u32) -> io::Result<()> {
+        std::os::unix::fs::chown(self.path(), None, Some(group))?;
+        fs::set_permissions(self.path(), Permissions::from_mode(0o710))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether it is still there, and not another one of this name.
+    pub fn is_there(&self) -> bool {
+        is_same(self.path(), &self.lock)
+    }
+
+    fn sweep(&self, place: &Path, prefix: &str) {
+        let Ok(ours) = fs::symlink_metadata(self.path()) else { return };
+        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_named = entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes());
+            if is_named && path != self.path() && is_left(&path, ours.uid()) {
+                // Somebody else may be faster.
+                let _ = fs::remove_dir_all(&path);
+            }
+        }
+    }
+}
+
+/// Whether this is a folder of this user that nobody has locked.
+fn is_left(path: &Path, uid: u32) -> bool {
+    let is_ours = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == uid);
+    is_ours && open(path).is_ok_and(|folder| folder.try_lock().is_ok())
+}
+
+fn open(folder: &Path) -> io::Result<File> {
+    let flags = i32::try_from((OFlags::DIRECTORY | OFlags::NOFOLLOW).bits()).unwrap_or(0);
+    OpenOptions::new().read(true).custom_flags(flags).open(folder)
+}
+
+fn is_same(path: &Path, folder: &File) -> bool {
+    let (named, opened) = (fs::symlink_metadata(path), folder.metadata());
+    named.is_ok_and(|named| opened.is_ok_and(|opened| (named.dev(), named.ino()) == (opened.dev(), opened.ino())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_left_is_removed_and_one_that_is_in_use_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        let made = || {
+            let folder = TempFolder::made_in(place.path(), "ours-").unwrap();
+            folder.sweep(place.path(), "ours-");
+            folder
+        };
+        let first = made();
+        fs::write(first.path().join("file"), "gold").unwrap();
+        let left = place.path().join("ours-left");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("file"), "old").unwrap();
+        fs::create_dir(place.path().join("other-left")).unwrap();
+        fs::write(place.path().join("ours-file"), "").unwrap();
+        std::os::unix::fs::symlink(place.path().join("other-left"), place.path().join("ours-link")).unwrap();
+        let second = made();
+        assert!(!left.exists() && first.path().join("file").exists() && second.path().exists());
+        for name in ["other-left", "ours-file", "ours-link"] {
+            assert!(fs::symlink_metadata(place.path().join(name)).is_ok(), "{name} is none of ours");
+        }
+        let path = second.path().to_owned();
+        drop(second);
+        assert!(!path.exists());
+        assert_eq!(fs::metadata(first.path()).unwrap().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_given_back() {
+        let file = |taken| TempFile { file: in_memory().unwrap(), taken };
+        let (one, other) = (file(Some(AtomicU64::new(0))), file(Some(AtomicU64::new(0))));
+        one.put(b"gold", 0).unwrap();
+        one.put(b"gold", 2).unwrap();
+        assert_eq!(IN_MEMORY.load(Ordering::Relaxed), 6);
+        let mut read = [0; 6];
+        one.read_exact_at(&mut read, 0).unwrap();
+        assert_eq!(&read, b"gogold");
+        assert_eq!(other.put(b"x", MEMORY_BYTES - 6).unwrap_err().kind(), ErrorKind::StorageFull);
+        one.clear().unwrap();
+        other.put(b"x", MEMORY_BYTES - 6).unwrap();
+        drop((one, other));
+        assert_eq!(IN_MEMORY.load(Ordering::Relaxed), 0);
+        file(None).put(b"x", 2 * MEMORY_BYTES).unwrap();
+    }
+}

@@ -1,0 +1,254 @@
+//! `foolsgold status` as text: tables where they fit the terminal, and otherwise a paragraph for each application.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::client::grid::Grid;
+use crate::client::show::{ago, in_short, number, rows, text, worker_table};
+use crate::client::words::{lasting, millis, plain, rate, size};
+
+/// The server and its applications. No line of a table is longer than the width; a path may be.
+pub fn status_text(status: &Value, width: Option<usize>) -> String {
+    let apps = &status["apps"];
+    let tables = format!("{}\n{}", app_table(apps), worker_table(apps));
+    let fits = width.is_none_or(|width| tables.lines().all(|line| line.chars().count() <= width));
+    let mut out = server_text(&status["server"], fits);
+    if fits {
+        out.push('\n');
+        out.push_str(&tables);
+    } else {
+        rows(apps).iter().for_each(|app| out.push_str(&app_text(app, width.unwrap_or_default())));
+    }
+    rows(apps).iter().for_each(|app| out.push_str(&failed_deploy(app)));
+    out
+}
+
+fn server_text(server: &Value, is_wide: bool) -> String {
+    let since = server["draining_s"].as_f64().unwrap_or_else(|| number(&server["uptime_s"]));
+    let (version, pid, state) = (text(&server["version"]), text(&server["pid"]), text(&server["state"]));
+    let mut out = format!("foolsgold {version}, process {pid}, {state} since {}", lasting(since));
+    let listeners: Vec<String> = rows(&server["listeners"]).iter().map(text).collect();
+    // A server that loads its applications listens nowhere yet.
+    if !listeners.is_empty() {
+        let (before, between) = if is_wide { (" on ", ", ") } else { ("\non ", "\n   ") };
+        out.push_str(before);
+        out.push_str(&listeners.join(between));
+    }
+    let connections = &server["connections"];
+    let (open, accepted) = (text(&connections["open"]), text(&connections["accepted"]));
+    // Writing to a string cannot fail, here and below.
+    let _ = write!(out, "\nconnections: {open} open, {accepted} since the start");
+    let memory = server["process"]["pss_kib"].as_f64().or_else(|| server["process"]["rss_kib"].as_f64());
+    let memory = memory.map(|kib| format!("{} in the server", size(kib)));
+    let memory: Vec<String> = memory.into_iter().chain(used_memory(&server["memory"])).collect();
+    if !memory.is_empty() {
+        let _ = write!(out, "\nmemory: {}", memory.join(if is_wide { "; " } else { "\n        " }));
+    }
+    out.push('\n');
+    out
+}
+
+/// How much there is for the server and its workers, and how much of it is used by any process.
+fn used_memory(memory: &Value) -> Option<String> {
+    let (limit, used) = (memory["limit_kib"].as_f64()?, memory["used_kib"].as_f64()?);
+    let whose = if memory["is_machine"] == true { "the machine's" } else { "the cgroup's" };
+    let short = if memory["is_short"] == true { ", SHORT" } else { "" };
+    Some(format!("{} of {whose} {} used{short}", size(used), size(limit)))
+}
+
+fn app_table(apps: &Value) -> String {
+    let mut grid = Grid::new(&[
+        "app",
+        "engine",
+        ">generation",
+        ">requests/s",
+        ">errors/s",
+        ">refused/s",
+        ">busy",
+        ">queue",
+        ">oldest",
+        ">waits p99",
+        ">runs p50",
+        ">runs p99",
+        ">restarts",
+        "",
+    ]);
+    for app in rows(apps) {
+        let recent = &app["recent"];
+        grid.add(vec![
+            text(&app["name"]),
+            text(&app["engine"]),
+            text(&app["generation"]),
+            rate(number(&recent["requests_per_s"])),
+            rate(number(&recent["errors_per_s"])),
+            rate(number(&recent["refused_per_s"])),
+            busy(app),
+            text(&app["queued"]),
+            millis(number(&app["oldest_wait_ms"])),
+            millis(number(&recent["queue"]["p99_ms"])),
+            millis(number(&recent["service"]["p50_ms"])),
+            millis(number(&recent["service"]["p99_ms"])),
+            text(&app["restarts"]),
+            marks(app).join(", "),
+        ]);
+    }
+    grid.text()
+}
+
+fn busy(app: &Value) -> String {
+    let busy = number(&app["capacity"]) - number(&app["idle"]);
+    format!("{busy:.0} of {}", text(&app["capacity"]))
+}
+
+fn marks(app: &Value) -> Vec<&'static str> {
+    let marks = [("is_paused", "paused"), ("is_reloading", "reloading")];
+    let mut marks: Vec<&str> = marks.iter().filter(|(name, _)| app[*name] == true).map(|(_, word)| *word).collect();
+    if app["pool"]["is_held_by_memory"] == true {
+        marks.push("no memory for more workers");
+    }
+    marks
+}
+
+/// An application and its workers in lines of this width.
+fn app_text(app: &Value, width: usize) -> String {
+    let recent = &app["recent"];
+    let (name, engine, generation) = (text(&app["name"]), text(&app["engine"]), text(&app["generation"]));
+    let mut out = format!("\n{name}: {engine}, generation {generation}");
+    for mark in marks(app) {
+        let _ = write!(out, "\n  {mark}");
+    }
+    let (waits, runs) = (&recent["queue"], &recent["service"]);
+    let mut grid = Grid::new(&["", ">", " ", "", ">", " ", "", ">"]);
+    let mut add = |cells: [(&str, String); 3]| {
+        let cells = cells.into_iter().enumerate();
+        grid.add(cells.fold(Vec::new(), |mut row, (at, (name, value))| {
+            row.extend((at > 0).then(String::new));
+            row.extend([name.to_owned(), value]);
+            row
+        }));
+    };
+    add([
+        ("requests/s", rate(number(&recent["requests_per_s"]))),
+        ("queue", text(&app["queued"])),
+        ("runs p50", millis(number(&runs["p50_ms"]))),
+    ]);
+    add([
+        ("errors/s", rate(number(&recent["errors_per_s"]))),
+        ("oldest", millis(number(&app["oldest_wait_ms"]))),
+        ("runs p99", millis(number(&runs["p99_ms"]))),
+    ]);
+    add([
+        ("refused/s", rate(number(&recent["refused_per_s"]))),
+        ("busy", busy(app)),
+        ("waits p99", millis(number(&waits["p99_ms"]))),
+    ]);
+    out.push_str(&grid.text());
+    out.push('\n');
+    out.push_str(&worker_lines(app, width));
+    out
+}
+
+/// The workers, and below each of them what it runs.
+fn worker_lines(app: &Value, width: usize) -> String {
+    let mut grid = Grid::new(&[">worker", ">process", "state", ">served", ">age", ">memory"]);
+    let workers = rows(&app["workers"]);
+    for worker in workers {
+        grid.add(vec![
+            text(&worker["id"]),
+            text(&worker["pid"]),
+            text(&worker["state"]),
+            text(&worker["served"]),
+            lasting(number(&worker["age_s"])),
+            worker["pss_kib"].as_f64().map(size).unwrap_or_default(),
+        ]);
+    }
+    if grid.is_empty() {
+        return "no workers\n".to_owned();
+    }
+    let table = grid.text();
+    let mut lines = table.lines();
+    let mut out = format!("{}\n", lines.next().unwrap_or_default());
+    for (line, worker) in lines.zip(workers) {
+        let _ = writeln!(out, "{line}");
+        for run in rows(&worker["running"]) {
+            let _ = writeln!(out, "{}", cut(&format!("    {}", in_short(run)), width));
+        }
+    }
+    out
+}
+
+/// The line in this width; of one that is longer the end stays, which is the age of the request.
+fn cut(line: &str, width: usize) -> String {
+    const END: usize = 10;
+    let letters: Vec<char> = line.chars().collect();
+    if letters.len() <= width || width <= END {
+        return line.to_owned();
+    }
+    let end = &letters[letters.len() - END..];
+    letters[..width - END - 1].iter().chain(&['…']).chain(end).collect()
+}
+
+fn failed_deploy(app: &Value) -> String {
+    let deploy = &app["last_deploy"];
+    if deploy["outcome"] != "failed" {
+        return String::new();
+    }
+    let (name, error) = (text(&app["name"]), text(&deploy["error"]));
+    let error: String = error.lines().map(|line| format!("  {}\n", plain(line))).collect();
+    let (when, failed, old) = (ago(&deploy["at_ms"]), text(&deploy["generation"]), text(&app["generation"]));
+    format!("\n{name}: generation {failed} failed {when}, generation {old} goes on:\n{error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn status() -> Value {
+        json!({
+            "server": { "version": "1.0", "pid": 4_194_303, "state": "serving", "uptime_s": 90.0,
+                "listeners": ["tcp://a:1"], "connections": { "open": 2, "accepted": 9 },
+                "process": { "pss_kib": 2048 },
+                "memory": { "limit_kib": 204_800, "used_kib": 102_400, "is_machine": false, "is_short": true } },
+            "apps": [{ "name": "shop", "engine": "ruby", "generation": 2, "capacity": 4, "idle": 1, "queued": 3,
+                "oldest_wait_ms": 8192.0, "restarts": 1, "is_paused": true,
+                "recent": { "requests_per_s": 12045.4, "errors_per_s": 0.0, "refused_per_s": 3810.0,
+                    "queue": { "p99_ms": 10000.0 }, "service": { "p50_ms": 30000.0, "p99_ms": 30000.0 } },
+                "last_deploy": { "outcome": "failed", "generation": 3, "error": "line one\nline two", "at_ms": 4e15 },
+                "workers": [{ "id": 4, "pid": 4_194_302, "state": "out_of_band", "threads": 2, "served": 1_234_567,
+                    "age_s": 85_000.0, "pss_kib": 1_000_000,
+                    "running": [{ "method": "GET", "path": "/a\u{1b}", "age_ms": 1500.0 },
+                        { "method": "DELETE", "path": "/long".repeat(20), "age_ms": 59_000.0 }] }] }]
+        })
+    }
+
+    #[test]
+    fn status_is_a_table_where_there_is_room() {
+        let text = status_text(&status(), None);
+        for words in [
+            "foolsgold 1.0, process 4194303, serving since 1m 30s on tcp://a:1",
+            "2 open, 9 since the start\nmemory: 2.0 MiB in the server; 100.0 MiB of the cgroup's",
+            "3 of 4",
+            "3810",
+            "paused",
+            "GET /a\u{fffd} 1.50 s",
+            "generation 3 failed",
+            "generation 2 goes on:\n  line one\n  line two\n",
+        ] {
+            assert!(text.contains(words), "{words:?} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn status_fits_sixty_columns() {
+        let text = status_text(&status(), Some(60));
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(60), "{widest:?}\n{text}");
+        for words in
+            ["on tcp://a:1\n", "refused/s", "3810", "3 of 4", "paused", "GET /a\u{fffd} 1.50 s", "59.00 s", "976.6"]
+        {
+            assert!(text.contains(words), "{words:?} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! As process 1 of a container: orphans, signals, upgrades, exit codes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and one that is skipped says why"
+)]
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::successor::{Load, Manager, signal};
+use support::{Client, PATIENCE, Server, app, ruby, server, within};
+
+/// Makes the program process 1 of processes of its own, which all end with it.
+const AS_FIRST: [&str; 5] = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
+
+/// Whether this machine lets us have processes of our own.
+fn is_permitted() -> bool {
+    let tried = Command::new(AS_FIRST[0]).args(&AS_FIRST[1..]).arg("true").output();
+    let is_permitted = tried.is_ok_and(|ended| ended.status.success());
+    if !is_permitted {
+        eprintln!("skipped: unshare is not permitted here");
+    }
+    is_permitted
+}
+
+fn start(config: &str, options: &[&str]) -> Server {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), config).unwrap();
+    let mut all = vec!["-b", "tcp://127.0.0.1:0"];
+    all.extend_from_slice(options);
+    Server::spawn_by(&AS_FIRST, folder, &[], &all)
+}
+
+/// Process 1, by its number out here.
+fn first(server: &Server) -> u32 {
+    ruby::processes(server.id())[0]
+}
+
+/// Processes that have ended, and that their parent has not waited for.
+fn zombies(parent: u32) -> usize {
+    let stats =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("stat")).ok());
+    let is_zombie = |stat: &String| {
+        let words: Vec<&str> = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').collect();
+        words.first() == Some(&"Z") && words.get(1) == Some(&parent.to_string().as_str())
+    };
+    stats.filter(is_zombie).count()
+}
+
+#[test]
+fn orphans_of_the_application_are_waited_for() {
+    if !is_permitted() {
+        return;
+    }
+    let ruby = ruby::program();
+    let app = app("", "system('(sleep 0.05)& (setsid sleep 0.1 &)'); 'gold'");
+    let mut server = start(&app, &["--engine", "ruby", "--ruby", &ruby, "-w", "1", "-t", "1"]);
+    let first = first(&server);
+    for _ in 0..10 {
+        assert_eq!(server.text("/"), "gold");
+    }
+    // The server, its mold and its worker; nothing else is left, dead or alive.
+    assert!(within(PATIENCE, || zombies(first) == 0 && ruby::processes(first).len() <= 3), "{}", zombies(first));
+    signal(first, Signal::TERM);
+    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
+}
+
+#[test]
+fn an_upgrade_loses_nothing_and_the_container_goes_on() {
+    if !is_permitted() {
+        return;
+    }
+    let mut server = start(&app("", "'v1 ' + env['PATH_INFO']"), &["-t", "1", "--pidfile", "web.pid"]);
+    let (first, port) = (first(&server), server.port);
+    fs::write(server.folder.join("config.ru"), app("", "'v2 ' + env['PATH_INFO']")).unwrap();
+    let load = Load::start(2, move || Client::tcp(port));
+    for round in 0..2 {
+        load.goes_on(20);
+        let pid = fs::read_to_string(server.folder.join("web.pid")).unwrap();
+        signal(first, Signal::USR2);
+        let is_new =
+            || fs::read_to_string(server.folder.join("web.pid")).is_ok_and(|text| text != pid && !text.is_empty());
+        assert!(within(PATIENCE, is_new), "round {round}: {}", server.log());
+        // The one before has ended, and has been waited for.
+        assert!(within(PATIENCE, || ruby::processes(first).len() == 1 && zombies(first) == 0), "{}", server.log());
+        load.goes_on(20);
+    }
+    load.end();
+    assert_eq!(server.text("/a"), "v2 /a");
+    signal(first, Signal::TERM);
+    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
+    assert!(!server.folder.join("web.pid").exists());
+}
+
+#[test]
+fn an_upgrade_that_fails_changes_nothing() {
+    if !is_permitted() {
+        return;
+    }
+    let server = start(&app("", "'v1'"), &["-t", "1"]);
+    fs::write(server.folder.join("config.ru"), "raise 'broken on purpose'").unwrap();
+    signal(first(&server), Signal::USR2);
+    assert!(server.logs("upgrade failed, this process goes on"), "{}", server.log());
+    assert_eq!(server.text("/"), "v1");
+    assert!(within(PATIENCE, || zombies(first(&server)) == 0 && ruby::processes(first(&server)).len() == 1));
+}
+
+#[test]
+fn every_signal_reaches_the_server() {
+    if !is_permitted() {
+        return;
+    }
+    let mut server = start(&app("", "'gold'"), &["-t", "1", "--log-file", "log"]);
+    let first = first(&server);
+    for (number, words) in [
+        (Signal::USR1, "SIGUSR1: reloading"),
+        (Signal::HUP, "SIGHUP: "),
+        (Signal::URG, "SIGURG: "),
+        (Signal::TTIN, "SIGTTIN: "),
+        (Signal::TTOU, "SIGTTOU: "),
+        (Signal::POWER, "SIGPWR: "),
+        (Signal::INT, "SIGINT: "),
+    ] {
+        signal(first, number);
+        assert!(within(PATIENCE, || server.log().matches(words).count() == 1), "{words}: {}", server.log());
+    }
+    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0));
+}
+
+#[test]
+fn a_server_that_still_loads_can_be_ended_and_one_that_is_killed_ends_the_container() {
+    if !is_permitted() {
+        return;
+    }
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), "puts 'it loads'\n$stdout.flush\nsleep").unwrap();
+    let mut command = Command::new(AS_FIRST[0]);
+    let program = server::command();
+    let (program, log) = (program.get_program(), fs::File::create(folder.join("log")).unwrap());
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()];
+    command.args(&AS_FIRST[1..]).arg(program).args(options).current_dir(&folder);
+    let mut child = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    let log = || fs::read_to_string(folder.join("log")).unwrap();
+    assert!(within(PATIENCE, || log().contains("it loads")), "{}", log());
+    signal(ruby::processes(child.id())[0], Signal::TERM);
+    let mut code = None;
+    within(PATIENCE, || {
+        code = child.try_wait().unwrap().map(|status| status.code());
+        code.is_some()
+    });
+    let _ = child.kill();
+    let _ = child.wait();
+    assert_eq!(code, Some(Some(143)), "as a shell says it: {}", log());
+    fs::remove_dir_all(folder).unwrap();
+
+    let mut server = start(&app("", "'gold'"), &["-t", "1"]);
+    signal(ruby::processes(first(&server))[0], Signal::KILL);
+    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(137), "{}", server.log());
+}
+
+#[test]
+fn a_start_that_fails_says_so_with_its_exit_code() {
+    if !is_permitted() {
+        return;
+    }
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), "raise 'broken on purpose'").unwrap();
+    for (options, code, words) in [(&["-t", "1"][..], 1, "broken on purpose"), (&["--nonsense"], 2, "--nonsense")] {
+        let mut command = Command::new(AS_FIRST[0]);
+        command.args(&AS_FIRST[1..]).arg(server::command().get_program()).args(["-b", "tcp://127.0.0.1:0"]);
+        let ran = command.args(options).current_dir(&folder).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!((ran.status.code(), said.matches(words).count()), (Some(code), 1), "{said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_server_in_the_background_keeps_the_container() {
+    if !is_permitted() {
+        return;
+    }
+    let mut server = start(&app("", "'gold'"), &["-t", "1", "-d", "--pidfile", "web.pid", "--redirect-stdout", "log"]);
+    assert!(within(PATIENCE, || server.folder.join("web.pid").exists()));
+    // The process that has started it has ended.
+    assert!(within(PATIENCE, || ruby::processes(first(&server)).len() == 1 && zombies(first(&server)) == 0));
+    assert_eq!(server.text("/"), "gold");
+    signal(first(&server), Signal::TERM);
+    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
+}
+
+#[test]
+fn what_is_meant_for_process_1_reaches_the_server() {
+    if !is_permitted() {
+        return;
+    }
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "'gold'")).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let manager = Manager::listen(&folder.join("notify"));
+    let log = fs::File::create(folder.join("log")).unwrap();
+    let program = server::command();
+    let mut command = Command::new("sh");
+    // The socket is moved to its place; --kill-child ends all with the shell's process.
+    let script = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=1 WATCHDOG_PID=1 exec \"$@\"";
+    command.args(["-c", script, "sh"]).args(AS_FIRST).arg(program.get_program());
+    command.args(["-t", "1", "--bind-to-activated-sockets=only"]).current_dir(&folder);
+    command.env("NOTIFY_SOCKET", folder.join("notify")).env("WATCHDOG_USEC", "200000");
+    command.stdin(Stdio::from(OwnedFd::from(listener))).stdout(log.try_clone().unwrap()).stderr(log);
+    let mut child = command.spawn().unwrap();
+    // It holds the socket.
+    drop(command);
+    manager.hears("READY=1");
+    manager.hears("WATCHDOG=1");
+    assert_eq!(Client::tcp(port).get("/").text(), "gold");
+    signal(ruby::processes(child.id())[0], Signal::TERM);
+    let has_ended = within(PATIENCE, || child.try_wait().unwrap().is_some());
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(has_ended, "{}", fs::read_to_string(folder.join("log")).unwrap());
+    // Nobody holds the socket any more, process 1 least of all.
+    assert!(within(Duration::from_secs(5), || TcpListener::bind(("127.0.0.1", port)).is_ok()));
+    fs::remove_dir_all(folder).unwrap();
+}

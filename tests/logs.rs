@@ -1,0 +1,113 @@
+//! The words and the fields of the log: what docs/logging.md says to search for, in text and in JSON.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use support::{PATIENCE, Server, paths, ruby, server, within};
+
+fn serve(form: &str) -> Server {
+    let ru = paths(&[("/pid", "text(Process.pid)"), ("/bad", "raise \"pyrite\""), ("/stuck", "sleep 30; text(1)")]);
+    ruby::serve(&ru, &["-w", "2", "-t", "1", "--access-log", form, "--request-time", "500ms", "--kill-time", "30s"])
+}
+
+/// What happens to each of both: an exception, a request that takes too long, a worker that is killed.
+fn trouble(server: &Server) -> String {
+    assert_eq!((server.get("/bad").status, server.get("/stuck").status), (500, 504));
+    let pid = server.text("/pid");
+    kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    assert!(server.logs("killed by SIGKILL"), "{}", server.log());
+    pid
+}
+
+#[test]
+fn text_and_json_have_the_same_words_and_json_has_them_as_fields() {
+    let text = serve("text");
+    let pid = trouble(&text);
+    let has = |server: &Server, words: &str| assert!(server.logs(words), "{words:?} is not in\n{}", server.log());
+    has(&text, &format!(" (pid {pid}) exited: killed by SIGKILL\n"));
+    let log = text.log();
+    // The id is that of the access log, and stands once in a line.
+    let line = log.lines().find(|line| line.contains("GET /stuck timed out")).unwrap_or_else(|| panic!("{log}"));
+    let id = line.split("request ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    assert!(line.contains("worker ") && line.contains(" (pid ") && line.matches(id).count() == 1, "{line}");
+    has(&text, &format!("{id} out_of_time\n"));
+    has(&text, &format!("request {id}, GET /stuck: timed out: the application took longer than 500ms"));
+    has(&text, "GET /bad: RuntimeError: pyrite\n");
+
+    let json = serve("json");
+    let pid = trouble(&json);
+    let line = |has: &dyn Fn(&Value) -> bool| {
+        let found = || json.log().lines().filter_map(|line| serde_json::from_str(line).ok()).find(|line| has(line));
+        assert!(within(PATIENCE, || found().is_some()), "{}", json.log());
+        found().unwrap()
+    };
+    let says = |line: &Value, words: &str| line["message"].as_str().is_some_and(|message| message.contains(words));
+    let killed = line(&|line| says(line, "killed by SIGKILL"));
+    assert_eq!((killed["pid"].to_string(), killed["signal"].as_str()), (pid.clone(), Some("SIGKILL")), "{killed}");
+    let words = format!("worker {} (pid {pid}) exited: killed by SIGKILL", killed["worker"]);
+    assert_eq!(killed["message"].as_str(), Some(words.as_str()));
+    let stuck = line(&|line| line["target"] == "engine" && line["path"] == "/stuck");
+    let access = line(&|line| line["target"] == "/stuck");
+    assert!(stuck["id"] == access["id"] && stuck["worker"].is_u64() && stuck["pid"].is_u64(), "{stuck} {access}");
+    assert!(says(&stuck, &format!("worker {} (pid {}): request ", stuck["worker"], stuck["pid"])), "{stuck}");
+    let bad = line(&|line| line["fault"] == "app_error" && line["target"] == "app");
+    assert_eq!((&bad["id"], &bad["path"]), (&line(&|line| line["target"] == "/bad")["id"], &"/bad".into()), "{bad}");
+}
+
+#[test]
+fn several_applications_are_told_apart() {
+    let ru = paths(&[("/pid", "text(Process.pid)")]);
+    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
+    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
+    let server = ruby::serve_files(&files, &[], &["-w", "1", "-t", "1", "-C", "foolsgold.toml"]);
+    let pid = server.text("/shop/pid");
+    kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    assert!(server.logs(&format!(" (pid {pid}) exited: killed by SIGKILL app=shop\n")), "{}", server.log());
+}
+
+#[test]
+fn what_is_printed_to_the_log_has_the_id_of_its_request() {
+    let server = Server::start(&paths(&[("/a", "puts \"nugget\"; text(1)")]), &["--engine", "mruby"]);
+    let reply = server.get("/a");
+    let id = reply.header("x-request-id").unwrap();
+    assert!(server.logs(&format!("INFO app: nugget id={id}\n")), "{}", server.log());
+}
+
+/// The first column of the table of messages: words in code, with places for what differs.
+#[test]
+fn the_messages_of_the_page_about_logging_are_in_the_source() {
+    let root = server::repository();
+    let mut source = String::new();
+    for part in ["front", "engine", "engine-mruby", "engine-ruby", "server"] {
+        gather(&root.join("crates").join(part), &mut source);
+    }
+    // Text that goes over lines, in Rust.
+    let source = source.split("\\\n").map(str::trim_start).collect::<String>();
+    let page = fs::read_to_string(root.join("docs/logging.md")).unwrap();
+    let (_, table) = page.split_once("## What to search for\n").unwrap();
+    let rows: Vec<&str> = table.lines().take_while(|line| !line.starts_with("## ")).collect();
+    let messages = rows.iter().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect::<Vec<_>>();
+    assert!(messages.len() > 15, "{messages:?}");
+    for message in messages {
+        for words in message.split("...").map(str::trim).filter(|words| !words.is_empty()) {
+            assert!(source.contains(words), "docs/logging.md says {message:?}, and no line of the log has {words:?}");
+        }
+    }
+}
+
+fn gather(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path: PathBuf = entry.unwrap().path();
+        if path.is_dir() {
+            gather(&path, text);
+        } else if path.extension().is_some_and(|end| end == "rs" || end == "rb") {
+            text.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+}

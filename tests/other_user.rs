@@ -1,0 +1,110 @@
+//! A server that gives up root: what only root can make, it has made before.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and one that is skipped says why"
+)]
+
+mod support;
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::{Signal, geteuid};
+use support::successor::{Process, adopt_orphans};
+use support::{PATIENCE, Server, app, ruby, server, within};
+
+/// A folder with this application that everybody may write to, and in it `roots`, which only root may.
+fn folder(config: &str) -> Option<std::path::PathBuf> {
+    if !geteuid().is_root() {
+        eprintln!("skipped: only root can become somebody else");
+        return None;
+    }
+    let folder = ruby::folder(&[("config.ru", config)]);
+    fs::create_dir(folder.join("roots")).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    Some(folder)
+}
+
+fn ask(folder: &Path, words: &[&str]) -> String {
+    let ran = server::command().current_dir(folder).args(words).output().unwrap();
+    format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr))
+}
+
+#[test]
+fn the_control_socket_may_be_in_a_folder_of_roots() {
+    adopt_orphans();
+    let Some(folder) = folder(&app("", "'gold'")) else { return };
+    let socket = folder.join("roots/control");
+    let control = socket.display().to_string();
+    let options =
+        ["-b", "tcp://127.0.0.1:0", "-t", "1", "--user", "nobody", "--control", &control, "--pidfile", "a.pid"];
+    let mut server = Server::spawn(folder, &[], &options);
+    let found = fs::metadata(&socket).unwrap();
+    assert_ne!(found.uid(), 0);
+    assert_eq!(found.mode() & 0o777, 0o600);
+    let status = || ask(&server.folder, &["status", "--control", &control]);
+    assert!(status().contains(&server.id().to_string()), "{}", status());
+    // A successor is not root, and cannot make another one.
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&server.folder.join("a.pid"), server.id());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    let told = ask(&server.folder, &["status", "--control", &control]);
+    assert!(told.contains(&next.0.to_string()), "{told}\n{}", server.log());
+    next.signal(Signal::TERM);
+    assert!(next.ended());
+}
+
+#[test]
+fn a_log_in_a_folder_of_roots_is_rotated() {
+    let Some(folder) = folder(&app("", "'gold'")) else { return };
+    let log = folder.join("roots/web.log");
+    let options = ["-b", "unix://web.sock", "-t", "1", "--user", "nobody", "--log-file", log.to_str().unwrap()];
+    let mut command = server::command();
+    let child = Process(command.current_dir(&folder).args(options).spawn().unwrap().id());
+    let has =
+        |path: &Path, words: &str| within(PATIENCE, || fs::read_to_string(path).is_ok_and(|text| text.contains(words)));
+    assert!(has(&log, "serving"));
+    let signal = || child.signal(Signal::HUP);
+    // As logrotate does it with `create`, which is Debian's default.
+    let old = fs::metadata(&log).unwrap();
+    fs::rename(&log, folder.join("roots/web.log.1")).unwrap();
+    File::create(&log).unwrap();
+    chown(&log, Some(old.uid()), Some(old.gid())).unwrap();
+    signal();
+    assert!(has(&log, "opened anew"));
+    // And without: the log goes on in the old file, and says what is missing.
+    fs::rename(&log, folder.join("roots/web.log.2")).unwrap();
+    signal();
+    assert!(has(&folder.join("roots/web.log.2"), "`create` in logrotate's configuration"));
+    drop(child);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn workers_of_another_user_have_the_native_worker_that_root_has_built() {
+    // What is built stays in a place that nobody else sees.
+    let script = "mount -t tmpfs -o mode=0755 none /var/cache && \"$0\" native --ruby \"$RUBY\" && exec \"$0\" \"$@\"";
+    let tried = Command::new("unshare").args(["--mount", "sh", "-c", "mount -t tmpfs none /var/cache"]).output();
+    if !tried.is_ok_and(|ran| ran.status.success()) {
+        eprintln!("skipped: mount is not permitted here");
+        return;
+    }
+    let Some(folder) = folder("run lambda { |env| [200, {}, [Process.uid.to_s]] }") else { return };
+    let program = ruby::program();
+    let options =
+        ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "--ruby-user", "nobody"];
+    // As root's own.
+    fs::create_dir(folder.join("home")).unwrap();
+    fs::set_permissions(folder.join("home"), Permissions::from_mode(0o700)).unwrap();
+    let home = folder.join("home").display().to_string();
+    let env = [("RUBY", program.as_str()), ("HOME", &home), ("XDG_CACHE_HOME", "")];
+    let server = Server::spawn_by(&["unshare", "--mount", "sh", "-c", script], folder, &env, &options);
+    let log = server.log();
+    assert!(log.contains("1 worker (native)"), "{log}");
+    assert_ne!(server.text("/"), "0");
+}

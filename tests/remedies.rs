@@ -1,0 +1,132 @@
+//! Starts that fail say what helps.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and one that is skipped says why"
+)]
+
+mod support;
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use support::{app, ruby, server};
+
+const NOBODY: u32 = 65_534;
+
+/// Runs the program to its end; its exit code and what it has said on standard error.
+fn said(folder: &Path, env: &[(&str, &str)], options: &[&str]) -> (Option<i32>, String) {
+    let mut command = server::command();
+    command.current_dir(folder).envs(env.iter().copied()).args(options);
+    let ran = command.output().unwrap();
+    (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
+}
+
+#[track_caller]
+fn assert_says((code, text): &(Option<i32>, String), expected: i32, words: &[&str]) {
+    assert_eq!(*code, Some(expected), "{text}");
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn without_a_ruby_the_command_that_installs_one_is_named() {
+    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }"), ("empty/file", "")]);
+    let empty = folder.join("empty").display().to_string();
+    let ruby = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby"];
+    let none = said(&folder, &[("PATH", &empty)], &ruby);
+    assert_says(&none, 1, &["there is no ruby on PATH", "apt install ruby", "--ruby"]);
+    assert!(!none.1.contains("os error"), "{}", none.1);
+    let named = said(&folder, &[], &[&ruby[..], &["--ruby", "./no-ruby"]].concat());
+    assert_says(&named, 1, &["the Ruby ./no-ruby cannot be started", "name another with --ruby"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_program_that_is_no_ruby_is_called_so() {
+    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }")]);
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby-worker", "plain", "--ruby", "/bin/ls"];
+    let ls = said(&folder, &[], &options);
+    assert_says(&ls, 1, &["is /bin/ls a Ruby?", "--ruby names another", "exited with status 0"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn missing_gems_are_got_by_bundle_install() {
+    let gemfile = "source 'https://rubygems.org'\ngem 'no-such-gem-anywhere'\n";
+    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }"), ("Gemfile", gemfile)]);
+    let (program, at) = (ruby::program(), folder.display().to_string());
+    let said = said(&folder, &[], &["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program]);
+    assert_says(&said, 1, &["no-such-gem-anywhere", &format!("`bundle install` in {at}")]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_missing_library_is_told_with_how_gems_are_got() {
+    let folder = ruby::folder(&[("config.ru", "require 'no-such-gem/base'\nrun lambda { |env| [200, {}, []] }")]);
+    let program = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program];
+    assert_says(&said(&folder, &[], &options), 1, &["cannot load such file", "`gem install no-such-gem`"]);
+    fs::write(folder.join("config.ru"), "require '/no/such/file'").unwrap();
+    assert!(!said(&folder, &[], &options).1.contains("gem install"));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_port_below_1024_is_refused_with_what_helps() {
+    let first = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap_or_default();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let program = server::command();
+    let start = |options: &[&str]| {
+        let mut command = Command::new(program.get_program());
+        command.current_dir(&folder).args(options).uid(NOBODY).gid(NOBODY).output()
+    };
+    let can_be_nobody = start(&["--version"]).is_ok_and(|ran| ran.status.success());
+    if first.trim().parse::<u16>().unwrap_or(0) <= 81 || !can_be_nobody {
+        eprintln!("skipped: every user may have port 81 here, or nobody cannot start the program");
+        return;
+    }
+    let ran = start(&["-b", "tcp://127.0.0.1:81", "-t", "1"]).unwrap();
+    let told = (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned());
+    assert_says(&told, 1, &["Permission denied", "setcap cap_net_bind_service", "--bind-to-activated-sockets"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_check_tells_all_mistakes_at_once_of_whatever_kind() {
+    let folder = ruby::folder(&[("config.ru", "run lambda { |env| [200, {}, []] }")]);
+    let options = [
+        "config",
+        "--check",
+        "--threads",
+        "many",
+        "--engine",
+        "ruby",
+        "--ruby",
+        "no-ruby",
+        "--hooks",
+        "no-hooks.rb",
+        "--log-file",
+        "no-folder/log",
+        "--pidfile",
+        "no-place/pid",
+        "--user",
+        "no-such-user",
+    ];
+    let all = said(&folder, &[], &options);
+    let words =
+        ["--threads many", "no no-ruby on PATH", "no-hooks.rb", "no-folder/log", "no-place/pid", "no-such-user"];
+    assert_says(&all, 2, &words);
+    // Without an application, too.
+    fs::remove_file(folder.join("config.ru")).unwrap();
+    let all = said(&folder, &[], &options);
+    assert_says(&all, 2, &words);
+    assert_says(&all, 2, &["config.ru"]);
+    fs::remove_dir_all(folder).unwrap();
+}

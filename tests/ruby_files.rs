@@ -1,0 +1,66 @@
+//! How many files the application may have open: as many as the program that started the server has allowed, though the
+//! server itself has more.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::fs;
+
+use rustix::process::Signal;
+use support::successor::{Process, adopt_orphans};
+use support::{PATIENCE, Server, ruby};
+
+/// Says the soft limit of its own process and that of a program that it starts.
+const APP: &str = "run lambda { |env| [200, {}, [Process.getrlimit(:NOFILE).first.to_s, ' ', `sh -c 'ulimit -Sn'`]] }";
+
+/// The server's own.
+fn soft(pid: u32) -> u64 {
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    line.split_whitespace().nth(3).unwrap().parse().unwrap()
+}
+
+/// With a soft limit of so many files.
+fn serve(limit: &str, files: &[(&str, &str)], options: &[&str]) -> Server {
+    let script = format!("ulimit -Sn {limit}; exec \"$@\"");
+    let program = ruby::program();
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program];
+    all.extend_from_slice(options);
+    Server::spawn_by(&["sh", "-c", &script, "sh"], ruby::folder(files), &[], &all)
+}
+
+#[test]
+fn the_application_has_the_limit_that_the_server_was_started_with() {
+    for limit in ["64", "1024"] {
+        let server = serve(limit, &[("config.ru", APP)], &["-w", "1", "-t", "5"]);
+        assert_eq!(server.text("/"), format!("{limit} {limit}\n"), "{}", server.log());
+        assert!(soft(server.id()) > 1024);
+        server.signal(Signal::USR1);
+        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        assert_eq!(server.text("/"), format!("{limit} {limit}\n"), "after a reload: {}", server.log());
+    }
+}
+
+#[test]
+fn so_it_is_with_the_configuration_of_another_server() {
+    let files = [("config.ru", APP), ("config/puma.rb", "workers 1\npreload_app!\n")];
+    let server = serve("64", &files, &["-C", "config/puma.rb"]);
+    assert_eq!(server.text("/"), "64 64\n", "{}", server.log());
+    server.signal(Signal::USR1);
+    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    assert_eq!(server.text("/"), "64 64\n", "after a reload: {}", server.log());
+}
+
+#[test]
+fn so_it_is_after_an_upgrade() {
+    adopt_orphans();
+    let mut server = serve("64", &[("config.ru", APP)], &["-w", "1", "--pidfile", "web.pid"]);
+    server.signal(Signal::USR2);
+    let new = Process::named_in(&server.folder.join("web.pid"), server.id());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert_eq!(server.text("/"), "64 64\n", "{}", server.log());
+    assert!(soft(new.0) > 1024);
+    new.signal(Signal::TERM);
+    assert!(new.ended());
+}

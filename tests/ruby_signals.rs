@@ -1,0 +1,121 @@
+//! Signals that reach Ruby processes: sent by tools to all processes of a service, by an application to the programs
+//! that it has started, or to itself.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use rustix::process::Signal;
+use support::successor::signal as kill;
+use support::{PATIENCE, Server, ruby, within};
+
+const APP: &str = r#"
+require "timeout"
+# What comes of a program that is sent this signal.
+def ended_by(name)
+  pid = spawn("sleep", "60")
+  Process.kill(name, pid)
+  Timeout.timeout(10) { Process.wait(pid) }
+  Signal.signame($?.termsig)
+rescue Timeout::Error
+  Process.kill("KILL", pid)
+  "nothing"
+end
+LOADED = ended_by("TERM")
+run lambda { |env|
+  _, what, name = env["PATH_INFO"].split("/")
+  said =
+    case what
+    when "child" then ended_by(name)
+    when "loaded" then LOADED
+    when "own" then Process.kill(name, $$); sleep 0.05; $$
+    when "wait"
+      File.write("notes", "runs\n", mode: "a")
+      sleep 0.02 until File.exist?("go")
+      $$
+    else $$
+    end
+  [200, { "content-type" => "text/plain" }, [said.to_s]]
+}
+"#;
+
+fn serve(workers: &str, kind: &str) -> Server {
+    ruby::serve(APP, &["-e", "production", "-w", workers, "-t", "2", "--ruby-worker", kind])
+}
+
+#[test]
+fn programs_that_the_application_starts_can_be_ended() {
+    for workers in ["1", "2"] {
+        let server = serve(workers, "auto");
+        for name in ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "PWR"] {
+            assert_eq!(server.text(&format!("/child/{name}")), name, "{workers} workers");
+        }
+        assert_eq!(server.text("/loaded"), "TERM", "{workers} workers, while the application loads");
+    }
+}
+
+#[test]
+fn signals_for_the_server_that_reach_all_processes_end_and_stop_none() {
+    for kind in ["plain", "auto"] {
+        let server = serve("2", kind);
+        assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+        let pids = ruby::processes(server.id());
+        let clients: Vec<_> = (0..4)
+            .map(|_| {
+                let mut client = server.client();
+                client.send("POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
+                client
+            })
+            .collect();
+        assert!(within(PATIENCE, || ruby::notes(&server).len() == 4), "{}", server.log());
+        for signal in [Signal::TTIN, Signal::TTOU, Signal::POWER, Signal::USR1, Signal::USR2, Signal::HUP, Signal::INT]
+        {
+            pids.iter().for_each(|pid| kill(*pid, signal));
+        }
+        ruby::let_go(&server, "go");
+        for mut client in clients {
+            assert_eq!(client.reply().unwrap().status, 200, "{kind}\n{}", server.log());
+        }
+        assert_eq!(ruby::processes(server.id()), pids, "{kind}\n{}", server.log());
+    }
+}
+
+#[test]
+fn a_worker_that_asks_itself_to_end_answers_and_is_replaced_at_once() {
+    for workers in ["1", "2"] {
+        let server = serve(workers, "auto");
+        for name in ["QUIT", "TERM"] {
+            let mut seen = BTreeSet::new();
+            for _ in 0..4 {
+                let reply = server.get(&format!("/own/{name}"));
+                assert_eq!(reply.status, 200, "{}", server.log());
+                seen.insert(reply.text());
+            }
+            assert_eq!(seen.len(), 4, "each by another worker: {seen:?}\n{}", server.log());
+        }
+        assert!(server.log().contains("a signal asked it to exit"), "{}", server.log());
+    }
+}
+
+#[test]
+fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_ends() {
+    let mut server = serve("2", "auto");
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    let worker = ruby::workers(&server)[0];
+    kill(worker, Signal::TERM);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while ruby::is_alive(worker) {
+                assert_eq!(server.get("/").status, 200, "{}", server.log());
+            }
+        });
+        assert!(within(PATIENCE, || !ruby::is_alive(worker)), "{}", server.log());
+    });
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    let pids = ruby::processes(server.id());
+    pids.iter().chain(&[server.id()]).for_each(|pid| kill(*pid, Signal::TERM));
+    assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+}

@@ -1,0 +1,184 @@
+//! Temporary files and folders: where there is no place for them, and what is left of servers that were killed.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code: a panic is how a test says no, and one that is skipped says why"
+)]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+use support::successor::{Process, adopt_orphans};
+use support::{PATIENCE, Server, paths, ruby, server, within};
+
+const SIZE: &[(&str, &str)] = &[("/size", "text(env[\"rack.input\"].read.bytesize)"), ("/", "text(\"gold\")")];
+const LARGE: &str = "[200, {}, Enumerator.new { |out| 100.times { |n| out << (97 + n % 26).chr * 65_536 } }]";
+
+/// A folder with this application, and in it a file where there should be a temporary folder: what root cannot write
+/// to either.
+fn without_place(app: &str) -> (PathBuf, String) {
+    let folder = ruby::folder(&[("config.ru", app), ("no-folder", "")]);
+    let place = folder.join("no-folder").display().to_string();
+    (folder, place)
+}
+
+/// The folder of the Ruby processes of this server, as they are told it.
+fn wire(server: &Server) -> PathBuf {
+    let environment = fs::read(format!("/proc/{}/environ", ruby::mold(server))).unwrap();
+    let environment = String::from_utf8_lossy(&environment);
+    let socket = environment.split('\0').find_map(|pair| pair.strip_prefix("FOOLS_GOLD_WIRE=")).unwrap();
+    Path::new(socket).parent().unwrap().to_owned()
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_ruby_engine_serves_without_a_temporary_folder() {
+    let (folder, place) = without_place(&paths(&[SIZE[0], SIZE[1], ("/large", LARGE)]));
+    let program = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
+    let mut server = Server::spawn(folder, &[("TMPDIR", &place)], &options);
+    let wire = wire(&server);
+    assert!(wire.starts_with("/dev/shm") && wire.exists(), "{}", wire.display());
+    for _ in 0..2 {
+        assert_eq!(server.client().post("/size", vec![b'x'; 5_000_000]).text(), "5000000", "{}", server.log());
+    }
+    assert_eq!(server.get("/large").body.len(), 100 * 65_536);
+    let log = server.log();
+    assert_eq!(log.matches("TMPDIR").count(), 1, "said once: {log}");
+    assert!(log.contains("kept in memory, 64 MiB at most") && log.contains("no-folder"), "{log}");
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    assert!(!wire.exists());
+}
+
+#[test]
+fn bodies_that_memory_has_no_room_for_are_507_and_the_others_are_not() {
+    let (folder, place) = without_place(&paths(SIZE));
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--body-bytes", "100MiB"];
+    let server = Server::spawn(folder, &[("TMPDIR", &place)], &options);
+    for _ in 0..3 {
+        assert_eq!(
+            server.client().post("/size", vec![b'x'; 30 << 20]).text(),
+            (30 << 20).to_string(),
+            "{}",
+            server.log()
+        );
+        assert_eq!(server.client().post("/size", vec![b'x'; 65 << 20]).status, 507);
+    }
+    let log = server.log();
+    assert!(log.contains("the 64 MiB of memory are full: no temporary file can be made in"), "{log}");
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn a_read_only_file_system_is_enough() {
+    let read_only = "mount --make-rprivate / && mount -o remount,ro,bind / && mount -t tmpfs -o ro none /run && \
+                     exec \"$@\"";
+    let by = ["unshare", "--mount", "sh", "-c", read_only, "sh"];
+    if !Command::new(by[0]).args(&by[1..]).arg("true").output().is_ok_and(|ended| ended.status.success()) {
+        eprintln!("skipped: mount is not permitted here");
+        return;
+    }
+    for engine in ["ruby", "mruby"] {
+        let folder = ruby::folder(&[("config.ru", &paths(SIZE))]);
+        let options = ["-b", "tcp://127.0.0.1:0", "--engine", engine, "--ruby", &ruby::program(), "-t", "1"];
+        let mut server = Server::spawn_by(&by, folder, &[("TMPDIR", "/run")], &options);
+        assert_eq!(server.client().post("/size", vec![b'x'; 5_000_000]).text(), "5000000", "{}", server.log());
+        let log = server.log();
+        assert!(log.contains(" by its control socket /") && !log.contains("no control socket"), "{log}");
+        assert!(log.contains("no temporary file can be made in /run (read-only"), "{log}");
+        server.signal(Signal::TERM);
+        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+    }
+}
+
+#[test]
+fn where_no_folder_can_be_made_the_message_names_tmpdir() {
+    let try_mount = "mount -t tmpfs -o ro none /dev/shm && exec \"$@\"";
+    let tried = Command::new("unshare").args(["--mount", "sh", "-c", try_mount, "sh", "true"]).output();
+    if !tried.is_ok_and(|ended| ended.status.success()) {
+        eprintln!("skipped: mount is not permitted here");
+        return;
+    }
+    let (folder, place) = without_place("run lambda { |env| [200, {}, []] }");
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", try_mount, "sh"]).arg(server::command().get_program());
+    command.args(["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()]);
+    let ran = command.current_dir(&folder).env("TMPDIR", &place).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert!(said.contains("no-folder: ") && said.contains("/dev/shm: ") && said.contains("by TMPDIR"), "{said}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn nothing_is_left_of_ends_upgrades_failures_and_kills() {
+    adopt_orphans();
+    let config = "$stdout.sync = true\nputs 'it loads'\nsleep if File.exist?('sleeps')\n\
+                  raise 'no' if File.exist?('fails')\nrun lambda { |env| [200, {}, ['gold']] }";
+    let folder = ruby::folder(&[("config.ru", config), ("tmp/other-tool/file", "")]);
+    let (place, program) = (folder.join("tmp"), ruby::program());
+    let start = || {
+        let mut command = server::command();
+        command.args([
+            "-b",
+            "unix://web.sock",
+            "--engine",
+            "ruby",
+            "--ruby",
+            &program,
+            "-w",
+            "1",
+            "--pidfile",
+            "web.pid",
+        ]);
+        let log = fs::File::create(folder.join("log")).unwrap();
+        command.current_dir(&folder).env("TMPDIR", &place).stdout(log.try_clone().unwrap()).stderr(log);
+        Process(command.spawn().unwrap().id())
+    };
+    let logs = |words: &str| {
+        let log = || fs::read_to_string(folder.join("log")).unwrap();
+        assert!(within(PATIENCE, || log().contains(words)), "{words}: {}", log());
+    };
+    let ours = || entries(&place).iter().filter(|name| name.starts_with("foolsgold-wire-")).count();
+    // Killed while it serves, and while it loads.
+    let first = start();
+    logs("serving");
+    first.signal(Signal::KILL);
+    assert!(first.ended() && ours() == 1);
+    fs::write(folder.join("sleeps"), "").unwrap();
+    let second = start();
+    logs("it loads");
+    assert_eq!(ours(), 1, "what the first has left is gone");
+    second.signal(Signal::TERM);
+    assert!(second.ended() && ours() == 1);
+    fs::remove_file(folder.join("sleeps")).unwrap();
+    // One that does not start.
+    fs::write(folder.join("fails"), "").unwrap();
+    assert!(start().ended());
+    assert_eq!(entries(&place), ["other-tool"]);
+    fs::remove_file(folder.join("fails")).unwrap();
+    // An upgrade, a reload, a graceful end; a second server of this place sweeps nothing of the first.
+    let old = start();
+    logs("serving");
+    old.signal(Signal::USR2);
+    let new = Process::named_in(&folder.join("web.pid"), old.0);
+    assert!(old.ended());
+    assert_eq!(ours(), 1);
+    new.signal(Signal::USR1);
+    logs("reload");
+    assert!(within(PATIENCE, || ours() == 2) && within(PATIENCE, || ours() == 1));
+    new.signal(Signal::TERM);
+    assert!(new.ended());
+    assert_eq!(entries(&place), ["other-tool"]);
+    fs::remove_dir_all(folder).unwrap();
+}
