@@ -12,7 +12,7 @@ Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
   ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS, MASGN, LETTERS,
-  GLOBAL_NAMES
+  GLOBAL_NAMES, RESERVED
 ].flatten(1).freeze
 
 CHANGES = {
@@ -119,8 +119,8 @@ CHANGES = {
   "mrbgems/mruby-bigint/core/bigint.c" => BIGINT,
   "src/readfloat.c" => READ_FLOAT,
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
-  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR,
-  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED,
+  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR + RESERVED_GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED + RESERVED_GENERATED,
 }.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS) { |_, one, other| one + other }
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use support::reload::{ENGINES, code, deploy, put, reload, serve, under_load};
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
+use support::{Client, PATIENCE, Server, app, ruby, server, successor, within};
 
 const CLIENTS: usize = 8;
 
@@ -370,4 +370,32 @@ fn a_request_is_not_cut_short_by_a_reload_with_a_short_drain_time() {
         let reply = held.reply().unwrap();
         assert_eq!((reply.status, reply.text().as_str()), (200, "held by v1"), "{engine}\n{}", server.log());
     }
+}
+
+/// The process that tries new code for this server, which must begin to.
+fn trying(server: &Server) -> u32 {
+    let is_it = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains("--try-to-load")
+    };
+    let mut found = None;
+    let begun = within(PATIENCE, || {
+        found = ruby::processes(server.id()).into_iter().find(is_it);
+        found.is_some()
+    });
+    assert!(begun, "no process tries the new code:\n{}", server.log());
+    found.unwrap()
+}
+
+#[test]
+fn new_code_that_ends_its_process_while_it_is_loaded_is_refused() {
+    let server = serve("mruby", &[]);
+    put(&server.folder, "config.ru", &code(2, "sleep 0.01 until File.exist?(\"#{HERE}/go\")"));
+    server.signal(Signal::USR1);
+    successor::signal(trying(&server), Signal::SEGV);
+    assert!(server.logs("generation 2 failed, generation 1 goes on"), "{}", server.log());
+    assert!(server.log().contains("ends the embedded interpreter (SIGSEGV) while it is loaded"), "{}", server.log());
+    assert_eq!(server.text("/"), "v1");
+    deploy(&server, 3, 3);
+    assert_eq!(server.text("/"), "v3");
 }

@@ -171,6 +171,7 @@ impl Exchange {
         if !self.is_away {
             self.is_away = true;
             if let Some(gauge) = &self.gauge {
+                gauge.leave_io();
                 gauge.tell(self.about());
             }
             self.leave.leave();

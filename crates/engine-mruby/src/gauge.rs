@@ -3,15 +3,20 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use engine::IoThread;
 use engine::snapshot::{RunView, WorkerView};
 
 use crate::sys;
 
 /// After this long a request is long: it leaves the I/O thread, and what its body has given is sent.
 pub const TICK: Duration = Duration::from_millis(1);
+
+/// A request that is still on an I/O thread after this time is in a native function that cannot be interrupted: another
+/// OS thread goes on with the event loop.
+const HELD: Duration = Duration::from_millis(10);
 
 const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 
@@ -65,6 +70,9 @@ pub struct Gauge {
     /// The request that runs, if it is a long one.
     running: Mutex<Option<RunView>>,
     has_told: AtomicBool,
+    /// Whether it runs on an I/O thread; which one it last ran on, and in which of its terms.
+    on_io: AtomicBool,
+    io: Mutex<Option<(Arc<IoThread>, u64)>>,
 }
 
 impl Gauge {
@@ -81,6 +89,8 @@ impl Gauge {
             ends: AtomicBool::new(false),
             running: Mutex::new(None),
             has_told: AtomicBool::new(false),
+            on_io: AtomicBool::new(false),
+            io: Mutex::new(None),
         }
     }
 
@@ -93,8 +103,23 @@ impl Gauge {
         self.started.store(now, Ordering::SeqCst);
     }
 
+    /// What begins to run does so on this I/O thread.
+    pub fn enter_io(&self, io: &Arc<IoThread>) {
+        let (term, mut held) = (io.term(), lock(&self.io));
+        if !held.as_ref().is_some_and(|(before, of)| Arc::ptr_eq(before, io) && *of == term) {
+            *held = Some((io.clone(), term));
+        }
+        self.on_io.store(true, Ordering::Relaxed);
+    }
+
+    /// What runs has left its I/O thread.
+    pub fn leave_io(&self) {
+        self.on_io.store(false, Ordering::Relaxed);
+    }
+
     /// It no longer runs.
     pub fn stop(&self) {
+        self.leave_io();
         self.started.store(0, Ordering::Relaxed);
         if self.has_told.load(Ordering::Relaxed) {
             self.has_told.store(false, Ordering::Relaxed);
@@ -190,6 +215,12 @@ impl Gauge {
         let started = self.started.load(Ordering::Relaxed);
         if started == 0 {
             return;
+        }
+        if self.on_io.load(Ordering::Relaxed)
+            && now.saturating_sub(started) >= HELD.as_nanos() as u64
+            && let Some((io, term)) = &*lock(&self.io)
+        {
+            io.replace(*term);
         }
         let long = now.saturating_sub(started) >= TICK.as_nanos() as u64;
         let due = (long && !self.ticked.load(Ordering::Relaxed))

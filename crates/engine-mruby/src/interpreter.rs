@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::AppError;
 use engine::wear::quota;
+use engine::{AppError, IoThread};
 
 use crate::Settings;
 use crate::exchange::{Exchange, app_fault};
@@ -19,6 +19,7 @@ use crate::shared::Shared;
 use crate::sqlite::Connection;
 use crate::stack::{Leave, Stack};
 use crate::vm::{Ended, Vm};
+use crate::watchdog::Watchdog;
 
 /// Where a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,7 @@ pub struct Interpreter {
     pub number: usize,
     vm: Option<Vm>,
     host: NonNull<Host>,
+    watchdog: Arc<Watchdog>,
     stack: Stack,
     began: Option<Instant>,
     served: u64,
@@ -63,12 +65,18 @@ struct Carried(NonNull<Interpreter>);
 
 impl Interpreter {
     /// An interpreter without the application; [`Interpreter::renew`] loads it.
-    pub fn new(number: usize, shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> io::Result<Box<Interpreter>> {
+    pub fn new(
+        number: usize,
+        shared: Arc<Shared>,
+        (gauge, clock): (Arc<Gauge>, Clock),
+        watchdog: Arc<Watchdog>,
+    ) -> io::Result<Box<Interpreter>> {
         let host = Box::new(Host::new(shared, gauge, clock));
         Ok(Box::new(Interpreter {
             number,
             vm: None,
             host: NonNull::from(Box::leak(host)),
+            watchdog,
             stack: Stack::new()?,
             began: None,
             served: 0,
@@ -82,6 +90,11 @@ impl Interpreter {
     fn host(&mut self) -> &mut Host {
         // SAFETY: the host was boxed in `new`, is freed in `drop`, and is not in use by C while we are here.
         unsafe { self.host.as_mut() }
+    }
+
+    /// What it runs next it runs on this I/O thread.
+    pub fn enter_io(&mut self, io: &Arc<IoThread>) {
+        self.host().gauge.enter_io(io);
     }
 
     /// Runs one job: to its end, or until it leaves.
@@ -99,6 +112,7 @@ impl Interpreter {
         };
         self.host().timers.clear();
         self.host().gauge.start(started, deadline);
+        self.watchdog.wake();
         let me = Carried(NonNull::from(&mut *self));
         let over = self.stack.begin(move |leave| {
             let Carried(mut me) = { me };
@@ -192,6 +206,7 @@ impl Interpreter {
         let now = Instant::now();
         let clock = self.host().clock;
         self.host().gauge.start(clock.at(now), clock.at(now + settings.boot_time));
+        self.watchdog.wake();
         let (host, bytes, rackup) = (self.host, settings.memory_bytes, settings.rackup.clone());
         let mut opened = None;
         let place = NonNull::from(&mut opened);

@@ -131,9 +131,8 @@ impl MrubyEngine {
         let watchdog = Watchdog::start(gauges.clone(), clock).map_err(StartError::Machine)?;
         let mut interpreters = Vec::with_capacity(gauges.len());
         for (number, gauge) in gauges.iter().enumerate() {
-            let opened = Interpreter::new(number, shared.clone(), gauge.clone(), clock);
+            let opened = Interpreter::new(number, shared.clone(), (gauge.clone(), clock), watchdog.clone());
             let mut interpreter = opened.map_err(StartError::Machine)?;
-            watchdog.wake();
             interpreter.renew(&settings, 0).map_err(StartError::App)?;
             interpreters.push(interpreter);
         }

@@ -1,7 +1,7 @@
 //! All interpreters, the queue before them and the threads behind them.
 //!
-//! A request is run in the thread that hands it in while the application answers quickly and an interpreter is idle:
-//! no other thread has to wake up. When it turns out to be long it goes on in a runner, of which there is one for each
+//! A request is run on the I/O thread that hands it in while the application answers quickly and an interpreter is idle:
+//! no other thread has to wake up. It runs between two turns of that thread's event loop. When it turns out to be long it goes on in a runner, of which there is one for each
 //! interpreter; so a long request holds neither the I/O thread nor any other request.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
-use engine::{Engine, Fault, Reply, Request, Status, reply};
+use engine::{Engine, Fault, IoThread, Reply, Request, Status, reply};
 
 use crate::Settings;
 use crate::gauge::Clock;
@@ -59,6 +59,8 @@ pub struct Pool {
     struck: AtomicU64,
     clock: Clock,
     served: AtomicU64,
+    /// For what runs later.
+    me: Weak<Pool>,
     /// How often an interpreter was replaced, by reason.
     pub restarts: Mutex<BTreeMap<&'static str, u64>>,
     /// How often all were to be replaced.
@@ -75,7 +77,7 @@ impl Pool {
     ) -> std::io::Result<Arc<Pool>> {
         // One place per interpreter: each is in at most one task, so that sending never waits.
         let (tasks, inbox) = bounded(interpreters.len());
-        let pool = Arc::new(Pool {
+        let pool = Arc::new_cyclic(|me| Pool {
             queue: Queue::new(settings.queue_places),
             settings,
             tasks,
@@ -85,6 +87,7 @@ impl Pool {
             struck: AtomicU64::new(0),
             clock: Clock::new(),
             served: AtomicU64::new(0),
+            me: me.clone(),
             restarts: Mutex::default(),
             epoch: AtomicU64::new(0),
         });
@@ -218,7 +221,25 @@ impl Pool {
         }
     }
 
-    fn run_here(&self, mut interpreter: Box<Interpreter>, job: Job) {
+    /// Gives a job to an idle interpreter, or to the queue. On an I/O thread it is run at once if answers are short.
+    fn offer(&self, job: Job, io: Option<&Arc<IoThread>>) {
+        match self.queue.offer(job) {
+            Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job, io),
+            Offer::Run(interpreter, job) => self.hand_over(Task::Begin(interpreter, job)),
+            Offer::Queued => self.watchdog.wake(),
+            Offer::Late(job) => {
+                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
+                job.refuse(Fault::QueueWait(allowed));
+            }
+            Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),
+            Offer::Closed(job) => job.refuse(Fault::Stopping),
+        }
+    }
+
+    fn run_here(&self, mut interpreter: Box<Interpreter>, job: Job, io: Option<&Arc<IoThread>>) {
+        if let Some(io) = io {
+            interpreter.enter_io(io);
+        }
         let step = interpreter.begin(job, Place::Here);
         self.distrust(interpreter.took());
         let task = match step {
@@ -245,19 +266,18 @@ fn run(pool: &Weak<Pool>, inbox: &Receiver<Task>) {
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
         let (responder, reply) = reply::metered(&self.settings.meter, &request);
-        self.watchdog.wake();
-        match self.queue.offer(Job { request, responder, offered: Instant::now() }) {
-            Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job),
-            Offer::Run(interpreter, job) => self.hand_over(Task::Begin(interpreter, job)),
-            Offer::Queued => {}
-            Offer::Late(job) => {
-                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
-                job.refuse(Fault::QueueWait(allowed));
+        let job = Job { request, responder, offered: Instant::now() };
+        let io = if self.place() == Place::Here { IoThread::current() } else { None };
+        match (io, self.me.upgrade()) {
+            (Some(io), Some(me)) => {
+                io.defer(Box::new(move |io| me.offer(job, Some(io))));
+                reply.deferred()
             }
-            Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),
-            Offer::Closed(job) => job.refuse(Fault::Stopping),
+            _ => {
+                self.offer(job, None);
+                reply
+            }
         }
-        reply
     }
 
     fn status(&self) -> Status {

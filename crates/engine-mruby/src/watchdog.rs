@@ -60,7 +60,7 @@ impl Watchdog {
         let _ = self.pool.set(pool);
     }
 
-    /// To be called when something begins to run or to wait. Costs one look at a flag while the watchdog is awake.
+    /// To be called when something has begun to run or to wait. Costs one look at a flag while the watchdog is awake.
     pub fn wake(&self) {
         if self.asleep.load(Ordering::SeqCst) {
             let _held = self.state.lock().unwrap_or_else(PoisonError::into_inner);

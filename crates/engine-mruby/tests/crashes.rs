@@ -63,6 +63,54 @@ fn calls_that_crashed_have_answers() {
     }
 }
 
+/// Places where something is assigned to that nothing can be assigned to: the grammar left a number, or nothing, where
+/// the rules around read a node.
+#[test]
+fn assignments_to_what_cannot_be_assigned_to_are_syntax_errors() {
+    let programs = [
+        "[1].map { _1 ||= 3 }",
+        "[1].map { _1 = 3 }",
+        "[1].map { _2 += 3 }",
+        "-> { _1 &&= 2 }",
+        "[1].map { [2].map { _1 <<= 2 } }",
+        "[1].map { _1, x = 3 }",
+        "[1].map { x, _1 = 3 }",
+        "[1].map { *_1 = 3 }",
+        "[1].map { (_1, y), x = 3 }",
+        "[1].map { x[0], (_1, y) = 3 }",
+        "[1].map { begin; rescue => _1; end }",
+        "[1].map { for _1 in [2] do end }",
+        "[1].map { for _1, x in [2] do end }",
+        "[1].map { |_1| 3 }",
+        "[1].map { |x; _1| 3 }",
+        "[1].map { |x| _1 ||= 3 }",
+        "[1].map { ->(_1: 2) { } }",
+        "[1].map { a = _1 = _2 = 2 }",
+        "[1].map { _1 = begin; end rescue 3 }",
+        "[1].map { _1 ||= puts 3 }",
+        "$1, a[0] = 1, 2",
+        "a[0], $1 = 1, 2",
+        "($1, b), a.c = 1, 2",
+        "*$~, a.b = 1",
+        "$1 ||= 2",
+        "$1 = a 2",
+        "$& += 2",
+        "begin; rescue => $1; end",
+        "for $1 in [2] do end",
+        "for $1, a.b in [2] do end",
+    ];
+    let list = programs.map(|program| format!("{program:?}")).join(", ");
+    let app = app(&format!(
+        "PROGRAMS = [{list}]\nrun ->(env) {{\n  told = begin; eval(PROGRAMS[env['PATH_INFO'][1..].to_i]); 'it runs'\n\
+         rescue SyntaxError; 'SyntaxError'; end\n  [200, {{}}, [told]]\n}}"
+    ));
+    for (at, program) in programs.iter().enumerate() {
+        let told = app.got(get(&format!("/{at}"))).body;
+        // Bare `$~` may be assigned to.
+        assert!(told == "SyntaxError" || program.contains("$~"), "{program}: {told}");
+    }
+}
+
 /// Lookups among many symbols took a millisecond each once: these would have taken minutes.
 #[test]
 fn many_symbols_are_found_within_a_request() {

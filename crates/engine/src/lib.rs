@@ -9,6 +9,7 @@ pub mod counters;
 pub mod env;
 pub mod fault;
 mod forecast;
+pub mod io_thread;
 pub mod meter;
 pub mod order;
 pub mod queue;
@@ -27,6 +28,7 @@ pub use body::{Duplex, Sink, Source};
 pub use brief::brief;
 pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault, Overrun};
+pub use io_thread::IoThread;
 pub use meter::Meter;
 pub use order::Order;
 pub use reply::{Answer, Reply, Responder};
@@ -40,7 +42,7 @@ pub use temporary::{TempFile, TempFolder};
 /// Runs a Rack application, somewhere.
 ///
 /// The front calls this from its I/O threads, so an implementation returns quickly: it may run the application in the
-/// calling thread only while it can promise to give that thread back within a millisecond or so.
+/// calling thread only as [`IoThread`] work, which holds up nothing else.
 pub trait Engine: Send + Sync {
     /// Starts one request. Dropping the returned [`Reply`] says that the client has gone: a request that has not
     /// begun is then never run, and one that runs is told at its next write.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::fault::Fault;
+use crate::io_thread::deliver;
 use crate::meter::Meter;
 use crate::request::Request;
 use crate::response::{Body, Response};
@@ -47,6 +48,7 @@ impl Answer {
 pub struct Reply {
     way: oneshot::Receiver<Answer>,
     due: Option<Instant>,
+    is_deferred: bool,
 }
 
 /// The engine's end: sends the answer once.
@@ -65,7 +67,7 @@ impl fmt::Debug for Responder {
 /// A fresh pair.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder { way: sender, meter: None, again: None }, Reply { way: receiver, due: None })
+    (Responder { way: sender, meter: None, again: None }, Reply { way: receiver, due: None, is_deferred: false })
 }
 
 /// A fresh pair whose answer is counted, unless the server asks itself.
@@ -93,6 +95,16 @@ impl Reply {
     pub fn with_due(self, due: Instant) -> Reply {
         Reply { due: Some(due), ..self }
     }
+
+    /// Its answer is made as [`crate::IoThread`] work: who waits for it has let all else that was ready go first.
+    pub fn deferred(self) -> Reply {
+        Reply { is_deferred: true, ..self }
+    }
+
+    /// Whether that was said.
+    pub fn is_deferred(&self) -> bool {
+        self.is_deferred
+    }
 }
 
 impl Responder {
@@ -111,7 +123,7 @@ impl Responder {
             }
             meter.recorder.note(&result, queued, ran, about);
         }
-        let _ = self.way.send(Answer { result, queued, again: self.again });
+        deliver(self.way, Answer { result, queued, again: self.again });
     }
 
     /// The same of a stream that can be taken back ([`Sink::take_back`](crate::Sink::take_back)): then the answer is

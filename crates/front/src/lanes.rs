@@ -1,14 +1,19 @@
 //! The I/O threads. Each is a lane of its own: one thread, one event loop, and the connections given to it for their
 //! whole life. Nothing is handed from thread to thread for balance: with handlers this short, waking another thread
 //! costs more than the work it would take over. A new connection goes to the lane that has the fewest.
+//!
+//! What an engine does in this thread it does between two turns of the event loop ([`IoThread`]). When it does not come
+//! back, a new thread goes on with the event loop, and the old one ends when it does come back.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
 use std::thread;
 
-use tokio::runtime::{Builder, Handle};
+use engine::IoThread;
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
 /// The lanes of a server. They end, with whatever is still on them, when this is dropped.
@@ -71,18 +76,65 @@ impl Lane {
 
     fn start(number: usize) -> io::Result<Lane> {
         let (open, closed) = oneshot::channel::<()>();
-        let (told, telling) = mpsc::sync_channel(1);
-        thread::Builder::new().name(format!("io {number}")).spawn(move || {
-            match Builder::new_current_thread().enable_all().build() {
-                Err(error) => drop(told.send(Err(error))),
-                Ok(runtime) => {
-                    drop(told.send(Ok(runtime.handle().clone())));
-                    let _ = runtime.block_on(closed);
-                    runtime.shutdown_background();
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let looped = Arc::new_cyclic(|weak: &Weak<EventLoop>| {
+            let weak = weak.clone();
+            let io = IoThread::new(Box::new(move |term| {
+                let started = weak.upgrade().map(|looped| looped.start(term));
+                if let Some(Err(error)) = &started {
+                    tracing::error!(target: "front", "no thread for the connections of one that is held: {error}");
                 }
-            }
-        })?;
-        let handle = telling.recv().map_err(io::Error::other)??;
+                matches!(started, Some(Ok(())))
+            }));
+            EventLoop { number, runtime, closed: Mutex::new(closed), io: Arc::new(io) }
+        });
+        looped.start(0)?;
         Ok(Lane { number, handle, connections: Arc::new(()), _open: open })
+    }
+}
+
+/// What a lane is, apart from the thread that runs it.
+struct EventLoop {
+    number: usize,
+    runtime: Runtime,
+    closed: Mutex<oneshot::Receiver<()>>,
+    io: Arc<IoThread>,
+}
+
+/// Why the event loop stops.
+enum Pause {
+    /// For the engine's work.
+    Work,
+    /// For good.
+    End,
+}
+
+impl EventLoop {
+    fn start(self: Arc<EventLoop>, term: u64) -> io::Result<()> {
+        let builder = thread::Builder::new().name(format!("io {}", self.number));
+        builder.spawn(move || self.run(term)).map(drop)
+    }
+
+    fn run(self: Arc<EventLoop>, term: u64) {
+        self.io.enter();
+        while let Pause::Work = self.runtime.block_on(poll_fn(|context| self.poll_pause(term, context))) {
+            if !self.io.work(term) {
+                break;
+            }
+        }
+        // The last of its threads ends it.
+        if let Some(EventLoop { runtime, .. }) = Arc::into_inner(self) {
+            runtime.shutdown_background();
+        }
+    }
+
+    fn poll_pause(&self, term: u64, context: &mut Context<'_>) -> Poll<Pause> {
+        if self.io.poll_work(term, context).is_ready() {
+            return Poll::Ready(Pause::Work);
+        }
+        // Nothing under this lock can panic.
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        Pin::new(&mut *closed).poll(context).map(|_| Pause::End)
     }
 }

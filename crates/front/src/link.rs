@@ -58,6 +58,8 @@ pub(crate) struct Link {
     flushed: AtomicBool,
     /// Changes when a response begins, so that hints and take-overs of older requests are known as such.
     turn: AtomicU64,
+    /// The task has let others go first since the request was handed in.
+    gave_way: AtomicBool,
     aside_flag: AtomicBool,
     aside: Mutex<Aside>,
     handed: AtomicBool,
@@ -117,6 +119,7 @@ impl Link {
             served: AtomicBool::new(false),
             flushed: AtomicBool::new(true),
             turn: AtomicU64::new(0),
+            gave_way: AtomicBool::new(false),
             aside_flag: AtomicBool::new(false),
             aside: Mutex::new(Aside::default()),
             handed: AtomicBool::new(false),
@@ -208,6 +211,16 @@ impl Link {
 
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         Some(self.until.load(Relaxed)).filter(|nanos| *nanos != NEVER).map(|at| self.opened + Duration::from_nanos(at))
+    }
+
+    /// The next write need not let others go first.
+    pub(crate) fn set_gave_way(&self) {
+        self.gave_way.store(true, Relaxed);
+    }
+
+    /// Whether that was said, once.
+    pub(crate) fn takes_gave_way(&self) -> bool {
+        self.gave_way.load(Relaxed) && self.gave_way.swap(false, Relaxed)
     }
 
     pub(crate) fn set_late(&self) {

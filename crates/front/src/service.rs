@@ -27,7 +27,7 @@ use crate::stage::Stage;
 use crate::websocket::{self, Tracker};
 
 /// The engine answers on time by itself; the front steps in so much later.
-const GRACE: Duration = Duration::from_millis(100);
+const GRACE: Duration = Duration::from_millis(50);
 
 /// The client went away before its request was whole: nobody is there to be answered.
 #[derive(Debug)]
@@ -115,6 +115,9 @@ async fn wait(link: &Link, mut reply: Reply, deadline: Instant) -> Waited {
     match waited {
         Some(answer) => {
             link.wait_until(None);
+            if reply.is_deferred() {
+                link.set_gave_way();
+            }
             Waited::Answer(answer)
         }
         None => match link.take_taken() {

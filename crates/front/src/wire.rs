@@ -323,7 +323,9 @@ impl hyper::rt::Write for Wire {
         if this.link.is_unserved() {
             return Poll::Ready(Ok(bytes.len()));
         }
-        ready!(this.turn.poll(cx));
+        if !this.link.takes_gave_way() {
+            ready!(this.turn.poll(cx));
+        }
         ready!(this.poll_hints(cx))?;
         let went = Pin::new(&mut this.socket).poll_write(cx, bytes);
         this.wrote(cx, bytes.len(), went)
@@ -338,7 +340,9 @@ impl hyper::rt::Write for Wire {
         if this.link.is_unserved() {
             return Poll::Ready(Ok(bytes.iter().map(|slice| slice.len()).sum()));
         }
-        ready!(this.turn.poll(cx));
+        if !this.link.takes_gave_way() {
+            ready!(this.turn.poll(cx));
+        }
         ready!(this.poll_hints(cx))?;
         let wanted = bytes.iter().map(|slice| slice.len()).sum();
         let went = Pin::new(&mut this.socket).poll_write_vectored(cx, bytes);

@@ -18,7 +18,8 @@ use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
 use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
-use crate::{native, old, openfiles, rackup};
+use crate::trial::Verdict;
+use crate::{native, old, openfiles, rackup, trial};
 
 /// How much of an engine is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +119,18 @@ impl Running {
         })
     }
 
+    /// Loads the application as [`Running::start`] does, but where its code could end this process (embedded) in another
+    /// process first: for whoever must live on.
+    pub fn start_safely(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, Refusal> {
+        if found.engine == EngineKind::Mruby {
+            trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
+                words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
+                is_of_app: verdict != Verdict::CalledOff,
+            })?;
+        }
+        Running::start(found, settings, size, base)
+    }
+
     /// As the front calls it.
     pub fn engine(&self) -> Arc<dyn Engine> {
         match self {
@@ -159,8 +172,8 @@ impl Running {
     }
 }
 
-fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
-    let engine = MrubyEngine::start(engine_mruby::Settings {
+fn mruby_settings(found: &Found, settings: &AppSettings, base: &Base) -> engine_mruby::Settings {
+    engine_mruby::Settings {
         rackup: found.rackup.clone(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
@@ -173,8 +186,11 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
         queue_places: settings.queue_places,
         boot_time: settings.ruby.boot_time,
         keep: base.keep.clone(),
-    });
-    engine.map_err(|error| Refusal {
+    }
+}
+
+fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
+    MrubyEngine::start(mruby_settings(found, settings, base)).map_err(|error| Refusal {
         is_of_app: matches!(error, engine_mruby::StartError::App(_)),
         words: error.to_string(),
     })

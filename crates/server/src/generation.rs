@@ -49,7 +49,9 @@ impl Generation {
         size: Size,
         base: &Base,
     ) -> Result<Generation, String> {
-        let running = Running::start(&found, &settings, size, base).map_err(|refusal| refusal.words)?;
+        // At the start there is no server yet that could be ended, and an application need not be loaded twice.
+        let start = if number > 1 { Running::start_safely } else { Running::start };
+        let running = start(&found, &settings, size, base).map_err(|refusal| refusal.words)?;
         let engine = running.engine();
         Ok(Generation { number, found, settings, running, engine })
     }

@@ -63,6 +63,7 @@ mod table;
 mod table_run;
 mod table_watch;
 mod toml_file;
+mod trial;
 mod turns;
 mod upgrade;
 mod workers;
@@ -95,6 +96,9 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
         // What is left of the way to a Ruby that runs as another user.
         return fail(&engine_ruby::user::become_user(&arguments[1..]));
+    }
+    if arguments.first().is_some_and(|first| first == trial::WORD) {
+        return trial::run(&arguments[1..]);
     }
     let start = Start::new(arguments, env::vars_os().collect(), Machine::here());
     if let Some(code) = client::run(&start) {
