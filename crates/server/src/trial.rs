@@ -131,7 +131,7 @@ fn wait(mut child: Child, boot_time: Duration, called_off: &AtomicBool) -> Resul
         } else if Instant::now() >= end {
             Verdict::Stuck(boot_time)
         } else {
-            thread::sleep(look);
+            thread::park_timeout(look);
             look = (look * 2).min(LAST_LOOK);
             continue;
         };
