@@ -3,6 +3,7 @@
 //! STEPS_BOUND_MS says how long others may wait (bin/native-steps measures with 100).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
+#![allow(clippy::print_stdout, reason = "bin/native-steps shows them")]
 
 mod support;
 
