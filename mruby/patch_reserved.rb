@@ -45,7 +45,8 @@ places = [
    "                      fg_reserved(p, $1);\n                      $$ = intern_numparam($1);\n" \
    "                      local_nest(p);\n",
    "                | tNUMPARAM tLABEL_TAG\n                    {\n", "",
-   "  case 511: /* f_label: \"numbered parameter\" \"label\"  */\n#line 3690 \"mrbgems/mruby-compiler/core/parse.y\"\n" \
+   "  case 511: /* f_label: \"numbered parameter\" \"label\"  */\n" \
+   "#line 3690 \"mrbgems/mruby-compiler/core/parse.y\"\n" \
    "                    {\n", ""],
   # f_bad_arg
   ["                      yyerror(p, \"formal argument cannot be a numbered parameter\");\n",

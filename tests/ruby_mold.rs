@@ -52,13 +52,13 @@ fn assert_gone(pids: &[u32]) {
 
 #[test]
 fn a_hook_that_exits_or_hangs_before_the_first_fork_fails_the_start_in_time() {
-    let cases = [("die", "status 7, before it forked", "30s", 0), ("hang", "not loaded within 2s", "2s", 2)];
+    let cases = [("die", "status 7, before it forked", "30s", 0), ("hang", "not loaded within 5s", "5s", 5)];
     for (file, words, boot_time, least) in cases {
         let folder = ruby::folder(&[("config.ru", APP), ("config/foolsgold.rb", HOOKS), (file, "")]);
         let (output, said, took) = fail(&folder, &["--boot-time", boot_time]);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(words), "{said}");
-        assert!(took >= Duration::from_secs(least) && took < Duration::from_secs(15), "{file}: {took:?}");
+        assert!(took >= Duration::from_secs(least) && took < Duration::from_secs(30), "{file}: {took:?}");
         assert_gone(&noted(&folder));
         fs::remove_dir_all(folder).unwrap();
     }
@@ -67,8 +67,8 @@ fn a_hook_that_exits_or_hangs_before_the_first_fork_fails_the_start_in_time() {
 #[test]
 fn a_mold_that_exits_or_hangs_later_is_replaced_and_the_service_goes_on() {
     let files = [("config.ru", APP), ("config/foolsgold.rb", HOOKS)];
-    let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1", "--boot-time", "2s"]);
-    for (file, words) in [("hang", "boot timed out after 2s"), ("die", "status 7, before it forked")] {
+    let server = ruby::serve_files(&files, &[], &["-w", "2", "-t", "1", "--boot-time", "5s"]);
+    for (file, words) in [("hang", "boot timed out after 5s"), ("die", "status 7, before it forked")] {
         // Workers of an older mold have another parent.
         let titled = || ruby::workers(&server).into_iter().filter(|pid| ruby::title(*pid).contains("worker"));
         assert!(within(PATIENCE, || titled().count() >= 1), "{}", server.log());

@@ -1,6 +1,7 @@
 //! Ruby programs of any tokens, for the embedded interpreter's parser and code generator. A program is what the input's
-//! bytes choose: single tokens, and pieces of the interpreter's own test programs. Each is compiled, and some are run for
-//! a moment; whether they are Ruby does not matter, only that the process lives. FOOLSGOLD_SHOW=1 prints each program.
+//! bytes choose: single tokens, and pieces of the interpreter's own test programs. Each is compiled, and some are run
+//! for a moment; whether they are Ruby does not matter, only that the process lives. FOOLSGOLD_SHOW=1 prints each
+//! program.
 
 #![no_main]
 
@@ -57,7 +58,8 @@ a: "a": a:1 :a :"a" :"a#{1}" :+ :[]= %w[ %i[ %q( %Q( %( %r{ %x( %s( %I[ %W[
 1 0 -1 1.5 1r 2i 0x1f 1_000 1e3 9223372036854775807 99999999999999999999 ?a ?\n
 "a" 'a' "#{" "a#{1}b" #{ #@a #$1 ` /a/ /a#{b}/i " ' `a`
 <<A <<~A <<-'A' A <<~"B" B =begin =end __END__
-*a **a &a *[] **{} &:a &nil ... *, **nil a=1 a=*b a,b=b,a *a,b= (a,b),c= a.b= a[0]= a&.b+= A::B||= @a||= a[0]||= _1||= _1+=
+*a **a &a *[] **{} &:a &nil ... *, **nil a=1 a=*b a,b=b,a *a,b= (a,b),c= a.b= a[0]= a&.b+= A::B||= @a||= a[0]||=
+_1||= _1+=
 private public attr_accessor require raise catch throw loop binding eval instance_eval send define_method
 "##;
 
@@ -137,8 +139,8 @@ fn program(choices: &mut Choices<'_>) -> String {
             // A construct, so that what comes next stands inside of something.
             6 => text.push_str(
                 [
-                    "[1].map { ", "->(a) { ", "def m(a, b = 1, *c, k: 2, &d)\n", "begin\n", "while a\n", "case a\nwhen ",
-                    "if a\n", "class A\n", "\"#{", "rescue => ", "for ", "x = ",
+                    "[1].map { ", "->(a) { ", "def m(a, b = 1, *c, k: 2, &d)\n", "begin\n", "while a\n",
+                    "case a\nwhen ", "if a\n", "class A\n", "\"#{", "rescue => ", "for ", "x = ",
                 ][choices.below(12)],
             ),
             // And its end.

@@ -1,8 +1,9 @@
 //! All interpreters, the queue before them and the threads behind them.
 //!
-//! A request is run on the I/O thread that hands it in while the application answers quickly and an interpreter is idle:
-//! no other thread has to wake up. It runs between two turns of that thread's event loop. When it turns out to be long it goes on in a runner, of which there is one for each
-//! interpreter; so a long request holds neither the I/O thread nor any other request.
+//! A request is run on the I/O thread that hands it in while the application answers quickly and an interpreter is
+//! idle: no other thread has to wake up. It runs between two turns of that thread's event loop. When it turns out to be
+//! long it goes on in a runner, of which there is one for each interpreter; so a long request holds neither the I/O
+//! thread nor any other request.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -102,7 +102,7 @@ fn assignments_to_what_cannot_be_assigned_to_are_syntax_errors() {
     let list = programs.map(|program| format!("{program:?}")).join(", ");
     let app = app(&format!(
         "PROGRAMS = [{list}]\nrun ->(env) {{\n  told = begin; eval(PROGRAMS[env['PATH_INFO'][1..].to_i]); 'it runs'\n\
-         rescue SyntaxError; 'SyntaxError'; end\n  [200, {{}}, [told]]\n}}"
+         rescue SyntaxError; 'SyntaxError'; rescue StandardError; 'it runs'; end\n  [200, {{}}, [told]]\n}}"
     ));
     for (at, program) in programs.iter().enumerate() {
         let told = app.got(get(&format!("/{at}"))).body;

@@ -119,16 +119,16 @@ impl Running {
         })
     }
 
-    /// Loads the application as [`Running::start`] does, but where its code could end this process (embedded) in another
-    /// process first: for whoever must live on.
-    pub fn start_safely(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, Refusal> {
-        if found.engine == EngineKind::Mruby {
-            trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
-                words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
-                is_of_app: verdict != Verdict::CalledOff,
-            })?;
+    /// Where the application's code could end this process (embedded), loads it in another process first: for whoever
+    /// must live on.
+    pub fn try_in_a_child(found: &Found, settings: &AppSettings, base: &Base) -> Result<(), Refusal> {
+        if found.engine != EngineKind::Mruby {
+            return Ok(());
         }
-        Running::start(found, settings, size, base)
+        trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
+            words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
+            is_of_app: verdict != Verdict::CalledOff,
+        })
     }
 
     /// As the front calls it.

@@ -50,8 +50,9 @@ impl Generation {
         base: &Base,
     ) -> Result<Generation, String> {
         // At the start there is no server yet that could be ended, and an application need not be loaded twice.
-        let start = if number > 1 { Running::start_safely } else { Running::start };
-        let running = start(&found, &settings, size, base).map_err(|refusal| refusal.words)?;
+        let tried = if number > 1 { Running::try_in_a_child(&found, &settings, base) } else { Ok(()) };
+        let running = tried.and_then(|()| Running::start(&found, &settings, size, base));
+        let running = running.map_err(|refusal| refusal.words)?;
         let engine = running.engine();
         Ok(Generation { number, found, settings, running, engine })
     }

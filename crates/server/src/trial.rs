@@ -23,7 +23,7 @@ pub const WORD: &str = "--try-to-load";
 /// This program, even after its file was replaced.
 const PROGRAM: &str = "/proc/self/exe";
 /// The engine keeps the time of loading itself, but for what cannot be interrupted. This is added then.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(5);
 /// How often the process is looked after, at first and at last.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(20);

@@ -1,5 +1,5 @@
 # A server of one file, good or bad as it is told:  ruby server.rb PORT KIND [WORKERS]
-# good answers rightly; wrong answers something else; later turns wrong after some hundred answers; dies ends then;
+# good answers rightly; wrong answers something else; later turns wrong after a hundred answers; dies ends then;
 # never does not listen; alone starts one worker whatever it was asked for.
 
 require "socket"
@@ -7,7 +7,7 @@ require "socket"
 port, kind, workers = ARGV[0].to_i, ARGV[1], ARGV[2].to_i
 RIGHT = "right\n".freeze
 WRONG = "wrong\n".freeze
-LIMIT = 300
+LIMIT = 100
 
 sleep if kind == "never"
 listener = TCPServer.new("127.0.0.1", port)

@@ -100,10 +100,11 @@ pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Arc<Base>
 }
 
 fn load(found: &Found, settings: &AppSettings, base: &Arc<Base>) -> Result<Running, Trouble> {
+    Running::try_in_a_child(found, settings, base).map_err(Trouble::Refused)?;
     let (tell, told) = mpsc::sync_channel(1);
     let (own_found, own_settings, own_base) = (found.clone(), settings.clone(), base.clone());
     let work = move || {
-        if let Err(unheard) = tell.send(Running::start_safely(&own_found, &own_settings, Size::Full, &own_base))
+        if let Err(unheard) = tell.send(Running::start(&own_found, &own_settings, Size::Full, &own_base))
             && let Ok(running) = unheard.0
         {
             running.stop(Duration::ZERO);
