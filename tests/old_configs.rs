@@ -515,3 +515,18 @@ fn a_file_that_leaves_a_process_behind_is_read() {
     assert_eq!(server.get("/").status, 200);
     assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
 }
+
+/// systemd and cron set no locale.
+#[test]
+fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
+    let folder = server::folder().join("r\u{fc}be");
+    fs::create_dir_all(folder.join("config")).unwrap();
+    fs::write(folder.join("config.ru"), "run ->(env) { [200, {}, ['gold']] }\n").unwrap();
+    fs::write(folder.join("config/puma.rb"), "workers 1\n").unwrap();
+    let program = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "config/puma.rb"];
+    let server = Server::spawn(folder.clone(), &[("LC_ALL", "C"), ("RUBYOPT", "")], &options);
+    assert_eq!(server.text("/"), "gold");
+    drop(server);
+    fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+}

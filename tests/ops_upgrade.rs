@@ -243,3 +243,49 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
     next.signal(Signal::QUIT);
     assert!(next.ended(), "{}", server.log());
 }
+
+/// As Capistrano deploys: `current` is a symlink to the newest release, and old ones are removed. `bundle exec` was run
+/// in it, and has named the Gemfile by its real path.
+#[test]
+fn the_gemfile_is_that_of_the_release_that_the_folder_leads_to() {
+    adopt_orphans();
+    let place = server::folder();
+    let app = "run ->(env) { [200, {}, [ENV['BUNDLE_GEMFILE'].delete_prefix(File.dirname(__dir__))]] }\n";
+    let (log, current) = (place.join("log"), place.join("current"));
+    for release in ["1", "2", "3"] {
+        let folder = place.join(release);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("config.ru"), app).unwrap();
+        fs::write(folder.join("Gemfile"), "gem \"rack\"\n").unwrap();
+        std::os::unix::fs::symlink(&log, folder.join("log")).unwrap();
+    }
+    let lead_to = |release: &str| {
+        std::os::unix::fs::symlink(release, place.join("new")).unwrap();
+        fs::rename(place.join("new"), &current).unwrap();
+    };
+    lead_to("1");
+    let program = ruby::program();
+    let pidfile = place.join("web.pid");
+    let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
+    options.extend(["--pidfile", pidfile.to_str().unwrap()]);
+    let gemfile = place.join("1/Gemfile");
+    let env = [
+        ("PWD", current.to_str().unwrap()),
+        ("BUNDLE_GEMFILE", gemfile.to_str().unwrap()),
+        ("RUBYOPT", "-rbundler/setup"),
+    ];
+    let server = Server::spawn(current.clone(), &env, &options);
+    assert_eq!(server.text("/"), "/1/Gemfile", "{}", server.log());
+    for (release, signal) in [("2", Signal::USR1), ("3", Signal::USR2)] {
+        lead_to(release);
+        fs::remove_dir_all(place.join((release.parse::<u32>().unwrap() - 1).to_string())).unwrap();
+        server.signal(signal);
+        let serves = || server.text("/") == format!("/{release}/Gemfile");
+        assert!(within(PATIENCE, serves), "{release}\n{}", fs::read_to_string(&log).unwrap());
+    }
+    let next = Process::named_in(&pidfile, server.id());
+    next.signal(Signal::TERM);
+    assert!(next.ended(), "{}", fs::read_to_string(&log).unwrap());
+    drop(server);
+    let _ = fs::remove_dir_all(place);
+}

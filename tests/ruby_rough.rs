@@ -180,3 +180,32 @@ fn a_header_with_a_nul_is_a_500_that_names_it() {
         server.log()
     );
 }
+
+#[test]
+fn a_child_that_a_request_forks_without_a_block_answers_nobody() {
+    let app = "HERE = __dir__\n\
+        run ->(env) {\n\
+          if env['PATH_INFO'] == '/hold'\n\
+            File.write(\"#{HERE}/held\", '')\n\
+            sleep 0.01 until File.exist?(\"#{HERE}/go\")\n\
+            next [200, {}, ['held']]\n\
+          end\n\
+          child = fork\n\
+          raise 'in the child' if child.nil? && env['PATH_INFO'] == '/raise'\n\
+          exit 7 if child.nil? && env['PATH_INFO'] == '/exit'\n\
+          next [200, {}, ['child']] unless child\n\
+          Process.wait(child)\n\
+          [200, {}, [\"parent #{$?.exitstatus}\"]]\n\
+        }\n";
+    let server = ruby::serve(app, &["-w", "1", "-t", "2"]);
+    let workers = ruby::workers(&server);
+    let mut held = server.client();
+    held.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
+    assert!(within(PATIENCE, || server.folder.join("held").exists()));
+    for (path, status) in [("/raise", 1), ("/exit", 7), ("/returns", 0)] {
+        assert_eq!(server.text(path), format!("parent {status}"), "{path}\n{}", server.log());
+    }
+    ruby::let_go(&server, "go");
+    assert_eq!(held.reply().unwrap().text(), "held", "{}", server.log());
+    assert_eq!(ruby::workers(&server), workers, "{}", server.log());
+}

@@ -106,7 +106,8 @@ module FoolsGold
       @server.autoclose = false # Two objects for one descriptor: the other closes it.
       socket = UNIXSocket.for_fd(@server.fileno)
       streams = Array.new(3) { socket.recv_io }
-      order = socket.read.force_encoding(Encoding.default_external).split("\0", -1)
+      # Names of files are bytes: where the locale is C they need not be of its encoding.
+      order = socket.read.b.split("\0", -1).map { |word| word.force_encoding(Encoding.default_external) }
       socket.close
       order.empty? ? nil : Successor.new(streams, order.each_slice(2).to_h)
     rescue IOError, SocketError, SystemCallError

@@ -19,6 +19,7 @@ module FoolsGold
     # Serves until the connection ends. When the application ends its thread (Thread.exit), another one goes on here.
     def run
       @thread = Thread.current
+      @pid = Process.pid
       while (env = @slot.next_request)
         serve(env)
       end
@@ -46,9 +47,11 @@ module FoolsGold
       @running = @slot.seq
       begin
         status, headers, body = @app.call(env)
+        end_child unless Process.pid == @pid
         (!later? && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later?)
         leave
       rescue Exception => error # Even `exit` ends only the request.
+        end_child(error) unless Process.pid == @pid
         leave_failed
         owes_free = report(error, later?)
       ensure
@@ -63,6 +66,13 @@ module FoolsGold
       ensure
         @slot.send_now(Frames::FREE, "") if owes_free || @answer.later?
       end
+    end
+
+    # The application has forked in this request, without a block, and this is the child: its parent gives the answer.
+    # The at_exit blocks are the worker's.
+    def end_child(error = nil)
+      warn(error.full_message(highlight: false)) unless error.nil? || SystemExit === error
+      exit!(SystemExit === error ? error.status : error.nil?)
     end
 
     # Whether there is something to do after the answer.

@@ -173,6 +173,10 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }
+    // `bundle exec` has Ruby load Bundler before anything of ours; the Gemfile that it named may be gone by now.
+    if let Some(gemfile) = &settings.gemfile {
+        command.env("BUNDLE_GEMFILE", gemfile);
+    }
     if let Some(number) = settings.open_files {
         command.env("FOOLS_GOLD_OPEN_FILES", number.to_string());
     }

@@ -101,6 +101,7 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
     for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
         command.envs(question.environment.map(|environment| (name, environment)));
     }
+    command.envs(question.gemfile.map(|gemfile| ("BUNDLE_GEMFILE", gemfile)));
     let child = command.spawn().map_err(unable)?;
     drop(command);
     let mut waiting = Waiting { child: Some(child), stream: ours, is_root: geteuid().is_root() };

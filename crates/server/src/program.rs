@@ -7,7 +7,7 @@ use std::process::{self, Command};
 
 use rustix::fs::{Access, access};
 
-use crate::{folder, openfiles};
+use crate::{folder, openfiles, rackup};
 
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
 /// inherit it, do not take it for theirs.
@@ -49,6 +49,9 @@ impl Program {
         command.env(PARENT, process::id().to_string());
         if let Some(number) = openfiles::before() {
             command.env(openfiles::VARIABLE, number.to_string());
+        }
+        if let Some(named) = env::var_os("BUNDLE_GEMFILE").filter(|named| Path::new(named).is_absolute()) {
+            command.env("BUNDLE_GEMFILE", rackup::followed(Path::new(&named)));
         }
         for name in OF_THIS_ONE {
             command.env_remove(name);

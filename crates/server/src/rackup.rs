@@ -4,8 +4,10 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::client;
+use crate::folder;
 use crate::near::nearest;
 
 /// Words that are no application; see asked.rs.
@@ -47,9 +49,21 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
 /// The Gemfile that Bundler would take: the one that `BUNDLE_GEMFILE` names, or the one beside config.ru. Absolute.
 pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf> {
     if let Some(named) = bundle_gemfile.filter(|named| !named.is_empty()) {
-        return path::absolute(named).ok();
+        return path::absolute(named).ok().map(|named| followed(&named));
     }
     ["Gemfile", "gems.rb"].map(|name| rackup.with_file_name(name)).into_iter().find(|path| path.is_file())
+}
+
+/// `bundle exec` names the Gemfile of the folder that it is run in by its real path. Where that folder is a symlink
+/// that leads to another release by now, as Capistrano's `current`, it is the Gemfile there, if there is one.
+pub fn followed(named: &Path) -> PathBuf {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let (folder, of_gemfile) = (folder::current(), fs::canonicalize(named.parent()?).ok()?);
+        (fs::canonicalize(&folder).ok()? == of_gemfile).then_some(folder)
+    });
+    let there = || Some(fs::canonicalize(folder.as_ref()?).ok()?.join(named.file_name()?));
+    there().filter(|path| path.is_file()).unwrap_or_else(|| named.to_owned())
 }
 
 /// The hooks file: the one that was named, or config/foolsgold.rb beside config.ru if it is there.
