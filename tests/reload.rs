@@ -164,7 +164,7 @@ fn code_that_breaks_down_where_the_old_code_answers_is_refused_without_being_tol
             // The code of version 1 was asked when it was deployed.
             expected.extend(["1/up", "1/"].iter().chain(asked).map(|one| (*one).to_owned()));
             assert!(within(PATIENCE, || asked_in(&server) == expected), "{:?}\n{case}", asked_in(&server));
-            let advice = "; --probe none asks for nothing, --probe PATH for something else";
+            let advice = "; with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing";
             assert_eq!(server.log()[before..].contains(advice), !is_taken, "{case}");
         }
     }

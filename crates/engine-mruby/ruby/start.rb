@@ -9,7 +9,7 @@ module FoolsGold
       app = Builder.load_file(rackup)
       seal_folders
       unless app.respond_to?(:call)
-        raise TypeError, "the application in #{rackup} is a #{app.class}, which does not answer call(env)"
+        raise TypeError, "the application in #{rackup} is of #{app.class}, which does not answer call(env)"
       end
       app
     end

@@ -138,7 +138,8 @@ module FoolsGold
     rescue LoadError => error
       raise LoadFailed, "there is a Gemfile, but no Bundler: gem install bundler (#{error.message})"
     rescue Bundler::GemNotFound, Bundler::GitError => error
-      raise LoadFailed, "#{error.message}: `bundle install` in #{File.dirname(@setup['gemfile'])} gets what is missing"
+      folder = File.dirname(@setup["gemfile"])
+      raise LoadFailed, "#{error.message.strip}: `bundle install` in #{folder} gets what is missing"
     end
 
     def require_rack

@@ -49,7 +49,9 @@ pub fn compare((engine, settings): Side<'_>, old: Option<Side<'_>>, time: Durati
 }
 
 fn judge(path: &str, new: &Answer, old: Option<&Answer>) -> Result<(), String> {
-    let (new, skip) = (new.in_words(), "--probe none asks for nothing, --probe PATH for something else");
+    let skip = "with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing, with a path \
+                for something else";
+    let new = new.in_words();
     match old {
         Some(old) if old.is_broken() => {
             warn!(target: "server", "GET {path} of the new code {new}; that of the old code {}, too", old.in_words());
