@@ -49,8 +49,8 @@ pub fn compare((engine, settings): Side<'_>, old: Option<Side<'_>>, time: Durati
 }
 
 fn judge(path: &str, new: &Answer, old: Option<&Answer>) -> Result<(), String> {
-    let skip = "with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing, with a path \
-                for something else";
+    let skip = "with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing, with a \
+                path for something else";
     let new = new.in_words();
     match old {
         Some(old) if old.is_broken() => {
