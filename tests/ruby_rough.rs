@@ -193,6 +193,7 @@ fn a_child_that_a_request_forks_without_a_block_answers_nobody() {
           child = fork\n\
           raise 'in the child' if child.nil? && env['PATH_INFO'] == '/raise'\n\
           exit 7 if child.nil? && env['PATH_INFO'] == '/exit'\n\
+          Thread.exit if child.nil? && env['PATH_INFO'] == '/thread'\n\
           next [200, {}, ['child']] unless child\n\
           Process.wait(child)\n\
           [200, {}, [\"parent #{$?.exitstatus}\"]]\n\
@@ -202,7 +203,7 @@ fn a_child_that_a_request_forks_without_a_block_answers_nobody() {
     let mut held = server.client();
     held.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
     assert!(within(PATIENCE, || server.folder.join("held").exists()));
-    for (path, status) in [("/raise", 1), ("/exit", 7), ("/returns", 0)] {
+    for (path, status) in [("/raise", 1), ("/exit", 7), ("/thread", 0), ("/returns", 0)] {
         assert_eq!(server.text(path), format!("parent {status}"), "{path}\n{}", server.log());
     }
     ruby::let_go(&server, "go");

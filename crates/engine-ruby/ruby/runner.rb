@@ -47,15 +47,15 @@ module FoolsGold
       @running = @slot.seq
       begin
         status, headers, body = @app.call(env)
-        end_child unless Process.pid == @pid
+        end_child unless own_process?
         (!later? && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later?)
         leave
       rescue Exception => error # Even `exit` ends only the request.
-        end_child(error) unless Process.pid == @pid
+        end_child(error) unless own_process?
         leave_failed
         owes_free = report(error, later?)
       ensure
-        report_end if @running # Nothing can be rescued of a thread that ends.
+        report_end if @running && own_process? # Nothing can be rescued of a thread that ends.
       end
       @slot.input.close if File === @slot.input
       return unless later?
@@ -68,8 +68,12 @@ module FoolsGold
       end
     end
 
-    # The application has forked in this request, without a block, and this is the child: its parent gives the answer.
-    # The at_exit blocks are the worker's.
+    # Whether this is the worker, and not a child that the application has forked, without a block, in this request.
+    def own_process?
+      Process.pid == @pid
+    end
+
+    # Ends such a child: its parent gives the answer. The at_exit blocks are the worker's.
     def end_child(error = nil)
       warn(error.full_message(highlight: false)) unless error.nil? || SystemExit === error
       exit!(SystemExit === error ? error.status : error.nil?)
