@@ -343,13 +343,15 @@ impl Dispatch {
         self.waiting() > 0 || self.workers.iter().any(|worker| worker.busy > 0)
     }
 
-    /// Whoever looks at what runs may stop that, since nothing does; the next request finds it out.
+    /// Whether nothing runs or waits, so that the watch may stop looking. If so, the next request has to wake it
+    /// (`lacks_watch`).
     pub fn may_rest(&mut self) -> bool {
         self.is_watched = self.is_active();
         !self.is_watched
     }
 
-    /// Whether somebody has to be woken to look: something runs or waits, and nobody does. True once.
+    /// Whether the watch has to be woken: something runs or waits, and it does not look. True once, for the caller who
+    /// wakes it.
     pub fn lacks_watch(&mut self) -> bool {
         !self.is_watched && self.is_active() && !std::mem::replace(&mut self.is_watched, true)
     }

@@ -63,14 +63,14 @@ struct State {
     sink_waker: Option<Waker>,
 }
 
-/// Who has a stream in his hands.
+/// Which end of a stream decides whether the client gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
-    /// The sink still: nobody has looked at what the source gives.
+    /// The sink: nobody reads from the source yet.
     Sink,
-    /// The sink again, for good: the source is worth nothing.
+    /// The sink, which has withdrawn the stream: another answer will be given.
     TakenBack,
-    /// The source.
+    /// The source: the client gets this stream.
     Source,
 }
 

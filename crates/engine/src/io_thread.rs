@@ -32,7 +32,7 @@ struct State {
     work: VecDeque<Work>,
     /// Given between two turns: their futures live on the event loop, and are woken there without a system call.
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
-    /// Of the event loop.
+    /// Wakes the event loop.
     waker: Option<Waker>,
 }
 

@@ -33,7 +33,7 @@ impl Answer {
         Answer { result, queued, again: None }
     }
 
-    /// Another way, if this answer is worth nothing any more.
+    /// Where the answer comes instead, if the stream in this one was taken back.
     fn other_way(&mut self) -> Option<oneshot::Receiver<Answer>> {
         let again = self.again.take()?;
         match &self.result {

@@ -47,7 +47,7 @@ impl TempFile {
         }
     }
 
-    /// One in memory for bytes that are there already.
+    /// A file in memory with these bytes in it, which do not count towards the limit.
     pub fn of(bytes: &[u8]) -> io::Result<TempFile> {
         let file = in_memory()?;
         file.write_all_at(bytes, 0)?;
@@ -83,7 +83,7 @@ impl TempFile {
     }
 }
 
-/// One that is there already.
+/// A file that was opened elsewhere; it takes none of the memory for temporary files.
 impl From<File> for TempFile {
     fn from(file: File) -> TempFile {
         TempFile { file, taken: None }

@@ -17,7 +17,7 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// The user of Debian's proxies. Where this is not root, nginx stays whoever runs it, and says so in its log.
+/// The user that Debian runs proxies as. Started by anybody but root, nginx runs as that user, and logs a warning.
 const USER: &str = "www-data";
 const SOCKET: &str = "web.sock";
 const START: Duration = Duration::from_secs(30);
