@@ -12,11 +12,10 @@ mod support;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
-use std::process::Command;
 
 use rustix::process::{Signal, geteuid};
 use support::successor::{Process, adopt_orphans};
-use support::{PATIENCE, Server, app, ruby, server, within};
+use support::{PATIENCE, Server, app, can_mount, ruby, server, within};
 
 /// A folder with this application that everybody may write to, and in it `roots`, which only root may.
 fn folder(config: &str) -> Option<std::path::PathBuf> {
@@ -89,8 +88,7 @@ fn a_log_in_a_folder_of_roots_is_rotated() {
 fn workers_of_another_user_have_the_native_worker_that_root_has_built() {
     // What is built stays in a place that nobody else sees.
     let script = "mount -t tmpfs -o mode=0755 none /var/cache && \"$0\" native --ruby \"$RUBY\" && exec \"$0\" \"$@\"";
-    let tried = Command::new("unshare").args(["--mount", "sh", "-c", "mount -t tmpfs none /var/cache"]).output();
-    if !tried.is_ok_and(|ran| ran.status.success()) {
+    if !can_mount() {
         eprintln!("skipped: mount is not permitted here");
         return;
     }

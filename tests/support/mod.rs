@@ -33,6 +33,13 @@ pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
+/// Whether this machine lets us mount something where nobody else sees it.
+pub fn can_mount() -> bool {
+    let script = "mount -t tmpfs none /var/cache";
+    let tried = std::process::Command::new("unshare").args(["--mount", "sh", "-c", script]).output();
+    tried.is_ok_and(|ran| ran.status.success())
+}
+
 /// Numbers that look random and are the same in every run (xorshift64*).
 pub struct Dice(u64);
 

@@ -132,7 +132,6 @@ module FoolsGold
 
     # Not `bundler/setup`: that prints and exits where Bundler.setup raises.
     def set_up_bundler
-      ENV["BUNDLE_GEMFILE"] = @setup["gemfile"]
       require "bundler"
       Bundler.setup
     rescue LoadError => error

@@ -50,7 +50,6 @@ module FoolsGold
     def set_up_bundler
       return if @gemfile.empty?
 
-      ENV["BUNDLE_GEMFILE"] = @gemfile
       require "bundler"
       Bundler.setup
       @has_bundler = true

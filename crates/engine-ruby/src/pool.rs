@@ -324,14 +324,11 @@ impl Pool {
                 "worker {id} (pid {pid}): {words} replayed on another worker, {lost} lost"
             );
         }
-        let lacks_watch = {
+        {
             let (mut dispatch, now) = (self.dispatch(), Instant::now());
             dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
-            dispatch.lacks_watch()
-        };
-        if lacks_watch {
-            self.active.notify_one();
+            self.wake_watch(&mut dispatch);
         }
         self.pump();
         let _ = self.events.send(Event::WorkerGone(id, why));
@@ -354,6 +351,13 @@ impl Pool {
         let may_rest = self.dispatch().may_rest();
         if may_rest {
             self.active.notified().await;
+        }
+    }
+
+    /// To be called when something was given to run or to wait, under the same lock.
+    fn wake_watch(&self, dispatch: &mut Dispatch) {
+        if dispatch.lacks_watch() {
+            self.active.notify_one();
         }
     }
 
@@ -411,13 +415,12 @@ impl Engine for Pool {
                 return reply;
             }
         };
-        let (offer, lacks_watch) = {
+        let offer = {
             let mut dispatch = self.dispatch();
-            (dispatch.offer(job), dispatch.lacks_watch())
+            let offer = dispatch.offer(job);
+            self.wake_watch(&mut dispatch);
+            offer
         };
-        if lacks_watch {
-            self.active.notify_one();
-        }
         match offer {
             Offer::Send(slot, job) => {
                 let is_here = job.lane == self.lane(slot.worker).0;

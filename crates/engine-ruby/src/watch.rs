@@ -85,9 +85,12 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
 /// The ladder of a deadline: the client has been answered by now; what all threads do goes to the log, the thread is
 /// interrupted, and at last the worker killed; whether it has come to that.
 fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str>) -> bool {
+    if look.expired.is_none() && !look.is_stuck {
+        return false;
+    }
+    let (worker, run) = (slot.worker, slot.running(Instant::now()).unwrap_or_default());
+    let RunView { id, method, path, .. } = &run;
     if let Some(seq) = look.expired {
-        let (worker, run) = (slot.worker, slot.running(Instant::now()).unwrap_or_default());
-        let RunView { id, method, path, .. } = &run;
         let left = if look.is_left { ", its client has gone" } else { "" };
         tracing::warn!(
             target: "engine",
@@ -96,16 +99,13 @@ fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str
         );
         control.dump(slot.number, seq);
         control.interrupt(slot.number, seq);
-    } else if look.is_stuck {
-        let (worker, run) = (slot.worker, slot.running(Instant::now()).unwrap_or_default());
-        let RunView { id, method, path, .. } = &run;
-        tracing::error!(
-            target: "engine",
-            worker, pid, id, method, path, app,
-            "worker {worker} (pid {pid}) killed: request {id}, {method} {path} timed out and could not be interrupted"
-        );
-        kill_now(pid.cast_unsigned());
-        return true;
+        return false;
     }
-    false
+    tracing::error!(
+        target: "engine",
+        worker, pid, id, method, path, app,
+        "worker {worker} (pid {pid}) killed: request {id}, {method} {path} timed out and could not be interrupted"
+    );
+    kill_now(pid.cast_unsigned());
+    true
 }

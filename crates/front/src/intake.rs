@@ -92,7 +92,7 @@ struct Store {
     memory_bytes: usize,
     first: Bytes,
     joined: BytesMut,
-    file: Option<TempFile>,
+    file: Option<Arc<TempFile>>,
     len: u64,
 }
 
@@ -103,13 +103,13 @@ impl Store {
 
     /// Writes to the file block this thread, for one piece as large as hyper's buffer at a time: into the page cache.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
+        let held = self.len;
         self.len += bytes.len() as u64;
         if let Some(file) = &self.file {
-            return file.put(&bytes, self.len - bytes.len() as u64);
+            return file.put(&bytes, held);
         }
         if self.len > self.memory_bytes as u64 {
-            let file = TempFile::new()?;
-            let held = self.len - bytes.len() as u64;
+            let file = Arc::new(TempFile::new()?);
             // One of both is empty.
             file.put(&self.first, 0)?;
             file.put(&self.joined, 0)?;
@@ -128,7 +128,7 @@ impl Store {
 
     fn finish(self) -> Input {
         match self.file {
-            Some(file) => Input::File(Arc::new(file), self.len),
+            Some(file) => Input::File(file, self.len),
             None if self.len == 0 => Input::Empty,
             None if self.joined.is_empty() => Input::Memory(self.first),
             None => Input::Memory(self.joined.freeze()),

@@ -30,8 +30,8 @@ pub(crate) struct Out {
     announced: Option<u64>,
     link: Arc<Link>,
     record: Option<Box<Record>>,
-    /// The request, in words for the log.
-    whose: Whose,
+    /// The request, for the log; none where the body cannot fail. In a box, since most bodies have none.
+    whose: Option<Box<Whose>>,
 }
 
 pub(crate) enum Kind {
@@ -50,12 +50,12 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record, whose: Whose::default() }
+        Out { kind, announced, link, record, whose: None }
     }
 
     /// Of this request.
-    pub(crate) fn of(mut self, whose: Whose) -> Out {
-        self.whose = whose;
+    pub(crate) fn of(mut self, whose: Option<Whose>) -> Out {
+        self.whose = whose.map(Box::new);
         self
     }
 
@@ -114,7 +114,9 @@ impl Body for Out {
             return Poll::Ready(match next {
                 None => this.finish(),
                 Some(Err(fault)) => {
-                    fault_log::write(&fault, &this.whose, Duration::ZERO);
+                    if let Some(whose) = &this.whose {
+                        fault_log::write(&fault, whose, Duration::ZERO);
+                    }
                     let error = this.fault(&fault);
                     Some(Err(error))
                 }

@@ -13,7 +13,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use crate::coded::{self, Incoming};
 use crate::date;
 use crate::dropped;
-use crate::fault_log::{self, Whose};
+use crate::fault_log;
 use crate::head::Refusal;
 use crate::intake::IntakeError;
 use crate::limits::FOREVER;
@@ -260,7 +260,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
         record.status = status.as_u16();
     }
     // What is there already cannot fail any more.
-    let whose = if matches!(kind, Kind::Spool(_) | Kind::File(_)) { visit.whose() } else { Whose::default() };
+    let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| visit.whose());
     let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
     let mut response = http::Response::new(out.of(whose));
     *response.status_mut() = status;

@@ -33,11 +33,11 @@ const SPARE_BYTES: u64 = 2 << 30;
 /// Why the application must not be loaded in this process.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// By this signal.
+    /// Its process was killed by this signal.
     Killed(i32),
-    /// It did not end within this time, not even by itself.
+    /// Loading did not end within this time (`--boot-time`), nor when the engine interrupted it.
     Stuck(Duration),
-    /// Nobody waits for it any more.
+    /// The server shuts down meanwhile.
     CalledOff,
 }
 
@@ -53,14 +53,14 @@ impl fmt::Display for Verdict {
                 )
             }
             Verdict::Stuck(time) => write!(f, "not even its files were read within {} (--boot-time)", brief(*time)),
-            Verdict::CalledOff => f.write_str("the server ends"),
+            Verdict::CalledOff => f.write_str("the server is shutting down"),
         }
     }
 }
 
 /// Tries to load the application as these settings say. Whether it raises does not matter: that can be found out, in
 /// more words, in this process. Where no process can be started nothing is tried.
-pub fn load(settings: &Settings, called_off: &Arc<AtomicBool>) -> Result<(), Verdict> {
+pub fn load(settings: &Settings, called_off: &AtomicBool) -> Result<(), Verdict> {
     match spawn(settings) {
         Ok(child) => wait(child, settings.boot_time, called_off),
         Err(error) => {
@@ -146,17 +146,8 @@ fn judge(status: ExitStatus) -> Result<(), Verdict> {
 }
 
 fn signal_name(number: i32) -> String {
-    let name = match number {
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        _ => return format!("signal {number}"),
-    };
-    name.to_owned()
+    let name = |signal: nix::sys::signal::Signal| signal.as_str().to_owned();
+    nix::sys::signal::Signal::try_from(number).map_or_else(|_| format!("signal {number}"), name)
 }
 
 #[cfg(test)]

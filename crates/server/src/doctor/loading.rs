@@ -14,6 +14,7 @@ use crate::app_settings::AppSettings;
 use crate::choice::EngineKind;
 use crate::engines::{Base, Refusal, Running, Size};
 use crate::found::Found;
+use crate::trial::Verdict;
 
 /// What an application is loaded by that tells what is missing.
 const TOLERANT: &str = include_str!("tolerant.rb");
@@ -119,9 +120,8 @@ fn load(found: &Found, settings: &AppSettings, base: &Arc<Base>) -> Result<Runni
 }
 
 fn stuck(found: &Found, settings: &AppSettings) -> Refusal {
-    let (rackup, time) = (found.rackup.display(), brief(settings.ruby.boot_time));
-    let words = format!("{rackup} cannot be loaded: not even its files were read within {time} (--boot-time)");
-    Refusal { words, is_of_app: true }
+    let verdict = Verdict::Stuck(settings.ruby.boot_time);
+    Refusal { words: format!("{} cannot be loaded: {verdict}", found.rackup.display()), is_of_app: true }
 }
 
 /// All that is missing: as long as something ends the loading, once more without it, in the time for this.
