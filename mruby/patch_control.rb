@@ -308,6 +308,10 @@ CONTROL_CODEGEN = [
    "        gen_massignment(s, tree->car, rhs, val);\n        if (!val) {\n          pop();\n        }\n      }\n" \
    "      if (fg_apart) {\n        if (val) gen_move(s, fg_first, rhs, 1);\n" \
    "        s->sp = val ? fg_first + 1 : fg_first;\n      }\n"],
+  # A mere name is told from a call: who rescues a NameError rescues it.
+  ["    genop_3(s, blk ? OP_SSENDB : OP_SSEND, cursp(), new_sym(s, sym), n|(nk<<4));\n",
+   "    genop_3(s, blk ? OP_SSENDB : OP_SSEND, cursp(), new_sym(s, sym), n|(nk<<4));\n" \
+   "    if (!tree) genop_0(s, OP_NOP);\n"],
   # `nil?` may be anybody's; what is asked here is our own question, of `a&.b += 1`.
   ["      if (nint(tree->car->car) == NODE_CALL) {\n        node *n = tree->car->cdr;\n        mrb_sym mid",
    "      if (nint(tree->car->car) == NODE_CALL && tree->car->cdr->car &&\n" \

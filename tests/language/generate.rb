@@ -131,7 +131,7 @@ class Generate
   end
 
   LITERALS = ["1", "2", "0", "nil", "true", "false", ":s", '"str"', "[1, 2]", "[]", "{k: 1}", "1.5", "(1..3)", "-1",
-              "[[1, 2], 3]", "[nil]", "{}", '""', "2**70", "%w[x y]", "'q'", "1..", "{1 => 2, \"z\" => nil}"].freeze
+              "[[1, 2], 3]", "[nil]", "{}", '""', "2**70", "%w[x y]", "'q'", "(1..)", "{1 => 2, \"z\" => nil}"].freeze
 
   def literal = value_node(pick(LITERALS))
 
@@ -318,7 +318,7 @@ class Generate
     optional = Array.new(rand(3)) { |i| "o#{i} = #{pick(['1', 'p0', '[o0]', 'nil', ':d'].first(required.any? ? 2 : 1))}" }
     rest = chance(40) ? ["*r"] : []
     after = optional.any? || rest.any? ? Array.new(rand(2)) { |i| "q#{i}" } : []
-    keys = Array.new(rand(3)) { |i| pick(["k#{i}:", "k#{i}: #{i}"]) }
+    keys = Array.new(rand(3)) { |i| pick(["k#{i}:", "k#{i}: #{i}"]) }.sort_by { |key| key.size }
     double = chance(25) ? ["**o"] : []
     block = chance(25) ? ["&blk"] : []
     required + optional + rest + after + keys + double + block
@@ -366,7 +366,7 @@ class Generate
   def super_call
     name = fresh("S")
     list = signature
-    change = chance(50) ? "#{pick(names_of(list) - ['blk']) || 'a'} = 99\n" : ""
+    change = chance(50) ? "#{pick(names_of(list) - ['blk'] + ['a'])} = 99\n" : ""
     mutate = list.include?("*r") && chance(50) ? "r << 7\n" : ""
     bare = pick(["super", "super", "super()", "[1].map { super }", "super(&nil)", "super { 5 }"])
     bare = "super" if bare.include?("map") && !list.grep(/blk/).empty?
@@ -379,7 +379,7 @@ class Generate
   def yield_method
     name = fresh("y")
     yielded = pick(["1", "1, 2", "[1, 2]", "[1, [2, 3]]", "*b", "1, k: 2", "*[[1, 2]]", "{k: 1}", "nil", "[]"])
-    parameters = pick(["|x|", "|x, y|", "|*x|", "|x, *y|", "|(x, y), z|", "|x, y = 5|", "|x, k: 0|", "|x, **y|", "|x,|",
+    parameters = pick(["|x|", "|x, y|", "|*x|", "|x, *y|", "|(x, y), z|", "|x, y = 5|", "|x, y, k: 0|", "|x,|",
                        "|*x, y|", "|x = 1, *y, z|", ""])
     names = parameters.scan(/[xyzk]\b/)
     body = in_loop(:block) { statements(2) }

@@ -98,6 +98,17 @@ static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, const mrb
 static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   if (!json) {
+    static const char *const stands_for[] = {"to_str", "to_int", "to_ary", "to_hash"};
+    for (size_t i = 0; i < sizeof stands_for / sizeof *stands_for; i++) {
+      mrb_sym name = mrb_intern_cstr(mrb, stands_for[i]);
+      if (!mrb_respond_to(mrb, value, name)) continue;
+      mrb_value made = mrb_funcall_argv(mrb, value, name, 0, NULL);
+      bool plain = i == 0 ? mrb_string_p(made) : i == 1 ? mrb_integer_p(made)
+                   : i == 2 ? mrb_array_p(made) : mrb_hash_p(made);
+      if (!plain) break;
+      fg_tree_encode(mrb, out, made, json, depth + 1);
+      return;
+    }
     mrb_raisef(mrb, E_TYPE_ERROR,
                "%T cannot leave the interpreter: use nil, true, false, numbers, strings, symbols, arrays and hashes",
                value);
