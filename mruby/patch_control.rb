@@ -308,6 +308,12 @@ CONTROL_CODEGEN = [
    "        gen_massignment(s, tree->car, rhs, val);\n        if (!val) {\n          pop();\n        }\n      }\n" \
    "      if (fg_apart) {\n        if (val) gen_move(s, fg_first, rhs, 1);\n" \
    "        s->sp = val ? fg_first + 1 : fg_first;\n      }\n"],
+  # `f(a = b)` in a block: what is assigned is the argument as well.
+  ["gen_setupvar(codegen_scope *s, uint16_t dst, mrb_sym id)\n{\n  int idx;\n  int lv = search_upvar(s, id, &idx);\n\n" \
+   "  if (!no_peephole(s)) {\n",
+   "gen_setupvar(codegen_scope *s, uint16_t dst, mrb_sym id, int val)\n{\n  int idx;\n" \
+   "  int lv = search_upvar(s, id, &idx);\n\n  if (!val && !no_peephole(s)) {\n"],
+  ["      gen_setupvar(s, sp, nsym(tree));\n", "      gen_setupvar(s, sp, nsym(tree), val);\n"],
   # A mere name is told from a call: who rescues a NameError rescues it.
   ["    genop_3(s, blk ? OP_SSENDB : OP_SSEND, cursp(), new_sym(s, sym), n|(nk<<4));\n",
    "    genop_3(s, blk ? OP_SSENDB : OP_SSEND, cursp(), new_sym(s, sym), n|(nk<<4));\n" \

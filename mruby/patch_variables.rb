@@ -145,6 +145,12 @@ VARIABLES = {
      "void fg_apart_copy(mrb_state*, mrb_value, mrb_value);\n\nstatic void\ninit_copy("],
   ],
   "src/proc.c" => [
+    # A class below Proc may have an `initialize` that takes arguments.
+    ["  mrb_get_args(mrb, \"&!\", &blk);\n  p = MRB_OBJ_ALLOC(mrb, MRB_TT_PROC, mrb_class_ptr(proc_class));\n",
+     "  const mrb_value *argv;\n  mrb_int argc;\n  mrb_get_args(mrb, \"*&!\", &argv, &argc, &blk);\n" \
+     "  p = MRB_OBJ_ALLOC(mrb, MRB_TT_PROC, mrb_class_ptr(proc_class));\n"],
+    ["  mrb_funcall_with_block(mrb, proc, MRB_SYM(initialize), 0, NULL, proc);\n",
+     "  mrb_funcall_with_block(mrb, proc, MRB_SYM(initialize), argc, argv, proc);\n"],
     ["  a->flags = b->flags;\n", "  a->flags = (b->flags & ~FG_VARIABLES) | (a->flags & FG_VARIABLES);\n"],
   ],
   "src/state.c" => [

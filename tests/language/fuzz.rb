@@ -36,7 +36,7 @@ class Pair
       text = IO.select([reader], nil, nil, 20) ? reader.read : (Process.kill(:KILL, pid); "! Slow")
       Process.wait(pid)
       reader.close
-      puts "== #{File.basename(path)}", text
+      print "== #{File.basename(path)}\n", text, "\n"
     end
   RUBY
 
@@ -74,7 +74,7 @@ class Pair
 
   def outputs(command)
     text = IO.popen(command, err: File::NULL, external_encoding: "UTF-8", &:read).scrub
-    text.split(/^== (p\d+\.rb)\n/).drop(1).each_slice(2).to_h { |name, lines| [name, lines.to_s.chomp] }
+    text.split(/^== (p\d+\.rb)\n/).drop(1).each_slice(2).to_h { |name, lines| [name, lines.to_s.delete_suffix("\n")] }
   end
 end
 
@@ -103,7 +103,7 @@ class Shrink
 
   def call(tree)
     40.times do
-      candidates = smaller(tree).uniq(&:to_s).sort_by { |c| c.to_s.size }.first(150)
+      candidates = smaller(tree).uniq(&:to_s).sort_by { |c| c.to_s.size }.first(60)
       results = @pair.run(candidates.map(&:to_s)).map { |there, here| Result.new(there, here) }
       best = candidates.zip(results).find { |_, result| result.differs? && !result.refused? }
       return tree unless best
