@@ -90,6 +90,8 @@ FLIP_FLOP = <<~'C'.freeze
 C
 
 CONTROL_PARSER = [
+  # A name that is no variable: a call with a list of no arguments, where `name()` has no list.
+  ["      n = new_fcall(p, sym(lhs->cdr), 0);\n", "      n = new_fcall(p, sym(lhs->cdr), new_callargs(p, 0, 0, 0));\n"],
   ["/* (:while cond body) */\nstatic node*\nnew_while(", "#{BEGUN}/* (:while cond body) */\nstatic node*\nnew_while("],
   ["new_mod_rescue(parser_state *p, node *body, node *resq)\n{\n",
    "new_mod_rescue(parser_state *p, node *body, node *resq)\n{\n" \
@@ -308,6 +310,16 @@ CONTROL_CODEGEN = [
    "        gen_massignment(s, tree->car, rhs, val);\n        if (!val) {\n          pop();\n        }\n      }\n" \
    "      if (fg_apart) {\n        if (val) gen_move(s, fg_first, rhs, 1);\n" \
    "        s->sp = val ? fg_first + 1 : fg_first;\n      }\n"],
+  # The values behind a splat are out of the way while its target is called.
+  ["    genop_3(s, OP_APOST, cursp(), n, post);\n    n = 1;\n    if (t->car && t->car != (node*)-1) { /* rest */\n" \
+   "      gen_assignment(s, t->car, NULL, cursp(), NOVAL);\n    }\n",
+   "    genop_3(s, OP_APOST, cursp(), n, post);\n    n = 1;\n    int fg_values = cursp();\n    push_n(post+1);\n" \
+   "    if (t->car && t->car != (node*)-1) { /* rest */\n" \
+   "      gen_assignment(s, t->car, NULL, fg_values, NOVAL);\n    }\n"],
+  ["        gen_assignment(s, t->car, NULL, cursp()+n, NOVAL);\n        t = t->cdr;\n        n++;\n      }\n    }\n" \
+   "    if (val) {\n      gen_move(s, cursp(), rhs, 0);\n",
+   "        gen_assignment(s, t->car, NULL, fg_values+n, NOVAL);\n        t = t->cdr;\n        n++;\n      }\n    }\n" \
+   "    pop_n(post+1);\n    if (val) {\n      gen_move(s, cursp(), rhs, 0);\n"],
   # `f(a = b)` in a block: what is assigned is the argument as well.
   ["gen_setupvar(codegen_scope *s, uint16_t dst, mrb_sym id)\n{\n  int idx;\n  int lv = search_upvar(s, id, &idx);\n\n" \
    "  if (!no_peephole(s)) {\n",
@@ -317,7 +329,7 @@ CONTROL_CODEGEN = [
   # A mere name is told from a call: who rescues a NameError rescues it.
   ["    genop_3(s, blk ? OP_SSENDB : OP_SSEND, cursp(), new_sym(s, sym), n|(nk<<4));\n",
    "    genop_3(s, blk ? OP_SSENDB : OP_SSEND, cursp(), new_sym(s, sym), n|(nk<<4));\n" \
-   "    if (!tree) genop_0(s, OP_NOP);\n"],
+   "    if (tree && n == 0 && nk == 0 && !blk) genop_0(s, OP_NOP);\n"],
   # `nil?` may be anybody's; what is asked here is our own question, of `a&.b += 1`.
   ["      if (nint(tree->car->car) == NODE_CALL) {\n        node *n = tree->car->cdr;\n        mrb_sym mid",
    "      if (nint(tree->car->car) == NODE_CALL && tree->car->cdr->car &&\n" \
