@@ -123,7 +123,9 @@ CHANGES = {
     CONTROL_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED + RESERVED_GENERATED +
     CONTROL_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS, OPERATORS, VARIABLES, CONTROL) { |_, one, other| one + other }
+  # In this order: some change what others have put in.
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS,
+        OPERATORS, VARIABLES, CONTROL) { |_, one, other| one + other }
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
 changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES

@@ -1,7 +1,8 @@
 # What patch.rb changes in mruby's compiler and virtual machine for control flow: `next`, `break` and `redo` in `begin`,
 # `begin … end while`, `rescue` modifiers, flip-flops, the order of a multiple assignment, and what `rescue` asks.
 
-# The `begin … end` of a list: a body that comes before its condition. The list is short, and searched once per modifier.
+# The `begin … end` of a list: a body that comes before its condition. The list is short, and searched once per
+# modifier.
 BEGUN = <<~'C'.freeze
   static node*
   fg_begun(parser_state *p, node *body)
@@ -134,18 +135,20 @@ CONTROL_GENERATED = [
   ["                      yyerror(p, \"constant re-assignment\");\n                      (yyval.nd) = 0;\n",
    "                      (yyval.nd) = new_op_asgn(p, new_colon2(p, (yyvsp[-4].nd), (yyvsp[-2].id)), " \
    "(yyvsp[-1].id), (yyvsp[0].nd));\n"],
-  ["                      yyerror(p, \"constant re-assignment\");\n                      (yyval.nd) = new_begin(p, 0);\n" \
+  ["                      yyerror(p, \"constant re-assignment\");\n                      (yyval.nd) = new_begin(p, " \
+    "0);\n" \
    "                    }\n#line 7658",
    "                      (yyval.nd) = new_op_asgn(p, new_colon2(p, (yyvsp[-4].nd), (yyvsp[-2].id)), " \
    "(yyvsp[-1].id), (yyvsp[0].nd));\n                    }\n#line 7658"],
-  ["                      yyerror(p, \"constant re-assignment\");\n                      (yyval.nd) = new_begin(p, 0);\n" \
+  ["                      yyerror(p, \"constant re-assignment\");\n                      (yyval.nd) = new_begin(p, " \
+    "0);\n" \
    "                    }\n#line 7667",
    "                      (yyval.nd) = new_op_asgn(p, new_colon3(p, (yyvsp[-2].id)), " \
    "(yyvsp[-1].id), (yyvsp[0].nd));\n                    }\n#line 7667"],
 ].freeze
 
-# What the targets of a multiple assignment need is evaluated first, from left to right, and kept in registers: receivers,
-# arguments, and the modules of constants.
+# What the targets of a multiple assignment need is evaluated first, from left to right, and kept in registers:
+# receivers, arguments, and the modules of constants.
 TARGETS = <<~'C'.freeze
   static node*
   fg_cell(codegen_scope *s, node *car, node *cdr)
@@ -163,7 +166,8 @@ TARGETS = <<~'C'.freeze
   fg_plain(node *n)
   {
     switch (nint(n->car)) {
-    case NODE_NVAR: case NODE_SELF: case NODE_INT: case NODE_SYM: case NODE_NIL: case NODE_TRUE: case NODE_FALSE: return TRUE;
+    case NODE_NVAR: case NODE_SELF: case NODE_INT: case NODE_SYM: case NODE_NIL: case NODE_TRUE: case NODE_FALSE:
+      return TRUE;
     default: return FALSE;
     }
   }
@@ -241,7 +245,7 @@ TARGETS = <<~'C'.freeze
     return nint(rest->car) == NODE_CALL || nint(rest->car) == NODE_COLON2;
   }
 
-  /* `redo`, `next` and `retry` jump to where a clause begins: what is covered by an ensure clause begins behind that. */
+  /* `redo`, `next` and `retry` jump to where a clause begins: what an ensure clause covers begins behind that. */
   static void
   fg_begin_apart(codegen_scope *s)
   {
@@ -299,10 +303,12 @@ CONTROL_CODEGEN = [
    "            if (nint(n->car->car) == NODE_SPLAT) {\n" \
    "              genop_1(s, OP_ARYSPLAT, cursp());\n" \
    "              push(); push(); pop(); pop();\n" \
-   "              genop_3(s, OP_SEND, cursp(), new_sym(s, MRB_SYM_Q_2(s->mrb, any)), 0);\n            }\n          }\n" \
+   "              genop_3(s, OP_SEND, cursp(), new_sym(s, MRB_SYM_Q_2(s->mrb, any)), 0);\n            }\n          " \
+     "}\n" \
    "          tmp = genjmp2(s, OP_JMPIF, cursp(), pos2, !head);\n"],
   ["      node *t = tree->cdr, *p;\n      int rhs = cursp();\n\n",
-   "      node *t = tree->cdr, *p;\n      int fg_first = cursp();\n      mrb_bool fg_apart = t && fg_needs(tree->car);\n" \
+   "      node *t = tree->cdr, *p;\n      int fg_first = cursp();\n      mrb_bool fg_apart = t && " \
+     "fg_needs(tree->car);\n" \
    "      if (fg_apart) {\n        if (val) push();\n" \
    "        tree = fg_cell(s, fg_targets(s, tree->car), tree->cdr);\n      }\n" \
    "      int rhs = cursp();\n\n"],
@@ -320,8 +326,14 @@ CONTROL_CODEGEN = [
    "    if (val) {\n      gen_move(s, cursp(), rhs, 0);\n",
    "        gen_assignment(s, t->car, NULL, fg_values+n, NOVAL);\n        t = t->cdr;\n        n++;\n      }\n    }\n" \
    "    pop_n(post+1);\n    if (val) {\n      gen_move(s, cursp(), rhs, 0);\n"],
+  # `next *list` is an Array.
+  ["      if (tree) {\n        codegen(s, tree, VAL);\n        pop();\n      }\n      else {\n" \
+   "        genop_1(s, OP_LOADNIL, cursp());\n      }\n      gen_return(s, OP_RETURN, cursp());\n",
+   "      if (tree) {\n        gen_retval(s, tree);\n      }\n      else {\n" \
+   "        genop_1(s, OP_LOADNIL, cursp());\n      }\n      gen_return(s, OP_RETURN, cursp());\n"],
   # `f(a = b)` in a block: what is assigned is the argument as well.
-  ["gen_setupvar(codegen_scope *s, uint16_t dst, mrb_sym id)\n{\n  int idx;\n  int lv = search_upvar(s, id, &idx);\n\n" \
+  ["gen_setupvar(codegen_scope *s, uint16_t dst, mrb_sym id)\n{\n  int idx;\n  int lv = search_upvar(s, id, " \
+    "&idx);\n\n" \
    "  if (!no_peephole(s)) {\n",
    "gen_setupvar(codegen_scope *s, uint16_t dst, mrb_sym id, int val)\n{\n  int idx;\n" \
    "  int lv = search_upvar(s, id, &idx);\n\n  if (!val && !no_peephole(s)) {\n"],
@@ -341,7 +353,8 @@ CONTROL_CODEGEN = [
    "      if (nint(tree->car->car) == NODE_COLON2 && !fg_plain(tree->car->cdr->car)) {\n" \
    "        int fg_value = cursp();\n" \
    "        if (val) push();\n" \
-   "        node *apart = fg_cell(s, tree->car->car, fg_cell(s, fg_kept(s, tree->car->cdr->car), tree->car->cdr->cdr));\n" \
+   "        node *apart = fg_cell(s, tree->car->car, fg_cell(s, fg_kept(s, tree->car->cdr->car), " \
+     "tree->car->cdr->cdr));\n" \
    "        if (nint(apart->cdr->car->car) == NODE_NVAR) {\n" \
    "          int at = cursp();\n" \
    "          codegen(s, fg_cell(s, (node*)NODE_OP_ASGN, fg_cell(s, apart, tree->cdr)), val);\n" \

@@ -47,7 +47,8 @@ OPERATORS = {
      "  if (mrb->fg_armed && fg_computed(mrb, c)) mrb->fg_operators = TRUE;\n"],
     ["MRB_API void\nmrb_define_method_raw(mrb_state *mrb, struct RClass *c, mrb_sym mid, mrb_method_t m)\n",
      "static mrb_bool\nfg_computed(mrb_state *mrb, struct RClass *c)\n{\n" \
-     "  return c == mrb->integer_class || c == mrb->float_class || c == mrb->string_class || c == mrb->array_class ||\n" \
+     "  return c == mrb->integer_class || c == mrb->float_class || c == mrb->string_class || c == mrb->array_class " \
+       "||\n" \
      "         c == mrb->hash_class || c == mrb->symbol_class || c == mrb->nil_class || c == mrb->true_class ||\n" \
      "         c == mrb->false_class;\n}\n\n" \
      "/* From here on, operators of core classes may be somebody's own. */\n" \

@@ -1,5 +1,6 @@
-# What patch.rb changes in mruby so that Strings, Arrays, Structs, Ranges and Procs can have instance variables: those of
-# objects without room for them stand in a table of the interpreter, by address. A flag says that an object is in there.
+# What patch.rb changes in mruby so that Strings, Arrays, Structs, Ranges and Procs can have instance variables: those
+# of objects without room for them stand in a table of the interpreter, by address. A flag says that an object is in
+# there.
 
 VARIABLES_TABLE = <<~'C'.freeze
   static mrb_bool
@@ -157,7 +158,7 @@ VARIABLES = {
     ["  mrb_gc_destroy(mrb, &mrb->gc);\n", "  mrb_gc_destroy(mrb, &mrb->gc);\n  mrb_free(mrb, mrb->fg_apart);\n"],
   ],
   "src/gc.c" => [
-    [/^gc_mark_children\(mrb_state \*mrb, mrb_gc \*gc, struct RBasic \*obj\)\n.*?\K      mrb_gc_mark\(mrb, \(struct RBasic\*\)p->upper\);\n/m,
+    ["      mrb_gc_mark(mrb, (struct RBasic*)p->upper);\n",
      "  #{MARK}      mrb_gc_mark(mrb, (struct RBasic*)p->upper);\n"],
     ["        mrb_gc_mark_value(mrb, p[i]);\n      }\n    }\n    break;\n\n  case MRB_TT_HASH:\n    mrb_gc_mark_iv(",
      "        mrb_gc_mark_value(mrb, p[i]);\n      }\n    }\n#{MARK}    break;\n\n" \

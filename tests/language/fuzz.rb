@@ -1,5 +1,5 @@
-# Runs generated programs on CRuby (the one that runs this) and on the embedded interpreter, and prints what differs, made
-# as small as it can be. Used by bin/language-fuzz, which says how.
+# Runs generated programs on CRuby (the one that runs this) and on the embedded interpreter, and prints what differs,
+# made as small as it can be. Used by bin/language-fuzz, which says how.
 
 require "optparse"
 require "tmpdir"
@@ -11,7 +11,8 @@ OptionParser.new do |parser|
   parser.on("--seed N", Integer, "the same programs as in the run that printed N") { |n| options[:seed] = n }
   parser.on("--programs N", Integer, "how many (1000)") { |n| options[:programs] = n }
   parser.on("--minutes M", Float, "as many as so much time allows") { |n| options[:minutes] = n }
-  parser.on("--only THEMES", Array, Generate::THEMES.join(", ")) { |list| options[:only] = list.map { |t| t.downcase.to_sym } }
+  parser.on("--only THEMES", Array,
+    Generate::THEMES.join(", ")) { |list| options[:only] = list.map { |t| t.downcase.to_sym } }
   parser.on("--most N", Integer, "stop at so many differences (40)") { |n| options[:most] = n }
 end.parse!
 options[:programs] ||= 1000 unless options[:minutes]
@@ -51,7 +52,8 @@ class Pair
       names.zip(texts) { |name, text| File.write(File.join(folder, name), text) }
       there = outputs(["ruby", "-W0", "-e", RUN, TRACE, folder])
       # What CRuby does not take is no program.
-      names.each { |name| File.delete(File.join(folder, name)) if there[name].nil? || there[name].start_with?("! SyntaxError") }
+      names.each { |name| File.delete(File.join(folder,
+        name)) if there[name].nil? || there[name].start_with?("! SyntaxError") }
       here = outputs([@runner, folder])
       # A process that ended has not run the rest.
       rest = names.select { |name| File.exist?(File.join(folder, name)) && !here.key?(name) }
@@ -180,7 +182,8 @@ loop do
     next if seen[key]
     seen[key] = true
     break if seen.size > options[:most]
-    puts "", "-- difference #{seen.size}", small.to_s.gsub(/^\s*\n/, ""), "-- CRuby #{RUBY_VERSION}:", there, "-- here:", here
+    puts "", "-- difference #{seen.size}", small.to_s.gsub(/^\s*\n/, ""), "-- CRuby #{RUBY_VERSION}:", there,
+      "-- here:", here
   end
 end
 puts "", "#{done} programs, #{valid} of them valid; #{differ} differ, #{seen.size} kinds"

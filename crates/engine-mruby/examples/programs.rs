@@ -1,6 +1,6 @@
 //! Runs each `*.rb` of a folder, in the order of their names, in an interpreter of its own, with `t` of
-//! tests/programs/trace.rb: `cargo run -p engine-mruby --example programs -- FOLDER`. What a program has noted is printed
-//! below a line with its name. `bin/language-fuzz` compares that with what CRuby says.
+//! tests/programs/trace.rb: `cargo run -p engine-mruby --example programs -- FOLDER`. What a program has noted is
+//! printed below a line with its name. `bin/language-fuzz` compares that with what CRuby says.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

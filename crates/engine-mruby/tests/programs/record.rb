@@ -1,5 +1,6 @@
 # Writes CRuby's answers into tables of programs. Usage: ruby record.rb TABLE...
-# A program begins below a line "## what it is about"; below it stands, behind "#=> ", what it notes with `t` (trace.rb).
+# A program begins below a line "## what it is about"; below it stands, behind "#=> ", what it notes with `t`
+# (trace.rb).
 
 require "tmpdir"
 require_relative "trace"

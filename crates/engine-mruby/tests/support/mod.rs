@@ -78,8 +78,8 @@ pub fn app(config: &str) -> App {
     app_with(config, settings())
 }
 
-/// An application that runs a file of the folder, by its name, in a fresh interpreter, and answers what it has noted with
-/// `t` (tests/programs/trace.rb).
+/// An application that runs a file of the folder, by its name, in a fresh interpreter, and answers what it has noted
+/// with `t` (tests/programs/trace.rb).
 pub fn programs(folder: &Path) -> App {
     let settings = Settings { interpreters: 1, fresh: true, memory_bytes: 128 << 20, ..settings() };
     let trace = include_str!("../programs/trace.rb");
