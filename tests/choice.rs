@@ -1,13 +1,9 @@
 //! Which engine runs an application, as somebody who starts it sees it; and what a start takes in its stride.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use support::{Server, app, ruby, server};
+use crate::support::{Server, app, ruby, server};
 
 #[test]
 fn an_application_that_needs_no_ruby_runs_embedded_and_the_log_says_why() {

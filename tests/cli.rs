@@ -1,14 +1,10 @@
 //! The command line: what it refuses and how, what it tells, and what the log says at start.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Output;
 
-use support::{Client, Server, app, server};
+use crate::support::{Client, Server, app, server};
 
 fn run(folder: &Path, arguments: &[&str]) -> (Output, String) {
     let output = server::command().current_dir(folder).args(arguments).output().unwrap();

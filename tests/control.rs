@@ -1,9 +1,5 @@
 //! The control socket and the commands: what they show, what they do, and what they say when it cannot be done.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,10 +7,10 @@ use std::process::{Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::successor::{Process, adopt_orphans};
+use crate::support::{Client, PATIENCE, Reply, Server, app, paths, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::successor::{Process, adopt_orphans};
-use support::{Client, PATIENCE, Reply, Server, app, paths, server, within};
 
 /// Calls a command for this server, as if in its folder.
 fn call(server: &Server, words: &[&str]) -> Output {

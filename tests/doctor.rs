@@ -1,15 +1,11 @@
 //! `foolsgold doctor`: what it says of applications that run embedded, of those that lack something, and of bad ones.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::server;
 use serde_json::{Value, json};
-use support::server;
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -1,23 +1,14 @@
 //! As process 1 of a container: orphans, signals, upgrades, exit codes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and one that is skipped says why"
-)]
-
-mod support;
-
 use std::fs;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::support::successor::{Load, Manager, signal};
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
-use support::successor::{Load, Manager, signal};
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 /// Makes the program process 1 of processes of its own, which all end with it.
 const AS_FIRST: [&str; 5] = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];

@@ -1,15 +1,11 @@
 //! The words and the fields of the log: what docs/logging.md says to search for, in text and in JSON.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{PATIENCE, Server, paths, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::{PATIENCE, Server, paths, ruby, server, within};
 
 fn serve(form: &str) -> Server {
     let ru = paths(&[("/pid", "text(Process.pid)"), ("/bad", "raise \"pyrite\""), ("/stuck", "sleep 30; text(1)")]);

@@ -1,15 +1,12 @@
 //! The configuration files of other servers, as their users have them: read, explained, obeyed, with their hooks.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
-use support::{Server, ruby, server};
+use crate::support;
+use crate::support::{Server, ruby, server};
 
 /// What `rails new` writes, with more of what people add.
 const PUMA: &str = r##"# frozen_string_literal: true

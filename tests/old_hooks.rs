@@ -1,14 +1,11 @@
 //! What hooks and plugins of other servers' files lean on: what their own servers do when a hook fails, in which mode
 //! it runs, and which names a file may use.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 
-use support::{Server, ruby, server};
+use crate::support;
+use crate::support::{Server, ruby, server};
 
 const APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid}\"]] }\n";
 /// Writes a line that the test waits for.

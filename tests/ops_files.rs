@@ -1,17 +1,13 @@
 //! The files a server has beside its application: pid file, state file, log files; and as whom it makes them.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::successor::pid_in;
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
-use support::successor::pid_in;
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 /// Waits until a file has this in it.
 #[track_caller]

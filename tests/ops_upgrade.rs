@@ -1,14 +1,10 @@
 //! The program anew with the same sockets: nobody who asks notices, and a new program that fails changes nothing.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 
+use crate::support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
-use support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 fn version(number: u32) -> String {
     app("", &format!("\"v{number} #{{env['PATH_INFO']}}\""))

@@ -1,18 +1,14 @@
 //! The mold in trouble: hooks and files of the application that exit, hang or fork where they should not. The start
 //! fails in time, the service goes on, and nothing is left.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
+use crate::support::{PATIENCE, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{PATIENCE, ruby, server, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 /// Notes its process and does what the test has asked for by a file.

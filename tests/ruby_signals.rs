@@ -1,16 +1,12 @@
 //! Signals that reach Ruby processes: sent by tools to all processes of a service, by an application to the programs
 //! that it has started, or to itself.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::thread;
 
+use crate::support::successor::signal as kill;
+use crate::support::{PATIENCE, Server, ruby, within};
 use rustix::process::Signal;
-use support::successor::signal as kill;
-use support::{PATIENCE, Server, ruby, within};
 
 const APP: &str = r#"
 require "timeout"

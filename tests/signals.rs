@@ -1,14 +1,10 @@
 //! What signals mean: as in Puma, or as in the server that was named.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::time::Duration;
 
+use crate::support::{Client, PATIENCE, Server, app, paths, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Client, PATIENCE, Server, app, paths, ruby, server, within};
 
 const HOLD: [(&str, &str); 2] = [
     ("/hold", "FoolsGold.store.increment(\"held\"); sleep 1; text(\"held\")"),
