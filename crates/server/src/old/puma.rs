@@ -9,7 +9,8 @@ const TLS: &str = "there is no TLS in this version: end it in front, or leave th
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const THREADS: &str = "all threads are there from the start; their number does not change";
 const HEARTBEAT: &str = "as in Puma this is a heartbeat of the process; --request-time bounds a request";
-const RESTART: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
+const RESTART: &str = "runs at a restart (USR2), in a process forked from the one that has loaded the application; \
+                       what it changes in ENV is for the new program";
 const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
 const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "pumactl finds no server here: foolsgold status, reload, stop and others ask the control socket";
@@ -120,8 +121,8 @@ pub const KNOWN: &[Known] = &[
     ("on_booted", Does::Runs("runs when the first worker has been forked, in the process that forks")),
     ("after_stopped", Does::Runs(PROCESS)),
     ("on_stopped", Does::Runs(PROCESS)),
-    ("before_restart", Does::Missing(RESTART)),
-    ("on_restart", Does::Missing(RESTART)),
+    ("before_restart", Does::Runs(RESTART)),
+    ("on_restart", Does::Runs(RESTART)),
     ("before_refork", Does::Missing(REFORK)),
     ("on_refork", Does::Missing(REFORK)),
     ("after_refork", Does::Missing(REFORK)),
