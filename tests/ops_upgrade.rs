@@ -327,7 +327,8 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
         let next = folder.join("next/Gemfile").display().to_string();
         let file = format!(
             "{settings}{hook}\n  raise 'there is no release' if File.exist?('refuse')\n  \
-             ENV['BUNDLE_GEMFILE'] = '{next}'\n  ENV['MARK'] = 'of the hook'\n  ENV.delete('GONE')\n  puts 'the hook speaks'\nend\n"
+             ENV['BUNDLE_GEMFILE'] = '{next}'\n  ENV['MARK'] = 'of the hook'\n  \
+             ENV.delete('GONE')\n  puts 'the hook speaks'\nend\n"
         );
         fs::write(folder.join(name), file).unwrap();
         let program = ruby::program();

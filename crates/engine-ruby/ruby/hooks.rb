@@ -43,6 +43,11 @@ module FoolsGold
       end
     end
 
+    # The last block of a name, if there is any.
+    def last(name)
+      @blocks[name].last if @blocks.key?(name)
+    end
+
     # Reads a hooks file, or another server's configuration.
     def load(path, kind = "")
       return OldHooks.load(self, path, kind) unless kind.empty?

@@ -71,6 +71,7 @@ module FoolsGold
     def register(name, key, block)
       return register_once(name, block) if ONCE.include?([@is_puma, name])
       return register_exec(name, block) if EXEC.include?(name)
+      return @hooks.add(:error_response, &block.method(:call)) if name == :lowlevel_error_handler
       return register_exit(name, block) if name == (@is_puma ? :after_worker_shutdown : :after_worker_exit)
 
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }

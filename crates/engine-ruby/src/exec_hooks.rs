@@ -1,5 +1,5 @@
-//! The user's hooks that run before the program is started anew (Unicorn's `before_exec`, Puma's `before_restart`). A mold
-//! runs them, in a process that it forks for this; the variables that they change are for the new program.
+//! The user's hooks that run before the program is started anew (Unicorn's `before_exec`, Puma's `before_restart`). A
+//! mold runs them, in a process that it forks for this; the variables that they change are for the new program.
 
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;

@@ -57,12 +57,7 @@ pub const KNOWN: &[Known] = &[
     ("default_middleware", Does::Needless("no middleware is added")),
     ("early_hints", Does::Is("early-hints")),
     ("set", Does::Needless("")),
-    (
-        "HttpRequest::DEFAULTS",
-        Does::Missing(
-            "the scheme is what a trusted proxy says in X-Forwarded-Proto, or http; other values are not set",
-        ),
-    ),
+    ("HttpRequest::DEFAULTS", Does::By(defaults)),
     ("before_fork", Does::Runs(RETIRES)),
     ("after_fork", Does::Runs(TRAPS)),
     ("after_worker_ready", Does::Runs("")),
@@ -128,6 +123,14 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
             Some((host, port)) => tcp(host, port),
             None => tcp(address, "80"),
         },
+    }
+}
+
+/// What requests have in their environment unless they say otherwise.
+fn defaults(to: &mut Translation, call: &Call) {
+    match (text(call.args.first()).as_deref(), text(call.args.get(1))) {
+        (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
+        _ => to.remark(call, What::Missing, "of these values only rack.url_scheme can be set"),
     }
 }
 
