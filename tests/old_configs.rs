@@ -134,7 +134,12 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
     let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
-    assert!(server.logs("another meaning: worker_timeout, set_remote_address; `foolsgold explain config/puma.rb` says more"), "{}", server.log());
+    assert!(
+        server
+            .logs("another meaning: worker_timeout, set_remote_address; `foolsgold explain config/puma.rb` says more"),
+        "{}",
+        server.log()
+    );
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
     assert_eq!(ruby::workers(&server).len(), 2);

@@ -17,8 +17,8 @@ const BY_HEADER: &str = "the header counts where a proxy has sent it that --trus
                          said otherwise); in Puma any client can say with it who it is";
 const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
 const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
-const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, stop \
-                       and others ask the control socket, also for what pumactl stats and thread-backtraces tell";
+const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, \
+                       stop and others ask the control socket, also for what pumactl stats and thread-backtraces tell";
 
 /// What is not as in Puma, whatever the file says.
 pub const ALWAYS: &[&str] = &[
