@@ -105,7 +105,7 @@ fn pumas_file_is_explained() {
             "header-time = \"500ms\"",
             "tag = \"clustered\"",
             "hooks = \"config/puma.rb\"",
-            "These have no counterpart:",
+            "remote-address = \"header:X-Real-IP\"",
             "config/puma.rb:10: plugin :tmp_restart",
             "touching tmp/restart.txt reloads",
             "lowlevel_error_handler do ... end",
@@ -131,7 +131,12 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
     let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
-    assert!(server.logs("see `foolsgold explain config/puma.rb`"), "{}", server.log());
+    assert!(
+        server
+            .logs("another meaning: worker_timeout, set_remote_address; `foolsgold explain config/puma.rb` says more"),
+        "{}",
+        server.log()
+    );
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
     assert_eq!(ruby::workers(&server).len(), 2);
@@ -526,4 +531,39 @@ fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
     assert_eq!(server.text("/"), "gold");
     drop(server);
     fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn addresses_and_schemes_that_files_name_reach_the_application() {
+    let app = "run ->(env) { [200, {}, [env['REMOTE_ADDR'], ' ', env['rack.url_scheme']]] }\n";
+    let puma = "bind 'tcp://127.0.0.1:0'\nstate_path 'state'\nstate_permission 0600\n";
+    let header = "set_remote_address header: 'X-Real-IP'\nplugin :solid_queue\nfork_worker\n";
+    let (real, forwarded) = ("X-Real-IP: 192.0.2.7, 10.0.0.1", "X-Forwarded-Proto: http");
+    let unicorn = "listen '127.0.0.1:0'\nUnicorn::HttpRequest::DEFAULTS['rack.url_scheme'] = 'https'\n";
+    for (name, text, more, said) in [
+        ("puma.rb", format!("{puma}{header}"), vec![], "192.0.2.7 http"),
+        ("puma.rb", format!("{puma}{header}"), vec!["--trust-proxy", "none"], "127.0.0.1 http"),
+        ("puma.rb", format!("{puma}set_remote_address :localhost\n"), vec!["--trust-proxy", "none"], "127.0.0.1 http"),
+        ("puma.rb", format!("{puma}set_remote_address '192.0.2.9'\n"), vec![], "192.0.2.9 http"),
+        ("puma.rb", format!("{puma}rack_url_scheme 'https'\n"), vec![], "127.0.0.1 https"),
+        ("unicorn.rb", unicorn.to_owned(), vec![], "127.0.0.1 https"),
+    ] {
+        let program = ruby::program();
+        let mut options = vec!["--ruby", &program, "-C", name];
+        options.extend(more);
+        let server = Server::spawn(ruby::folder(&[("config.ru", app), (name, &text)]), &[], &options);
+        let mut client = server.client();
+        client.send(format!("GET / HTTP/1.1\r\nHost: x\r\n{real}\r\n{forwarded}\r\n\r\n")).unwrap();
+        assert_eq!(client.reply().unwrap().text(), said, "{text}\n{}", server.log());
+        if name == "puma.rb" {
+            let state = fs::metadata(server.folder.join("state")).unwrap();
+            assert_eq!(state.permissions().mode() & 0o777, 0o600, "{}", server.log());
+        }
+        if text.contains("fork_worker") {
+            // What is not as in the other server is named at the start.
+            let told = "puma.rb: without a counterpart, or with another meaning: set_remote_address, \
+                        plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` says more";
+            assert!(server.log().contains(told), "{}", server.log());
+        }
+    }
 }

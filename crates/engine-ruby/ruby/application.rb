@@ -49,6 +49,7 @@ module FoolsGold
         "rack" => Rack.release,
         "bundler" => @setup["gemfile"].empty? ? "no" : "yes",
         "fork" => Process.respond_to?(:fork) ? "yes" : "no",
+        "before_exec" => FoolsGold.hooks.any?(:before_exec) && Process.respond_to?(:fork) ? "yes" : "no",
         "native" => native? ? "yes" : "no",
         "preload" => preload? ? "yes" : "no",
         "load_ms" => ((Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began) * 1000).round.to_s
@@ -76,6 +77,23 @@ module FoolsGold
       []
     ensure
       @has_told = true
+    end
+
+    # Gems that look for their own server in this process: there is none, and they do nothing.
+    KEEPERS = {
+      "PumaWorkerKiller" => "--worker-memory=SIZE replaces workers that grow beyond it, --max-requests=N those that " \
+                            "have answered so many requests",
+      "Unicorn::WorkerKiller" => "--max-requests=3072 --max-requests-jitter=33 does what its MaxRequests does by " \
+                                 "itself, --worker-memory=SIZE what its Oom does"
+    }.freeze
+
+    # Says of each what does the same here.
+    def tell_keepers
+      KEEPERS.each do |name, remedy|
+        Log.warn("#{name} finds no server of its own here and does nothing: #{remedy}") if Object.const_defined?(name)
+      rescue NameError
+        nil # A part of the name is no module.
+      end
     end
 
     # Frees what loading has left over and puts the rest where workers can share it for long.

@@ -38,6 +38,7 @@ module FoolsGold
     ENDING = 19
     SHAPE = 20
     REQUEST = 21
+    BEFORE_EXEC = 22
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32

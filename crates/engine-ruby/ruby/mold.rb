@@ -12,7 +12,8 @@ rescue LoadError
 end
 
 %w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input
-   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
+   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children
+   exec_hooks].each do |name|
   require_relative name
 end
 
@@ -31,6 +32,7 @@ module FoolsGold
       LastResort.loading
       limit_files
       Signals.quieten(Signals::QUIET)
+      Signals.are_for(Process.ppid) if Process.respond_to?(:fork)
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       watch_front
@@ -60,6 +62,7 @@ module FoolsGold
       @application.prepare
       @application.load if @application.preload?
       load_native unless @setup["native"].empty?
+      @application.tell_keepers
       @application.warm_up
       LastResort.mold
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
@@ -97,9 +100,16 @@ module FoolsGold
       kind, payload = Frames.read(@io)
       case kind
       when Frames::FORK then fork_worker(payload.unpack1("N")) unless @stopping
+      when Frames::BEFORE_EXEC then run_exec_hooks(payload.unpack1("N"))
       when Frames::STOP then @stopping = true # Workers are told by the front.
       when nil then abandon
       end
+    end
+
+    def run_exec_hooks(seconds)
+      ExecHooks.run(seconds, [@io, @bell]) { |told| Log.frame(Frames::BEFORE_EXEC, told) }
+    rescue SystemCallError => error
+      Log.frame(Frames::BEFORE_EXEC, Frames.list(["no process could be forked for them: #{error.message}"]))
     end
 
     def fork_worker(number)

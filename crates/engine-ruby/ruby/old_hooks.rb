@@ -70,6 +70,8 @@ module FoolsGold
 
     def register(name, key, block)
       return register_once(name, block) if ONCE.include?([@is_puma, name])
+      return register_exec(name, block) if EXEC.include?(name)
+      return @hooks.add(:error_response, &block.method(:call)) if name == :lowlevel_error_handler
       return register_exit(name, block) if name == (@is_puma ? :after_worker_shutdown : :after_worker_exit)
 
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
@@ -86,6 +88,13 @@ module FoolsGold
         call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)]) if block
         block = nil
       end
+    end
+
+    # Before the program is started anew.
+    EXEC = %i[before_exec before_restart on_restart].freeze
+
+    def register_exec(name, block)
+      @hooks.add(:before_exec) { call(name, block, @is_puma ? [] : [server]) }
     end
 
     def register_exit(name, block)

@@ -77,6 +77,7 @@ module FoolsGold
     def load
       run = FoolsGold.hooks.count(:after_fork)
       @application.load
+      @application.tell_keepers if @number == 1
       LastResort.worker
       FoolsGold.hooks.run(:after_fork, @number, but: run)
     end

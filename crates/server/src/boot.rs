@@ -224,6 +224,8 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         limits: settings.limits.clone(),
         trusted: settings.trusted.clone(),
         passes_underscores: settings.passes_underscores,
+        remote_address: settings.remote_address.clone(),
+        scheme: settings.scheme,
         access_log: format.map(|format| AccessLog::new(format, settings.log_query.clone(), log_files.stdout())),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),

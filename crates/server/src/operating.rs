@@ -15,6 +15,8 @@ pub struct Operating {
     pub signals: Habit,
     pub pidfile: Option<PathBuf>,
     pub state: Option<PathBuf>,
+    /// Permissions of that file.
+    pub state_bits: Option<u32>,
     pub daemonize: bool,
     pub stdout: Option<PathBuf>,
     pub stderr: Option<PathBuf>,
@@ -55,11 +57,12 @@ impl Picker<'_> {
             signals: Habit::named(&self.choice(Name::Signals)),
             pidfile: self.path(Name::Pidfile),
             state: self.path(Name::State),
+            state_bits: self.octal(Name::StatePermission, "0640"),
             daemonize,
             stdout: or(&stdout, &stderr),
             stderr: or(&stderr, &stdout),
             identity: self.identity(),
-            umask: self.umask(),
+            umask: self.octal(Name::Umask, "027"),
             activated: self.activated(),
             makes_folders: self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Thin"),
             is_default_bind: [Name::Bind, Name::Port, Name::Host]
@@ -108,14 +111,14 @@ impl Picker<'_> {
         })
     }
 
-    fn umask(&mut self) -> Option<u32> {
-        let given = self.pick(Name::Umask);
+    fn octal(&mut self, name: Name, example: &str) -> Option<u32> {
+        let given = self.pick(name);
         if given.value.is_empty() {
             return None;
         }
         let bits = u32::from_str_radix(&given.value, 8).ok().filter(|bits| *bits <= 0o777);
         if bits.is_none() {
-            self.refuse(&given, "must be an octal number up to 777, such as 027");
+            self.refuse(&given, &format!("must be an octal number up to 777, such as {example}"));
         }
         bits
     }

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
-use std::sync::OnceLock;
 
 use crate::client;
 use crate::folder;
@@ -54,15 +53,11 @@ pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf>
     ["Gemfile", "gems.rb"].map(|name| rackup.with_file_name(name)).into_iter().find(|path| path.is_file())
 }
 
-/// `bundle exec` names the Gemfile of the folder that it is run in by its real path. Where that folder is a symlink
-/// that leads to another release by now, as Capistrano's `current`, it is the Gemfile there, if there is one.
+/// `bundle exec` names the Gemfile of the folder that it is run in by its real path. Where the name that was used for
+/// that folder is a symlink that leads to another release by now, as Capistrano's `current`, it is the Gemfile there,
+/// if there is one.
 pub fn followed(named: &Path) -> PathBuf {
-    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let (folder, of_gemfile) = (folder::current(), fs::canonicalize(named.parent()?).ok()?);
-        (fs::canonicalize(&folder).ok()? == of_gemfile).then_some(folder)
-    });
-    let there = || Some(fs::canonicalize(folder.as_ref()?).ok()?.join(named.file_name()?));
+    let there = || Some(folder::followed(named.parent()?)?.join(named.file_name()?));
     there().filter(|path| path.is_file()).unwrap_or_else(|| named.to_owned())
 }
 

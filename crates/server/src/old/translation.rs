@@ -59,6 +59,18 @@ pub struct Remark {
     pub why: String,
 }
 
+impl Remark {
+    /// What it is about, in short: the name of the directive, and of a plugin its own.
+    pub fn name(&self) -> String {
+        let mut words = self.place.written.split(' ');
+        let name = words.next().unwrap_or_default();
+        match words.next() {
+            Some(plugin) if name == "plugin" => format!("{name} {plugin}"),
+            _ => name.to_owned(),
+        }
+    }
+}
+
 /// One setting of ours.
 #[derive(Debug, Clone)]
 pub struct Setting {
