@@ -92,6 +92,8 @@ const BAD_USAGE: u8 = 2;
 fn main() -> ExitCode {
     // Before anything changes the working directory.
     let program = Program::note();
+    // Without it everything works but what is said of ends.
+    let _ = signals::hear_of_children();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
         // What is left of the way to a Ruby that runs as another user.

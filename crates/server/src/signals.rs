@@ -31,6 +31,25 @@ pub struct Signals {
     waiting: Option<Receiver<(&'static str, Act)>>,
 }
 
+/// Has the kernel tell how child processes end where whoever started this process ignores SIGCHLD (`trap '' CHLD` in a
+/// shell): otherwise it tells nobody, and process 1 would never hear of the end of the server.
+pub fn hear_of_children() -> io::Result<()> {
+    if !is_ignored(SignalKind::child()) {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    // The handler stays when nobody listens any more, and programs that are started begin without it.
+    runtime.block_on(async { signal(SignalKind::child()).map(drop) })
+}
+
+/// Whether this process ignores the signal (proc(5), `SigIgn`).
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (kind.as_raw_value() - 1) & 1 == 1
+}
+
 impl Signals {
     /// Starts listening to those that do not ask for an end: until the application is loaded, the others end the
     /// process as they always do.
