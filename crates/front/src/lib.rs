@@ -68,6 +68,7 @@ pub use limits::{FOREVER, Limits};
 pub use listen::{Listener, Share, listen};
 pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
 pub use query_log::QueryLog;
+pub use reply::status_of;
 pub use trust::Trusted;
 
 use crate::accept::Door;

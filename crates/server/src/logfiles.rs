@@ -27,6 +27,8 @@ const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
 pub struct LogFiles {
     stdout: Option<Arc<LogFile>>,
     stderr: Option<Arc<LogFile>>,
+    /// Our own lines go where standard error goes, if that is a file.
+    logs_to_stderr: bool,
     /// Closed when their thread has written all.
     ends: Mutex<Vec<Receiver<()>>>,
     /// What standard error was, if that is a file now: until the server serves somebody may look there.
@@ -51,14 +53,16 @@ struct Open {
 
 impl LogFiles {
     /// Opens what was asked for, and turns standard output and standard error there.
-    pub fn open(stdout: Option<&Path>, stderr: Option<&Path>) -> Result<LogFiles, String> {
+    /// Our own lines go with standard output, or with standard error where that is wanted and is a file.
+    pub fn open(stdout: Option<&Path>, stderr: Option<&Path>, logs_to_stderr: bool) -> Result<LogFiles, String> {
         let one = |path: &Path| LogFile::open(path).map(Arc::new);
         let out = stdout.map(one).transpose()?;
         let err = match (&out, stderr) {
             (Some(out), Some(path)) if out.path == absolute(path)? => Some(out.clone()),
             (_, path) => path.map(one).transpose()?,
         };
-        let files = LogFiles { stdout: out, stderr: err, ends: Mutex::default(), before: Mutex::default() };
+        let (ends, before) = (Mutex::default(), Mutex::default());
+        let files = LogFiles { stdout: out, stderr: err, logs_to_stderr, ends, before };
         files.turn().map_err(|error| format!("the log files cannot be written to: {error}"))?;
         Ok(files)
     }
@@ -81,9 +85,10 @@ impl LogFiles {
         Ok(())
     }
 
-    /// A way to standard output for our own lines.
-    pub fn stdout(&self) -> Box<dyn Write + Send> {
-        match &self.stdout {
+    /// Where our own lines are written.
+    pub fn own_lines(&self) -> Box<dyn Write + Send> {
+        let file = self.stderr.as_ref().filter(|_| self.logs_to_stderr).or(self.stdout.as_ref());
+        match file {
             Some(file) => Box::new(Writer(file.clone())),
             None => Box::new(io::stdout()),
         }

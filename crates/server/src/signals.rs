@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::task::Poll;
 use std::thread;
 
-use engine::Order;
 use engine::snapshot::Bounds;
+use engine::{Order, count};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
@@ -193,10 +193,10 @@ fn scale(desk: &Desk, more: bool) -> Result<String, String> {
 /// One worker more or less of an elastic pool, within what it may have; it is kept until somebody says something else.
 fn step(desk: &Desk, app: &App, (fewest, most): (usize, usize), wanted: usize, more: bool) -> Result<String, String> {
     if more && wanted >= most {
-        return Err(format!("{wanted} workers are as many as there may be: foolsgold scale sets other bounds"));
+        return Err(format!("there may be {} at most: foolsgold scale sets other bounds", count(wanted, "worker")));
     }
     if !more && wanted <= fewest {
-        return Err(format!("{wanted} is the fewest there may be: foolsgold scale sets other bounds"));
+        return Err(format!("there must be {} at least: foolsgold scale sets other bounds", count(wanted, "worker")));
     }
     let count = if more { wanted + 1 } else { wanted - 1 };
     if !more {
