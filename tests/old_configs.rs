@@ -538,3 +538,19 @@ fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
     drop(server);
     fs::remove_dir_all(folder.parent().unwrap()).unwrap();
 }
+
+/// What docs/switching.md shows of `explain` is what it prints.
+#[test]
+fn the_page_about_switching_shows_what_explain_prints() {
+    let page = include_str!("../docs/switching.md");
+    let (_, shown) = page.split_once("$ foolsgold explain config/puma.rb\n").unwrap();
+    let (shown, _) = shown.split_once("...\n```").unwrap();
+    let puma = "threads_count = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nthreads threads_count, threads_count\n\n\
+                port ENV.fetch(\"PORT\", 3000)\n\n\nplugin :tmp_restart\n\n\
+                before_worker_boot do\n  ActiveRecord::Base.establish_connection\nend\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", puma)]);
+    let (output, _) = run(&folder, &[], &["explain", "config/puma.rb"]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.starts_with(shown), "{printed}");
+    fs::remove_dir_all(folder).unwrap();
+}
