@@ -124,7 +124,7 @@ impl Pool {
         let struck = self.struck.swap(self.clock.at(now), Ordering::Relaxed);
         if struck != 0 && self.clock.at(now) - struck < STRIKES_TIME.as_nanos() as u64 {
             let app = self.app();
-            tracing::debug!(target: "engine", ?took, app, "requests held an I/O thread: others go to runners for a while");
+            tracing::debug!(target: "engine", ?took, app, "requests held an I/O thread: others go to runners");
             self.distrusted_until.store(self.clock.at(now + DISTRUST), Ordering::Relaxed);
         }
     }

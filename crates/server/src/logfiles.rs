@@ -209,6 +209,9 @@ impl LogFile {
 
     fn reopen(&self) -> Result<(), String> {
         let file = append(&self.path).map_err(|why| match self.path.try_exists() {
+            Ok(false) if self.path.parent().is_some_and(|folder| !folder.exists()) => {
+                format!("{why}: its folder is gone; until it is back the log goes on in the old file")
+            }
             Ok(false) => format!(
                 "{why}; where this process may not make files the rotation has to (`create` in logrotate's \
                  configuration), until then the log goes on in the old one"
@@ -327,7 +330,8 @@ mod tests {
         fs::create_dir(&inner).unwrap();
         let file = LogFile::open(&inner.join("log")).unwrap();
         fs::rename(&inner, folder.path().join("moved")).unwrap();
-        assert!(file.reopen().unwrap_err().contains("cannot be opened"));
+        let why = file.reopen().unwrap_err();
+        assert!(why.contains("cannot be opened") && why.contains("its folder is gone"), "{why}");
         file.write(b"still\n");
         assert_eq!(fs::read_to_string(folder.path().join("moved/log")).unwrap(), "still\n");
         assert!(LogFile::open(folder.path()).unwrap_err().contains("is a folder"));

@@ -148,7 +148,7 @@ mod tests {
         for (words, right) in [
             (&["status", "--wach"][..], "--watch is the nearest"),
             (&["scale"], "say foolsgold scale N|MIN:MAX"),
-            (&["status", "shop"], "shop: nothing is expected here"),
+            (&["stop", "shop"], "shop: nothing is expected here"),
             (&["kill-worker", "1", "2"], "2: nothing is expected here"),
             (&["stop", "--app", "x"], "--app: there is no such option"),
             (&["status", "--app"], "needs a value: --app NAME"),
@@ -157,5 +157,7 @@ mod tests {
             let why = read(words, &[]).unwrap_err();
             assert!(why.contains(right), "{words:?}: {why}");
         }
+        // What may be an application is answered with those that the server has.
+        assert_eq!(read(&["status", "shop"], &[]).unwrap().unwrap().surplus.as_deref(), Some("shop"));
     }
 }

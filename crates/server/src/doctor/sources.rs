@@ -91,7 +91,7 @@ fn defined(text: &str) -> Vec<String> {
     names
 }
 
-/// Whether a call of this can be one of a method of these classes. Where only classes and modules themselves have it, as
+/// Whether this call can be one of a method of these classes. Where only classes and modules themselves have it, as
 /// `Process.groups`, they must stand before the dot: a method of that name of any other object is another one.
 fn may_be_meant(classes: &str, receiver: &str) -> bool {
     let is_of = |module: &str| {
