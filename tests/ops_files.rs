@@ -240,21 +240,13 @@ fn root_becomes_somebody_else_before_the_application_is_loaded() {
 /// Unicorn writes its own log to standard error, and what is watched and rotated is that file.
 #[test]
 fn the_log_goes_to_the_stderr_path_of_unicorns_file() {
-    let unicorn = "stderr_path 'err.log'\nstdout_path 'out.log'\n";
-    let folder = ruby::folder(&[("config.ru", &*app("", "puts 'printed'; 1")), ("unicorn.rb", unicorn)]);
-    let program = ruby::program();
-    let log = fs::File::create(folder.join("log")).unwrap();
-    let mut command = server::command();
-    command.current_dir(&folder).args(["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program]);
-    let mut child = command.args(["-C", "unicorn.rb"]).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-    let (err, out) = (folder.join("err.log"), folder.join("out.log"));
-    wait_for(&err, "listening on");
-    assert_eq!(Client::unix(&folder.join("web.sock")).get("/nugget").status, 200);
-    wait_for(&err, " GET /nugget 200 ");
+    let unicorn = "stderr_path 'log'\nstdout_path 'out.log'\n";
+    let files = [("config.ru", &*app("", "puts 'printed'; 1")), ("unicorn.rb", unicorn)];
+    let server = ruby::serve_files(&files, &[], &["-C", "unicorn.rb"]);
+    assert_eq!(server.get("/nugget").status, 200);
+    assert!(server.logs(" GET /nugget 200 "), "{}", server.log());
+    let out = server.folder.join("out.log");
     wait_for(&out, "printed");
     let printed = fs::read_to_string(&out).unwrap();
     assert!(!printed.contains("listening on") && !printed.contains("/nugget"), "{printed}");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    fs::remove_dir_all(folder).unwrap();
 }
