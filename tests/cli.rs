@@ -82,6 +82,26 @@ fn a_missing_application_is_named() {
 }
 
 #[test]
+fn what_other_programs_call_a_command_is_called_here() {
+    let folder = folder_with_app();
+    for (word, ours) in [("upgrade", "restart"), ("phased-restart", "reload"), ("help", "--help")] {
+        let (output, said) = run(&folder, &[word]);
+        assert!(!output.status.success() && said.contains(&format!("that is `foolsgold {ours}` here")), "{said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_missing_folder_of_a_socket_is_named() {
+    let folder = folder_with_app();
+    let socket = folder.join("run/app/web.sock");
+    let (output, said) = run(&folder, &["-b", &format!("unix://{}", socket.display())]);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("there is no folder {}: make it", folder.join("run").display())), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_port_in_use_is_named() {
     let folder = folder_with_app();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

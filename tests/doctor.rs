@@ -205,3 +205,19 @@ fn words_that_mean_nothing_are_refused() {
     let (text, code) = refused(&["native"]);
     assert!(text.contains("foolsgold doctor [CONFIG.RU] [PATH...]") && code == Some(2), "{text}");
 }
+
+#[test]
+fn a_second_word_that_is_no_path_is_answered_with_what_a_path_is() {
+    let folder = folder(&[("config.ru", "run ->(env) { [200, {}, []] }")]);
+    let output = doctor(folder.path(), &[".", "nopath"]);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(words.contains("nopath: one application") && words.contains("begins with a slash"), "{words}");
+}
+
+#[test]
+fn a_method_that_only_a_module_of_cruby_has_is_not_missed_in_other_objects() {
+    let folder = folder(&[("config.ru", "run ->(env) { [200, {}, [env['user']&.groups.to_s]] }")]);
+    let (text, _) = said(&doctor(folder.path(), &["."]));
+    assert!(!text.contains("may lack"), "{text}");
+}

@@ -107,3 +107,13 @@ fn gather(folder: &Path, text: &mut String) {
         }
     }
 }
+
+#[test]
+fn what_an_embedded_application_prints_has_its_name_where_there_are_several() {
+    let ru = paths(&[("/a", "puts \"nugget\"; text(1)")]);
+    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
+    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
+    let server = Server::files(&files, &["-C", "foolsgold.toml", "--engine", "mruby"]);
+    let id = server.get("/shop/a").header("x-request-id").unwrap().to_owned();
+    assert!(server.logs(&format!("INFO app: nugget id={id} app=shop\n")), "{}", server.log());
+}

@@ -374,11 +374,19 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     let puma = "workers \"many\"\nport 99999\n";
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma)]);
     let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
     assert_says(
         &said,
         &["does not start with these values:", "puma.rb:1: workers \"many\": must be", "puma.rb:2: port 99999"],
     );
+    let reason = String::from_utf8_lossy(&output.stderr);
+    assert_says(&reason, &["does not start with puma.rb:", "puma.rb:1: workers \"many\": must be"]);
+    // The rest of a file with a directive that is refused is explained all the same.
+    fs::write(folder.join("puma.rb"), "threads 2, 2\nssl_bind \"0.0.0.0\", 9293\n").unwrap();
+    let (output, _) = run(&folder, &[], &["explain", "puma.rb"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_says(&String::from_utf8_lossy(&output.stdout), &["threads = 2 ", "The server does not start with these:"]);
+    assert_says(&String::from_utf8_lossy(&output.stderr), &["puma.rb:2: ssl_bind \"0.0.0.0\", 9293: "]);
     let (output, said) = run(&folder, &[], &["explain", "nope.rb"]);
     assert_eq!(output.status.code(), Some(2));
     assert_says(&said, &["foolsgold: cannot explain this:", "nope.rb: cannot be read"]);
@@ -566,4 +574,20 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
             assert!(server.log().contains(told), "{}", server.log());
         }
     }
+}
+
+/// What docs/switching.md shows of `explain` is what it prints.
+#[test]
+fn the_page_about_switching_shows_what_explain_prints() {
+    let page = include_str!("../docs/switching.md");
+    let (_, shown) = page.split_once("$ foolsgold explain config/puma.rb\n").unwrap();
+    let (shown, _) = shown.split_once("...\n```").unwrap();
+    let puma = "threads_count = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nthreads threads_count, threads_count\n\n\
+                port ENV.fetch(\"PORT\", 3000)\n\n\nplugin :tmp_restart\n\n\
+                before_worker_boot do\n  ActiveRecord::Base.establish_connection\nend\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", puma)]);
+    let (output, _) = run(&folder, &[], &["explain", "config/puma.rb"]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.starts_with(shown), "{printed}");
+    fs::remove_dir_all(folder).unwrap();
 }

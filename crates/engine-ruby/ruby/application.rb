@@ -35,7 +35,9 @@ module FoolsGold
     def load
       @descriptors = Descriptors.new
       @threads = Thread.list
+      own = Process.pid
       Progress.watch("#{File.dirname(@setup['rackup'])}/") { @app = build }
+      exit unless Process.pid == own # A child that was forked without a block, and has come to the end of the file.
     end
 
     def loaded?

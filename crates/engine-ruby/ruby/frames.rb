@@ -47,6 +47,9 @@ module FoolsGold
     BAD = 35
     FREE = 36
 
+    # In EXITED: it is not known how the process ended.
+    UNKNOWN_EXIT = -0x8000_0000
+
     MORE = 1
     FILE = 2
     UPGRADE = 4

@@ -21,10 +21,13 @@ module FoolsGold
   class Mold
     # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
     GRACE_SECONDS = 1
+    # So often the mold looks at its workers by itself: the application may have a handler of its own for SIGCHLD.
+    LOOK_SECONDS = 1
 
     def initialize(wire)
       @wire = wire
       @workers = Children.new
+      @pid = Process.pid
     end
 
     def run
@@ -67,6 +70,8 @@ module FoolsGold
       LastResort.mold
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
     rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
+      raise unless Process.pid == @pid # In a child that the application has forked.
+
       Log.frame(Frames::FAILED, Frames.error(error))
       false
     end
@@ -86,9 +91,9 @@ module FoolsGold
       @bell, ring = IO.pipe
       trap("CHLD") { ring.write_nonblock(".", exception: false) }
       loop do
-        ready, = IO.select([@io, @bell])
-        reap if ready.include?(@bell)
-        take if ready.include?(@io)
+        ready, = IO.select([@io, @bell], nil, nil, @workers.empty? ? nil : LOOK_SECONDS)
+        reap if ready.nil? || ready.include?(@bell)
+        take if ready&.include?(@io)
         next unless @stopping && @workers.empty?
 
         FoolsGold.hooks.run(:mold_end)
@@ -148,10 +153,10 @@ module FoolsGold
 
     def reap(ending: false)
       @bell.read_nonblock(4096, exception: false)
-      @workers.reap(ending: ending) do |number, status|
-        code = status.exitstatus || -status.termsig
-        Log.frame(Frames::EXITED, [number, status.pid, code].pack("NNl>"))
-        FoolsGold.hooks.run(:after_worker_exit, number, status)
+      @workers.reap(ending: ending) do |number, pid, status|
+        code = status.nil? ? Frames::UNKNOWN_EXIT : status.exitstatus || -status.termsig
+        Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
+        FoolsGold.hooks.run(:after_worker_exit, number, pid, status)
       end
     end
 

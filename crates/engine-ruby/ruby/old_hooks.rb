@@ -52,7 +52,7 @@ module FoolsGold
       # First, so that each hook finds the worker's place.
       @hooks.add(:before_worker_fork) { |number| place(number) }
       wanted.each { |name, key, block| register(name, key, block) }
-      @hooks.add(:after_worker_exit) { |number, _| @places.delete(number) }
+      @hooks.add(:after_worker_exit) { |number, *| @places.delete(number) }
     end
 
     private
@@ -98,10 +98,10 @@ module FoolsGold
     end
 
     def register_exit(name, block)
-      @hooks.add(:after_worker_exit) do |number, status|
+      @hooks.add(:after_worker_exit) do |number, pid, status|
         place = place(number)
-        arguments = [server, OldWorker.new(place, status.pid), status]
-        call(name, block, @is_puma ? [OldHandle.new(place, status.pid, status)] : arguments)
+        arguments = [server, OldWorker.new(place, pid), status]
+        call(name, block, @is_puma ? [OldHandle.new(place, pid, status)] : arguments)
       end
     end
 

@@ -27,7 +27,7 @@ pub mod temporary;
 pub mod wear;
 
 pub use body::{Duplex, Sink, Source};
-pub use brief::brief;
+pub use brief::{brief, count};
 pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault, Overrun};
 pub use io_thread::IoThread;

@@ -70,6 +70,7 @@ pub use listen::{Listener, Share, listen};
 pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
 pub use query_log::QueryLog;
 pub use remote::RemoteAddress;
+pub use reply::status_of;
 pub use trust::Trusted;
 
 use crate::accept::Door;

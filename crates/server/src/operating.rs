@@ -20,6 +20,8 @@ pub struct Operating {
     pub daemonize: bool,
     pub stdout: Option<PathBuf>,
     pub stderr: Option<PathBuf>,
+    /// The server's own log goes with standard error, where that is a file, as in Unicorn.
+    pub logs_to_stderr: bool,
     pub identity: Option<Identity>,
     /// Bits that new files do not get.
     pub umask: Option<u32>,
@@ -61,6 +63,11 @@ impl Picker<'_> {
             daemonize,
             stdout: or(&stdout, &stderr),
             stderr: or(&stderr, &stdout),
+            logs_to_stderr: self
+                .asked
+                .old
+                .as_ref()
+                .is_some_and(|(_, server)| ["Unicorn", "Pitchfork"].contains(server)),
             identity: self.identity(),
             umask: self.octal(Name::Umask, "027"),
             activated: self.activated(),

@@ -12,6 +12,18 @@ use crate::near::nearest;
 /// Words that are no application; see asked.rs.
 const COMMANDS: [&str; 5] = ["config", "doctor", "explain", "native", "options"];
 
+/// What the commands of other programs, and of people, are called here.
+const CALLED: [(&str, &str); 8] = [
+    ("halt", "stop"),
+    ("help", "--help"),
+    ("hot-restart", "restart"),
+    ("phased-restart", "reload"),
+    ("quit", "stop"),
+    ("shutdown", "stop"),
+    ("upgrade", "restart"),
+    ("version", "--version"),
+];
+
 /// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let named = named.unwrap_or(Path::new("."));
@@ -19,7 +31,9 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         Ok(metadata) => metadata.is_dir(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let word = named.to_str().unwrap_or_default();
+            let called = CALLED.iter().find(|(other, _)| *other == word);
             let hint = match nearest(word, COMMANDS.into_iter().chain(client::names())) {
+                _ if let Some((_, ours)) = called => format!("; that is `foolsgold {ours}` here"),
                 Some(near) => format!("; `foolsgold {near}` is the nearest command"),
                 None => "; name the application's config.ru".to_owned(),
             };

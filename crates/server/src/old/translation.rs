@@ -100,6 +100,12 @@ pub struct Translation {
 }
 
 impl Translation {
+    /// Why the server does not start with the file, each with its place.
+    pub fn refused(&self) -> impl Iterator<Item = String> {
+        let refused = self.remarks.iter().filter(|remark| remark.what == What::Refused);
+        refused.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why))
+    }
+
     /// Of these calls.
     pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
         let (settings, remarks) = (Vec::new(), Vec::new());
