@@ -60,6 +60,7 @@ pub fn settings() -> Settings {
         meter: Default::default(),
         memory_bytes: 32 << 20,
         queue_places: 10,
+        app: None,
         boot_time: std::time::Duration::from_secs(60),
         keep: engine_mruby::Keep::default(),
     }
