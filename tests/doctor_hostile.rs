@@ -65,7 +65,7 @@ fn a_program_that_takes_too_long_to_read_is_left() {
     let (output, took) = doctor(folder.path(), &["doctor", "--boot-time", "1"], Duration::from_secs(30));
     let said = text(&output.stdout);
     assert!(said.contains("not even its files were read within 1s (--boot-time)"), "{said}");
-    assert!(output.status.code() == Some(1) && took < Duration::from_secs(15), "{took:?}");
+    assert!(output.status.code() == Some(1) && took < Duration::from_secs(25), "{took:?}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn refused(files: &[(&str, &str)], options: &[&str]) -> String {
     let took = began.elapsed();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(took < Duration::from_secs(10), "it took {took:?} to say {said}");
+    assert!(took < Duration::from_secs(30), "it took {took:?} to say {said}");
     assert!(!said.contains("mold.rb"), "FoolsGold's own files are no help to anybody: {said}");
     fs::remove_dir_all(folder).unwrap();
     said

@@ -213,6 +213,6 @@ fn an_application_that_hangs_is_named_at_once_and_ends_the_duel() {
         assert!(error.contains(&format!("GET /hang: no answer within {seconds} s")), "{error}");
         let words = heard.words.join("\n");
         assert!(words.contains("puma: GET /hang has not been answered for"), "{words}");
-        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
     }
 }

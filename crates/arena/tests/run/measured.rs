@@ -20,7 +20,7 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
     let results = results(&summary);
     let good = &results["good"];
     assert!(good["disqualified"].is_null());
-    assert!(good["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 50.0, "{good}");
+    assert!(good["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 5.0, "{good}");
     for number in ["p50_ms", "p99_ms", "cpu_us_per_request", "pss_peak_mib", "first_answer_ms"] {
         assert!(good["numbers"][number]["median"].as_f64().unwrap() > 0.0, "{number}: {good}");
     }
