@@ -1,5 +1,6 @@
 //! Every limit of the front with the answer it gives when passed, and that whatever stays just below it is served.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
@@ -14,6 +15,7 @@ fn serve(options: &[&str]) -> Server {
         ("/slow", "sleep 1.5; text(\"late\")"),
         ("/hold", "until FoolsGold.store.get(\"go\"); sleep 0.01; end; text(\"held\")"),
         ("/big", "[200, {}, [\"x\" * 20_000_000]]"),
+        ("/parts", "[200, {}, Enumerator.new { |parts| 40.times { parts << \"x\" * 500_000 } }]"),
     ];
     Server::start(&paths(&cases), options)
 }
@@ -237,4 +239,31 @@ fn a_body_in_a_file_that_may_not_grow_is_507() {
     assert_eq!(server.client().post("/size", vec![b'x'; 256 << 10]).status, 507);
     assert_eq!(server.client().get("/big").body.len(), 20_000_000);
     assert!(server.is_alive() && server.text("/") == "gold");
+}
+
+/// Seconds of processor time that a process has used.
+fn processor_s(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+    // Of which every Linux shows a hundred in a second.
+    ticks as f64 / 100.0
+}
+
+#[test]
+fn clients_that_read_nothing_of_a_large_answer_cost_no_processor_time() {
+    let server = serve(&["-t", "1"]);
+    let mut clients: Vec<Client> = (0..2).map(|_| server.client()).collect();
+    for client in &mut clients {
+        client.send("GET /parts HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        assert_eq!(client.head().unwrap().status, 200);
+    }
+    // What can be sent is sent: then the processor is at rest. It was not while two I/O threads tried to write again.
+    let span = Duration::from_secs(1);
+    let is_at_rest = || {
+        let before = processor_s(server.id());
+        thread::park_timeout(span);
+        processor_s(server.id()) - before < 0.1
+    };
+    assert!(within(Duration::from_secs(10), is_at_rest), "{}", server.log());
 }

@@ -272,6 +272,7 @@ impl Wire {
     /// Notes how a write went; an error when the client has taken nothing for too long.
     fn wrote(&mut self, cx: &mut Context<'_>, wanted: usize, went: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(went) = went {
+            self.turn.has_written();
             if self.stalled.take().is_some() {
                 self.link.enter(Stage::Busy, Instant::now());
             }
