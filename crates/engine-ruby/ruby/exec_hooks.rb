@@ -51,7 +51,7 @@ module FoolsGold
     def run(writer)
       trap("CHLD", "DEFAULT")
       Log.after_fork(nil)
-      Process.setproctitle("foolsgold: before_exec")
+      Title.show("before_exec", "")
       ENV.singleton_class.prepend(Noted)
       before = ENV.to_h
       begin

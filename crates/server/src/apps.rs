@@ -37,6 +37,9 @@ pub struct Ground {
     pub again: Again,
     /// A bound on the workers of all of them together.
     pub budget: Option<Arc<Budget>>,
+    /// Whether the start goes on trying while a hook of another server's configuration fails: an upgrade does not, since
+    /// the older process serves.
+    pub retries_hooks: bool,
     /// Set when the server ends, or cannot start: nothing that is being loaded is wanted any more.
     pub called_off: Arc<AtomicBool>,
     /// Notices that are in the log already.
