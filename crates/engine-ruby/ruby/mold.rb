@@ -11,9 +11,9 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title last_resort signals hooks old_file old_hooks progress application shapes environment input
-   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children
-   exec_hooks].each do |name|
+%w[errors frames wire log title last_resort signals hooks old_file old_hooks progress application shapes
+   environment input headers hints hijack stream channel slot delivery answer runner control out_of_band worker
+   children exec_hooks].each do |name|
   require_relative name
 end
 
@@ -101,7 +101,7 @@ module FoolsGold
         exit
       end
     rescue Errno::EPIPE
-      exit!(1) # The front is gone, and so are its workers.
+      abandon # The front is gone.
     end
 
     def take

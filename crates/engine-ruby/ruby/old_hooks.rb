@@ -10,7 +10,8 @@ module FoolsGold
   class OldHooks
     # Of Puma: the number of the worker, and what hooks of one worker share.
     PUMA = {
-      before_worker_fork: %i[before_worker_fork on_worker_fork], after_worker_fork: %i[after_worker_fork after_worker_boot],
+      before_worker_fork: %i[before_worker_fork on_worker_fork],
+      after_worker_fork: %i[after_worker_fork after_worker_boot],
       after_fork: %i[before_worker_boot on_worker_boot], # Before the application is loaded, where the worker does that.
       on_worker_shutdown: %i[before_worker_shutdown on_worker_shutdown],
       before_thread_start: %i[before_thread_start on_thread_start],
@@ -23,6 +24,9 @@ module FoolsGold
       before_worker_fork: %i[before_fork], after_fork: %i[after_fork after_worker_fork],
       on_worker_boot: %i[after_worker_ready], on_worker_shutdown: %i[before_worker_exit]
     }.freeze
+
+    # Of Unicorn and Pitchfork: an exception in one of these ends the worker, or the restart.
+    FATAL = [*UNICORN.values_at(*Hooks::AT_BOOT).flatten, :before_exec].freeze
 
     # Of Puma where it has workers; in its single mode they do not run.
     OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
@@ -149,9 +153,9 @@ module FoolsGold
     def call(name, block, arguments)
       block.call(*arguments)
     rescue StandardError => error
-      raise unless @is_puma
+      raise if FATAL.include?(name) && !@is_puma
 
-      Log.exception(error, "the hook #{name} failed; as in Puma, that is all")
+      Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
     ensure
       Signals.quieten(["TERM"])
     end

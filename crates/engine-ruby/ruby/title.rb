@@ -33,7 +33,8 @@ module FoolsGold
       def show(role, tag, request = "")
         return if @is_left || $PROGRAM_NAME != @program
 
-        SET.call(["foolsgold: #{role}", ("[#{tag}]" unless tag.empty?), (request unless request.empty?)].compact.join(" "))
+        parts = ["foolsgold: #{role}", ("[#{tag}]" unless tag.empty?), (request unless request.empty?)]
+        SET.call(parts.compact.join(" "))
       rescue NotImplementedError
         nil
       end

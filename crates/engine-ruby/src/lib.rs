@@ -58,7 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, Variables};
+use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, Surroundings};
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
@@ -308,7 +308,7 @@ impl Engine for RubyEngine {
         self.supervisor.order(order)
     }
 
-    fn before_exec(&self, limit: Duration) -> Result<Variables, String> {
+    fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
         self.supervisor.before_exec(limit)
     }
 }

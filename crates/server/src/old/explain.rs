@@ -64,9 +64,10 @@ fn explained(translation: &Translation) -> Explained {
     Explained { page, problems: translation.refused().map(Problem).chain(unusable).collect() }
 }
 
-/// What the server would say of the settings.
+/// What the server would say of the settings. Whether there is such a user is known where it is to serve.
 fn unusable(translation: &Translation) -> Vec<Problem> {
-    let given = translation.settings.iter().map(|setting| {
+    let is_of_machine = |setting: &&Setting| ["user", "group"].contains(&setting.row.long);
+    let given = translation.settings.iter().filter(|setting| !is_of_machine(setting)).map(|setting| {
         let (name, value, origin) = (setting.row.name, setting.value.clone(), Origin::File(setting.place.clone()));
         Given { name, value, origin, app: None }
     });
