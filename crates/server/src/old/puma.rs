@@ -242,10 +242,14 @@ fn force_shutdown(to: &mut Translation, call: &Call) {
     to.set(call, "drain-time", time);
 }
 
+fn is_no(call: &Call) -> bool {
+    matches!(call.args.first(), Some(Value::Bool(false) | Value::Null))
+}
+
+/// With no, `finish` sets the time, whatever else is said of it.
 fn keep_alives(to: &mut Translation, call: &Call) {
-    match call.args.first() {
-        Some(Value::Bool(false)) => to.remark(call, What::Missing, "connections are kept as long as --keep-alive says"),
-        _ => to.remark(call, What::Needless, "connections are kept as long as --keep-alive says"),
+    if !is_no(call) {
+        to.remark(call, What::Needless, "connections are kept as long as --keep-alive says");
     }
 }
 
@@ -352,6 +356,9 @@ pub fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
 
 /// Puma alone is one process, unless WEB_CONCURRENCY says more.
 pub fn finish(to: &mut Translation) {
+    if let Some(call) = to.call("enable_keep_alives").filter(|call| is_no(call)).cloned() {
+        to.set(&call, "keep-alive", "0s".to_owned());
+    }
     to.assume("workers", "1", true);
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
     if to.rackup.is_none() {
