@@ -317,3 +317,13 @@ fn a_hook_of_unicorns_master_that_fails_is_named_as_in_the_file() {
     assert_eq!(server.get("/").status, 200);
     assert!(server.logs("the hook before_fork failed: no old master"), "{}", server.log());
 }
+
+#[test]
+fn a_hook_that_ends_the_start_is_named() {
+    let file = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_fork { exit 3 }\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", file)]);
+    let told = said(&folder, &["-C", "puma.rb"]);
+    let place = format!("the hook before_fork ({}/puma.rb:3) ends this process: exit 3", folder.display());
+    assert!(told.contains(&place) && told.contains("cannot start"), "{told}");
+    fs::remove_dir_all(folder).unwrap();
+}

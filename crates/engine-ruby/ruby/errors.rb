@@ -32,9 +32,14 @@ module FoolsGold
       raise new(hook, block, error)
     end
 
+    # File and line of a block, or nothing.
+    def self.place(block)
+      block.respond_to?(:source_location) ? Array(block.source_location).join(":") : ""
+    end
+
     def initialize(hook, block, error)
       @hook = hook.to_s
-      @place = block.respond_to?(:source_location) ? Array(block.source_location).join(":") : ""
+      @place = self.class.place(block)
       @error = error
       super("the hook #{hook} failed: #{error.message}")
     end

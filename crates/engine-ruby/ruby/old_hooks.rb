@@ -151,7 +151,13 @@ module FoolsGold
     # A hook may set traps for signals with which its own server would be ended; here the front decides. In Puma a hook
     # that fails costs a line in the log, in Unicorn the worker.
     def call(name, block, arguments)
+      own = Process.pid
       block.call(*arguments)
+    rescue SystemExit => error
+      if Process.pid == own
+        Log.error("the hook #{name} (#{HookFailed.place(block)}) ends this process: exit #{error.status}")
+      end
+      raise
     rescue StandardError => error
       raise if FATAL.include?(name) && !@is_puma
 
