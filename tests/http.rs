@@ -291,3 +291,20 @@ fn a_client_that_has_said_all_and_shuts_its_side_gets_its_answer() {
         }
     }
 }
+
+#[test]
+fn without_keep_alive_each_request_has_a_connection_of_its_own() {
+    let server = Server::start(&app("", "env['PATH_INFO']"), &["--keep-alive", "0"]);
+    for path in ["/a", "/b"] {
+        let mut client = server.client();
+        let reply = client.get(path);
+        assert_eq!((reply.header("connection"), reply.text().as_str()), (Some("close"), path));
+        assert!(client.is_closed(), "{path}");
+    }
+    // A body that comes slowly is waited for all the same.
+    let mut client = server.client();
+    client.send("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n1").unwrap();
+    assert_eq!(server.text("/meanwhile"), "/meanwhile");
+    client.send("2").unwrap();
+    assert_eq!(client.reply().unwrap().text(), "/slow");
+}

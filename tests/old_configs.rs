@@ -338,7 +338,8 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
             "threads 1, 2\nworkrs 3\n",
             "puma.rb:2: workrs 3: Puma has no such directive; workers is the nearest",
         ),
-        ("puma.rb", "threads 1, 2\nfoo.bar\n", "puma.rb:2: NoMethodError: undefined method"),
+        ("puma.rb", "threads 1, 2\nfoo.bar\n", "puma.rb:2: foo: Puma has no such directive"),
+        ("puma.rb", "threads 1, 2\nthreads.bar\n", "puma.rb:2: NoMethodError: undefined method"),
         ("puma.rb", "threads 1, 2\nthreads (\n", "SyntaxError"),
         ("puma.rb", "exit 3", "puma.rb:1: SystemExit"),
         ("puma.rb", "\nthreads 1, 2000\n", "puma.rb:2: threads 1, 2000: must be from 1 to 1024"),
@@ -366,6 +367,31 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
     assert_says(&said, &["config/puma.rb: it is read by Ruby, and there is no no-such-ruby on PATH"]);
     let (_, said) = run(&folder, &[], &["config"]);
     assert_says(&said, &["note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn of_several_files_none_is_left_out_without_a_word() {
+    let folder = ruby::folder(&[("config.ru", APP), ("puma/a.rb", "threads 1"), ("puma/b.rb", "workers 1")]);
+    let (output, said) = run(&folder, &[], &["-C", "puma/a.rb", "-C", "puma/b.rb"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["-C puma/a.rb and -C puma/b.rb: one settings file is read; one in Ruby takes in another by"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_explained_is_what_the_environment_and_the_machine_of_the_server_make_of_it() {
+    let json = "{ \"user\": \"nobody-has-this-name\" }";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", "threads 2.5, 3.5\n"), ("Passengerfile.json", json)]);
+    let explain = |file: &str, env: &[(&str, &str)]| run(&folder, env, &["explain", file]);
+    let (_, said) = explain("puma.rb", &[("WEB_CONCURRENCY", "3")]);
+    assert_says(&said, &["workers = 3                              # WEB_CONCURRENCY=3 in the environment"]);
+    assert_says(&said, &["threads = \"2:3\""]);
+    fs::write(folder.join("puma.rb"), "workers 2 * 1.25\n").unwrap();
+    let (_, said) = explain("puma.rb", &[("WEB_CONCURRENCY", "3")]);
+    assert_says(&said, &["workers = 2                              # line 1: workers 2.5"]);
+    let (output, said) = explain("Passengerfile.json", &[]);
+    assert!(output.status.success() && said.contains("user = \"nobody-has-this-name\""), "{said}");
     fs::remove_dir_all(folder).unwrap();
 }
 

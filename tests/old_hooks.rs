@@ -70,7 +70,7 @@ fn directives_of_a_plugin_are_no_mistakes() {
     // A slip of the pen is one all the same, and so is a word that nobody can have brought.
     for text in ["plugin 'prometheus'\nwrokers 3\n", "plugin :tmp_restart\nexporter_uri 'x'\n"] {
         let told = explain(text);
-        assert!(told.contains("does not start with these") && told.contains("Puma has no such directive"), "{told}");
+        assert!(told.contains("Puma has no such directive"), "{told}");
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -91,16 +91,68 @@ fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     let notes = ruby::notes(&server);
     assert_eq!(notes, ["as an argument", "forked nil"], "the last block of a hook counts, as in Unicorn");
     assert!(server.logs("mine: worker here"), "{}", server.log());
-    assert!(server.logs("server.listen 127.0.0.1:1 in a hook: workers listen on no address"), "{}", server.log());
+    assert!(server.logs("server.listen 127.0.0.1:1 in a hook does nothing: workers have no addr"), "{}", server.log());
     let told = said(&server.folder, &["explain", "unicorn.rb"]);
     assert!(told.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
 }
 
+/// A block that counts its calls, and does this in the first two.
+fn twice(what: &str) -> String {
+    format!("{{ |*|\n  note 'called'\n  {what} if File.readlines('notes').size < 3\n}}\n")
+}
+
 #[test]
-fn a_hook_of_unicorn_that_fails_costs_the_worker() {
-    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", "after_fork { |_, _| raise 'no database' }\n")]);
-    let told = said(&folder, &["-C", "unicorn.rb", "-b", "tcp://127.0.0.1:0"]);
-    assert!(told.contains("cannot start") && told.contains("no database"), "{told}");
+fn a_hook_that_keeps_workers_from_starting_is_tried_again_at_the_start_too() {
+    let bind = "bind 'tcp://127.0.0.1:0'\nworkers 1\n";
+    let listen = "listen '127.0.0.1:0'\npreload_app true\n";
+    for (name, file, hook, said) in [
+        ("unicorn.rb", listen, "after_fork", "raise 'no database'"),
+        ("unicorn.rb", listen, "after_fork", "exit 3"),
+        ("unicorn.rb", listen, "after_fork", "exit! 3"),
+        ("puma.rb", bind, "on_worker_boot", "abort 'no database'"),
+        ("puma.rb", bind, "before_worker_boot", "require 'a_gem_that_nobody_has'"),
+    ] {
+        let server = serve(name, &format!("{file}{hook} {}", twice(said)));
+        assert_eq!(server.get("/").status, 200);
+        assert_eq!(ruby::notes(&server).len(), 3, "{said}: {}", server.log());
+        let words = match said {
+            "exit! 3" => "exited with status 3 before it was ready".to_owned(),
+            _ => format!("retrying in 100ms: the hook {hook} ({}/{name}:4) failed: ", server.folder.display()),
+        };
+        assert!(server.logs(&words), "{said}: {}", server.log());
+    }
+}
+
+#[test]
+fn a_start_that_waits_for_a_hook_can_be_ended() {
+    let file = "listen '127.0.0.1:0'\nafter_fork { |*| raise 'no database' }\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("unicorn.rb", file)]);
+    let program = ruby::program();
+    let mut server = Server::begin(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
+    assert!(server.logs("boot failed, retrying in 200ms"), "{}", server.log());
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.ended(support::PATIENCE).is_some(), "{}", server.log());
+}
+
+#[test]
+fn a_reload_with_a_hook_that_fails_is_refused() {
+    let file = "listen '127.0.0.1:0'\nafter_fork { |*| raise 'no database' if File.exist?('broken') }\n";
+    let server = serve("unicorn.rb", file);
+    assert_eq!(server.get("/").status, 200);
+    fs::write(server.folder.join("broken"), "").unwrap();
+    server.signal(rustix::process::Signal::HUP);
+    assert!(server.logs("reload failed"), "{}", server.log());
+    assert!(server.logs("the hook after_fork ("), "{}", server.log());
+    assert_eq!(server.get("/").status, 200);
+}
+
+#[test]
+fn a_hooks_file_of_our_own_that_fails_is_an_error_of_the_start_with_its_place() {
+    let folder = ruby::folder(&[("config.ru", APP), ("config/foolsgold.rb", "\nafter_fork { exit 4 }\n")]);
+    let told = said(&folder, &["-b", "tcp://127.0.0.1:0", "--engine", "ruby"]);
+    let place =
+        format!("cannot start: the hook after_fork ({}/config/foolsgold.rb:2) failed: SystemExit", folder.display());
+    assert!(told.contains(&place) && !told.contains("cannot be loaded"), "{told}");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -142,7 +194,11 @@ fn folders_of_thins_files_are_made_as_thin_makes_them() {
 
 #[test]
 fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
-    let app = "answers = { '/' => [200, {}, ['fine']], '/nil' => nil }\n\
+    let app = "early = Object.new.tap { |body| def body.each = raise('broken body') }\n\
+               late = Enumerator.new { |out| out << 'x' * 100_000; raise 'too late' }\n\
+               some = Enumerator.new { |out| out << 'a' << 'b' }\n\
+               answers = { '/' => [200, {}, ['fine']], '/nil' => nil, '/early' => [200, {}, early], \
+                           '/late' => [200, {}, late], '/some' => [200, {}, some] }\n\
                run ->(env) { answers.fetch(env['PATH_INFO']) { raise 'broken on purpose' } }\n";
     let serve = |handler: &str| {
         let file = format!("bind 'tcp://127.0.0.1:0'\n{handler}\n");
@@ -163,6 +219,12 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
         }
         assert_eq!(server.text("/"), "fine");
         assert_eq!(server.get("/nil").status, 503, "{handler}: {}", server.log());
+        assert_eq!(server.get("/early").status, 503, "{handler}: {}", server.log());
+        assert_eq!(server.text("/some"), "ab");
+        let mut client = server.client();
+        client.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        // The answer has begun by then, whatever of it the client gets to see.
+        assert!(client.head().map_or(true, |reply| reply.status == 200), "{handler}: {}", server.log());
         assert!(server.logs("GET /x failed, and was answered by the lowlevel_error_handler: broken on purpose"));
     }
     // One that is broken itself, or that answers what is no answer.
@@ -171,4 +233,97 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
         assert_eq!((server.get("/x").status, server.text("/")), (500, "fine".to_owned()), "{}", server.log());
         assert!(server.logs("the lowlevel_error_handler failed for request"), "{}", server.log());
     }
+}
+
+#[test]
+fn a_file_may_rescue_a_directive_that_its_server_does_not_have() {
+    let file = "begin\n  a_directive_of_puma_9 true\nrescue NameError => error\n  note error.name\nend\n\
+                note 'none' unless respond_to?(:another_one)\nnote 'there' if respond_to?(:fork_worker)\n\
+                bind 'tcp://127.0.0.1:0'\n";
+    let server = serve("puma.rb", file);
+    assert_eq!(server.get("/").status, 200);
+    assert_eq!(ruby::notes(&server), ["a_directive_of_puma_9", "none", "there"]);
+}
+
+/// Karafka's documentation does this, and plugins do.
+#[test]
+fn hooks_that_are_given_to_pumas_events_run() {
+    let file = "bind 'tcp://127.0.0.1:0'\n@config.options[:events].on_booted { note 'booted' }\n\
+                @config.events.register(:after_stopped) { note 'stopped' }\n";
+    let mut server = serve("puma.rb", file);
+    assert_eq!(server.get("/").status, 200);
+    ruby::wait_for_note(&server, "booted");
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.ended(support::PATIENCE).is_some(), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["booted", "stopped"]);
+}
+
+const PROGRAM: &str = "run ->(env) { [200, {}, [env['rack.multiprocess'].inspect, ' ', $0]] }\n";
+
+/// Serves an application that says what it is told of its server.
+fn serve_program(name: &str, text: &str) -> Server {
+    let (program, text) = (ruby::program(), format!("{NOTE}{text}"));
+    let options = ["--ruby", &program, "-C", name];
+    Server::spawn(ruby::folder(&[("config.ru", PROGRAM), (name, &text)]), &[], &options)
+}
+
+#[test]
+fn applications_are_told_of_processes_as_their_server_does() {
+    for (name, file, told) in [
+        ("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 0\n", "false puma"),
+        ("puma.rb", "bind 'tcp://127.0.0.1:0'\nworkers 1\n", "true puma"),
+        ("unicorn.rb", "listen '127.0.0.1:0'\nnote $0\n", "true unicorn"),
+    ] {
+        let server = serve_program(name, file);
+        assert_eq!(server.text("/"), told);
+    }
+}
+
+/// A request that takes more than a second is shown in the title, unless that is somebody else's.
+#[test]
+fn a_title_that_a_hook_sets_stays() {
+    let app = "title = -> { File.read('/proc/self/cmdline').delete(\"\\0\").strip }\n\
+               run(lambda do |env|\n  from = Process.clock_gettime(Process::CLOCK_MONOTONIC)\n  was = title.call\n  \
+               sleep 0.01 while title.call == was && Process.clock_gettime(Process::CLOCK_MONOTONIC) - from < 2.5\n  \
+               [200, {}, [title.call]]\nend)\n";
+    for (how, title) in [("$0 = 'mine'", "mine"), ("Process.setproctitle('mine too')", "mine too")] {
+        let file = format!("listen '127.0.0.1:0'\nafter_fork {{ |*| {how} }}\n");
+        let program = ruby::program();
+        let folder = ruby::folder(&[("config.ru", app), ("unicorn.rb", &file)]);
+        let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
+        assert_eq!(server.text("/"), title, "{how}: {}", server.log());
+    }
+}
+
+#[test]
+fn unicorns_server_has_what_hooks_ask_of_it() {
+    let file = "listen '127.0.0.1:0', backlog: 7\npreload_app true\nnote set[:timeout]\nset[:worker_processes] = 2\n\
+                before_fork do |server, worker|\n  next unless worker.nr == 0\n  note server.listener_opts\n  \
+                note server.timeout\n  note server.worker_processes\n  note server.config[:listeners]\n  \
+                note server.app.call({})[2].last\nend\n";
+    let server = serve_program("unicorn.rb", file);
+    assert_eq!(server.get("/").status, 200);
+    let said = ruby::notes(&server);
+    let opts = [r#"{"127.0.0.1:0"=>{:backlog=>7}}"#, r#"{"127.0.0.1:0" => {backlog: 7}}"#];
+    assert!(opts.contains(&said[1].as_str()), "{said:?}");
+    assert_eq!((&said[0][..], &said[2..]), ("60", &["60", "2", "[\"127.0.0.1:0\"]", "unicorn"].map(str::to_owned)[..]));
+    assert!(support::within(support::PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+}
+
+#[test]
+fn a_hook_of_unicorns_master_that_fails_is_named_as_in_the_file() {
+    let file = "listen '127.0.0.1:0'\nbefore_fork { |server, worker| raise 'no old master' }\n";
+    let server = serve("unicorn.rb", file);
+    assert_eq!(server.get("/").status, 200);
+    assert!(server.logs("the hook before_fork failed: no old master"), "{}", server.log());
+}
+
+#[test]
+fn a_hook_that_ends_the_start_is_named() {
+    let file = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_fork { exit 3 }\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", file)]);
+    let told = said(&folder, &["-C", "puma.rb"]);
+    let place = format!("the hook before_fork ({}/puma.rb:3) ends this process: exit 3", folder.display());
+    assert!(told.contains(&place) && told.contains("cannot start"), "{told}");
+    fs::remove_dir_all(folder).unwrap();
 }

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::ruby;
 use crate::support::successor::{Manager, Process, adopt_orphans};
 use crate::support::{Client, PATIENCE, Server, app, server, within};
 use rustix::process::{Pid, Signal, kill_process};
@@ -58,6 +59,7 @@ impl Activated {
     fn run(script: &str, socket: Stdio, options: &[&str]) -> Activated {
         let folder = server::folder();
         fs::write(folder.join("config.ru"), app("", "'v1 ' + env['PATH_INFO']")).unwrap();
+        fs::write(folder.join("unicorn.rb"), "").unwrap();
         let log = fs::File::create(folder.join("log")).unwrap();
         // The shell keeps its process, whose number is known to nobody before, and moves the socket to its place.
         let program = server::command();
@@ -228,5 +230,25 @@ fn a_manager_that_cannot_be_told_is_complained_of_once() {
         server.signal(Signal::TERM);
         assert!(server.ended(PATIENCE).unwrap().success());
         assert_eq!(server.log().matches("systemd cannot be told").count(), times, "{}", server.log());
+    }
+}
+
+/// `start_server -- foolsgold`, and an older Unicorn or Puma that starts this program.
+#[test]
+fn sockets_of_other_starters_are_served() {
+    let program = ruby::program();
+    let unicorn = ["-C", "unicorn.rb", "--ruby", &program];
+    let bound = ["--bind-to-activated-sockets=only"];
+    for (variable, options) in [
+        ("SERVER_STARTER_PORT=127.0.0.1:1=3", &unicorn[..]),
+        ("UNICORN_FD=3", &unicorn[..]),
+        ("SERVER_STARTER_PORT=1=3", &bound[..]),
+        ("PUMA_INHERIT_0=3:tcp://127.0.0.1:1", &bound[..]),
+    ] {
+        let (socket, port) = tcp();
+        let script = format!("exec 3<&0 </dev/null; {variable} exec \"$0\" \"$@\"");
+        let server = Activated::run(&script, Stdio::from(socket), options);
+        server.logs(&format!("listening on tcp://127.0.0.1:{port},"));
+        assert_eq!(Client::tcp(port).get("/").text(), "v1 /", "{variable}: {}", server.log());
     }
 }

@@ -353,3 +353,24 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
         new.signal(Signal::KILL);
     }
 }
+
+#[test]
+fn the_new_program_starts_where_a_hook_has_gone_to() {
+    adopt_orphans();
+    let app = |name: &str| format!("run ->(env) {{ [200, {{}}, ['{name}']] }}\n");
+    let folder = ruby::folder(&[("config.ru", &app("old")), ("next/config.ru", &app("new"))]);
+    let (file, pid) = (folder.join("unicorn.rb"), folder.join("web.pid"));
+    fs::write(&file, format!("pid '{}'\nbefore_exec {{ |server| Dir.chdir('next') }}\n", pid.display())).unwrap();
+    let program = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", file.to_str().unwrap()];
+    let server = Server::spawn(folder, &[], &options);
+    assert_eq!(server.text("/"), "old");
+    server.signal(Signal::USR2);
+    let has_new = || pid_in(&pid).is_some_and(|pid| pid != server.id());
+    assert!(within(PATIENCE, has_new), "{}", server.log());
+    let new = Process::named_in(&pid, server.id());
+    server.signal(Signal::QUIT);
+    assert!(within(PATIENCE, || !ruby::is_alive(server.id())), "{}", server.log());
+    assert_eq!(server.text("/"), "new", "{}", server.log());
+    new.signal(Signal::KILL);
+}

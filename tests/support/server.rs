@@ -89,8 +89,19 @@ impl Server {
         Server::spawn_by(&[], folder, env, options)
     }
 
-    /// The same, by a program that becomes ours.
+    /// Starts it likewise, and does not wait.
+    pub fn begin(folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
+        Server::begin_by(&[], folder, env, options)
+    }
+
+    /// The same as [`Server::spawn`], by a program that becomes ours.
     pub fn spawn_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
+        let mut server = Server::begin_by(by, folder, env, options);
+        server.wait_ready();
+        server
+    }
+
+    fn begin_by(by: &[&str], folder: PathBuf, env: &[(&str, &str)], options: &[impl AsRef<OsStr>]) -> Server {
         let log = File::create(folder.join("log")).unwrap();
         let mut command = command();
         if let Some((program, words)) = by.split_first() {
@@ -106,9 +117,7 @@ impl Server {
         }
         command.current_dir(&folder).args(options).stdout(log.try_clone().unwrap()).stderr(log);
         command.envs(env.iter().copied());
-        let mut server = Server { child: command.spawn().unwrap(), folder, port: 0 };
-        server.wait_ready();
-        server
+        Server { child: command.spawn().unwrap(), folder, port: 0 }
     }
 
     /// Ready means: its log names an address, and something answers there.

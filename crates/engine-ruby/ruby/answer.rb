@@ -74,12 +74,20 @@ module FoolsGold
     end
 
     # A head, then the body in pieces, then its end. What is written after that goes nowhere.
-    def more(status, headers)
+    def more(status, headers, &block)
+      begin_more(status, headers)
+      finish_more(&block)
+    end
+
+    def begin_more(status, headers)
       Thread.handle_interrupt(RequestTimeout => :never) do
         head(status, headers, Frames::MORE)
         @begun = @slot.seq
         @slot.flush
       end
+    end
+
+    def finish_more
       out = Stream.new(@slot, @slot.input)
       begin
         yield out

@@ -3,6 +3,11 @@
 # Loads the application: once, before there is any worker, or in each worker.
 
 module FoolsGold
+  class << self
+    # What config.ru gives, once it is loaded.
+    attr_accessor :application
+  end
+
   # The application and what was needed to load it.
   class Application
     attr_reader :app
@@ -24,7 +29,9 @@ module FoolsGold
       require "stringio"
       require "uri" # Rack 2's Lint, and applications, count on the server having loaded it.
       require_rack
-      FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"]) unless @setup["hooks"].empty?
+      return if @setup["hooks"].empty?
+
+      FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"], @setup["hooks_names"])
     end
 
     # Whether it is loaded before workers are forked. A Ruby that cannot fork is started for each worker anew.
@@ -36,7 +43,7 @@ module FoolsGold
       @descriptors = Descriptors.new
       @threads = Thread.list
       own = Process.pid
-      Progress.watch("#{File.dirname(@setup['rackup'])}/") { @app = build }
+      Progress.watch("#{File.dirname(@setup['rackup'])}/") { FoolsGold.application = @app = build }
       exit unless Process.pid == own # A child that was forked without a block, and has come to the end of the file.
     end
 

@@ -97,8 +97,22 @@ module FoolsGold
     def parts(status, headers, body)
       if headers.content_length && headers.content_length.to_i <= GATHERED
         whole(status, headers, gathered(body, headers.content_length.to_i))
+      elsif FoolsGold.hooks.any?(:error_response)
+        first_before_head(status, headers, body)
       else
         more(status, headers) { |out| body.each { |part| out.write(string(part)) } }
+      end
+    end
+
+    # As in Puma the head goes with the first part: where that is an exception, lowlevel_error_handler gives the answer.
+    def first_before_head(status, headers, body)
+      finish_more do |out|
+        body.each do |part|
+          part = string(part)
+          begin_more(status, headers) unless begun?
+          out.write(part)
+        end
+        begin_more(status, headers) unless begun?
       end
     end
 

@@ -26,7 +26,13 @@ module FoolsGold
       attr_accessor :current
     end
 
-    attr_reader :path, :calls
+    # Plugins that bring no directives, and one that brings one.
+    PLUGINS = { "tmp_restart" => [], "systemd" => [], "solid_queue" => [:solid_queue_mode] }.freeze
+
+    # The last directive that the server does not have, and the exception with which it was refused.
+    Refusal = Struct.new(:call, :error)
+
+    attr_reader :path, :calls, :refusal
 
     def initialize(path, workers)
       @path = path
@@ -35,9 +41,22 @@ module FoolsGold
     end
 
     def record(name, args, block)
-      place = caller_locations.find { |frame| frame.path != __FILE__ && !frame.path.start_with?("<internal:", "-") }
-      @calls << Call.new(name.to_s, args, block, place&.path, place&.lineno)
+      @calls << call(name, args, block)
       nil
+    end
+
+    # Raises what Ruby raises at a method that is not there.
+    def refuse(name, args, block)
+      error = NoMethodError.new("undefined method `#{name}'", name, args)
+      error.set_backtrace(caller(2))
+      @refusal = Refusal.new(call(name, args, block), error)
+      raise error
+    end
+
+    # What directives plugins have is known of some of them only.
+    def may_be_of_plugin?(name)
+      plugins = @calls.select { |call| call.name == "plugin" }
+      plugins.any? { |call| PLUGINS.fetch(call.args.first.to_s, [name]).include?(name) }
     end
 
     # The arguments of the last directive of that name.
@@ -65,6 +84,13 @@ module FoolsGold
     def blocks_of_mode
       mode = ["", "0"].include?(workers.to_s) ? "single" : "cluster"
       @calls.select { |call| call.name == mode && call.block }.map(&:block)
+    end
+
+    private
+
+    def call(name, args, block)
+      place = caller_locations.find { |frame| frame.path != __FILE__ && !frame.path.start_with?("<internal:", "-") }
+      Call.new(name.to_s, args, block, place&.path, place&.lineno)
     end
   end
 end

@@ -15,6 +15,36 @@ module FoolsGold
   # The application has ended its thread (Thread.exit) before there was an answer.
   class ThreadEnded < StandardError; end
 
+  # A hook has raised, or called `exit`, and its worker cannot start. Not a StandardError: no hook is to rescue it.
+  class HookFailed < Exception # rubocop:disable Lint/InheritException
+    attr_reader :hook, :place, :error
+
+    # Runs the block, which calls the hook `hook`, given as `block`. In a child that the hook has forked, its exceptions
+    # stay what they are.
+    def self.guard(hook, block)
+      own = Process.pid
+      yield
+    rescue HookFailed
+      raise
+    rescue Exception => error
+      raise unless Process.pid == own
+
+      raise new(hook, block, error)
+    end
+
+    # File and line of a block, or nothing.
+    def self.place(block)
+      block.respond_to?(:source_location) ? Array(block.source_location).join(":") : ""
+    end
+
+    def initialize(hook, block, error)
+      @hook = hook.to_s
+      @place = self.class.place(block)
+      @error = error
+      super("the hook #{hook} failed: #{error.message}")
+    end
+  end
+
   # The request was withdrawn before it began.
   class Cancelled < StandardError; end
 

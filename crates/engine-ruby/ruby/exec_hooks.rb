@@ -51,12 +51,13 @@ module FoolsGold
     def run(writer)
       trap("CHLD", "DEFAULT")
       Log.after_fork(nil)
-      Process.setproctitle("foolsgold: before_exec")
+      Title.show("before_exec", "")
       ENV.singleton_class.prepend(Noted)
       before = ENV.to_h
+      folder = Dir.pwd
       begin
         FoolsGold.hooks.run(:before_exec)
-        told = ["", *changes(before)]
+        told = ["", Dir.pwd == folder ? "" : Dir.pwd, *changes(before)]
       rescue Exception => error # Also `exit`: whoever ends here wants no new program.
         told = [["#{error.message} (#{error.class})", *Frames.backtrace(error)].join("\n    ")]
       end

@@ -39,6 +39,7 @@ module FoolsGold
     SHAPE = 20
     REQUEST = 21
     BEFORE_EXEC = 22
+    HOOK_FAILED = 23
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32
@@ -109,6 +110,11 @@ module FoolsGold
       list([error.class.inspect, "(its message cannot be had)", *backtrace(error)])
     end
 
+    # A HookFailed as the payload of HOOK_FAILED.
+    def failed_hook(failure)
+      list([failure.hook, failure.place]) + error(failure.error)
+    end
+
     # Exceptions that led to this one, the nearest first.
     def causes(error)
       seen = [error]
@@ -126,7 +132,8 @@ module FoolsGold
     # Of an exception or a thread. Lines of our own files help nobody, unless it begins there.
     def backtrace(error)
       lines = Array(error.backtrace)
-      others = lines.reject { |line| line.start_with?(__dir__) }
+      # Where a configuration was evaluated, the process was started with `-e`.
+      others = lines.reject { |line| line.start_with?(__dir__, "-e:") }
       lines.first&.start_with?(__dir__) && !error.is_a?(LoadFailed) ? lines : others
     rescue StandardError
       [] # An exception can be made to raise here, too.

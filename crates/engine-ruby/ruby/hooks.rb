@@ -9,8 +9,8 @@ module FoolsGold
     NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout
                out_of_band].freeze
 
-    # In these an error means that the worker is not fit to serve, or that there will be no new program.
-    FATAL = %i[after_fork on_worker_boot before_exec].freeze
+    # With an exception in one of these, or with `exit`, the worker does not start.
+    AT_BOOT = %i[after_fork on_worker_boot].freeze
 
     def initialize
       @blocks = Hash.new { |blocks, name| blocks[name] = [] }
@@ -35,9 +35,9 @@ module FoolsGold
       return unless @blocks.key?(name)
 
       @blocks[name].drop(but).each do |block|
-        block.call(*arguments)
+        call(name, block, arguments)
       rescue StandardError, ScriptError => error
-        raise if FATAL.include?(name)
+        raise if name == :before_exec # There will be no new program.
 
         Log.exception(error, "the hook #{name} failed")
       end
@@ -48,11 +48,19 @@ module FoolsGold
       @blocks[name].last if @blocks.key?(name)
     end
 
-    # Reads a hooks file, or another server's configuration.
-    def load(path, kind = "")
-      return OldHooks.load(self, path, kind) unless kind.empty?
+    # Reads a hooks file, or another server's configuration, in which these names are directives.
+    def load(path, kind = "", names = "")
+      return OldHooks.load(self, path, kind, names) unless kind.empty?
 
       HooksFile.new(self).instance_eval(File.read(path), path, 1)
+    end
+
+    private
+
+    def call(name, block, arguments)
+      return block.call(*arguments) unless AT_BOOT.include?(name)
+
+      HookFailed.guard(name, block) { block.call(*arguments) }
     end
   end
 

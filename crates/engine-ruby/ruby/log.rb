@@ -34,7 +34,7 @@ module FoolsGold
 
       # An exception with its backtrace.
       def exception(error, what)
-        write(ERROR, "#{what}: #{error.message} (#{error.class})\n  #{Array(error.backtrace).join("\n  ")}")
+        write(ERROR, "#{what}: #{error.message} (#{error.class})\n  #{Frames.backtrace(error).join("\n  ")}")
       end
 
       # A frame of another kind on the same connection, which several threads use.

@@ -11,9 +11,9 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input
-   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children
-   exec_hooks].each do |name|
+%w[errors frames wire log title last_resort signals hooks old_file old_hooks progress application shapes
+   environment input headers hints hijack stream channel slot delivery answer runner control out_of_band worker
+   children exec_hooks].each do |name|
   require_relative name
 end
 
@@ -60,7 +60,8 @@ module FoolsGold
       exit!(1) unless kind == Frames::SETUP
       @setup = Hash.new("").merge!(Frames.strings(payload).each_slice(2).to_h)
       @setup.each_value { |value| value.force_encoding(Encoding.default_external) }
-      Worker.title("mold", @setup)
+      Title.begin(@setup["hooks_kind"])
+      Title.show("mold", @setup["tag"])
       @application = Application.new(@setup)
       @application.prepare
       @application.load if @application.preload?
@@ -99,6 +100,8 @@ module FoolsGold
         FoolsGold.hooks.run(:mold_end)
         exit
       end
+    rescue Errno::EPIPE
+      abandon # The front is gone.
     end
 
     def take

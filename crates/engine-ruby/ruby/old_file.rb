@@ -40,9 +40,11 @@ class FoolsGold::OldFile
 
   private
 
-  # A slip of the pen, or a directive of a newer version.
+  # A directive of a plugin; or a slip of the pen, or one of another version, which the file may rescue.
   def method_missing(name, *args, &block)
-    @_said.record(name.to_s, args, block)
+    return @_said.record(name, args, block) if @_said.may_be_of_plugin?(name)
+
+    @_said.refuse(name, args, block)
   end
 
   def respond_to_missing?(*)

@@ -10,7 +10,8 @@ module FoolsGold
   class OldHooks
     # Of Puma: the number of the worker, and what hooks of one worker share.
     PUMA = {
-      before_worker_fork: %i[before_worker_fork on_worker_fork], after_worker_fork: %i[after_worker_fork],
+      before_worker_fork: %i[before_worker_fork on_worker_fork],
+      after_worker_fork: %i[after_worker_fork after_worker_boot],
       after_fork: %i[before_worker_boot on_worker_boot], # Before the application is loaded, where the worker does that.
       on_worker_shutdown: %i[before_worker_shutdown on_worker_shutdown],
       before_thread_start: %i[before_thread_start on_thread_start],
@@ -24,14 +25,17 @@ module FoolsGold
       on_worker_boot: %i[after_worker_ready], on_worker_shutdown: %i[before_worker_exit]
     }.freeze
 
+    # Of Unicorn and Pitchfork: an exception in one of these ends the worker, or the restart.
+    FATAL = [*UNICORN.values_at(*Hooks::AT_BOOT).flatten, :before_exec].freeze
+
     # Of Puma where it has workers; in its single mode they do not run.
-    OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork before_worker_boot on_worker_boot
-                    before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
+    OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
+                    on_worker_boot before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
     # The kind of a file of Puma with which that would run in its single mode.
     SINGLE = "puma, single"
 
-    def self.load(hooks, path, kind)
-      new(hooks, kind).load(path)
+    def self.load(hooks, path, kind, names = "")
+      new(hooks, kind).load(path, names.split(","))
     end
 
     def initialize(hooks, kind)
@@ -44,11 +48,11 @@ module FoolsGold
       @front = Process.ppid
     end
 
-    def load(path)
+    def load(path, names)
       %w[etc socket tmpdir logger].each { |name| require name }
       # In a process that went on after it had read the file for the server, its code has run.
       file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
-      @said = (file || OldFile.new(path, @kind)._evaluate)._said
+      @said = (file || OldFile.new(path, @kind, names: names)._evaluate)._said
       # First, so that each hook finds the worker's place.
       @hooks.add(:before_worker_fork) { |number| place(number) }
       wanted.each { |name, key, block| register(name, key, block) }
@@ -77,7 +81,12 @@ module FoolsGold
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
       return unless event
 
-      @hooks.add(event) { |number = nil, *| call(name, block, @is_puma ? puma(number, key) : unicorn(number)) }
+      @hooks.add(event) do |number = nil, *|
+        arguments = @is_puma ? puma(number, key) : unicorn(number)
+        next call(name, block, arguments) unless Hooks::AT_BOOT.include?(event)
+
+        HookFailed.guard(name, block) { call(name, block, arguments) }
+      end
     end
 
     # [whether of Puma, name]
@@ -99,7 +108,8 @@ module FoolsGold
     EXEC = %i[before_exec before_restart on_restart].freeze
 
     def register_exec(name, block)
-      @hooks.add(:before_exec) { call(name, block, @is_puma ? [] : [server]) }
+      launcher = OldLauncher.new(PumaConfig.new(PumaOptions.new(@said)))
+      @hooks.add(:before_exec) { call(name, block, [@is_puma ? launcher : server]) }
     end
 
     def register_exit(name, block)
@@ -121,15 +131,14 @@ module FoolsGold
     end
 
     def server
-      config = @said.values
-      @server ||= OldServer.new(config, config[:pid], logger, config[:worker_processes],
-                                config[:timeout])
+      @server ||= OldServer.new(UnicornWords::Configured.new(@said), listener_opts)
       @server.pid = pid
       @server
     end
 
-    def logger
-      @said.values[:logger] || UnicornWords::Configurator::DEFAULTS[:logger]
+    def listener_opts
+      calls = @said.calls.select { |call| call.name == "listen" }
+      calls.to_h { |call| [UnicornWords::Configured.expand(call.args.first), call.args[1] || {}] }
     end
 
     # Of a process whose successor is on its way, the file beside it, as in Unicorn: so a hook does not end its own.
@@ -142,11 +151,17 @@ module FoolsGold
     # A hook may set traps for signals with which its own server would be ended; here the front decides. In Puma a hook
     # that fails costs a line in the log, in Unicorn the worker.
     def call(name, block, arguments)
+      own = Process.pid
       block.call(*arguments)
+    rescue SystemExit => error
+      if Process.pid == own
+        Log.error("the hook #{name} (#{HookFailed.place(block)}) ends this process: exit #{error.status}")
+      end
+      raise
     rescue StandardError => error
-      raise unless @is_puma
+      raise if FATAL.include?(name) && !@is_puma
 
-      Log.exception(error, "the hook #{name} failed; as in Puma, that is all")
+      Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
     ensure
       Signals.quieten(["TERM"])
     end

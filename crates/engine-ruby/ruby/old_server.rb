@@ -4,19 +4,37 @@
 
 module FoolsGold
   # Of Unicorn and Pitchfork.
-  OldServer = Struct.new(:config, :pid, :logger, :worker_processes, :timeout) do
-    # A recipe for a port of each worker, which is not followed: workers have no address of their own.
+  class OldServer
+    attr_accessor :pid
+    # What the file has said, with the defaults of its server.
+    attr_reader :config, :listener_opts
+
+    def initialize(config, listener_opts)
+      @config = config
+      @listener_opts = listener_opts
+    end
+
+    %i[worker_processes timeout preload_app logger stdout_path stderr_path].each do |name|
+      define_method(name) { @config[name] }
+    end
+
+    # The application, where it is loaded.
+    def app
+      FoolsGold.application
+    end
+
+    # Workers have no address of their own: the log says so, and what does the same as the recipe for a port of each
+    # worker.
     def listen(address, *)
-      @told ||= Log.warn("mold: server.listen #{address} in a hook: workers listen on no address of their own")
+      @has_warned ||= Log.warn(
+        "server.listen #{address} in a hook does nothing: workers have no addresses of their own, each request goes " \
+        "to one that is free. What each of them does: foolsgold workers"
+      ) || true
       nil
     end
 
     def listeners
-      [config[:listen]].compact
-    end
-
-    def preload_app
-      config[:preload_app]
+      @config[:listeners]
     end
 
     def master_pid
@@ -42,4 +60,34 @@ module FoolsGold
 
   # What hooks of Puma are told of a worker that has ended.
   OldHandle = Struct.new(:index, :pid, :process_status)
+
+  # Puma's launcher, for hooks before a restart.
+  OldLauncher = Struct.new(:config) do
+    def options
+      config.options
+    end
+
+    def log_writer
+      OldLogWriter
+    end
+    alias_method :events, :log_writer
+  end
+
+  # To which hooks of Puma write.
+  module OldLogWriter
+    module_function
+
+    def log(text)
+      Log.info(text)
+    end
+
+    def error(text)
+      Log.error(text)
+    end
+
+    def debug(text)
+      Log.debug(text)
+    end
+    alias_method :unknown_error, :error
+  end
 end

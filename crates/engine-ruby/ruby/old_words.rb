@@ -38,8 +38,9 @@ module FoolsGold
       Object.const_get(name)
     end
 
+    # What the file has said so far, with the defaults, and a way to say more.
     def set
-      @_said.values
+      Configured.new(@_said)
     end
 
     # Unicorn goes there at once: paths that follow may begin there.
@@ -48,6 +49,39 @@ module FoolsGold
       Dir.chdir(path)
     rescue SystemCallError
       nil # What is wrong with it is told with everything else.
+    end
+
+    # The directives of a file with what they were given, and what counts without them.
+    class Configured < Hash
+      TIMEOUTS = { "unicorn" => 60, "pitchfork" => 20 }.freeze
+
+      def initialize(said)
+        super()
+        @said = said
+        kind = File.basename($PROGRAM_NAME)
+        update(timeout: TIMEOUTS.fetch(kind, 60), worker_processes: 1, preload_app: kind == "pitchfork", pid: nil,
+               logger: Configurator::DEFAULTS[:logger])
+        update(said.values)
+        listeners = said.calls.select { |call| call.name == "listen" }.map { |call| call.args.first }
+        store(:listeners, listeners.map { |address| self.class.expand(address) })
+      end
+
+      # What is changed here counts as a directive.
+      def []=(name, value)
+        @said.record(name.to_s, [value], nil)
+        super
+      end
+
+      # An address as Unicorn names it.
+      def self.expand(address)
+        text = address.to_s
+        case text
+        when /\A\d+\z/ then "0.0.0.0:#{text}"
+        when /\A\*:(\d+)\z/ then "0.0.0.0:#{$1}"
+        when %r{\Aunix:(?://)?(.*)\z}m, /\A([~\/.].*)\z/m then File.expand_path($1)
+        else text.delete_prefix("tcp://")
+        end
+      end
     end
 
     # Constants that files change. They are seen in the file only: by them, applications would take this for Unicorn.

@@ -12,6 +12,10 @@ module FoolsGold
       @options = options
     end
 
+    def events
+      options.events
+    end
+
     def final_options
       options.default_options.merge(options.file_options)
     end
@@ -23,6 +27,24 @@ module FoolsGold
     def rackup
       options[:rackup]
     end
+  end
+
+  # Puma::Events, to which files and plugins give hooks.
+  class PumaEvents
+    HOOKS = %i[after_booted on_booted before_restart on_restart after_stopped on_stopped].freeze
+
+    def initialize(said)
+      @said = said
+    end
+
+    HOOKS.each { |name| define_method(name) { |&block| register(name, &block) } }
+
+    def register(name, object = nil, &block)
+      @said.record(name.to_s, [], block || object.method(:call))
+      object || block
+    end
+
+    def fire(*); end
   end
 
   # Puma::UserFileDefaultOptions: what the file has said until now, by the names of Puma's options.
@@ -59,6 +81,11 @@ module FoolsGold
       @said.instance_variable_get(:@workers) ? { workers: @said.workers.to_i } : {}
     end
 
+    # Those of `options[:events]`, where hooks can be given, too.
+    def events
+      @events ||= PumaEvents.new(@said)
+    end
+
     def file_options
       options = @said.calls.each_with_object({}) do |call, all|
         name = call.name.to_sym
@@ -76,7 +103,7 @@ module FoolsGold
       environment = ENV["APP_ENV"] || ENV["RACK_ENV"] || ENV["RAILS_ENV"] || "development"
       { workers: ENV["WEB_CONCURRENCY"].to_i, min_threads: least.to_i, max_threads: most.to_i, environment: environment,
         rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd), binds: ["tcp://0.0.0.0:9292"],
-        worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
+        events: events, worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
     end
 
     private

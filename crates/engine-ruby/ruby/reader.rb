@@ -39,8 +39,9 @@ module FoolsGold
 
     private
 
-    # What `ps` shows, of what the file forks too.
+    # What `$0` is, as files ask, and what `ps` shows, of what the file forks too.
     def title
+      $PROGRAM_NAME = @kind
       Process.setproctitle("foolsgold: reads #{@path}")
     rescue NotImplementedError
       nil
@@ -70,7 +71,7 @@ module FoolsGold
       begin
         @file._evaluate
       rescue Exception => error # `exit` and a syntax error are no more of a configuration than any other.
-        failure = describe(error)
+        failure = describe(error).merge(refused(error))
       end
       changed = ENVIRONMENTS.find { |name| ENV[name] && ENV[name] != before[name] }
       { "calls" => @file._said.calls.map { |call| plain_call(call) }, "error" => failure,
@@ -80,6 +81,12 @@ module FoolsGold
     def plain_call(call)
       { "name" => PlainText.utf8(call.name), "line" => call.line, "file" => call.file,
         "args" => call.args.map { |one| PlainText.plain(one) }, "written" => PlainText.utf8(call.written) }
+    end
+
+    # The directive at which the evaluation ended, if it was one that the server does not have.
+    def refused(error)
+      refusal = @file._said.refusal
+      refusal&.error.equal?(error) ? { "call" => plain_call(refusal.call) } : {}
     end
 
     def describe(error)

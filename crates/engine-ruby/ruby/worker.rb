@@ -6,14 +6,6 @@ module FoolsGold
   class Worker
     attr_reader :number, :runners
 
-    # What `ps` shows.
-    def self.title(what, setup, request = "")
-      tag = setup["tag"]
-      Process.setproctitle("foolsgold: #{what}#{" [#{tag}]" unless tag.empty?}#{" #{request}" unless request.empty?}")
-    rescue NotImplementedError
-      nil
-    end
-
     def initialize(number, wire, application, setup)
       @number = number
       @wire = wire
@@ -29,6 +21,7 @@ module FoolsGold
       Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
       trap("CHLD", "DEFAULT")
       @application.loaded? ? LastResort.worker : LastResort.loading
+      Title.begin(@setup["hooks_kind"])
       title
       connect
       boot or exit!(1)
@@ -40,9 +33,9 @@ module FoolsGold
       exit
     end
 
-    # The same with a request that takes long.
+    # Shows in lists of processes which worker this is, and a request that takes long.
     def title(request = "")
-      Worker.title("worker #{@number}", @setup, request)
+      Title.show("worker #{@number}", @setup["tag"], request)
     end
 
     # Slots get what is on its way to them, then their end. Runs in a signal handler too.
@@ -69,7 +62,10 @@ module FoolsGold
       errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true
-    rescue Exception => error # Also `exit` in a hook: the front must know why there is no worker.
+    rescue HookFailed => failure
+      Log.frame(Frames::HOOK_FAILED, Frames.failed_hook(failure))
+      false
+    rescue Exception => error # Also `exit` in config.ru: the front must know why there is no worker.
       raise unless Process.pid == own # In a child that the application has forked.
 
       Log.frame(Frames::FAILED, Frames.error(error))

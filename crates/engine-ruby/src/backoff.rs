@@ -24,8 +24,13 @@ impl Backoff {
         Backoff { failures: 0, not_before: None, left: BURST, filled: now }
     }
 
-    /// A worker or a mold ended before it was ready; the pause that follows.
+    /// A worker or a mold ended before it was ready; the pause that follows. Those that fail in the same pause count as
+    /// one.
     pub fn failed(&mut self, now: Instant) -> Duration {
+        let pending = self.pause(now);
+        if !pending.is_zero() {
+            return pending;
+        }
         let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
         self.failures += 1;
         self.not_before = Some(now + pause);
@@ -62,11 +67,19 @@ mod tests {
 
     #[test]
     fn failing_boots_are_tried_less_and_less_often_until_one_works() {
-        let now = Instant::now();
+        let mut now = Instant::now();
         let mut backoff = Backoff::new(now);
-        let pauses: Vec<u64> = (0..12).map(|_| backoff.failed(now).as_millis() as u64).collect();
+        let mut fail = || {
+            let pause = backoff.failed(now);
+            // Another worker that fails meanwhile.
+            assert_eq!(backoff.failed(now), pause);
+            now += pause;
+            pause.as_millis() as u64
+        };
+        let pauses: Vec<u64> = (0..12).map(|_| fail()).collect();
         assert_eq!(pauses[..4], [100, 200, 400, 800]);
         assert_eq!(pauses[11], 30_000);
+        backoff.failed(now);
         assert_eq!(backoff.pause(now), LONGEST_PAUSE);
         backoff.worked();
         assert_eq!(backoff.pause(now), Duration::ZERO);

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use crate::StartError;
 use crate::process::{Exit, Mold, kill_now};
 use crate::reason::Reason;
 use crate::supervisor::Work;
+use crate::{Preload, StartError};
 
 impl Work {
     /// A worker is gone, or must be.
@@ -40,10 +40,18 @@ impl Work {
                 _ if is_of_memory => format!("exited: {}", Reason::OutOfMemory.words()),
                 ended => ended.map_or_else(|| "exited".to_owned(), |exit| exit.to_string()),
             };
-            self.cannot_start(StartError::Ended(format!("{named} {how} before it was ready")));
+            let error = StartError::Ended(format!("{named} {how} before it was ready"));
+            // Where the application is loaded by then, hooks are all that has run.
+            let is_of_hook = !is_of_memory && worker.ended.is_some() && self.settings.preload != Preload::No;
+            if is_of_hook { self.hook_failed(error) } else { self.cannot_start(error) }
         } else if !worker.is_leaving && !self.is_stopping {
             self.backoff.replaced(Instant::now());
         }
+    }
+
+    /// The log has said why this worker does not start: that its process ends is no news.
+    pub(crate) fn end_is_no_news(&mut self, worker: u32) {
+        self.workers.entry(worker).and_modify(|worker| (worker.is_ready, worker.is_leaving) = (true, true));
     }
 
     /// A mold has told how this worker of it ended.

@@ -1,10 +1,11 @@
 //! The user's hooks that run before the program is started anew (Unicorn's `before_exec`, Puma's `before_restart`). A
 //! mold runs them, in a process that it forks for this; the variables that they change are for the new program.
 
+use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use engine::Variables;
+use engine::Surroundings;
 
 use crate::supervisor::{Prepared, Work};
 
@@ -12,7 +13,7 @@ impl Work {
     /// Has them run, where there are any.
     pub(crate) fn run_exec_hooks(&mut self, limit: Duration, to: SyncSender<Prepared>) {
         if !self.facts.iter().any(|(name, value)| name == "before_exec" && value == "yes") {
-            let _ = to.send(Ok(Variables::new()));
+            let _ = to.send(Ok(Surroundings::default()));
             return;
         }
         let forking = self.molds.iter().find(|(_, mold)| mold.ready == Some(true) && !mold.is_over);
@@ -33,20 +34,22 @@ impl Work {
             let _ = to.send(Err(why));
             return;
         }
-        let mut variables: Variables = words.map(|word| variable(&word)).collect();
-        if self.settings.user.is_some() && !variables.is_empty() {
-            let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
+        let folder = words.next().filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let mut wanted = Surroundings { variables: words.map(|word| variable(&word)).collect(), folder };
+        if self.settings.user.is_some() && wanted != Surroundings::default() {
+            let names = wanted.variables.iter().map(|(name, _)| name.as_str());
+            let names: Vec<&str> = names.chain(wanted.folder.iter().map(|_| "the working directory")).collect();
             // By a variable, whoever may write to the application's files could have this user run anything.
             tracing::warn!(
                 target: "engine",
                 app = self.app(),
                 "the hook before_exec runs as another user than the server, which leaves out what that has changed in \
-                 the environment: {}",
+                 its surroundings: {}",
                 names.join(", ")
             );
-            variables.clear();
+            wanted = Surroundings::default();
         }
-        let _ = to.send(Ok(variables));
+        let _ = to.send(Ok(wanted));
     }
 }
 

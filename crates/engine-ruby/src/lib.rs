@@ -58,7 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, Variables};
+use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, Surroundings};
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
@@ -109,8 +109,13 @@ pub struct Settings {
     pub hooks: Option<PathBuf>,
     /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
     pub hooks_kind: String,
+    /// The directives of that server.
+    pub hooks_names: Vec<&'static str>,
     /// Another server's configuration that was evaluated: the process that did it becomes the first mold.
     pub evaluated: Option<Evaluated>,
+    /// Whether the start goes on trying while a hook keeps workers from starting, as the server does whose hooks these
+    /// are. Otherwise that is an error of the start.
+    pub retries_hooks: bool,
     /// The accelerator, a Ruby extension, absolute.
     pub native: Option<PathBuf>,
     /// Whether the application is loaded before workers are forked.
@@ -168,6 +173,8 @@ pub struct Settings {
 pub enum StartError {
     /// The application raised while it was loaded.
     App(Box<AppError>),
+    /// The hook with this name, at this place where that is known, raised in a worker that was to start.
+    Hook(String, String, Box<AppError>),
     /// Nothing can be given to that user.
     User(String, std::io::Error),
     /// This was started, and ended in these words before it spoke to us.
@@ -187,9 +194,11 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::App(error) => {
-                write!(f, "{}: {}", error.class, error.message)?;
-                error.lines().try_for_each(|line| write!(f, "\n    {line}"))
+            StartError::App(error) => in_full(f, error),
+            StartError::Hook(hook, place, error) => {
+                let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
+                write!(f, "the hook {hook}{place} failed: ")?;
+                in_full(f, error)
             }
             StartError::Ruby(ruby, error) => f.write_str(&no_ruby(ruby, error)),
             StartError::NoRuby(ruby, how) => write!(
@@ -206,6 +215,12 @@ impl fmt::Display for StartError {
             StartError::Machine(error) => write!(f, "no thread, folder or socket for the Ruby processes: {error}"),
         }
     }
+}
+
+/// An exception with its backtrace.
+fn in_full(f: &mut fmt::Formatter<'_>, error: &AppError) -> fmt::Result {
+    write!(f, "{}: {}", error.class, error.message)?;
+    error.lines().try_for_each(|line| write!(f, "\n    {line}"))
 }
 
 impl std::error::Error for StartError {}
@@ -293,7 +308,7 @@ impl Engine for RubyEngine {
         self.supervisor.order(order)
     }
 
-    fn before_exec(&self, limit: Duration) -> Result<Variables, String> {
+    fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
         self.supervisor.before_exec(limit)
     }
 }

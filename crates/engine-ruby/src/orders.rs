@@ -14,7 +14,7 @@ use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
 use crate::process::{Booting, Exit};
 use crate::reason::Reason;
 use crate::supervisor::{Event, Speaker, Work};
-use crate::{Settings, StartError};
+use crate::{PUMA_SINGLE, Settings, StartError};
 
 /// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -59,6 +59,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("environment", settings.environment.clone()),
         ("hooks", path(&settings.hooks)),
         ("hooks_kind", settings.hooks_kind.clone()),
+        ("hooks_names", settings.hooks_names.join(",")),
         ("threads", settings.threads.to_string()),
         ("gemfile", path(&settings.gemfile)),
         ("software", engine::env::SOFTWARE.to_owned()),
@@ -67,7 +68,7 @@ pub fn setup(settings: &Settings) -> Bytes {
         ("early_hints", if settings.early_hints { "yes" } else { "" }.to_owned()),
         ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
         ("tag", settings.tag.clone()),
-        ("single", if settings.max_workers == 1 { "yes" } else { "" }.to_owned()),
+        ("single", if is_single(settings) { "yes" } else { "" }.to_owned()),
         ("preload", settings.preload.as_str().to_owned()),
     ];
     frame(kind::SETUP, |out| {
@@ -76,6 +77,12 @@ pub fn setup(settings: &Settings) -> Bytes {
             put_item(out, value.as_bytes());
         }
     })
+}
+
+/// Whether applications are told that there is one process. Puma's cluster mode, Unicorn and Pitchfork tell them of
+/// several even where there is one worker.
+fn is_single(settings: &Settings) -> bool {
+    settings.max_workers == 1 && matches!(settings.hooks_kind.as_str(), "" | PUMA_SINGLE)
 }
 
 /// Takes what was said.
@@ -114,12 +121,12 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             }
             work.cannot_start(failed(work, reader.list()));
         }
+        (kind::HOOK_FAILED, Speaker::Worker(worker)) => {
+            work.end_is_no_news(worker);
+            work.hook_failed(failed_hook(reader.list()));
+        }
         (kind::FAILED, Speaker::Worker(worker)) => {
-            if let Some(worker) = work.workers.get_mut(&worker) {
-                // Its end is told here, with the reason; that of its process will be no news.
-                worker.is_ready = true;
-                worker.is_leaving = true;
-            }
+            work.end_is_no_news(worker);
             let mut error = failed(work, reader.list());
             if let (Some(shared), StartError::App(error)) = (&work.not_shared, &mut error) {
                 error.message = format!("{} ({})", error.message, loads_again(shared));
@@ -156,6 +163,13 @@ fn failed(work: &Work, words: Vec<String>) -> StartError {
         error.message = format!("{} ({remedy})", error.message);
     }
     StartError::App(Box::new(error))
+}
+
+/// Which hook has kept a worker from starting, and how.
+fn failed_hook(words: Vec<String>) -> StartError {
+    let mut words = words.into_iter();
+    let (hook, place) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    StartError::Hook(hook, place, Box::new(answer::error(words.collect())))
 }
 
 /// Whoever stops a service sends the signal to all of its processes: then the front ends too, and workers with it. One

@@ -133,6 +133,16 @@ impl Work {
             let _ = told.send(Err(error));
             return;
         }
+        self.try_again(&error);
+    }
+
+    /// Code of a hook has kept a worker from starting. The server whose hook this is would start another worker until
+    /// one lives, at its own start, too.
+    pub(crate) fn hook_failed(&mut self, error: StartError) {
+        if self.settings.retries_hooks { self.try_again(&error) } else { self.cannot_start(error) }
+    }
+
+    fn try_again(&mut self, error: &StartError) {
         let pause = self.backoff.failed(Instant::now());
         let (app, pause) = (self.app(), engine::brief(pause));
         tracing::error!(target: "engine", app, "boot failed, retrying in {pause}: {error}");

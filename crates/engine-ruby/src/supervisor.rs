@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::{Order, Variables};
+use engine::{Order, Surroundings};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
@@ -40,7 +40,7 @@ const WORD_TIME: Duration = Duration::from_secs(5);
 /// What came of an order.
 pub type Outcome = Result<String, String>;
 /// What came of the hooks `before_exec`.
-pub type Prepared = Result<Variables, String>;
+pub type Prepared = Result<Surroundings, String>;
 
 /// What happens to processes.
 pub enum Event {

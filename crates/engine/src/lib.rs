@@ -32,7 +32,7 @@ pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault, Overrun};
 pub use io_thread::IoThread;
 pub use meter::Meter;
-pub use order::{Order, Variables};
+pub use order::{Order, Surroundings, Variables};
 pub use reply::{Answer, Reply, Responder};
 pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};
@@ -83,10 +83,10 @@ pub trait Engine: Send + Sync {
         Err(format!("this engine cannot do that: {order:?}"))
     }
 
-    /// Runs what the user wants to happen before the program is started anew, and returns which variables of the
-    /// environment that has changed, or why the program may not be started anew. Waits for it, at most for this time.
-    fn before_exec(&self, limit: Duration) -> Result<Variables, String> {
+    /// Runs what the user wants to happen before the program is started anew, and returns what that has changed for it,
+    /// or why the program may not be started anew. Waits for it, at most for this time.
+    fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
         let _ = limit;
-        Ok(Variables::new())
+        Ok(Surroundings::default())
     }
 }

@@ -1,7 +1,18 @@
 //! What somebody who operates the server may tell an engine to do while it serves.
 
+use std::path::PathBuf;
+
 /// Environment variables by name, each with its new value, or without one where it was removed.
 pub type Variables = Vec<(String, Option<String>)>;
+
+/// What hooks want of the program that is started anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Changes of its environment.
+    pub variables: Variables,
+    /// Its working directory, where that is to be another.
+    pub folder: Option<PathBuf>,
+}
 
 /// An order. Each takes at most a few seconds; the one who gives it waits, so never give one in an I/O thread.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -36,6 +36,7 @@ pub(crate) enum End {
 /// hyper with our settings. Heads are timed and bounded by the wire before hyper sees them.
 pub(crate) fn http(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
+    builder.keep_alive(!limits.keep_alive.is_zero());
     builder.header_read_timeout(None).max_buf_size(BUFFER_BYTES.max(limits.header_bytes + 64 * 1024));
     if limits.header_count > 100 {
         builder.max_headers(limits.header_count);

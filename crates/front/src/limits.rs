@@ -23,7 +23,8 @@ pub struct Limits {
     /// How long nothing of a body may come, and how long a body may take before it must have come at a rate
     /// (`intake`); later is answered with 408.
     pub body_time: Duration,
-    /// How long a connection may be idle between two requests before it is closed without a word.
+    /// How long a connection may be idle between two requests before it is closed without a word; zero where each
+    /// request has a connection of its own.
     pub keep_alive: Duration,
     /// Connections served at one time, over all listeners. For further ones idle and slow ones are closed; where there
     /// are none, they wait.

@@ -258,7 +258,8 @@ impl Wire {
             self.link.enter(Stage::Body, Instant::now());
         }
         let limits = &self.link.common.settings.limits;
-        let next_look = limits.request_time.min(limits.body_time).min(limits.keep_alive);
+        let keep_alive = Some(limits.keep_alive).filter(|time| !time.is_zero()).unwrap_or(limits.body_time);
+        let next_look = limits.request_time.min(limits.body_time).min(keep_alive);
         let next_look = Instant::now() + next_look;
         let until = self.link.waits_until();
         if self.alarm.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::{Engine, Order, Variables};
+use engine::{Engine, Order, Surroundings};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
@@ -37,6 +37,9 @@ pub struct Ground {
     pub again: Again,
     /// A bound on the workers of all of them together.
     pub budget: Option<Arc<Budget>>,
+    /// Whether the start goes on trying while a hook of another server's configuration fails: not at an upgrade, where
+    /// the older process serves.
+    pub retries_hooks: bool,
     /// Set when the server ends, or cannot start: nothing that is being loaded is wanted any more.
     pub called_off: Arc<AtomicBool>,
     /// Notices that are in the log already.
@@ -178,15 +181,16 @@ impl Apps {
         }
     }
 
-    /// Runs the hooks of all of them that are for the time before the program is started anew, and gives the variables
-    /// that these have changed.
-    pub fn before_exec(&self, limit: Duration) -> Result<Variables, String> {
-        let mut variables = Variables::new();
+    /// Runs the hooks of all of them that are for the time before the program is started anew, and gives what these
+    /// have changed for it.
+    pub fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
+        let mut wanted = Surroundings::default();
         for app in &self.0 {
-            let told = app.engine().before_exec(limit);
-            variables.extend(told.map_err(|why| named(self.0.len() > 1, app.name(), why))?);
+            let told = app.engine().before_exec(limit).map_err(|why| named(self.0.len() > 1, app.name(), why))?;
+            wanted.variables.extend(told.variables);
+            wanted.folder = told.folder.or(wanted.folder);
         }
-        Ok(variables)
+        Ok(wanted)
     }
 
     /// What the front calls.

@@ -146,6 +146,11 @@ impl Given {
         }
     }
 
+    /// Whether that is only what another server does without being told: directives in Ruby have a line.
+    pub fn is_assumed(&self) -> bool {
+        matches!(&self.origin, Origin::File(place) if place.line.is_none() && place.file.ends_with(".rb"))
+    }
+
     /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.
     pub fn as_written(&self) -> String {
         let is_secret = self.name == Name::AdminToken;

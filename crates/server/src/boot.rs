@@ -90,7 +90,7 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
-    let ground = ground(&settings, &lanes, bundle_gemfile, again);
+    let ground = ground(&settings, &lanes, bundle_gemfile, again, &launch);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
     let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), ground.called_off.clone());
     let admin = Admin::start(&settings.admin, place(&found), made, launch.is_successor(), called_off)?;
@@ -194,7 +194,13 @@ fn place(found: &[Found]) -> Place {
     }
 }
 
-fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, again: Again) -> Arc<Ground> {
+fn ground(
+    settings: &Settings,
+    lanes: &Lanes,
+    bundle_gemfile: Option<OsString>,
+    again: Again,
+    launch: &Launch,
+) -> Arc<Ground> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
     let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
     let (called_off, noticed) = (Arc::default(), Mutex::new(settings.notices.clone()));
@@ -207,6 +213,7 @@ fn ground(settings: &Settings, lanes: &Lanes, bundle_gemfile: Option<OsString>, 
         bundle_gemfile,
         again,
         budget,
+        retries_hooks: !launch.is_successor(),
         called_off,
         noticed,
         waiting,

@@ -23,7 +23,7 @@ use crate::{native, old, openfiles, rackup, trial};
 /// How much of an engine is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// All of it.
+    /// All of it, as at the server's start.
     Full,
     /// So many workers, until it is told otherwise.
     Workers(usize),
@@ -40,6 +40,8 @@ pub struct Base {
     pub drain_time: Duration,
     /// What it may have of the workers of all applications together.
     pub budget: Option<Arc<Budget>>,
+    /// Whether the server's start goes on trying while a hook of another server's configuration fails in workers.
+    pub retries_hooks: bool,
     keep: engine_mruby::Keep,
 }
 
@@ -52,6 +54,7 @@ impl Base {
             called_off: ground.called_off.clone(),
             drain_time: ground.drain_time,
             budget: ground.budget.clone(),
+            retries_hooks: ground.retries_hooks,
             keep: engine_mruby::Keep::default(),
         }
     }
@@ -73,6 +76,7 @@ impl Alone {
             called_off: Arc::default(),
             drain_time: Duration::ZERO,
             budget: None,
+            retries_hooks: false,
             keep: engine_mruby::Keep::default(),
         };
         Ok(Alone { base: Arc::new(base), _runtime: runtime })
@@ -96,12 +100,14 @@ pub struct Refusal {
     pub words: String,
     /// The engine was there, and the application did not load in it.
     pub is_of_app: bool,
+    /// The application could be loaded, and a hook has failed after that.
+    pub is_of_hook: bool,
 }
 
 impl From<String> for Refusal {
     /// What hinders the engine itself.
     fn from(words: String) -> Refusal {
-        Refusal { words, is_of_app: false }
+        Refusal { words, is_of_app: false, is_of_hook: false }
     }
 }
 
@@ -113,7 +119,10 @@ impl Running {
             EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
         };
         engine.map_err(|refusal| {
-            let words = format!("{} cannot be loaded: {}", found.rackup.display(), refusal.words);
+            let words = match refusal.is_of_hook {
+                true => refusal.words,
+                false => format!("{} cannot be loaded: {}", found.rackup.display(), refusal.words),
+            };
             Refusal { words, ..refusal }
         })
     }
@@ -127,6 +136,7 @@ impl Running {
         trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
             words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
             is_of_app: verdict != Verdict::CalledOff,
+            is_of_hook: false,
         })
     }
 
@@ -192,6 +202,7 @@ fn mruby_settings(found: &Found, settings: &AppSettings, base: &Base) -> engine_
 fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
     MrubyEngine::start(mruby_settings(found, settings, base)).map_err(|error| Refusal {
         is_of_app: matches!(error, engine_mruby::StartError::App(_)),
+        is_of_hook: false,
         words: error.to_string(),
     })
 }
@@ -211,6 +222,8 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
             gemfile: found.gemfile.clone(),
             load_path: found.load_path.clone(),
             hooks,
+            retries_hooks: base.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
+            hooks_names: old::directives(hooks_kind),
             hooks_kind: hooks_kind.to_owned(),
             evaluated: ruby.evaluated.clone(),
             native,
@@ -243,6 +256,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
     );
     let engine = engine.map_err(|error| Refusal {
         is_of_app: matches!(error, StartError::App(_) | StartError::Ended(_) | StartError::Late(_)),
+        is_of_hook: matches!(error, StartError::Hook(..)),
         words: error.to_string(),
     })?;
     let is_native = engine.fact("native") == Some("yes");

@@ -30,6 +30,18 @@ const OF_OTHERS: [&str; 7] = [
 /// Relative paths begin at `home`.
 pub fn add(asked: &mut Asked, home: &Path) {
     let named = asked.values(Name::Config).last().map(|given| (*given).clone());
+    if let Some(given) = &named
+        && let Some(other) = asked.values(Name::Config).iter().find(|other| other.value != given.value)
+    {
+        // Puma reads several, and who says so counts on all of them.
+        let why = format!(
+            "{} and {}: one settings file is read; one in Ruby takes in another by `instance_eval File.read(\"{}\")`",
+            other.as_written(),
+            given.as_written(),
+            other.value
+        );
+        return asked.refuse(why);
+    }
     let folder = folder(asked.rackup.as_deref(), home);
     let path = match &named {
         Some(given) if given.value == "-" => return,

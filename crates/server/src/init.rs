@@ -22,8 +22,8 @@ use rustix::net::sockopt::set_socket_passcred;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{WaitOptions, WaitStatus, wait};
 
+use crate::inherited;
 use crate::program::Program;
-use crate::systemd;
 
 /// Says to the server where process 1 listens.
 const NAME: &str = "FOOLSGOLD_INIT";
@@ -122,7 +122,7 @@ impl Init {
         set_socket_passcred(&socket, true)?;
         let child = program.command().env(NAME, &name).spawn()?;
         // A socket is closed only when nobody holds it.
-        drop(systemd::activated(environment));
+        drop(inherited::sockets(environment));
         let server = child.id().cast_signed();
         Ok(Init { signals, socket, server, earlier: HashSet::new(), outcome: None })
     }

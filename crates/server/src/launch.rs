@@ -11,7 +11,7 @@ use crate::daemon::NotServing;
 use crate::logfiles::LogFiles;
 use crate::operating::{Operating, fixed};
 use crate::program::Program;
-use crate::{daemon, systemd};
+use crate::{daemon, inherited};
 
 /// What it is given on the way.
 pub struct Launch {
@@ -41,7 +41,7 @@ pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
     let mut cradle = Cradle::find(environment)?;
     let sockets = match &mut cradle {
         Some(cradle) => std::mem::take(&mut cradle.sockets),
-        None => systemd::activated(environment)?,
+        None => inherited::sockets(environment)?,
     };
     if cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Background) {
         daemon::leave_terminal()?;

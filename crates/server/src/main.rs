@@ -27,6 +27,7 @@ mod found;
 mod generation;
 mod help;
 mod identity;
+mod inherited;
 mod init;
 mod launch;
 mod log;

@@ -74,7 +74,7 @@ impl Picker<'_> {
             makes_folders: self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Thin"),
             is_default_bind: [Name::Bind, Name::Port, Name::Host]
                 .iter()
-                .all(|name| self.asked.values(*name).is_empty()),
+                .all(|name| self.asked.values(*name).iter().all(|given| given.is_assumed())),
         }
     }
 

@@ -5,9 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
-use engine::Variables;
+use engine::Surroundings;
 use rustix::fs::{Access, access};
 
+use crate::inherited::is_ours as is_of_sockets;
 use crate::{folder, openfiles, rackup};
 
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
@@ -54,17 +55,22 @@ impl Program {
         if let Some(named) = env::var_os("BUNDLE_GEMFILE").filter(|named| Path::new(named).is_absolute()) {
             command.env("BUNDLE_GEMFILE", rackup::followed(Path::new(&named)));
         }
-        for name in OF_THIS_ONE {
+        let of_sockets = env::vars_os().map(|(name, _)| name).filter(|name| name.to_str().is_some_and(is_of_sockets));
+        for name in OF_THIS_ONE.iter().map(OsString::from).chain(of_sockets) {
             command.env_remove(name);
         }
         command
     }
 
-    /// The same with other values of these variables, but for those by which one process finds the other.
-    pub fn again_with(&self, variables: &Variables) -> Command {
+    /// The same where hooks want it to start, and with other values of variables, but for those by which one process
+    /// finds the other.
+    pub fn again_with(&self, wanted: &Surroundings) -> Command {
         let mut command = self.again();
         let is_ours = |name: &str| [PARENT, openfiles::VARIABLE].contains(&name) || OF_THIS_ONE.contains(&name);
-        for (name, value) in variables.iter().filter(|(name, _)| !name.is_empty() && !is_ours(name)) {
+        if let Some(folder) = &wanted.folder {
+            command.current_dir(folder);
+        }
+        for (name, value) in wanted.variables.iter().filter(|(name, _)| !name.is_empty() && !is_ours(name)) {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),

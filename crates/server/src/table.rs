@@ -332,7 +332,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     limit(Name::WriteTime, "write-time", Kind::Time(1, DAY_MS), "30s", WRITE_TIME_HELP),
     Row {
         also: &["PUMA_PERSISTENT_TIMEOUT"],
-        ..limit(Name::KeepAlive, "keep-alive", Kind::Time(1, DAY_MS), "65s", KEEP_ALIVE_HELP)
+        ..limit(Name::KeepAlive, "keep-alive", Kind::Time(0, DAY_MS), "65s", KEEP_ALIVE_HELP)
     },
     Row {
         section: Section::Load,
@@ -399,7 +399,7 @@ const BODY_MEMORY_HELP: &str = "a body up to this size is held in memory, a larg
 const SPOOL_HELP: &str =
     "temporary file for one response that its client takes slowly; what does not fit waits for the client";
 const WRITE_TIME_HELP: &str = "time in which a client must take some of its response; then the connection is closed";
-const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests";
+const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests; 0: each has a connection of its own";
 const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
 const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";

@@ -51,6 +51,8 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         load_path: Vec::new(),
         hooks: None,
         hooks_kind: String::new(),
+        hooks_names: Vec::new(),
+        retries_hooks: false,
         evaluated: None,
         native: None,
         environment: "test".to_owned(),

@@ -121,7 +121,8 @@ fn load(found: &Found, settings: &AppSettings, base: &Arc<Base>) -> Result<Runni
 
 fn stuck(found: &Found, settings: &AppSettings) -> Refusal {
     let verdict = Verdict::Stuck(settings.ruby.boot_time);
-    Refusal { words: format!("{} cannot be loaded: {verdict}", found.rackup.display()), is_of_app: true }
+    let words = format!("{} cannot be loaded: {verdict}", found.rackup.display());
+    Refusal { words, is_of_app: true, is_of_hook: false }
 }
 
 /// All that is missing: as long as something ends the loading, once more without it, in the time for this.

@@ -7,7 +7,7 @@ use machine::Machine;
 
 use super::translation::{Remark, Setting, Translation, What};
 use super::{Kind, left, translate};
-use crate::asked::{Asked, Given, Origin, Place, Problem};
+use crate::asked::{Asked, Given, OWN_VARIABLES, Origin, Place, Problem};
 use crate::file::text_of;
 use crate::options::{Kind as Takes, Row};
 use crate::settings::settle;
@@ -34,10 +34,26 @@ pub fn explain(asked: &Asked, path: &Path) -> Result<Explained, Vec<Problem>> {
             Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))])
         }
         Ok(Some(kind)) => {
-            let translation = translate(asked, kind, path, Path::new(""), &text);
-            translation
-                .map(|translation| explained(&translation))
-                .map_err(|whys| whys.into_iter().map(Problem).collect())
+            let mut translation = translate(asked, kind, path, Path::new(""), &text)
+                .map_err(|whys| whys.into_iter().map(Problem).collect::<Vec<_>>())?;
+            take_variables(&mut translation, asked);
+            Ok(explained(&translation))
+        }
+    }
+}
+
+/// What the other server would have asked the environment: a settings file counts less than that there, so what is
+/// printed says the same.
+fn take_variables(translation: &mut Translation, asked: &Asked) {
+    let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_old;
+    for setting in translation.settings.iter_mut().filter(is_assumed) {
+        let given = asked.values(setting.row.name).into_iter().next_back();
+        if let Some(Given { value, origin: Origin::Variable(variable), .. }) = given
+            && !variable.starts_with(OWN_VARIABLES)
+            && !value.is_empty()
+        {
+            setting.value.clone_from(value);
+            setting.place.written = format!("{variable}={value} in the environment");
         }
     }
 }
@@ -48,9 +64,10 @@ fn explained(translation: &Translation) -> Explained {
     Explained { page, problems: translation.refused().map(Problem).chain(unusable).collect() }
 }
 
-/// What the server would say of the settings.
+/// What the server would say of the settings. Whether there is such a user is known where it is to serve.
 fn unusable(translation: &Translation) -> Vec<Problem> {
-    let given = translation.settings.iter().map(|setting| {
+    let is_of_machine = |setting: &&Setting| ["user", "group"].contains(&setting.row.long);
+    let given = translation.settings.iter().filter(|setting| !is_of_machine(setting)).map(|setting| {
         let (name, value, origin) = (setting.row.name, setting.value.clone(), Origin::File(setting.place.clone()));
         Given { name, value, origin, app: None }
     });

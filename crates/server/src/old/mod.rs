@@ -231,11 +231,15 @@ fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) ->
             Ok(translation)
         }
         Some(failure) => {
-            // A slip of the pen is often the reason for the error.
             let so_far: Vec<Call> = record.calls;
-            let translation = Translation::of(kind, shown.clone(), home, so_far);
+            let mut translation = Translation::of(kind, shown.clone(), home, so_far);
+            if let Some(call) = &failure.call {
+                translation.unknown(call);
+            }
             let mut problems: Vec<String> = translation.refused().collect();
-            problems.push(failure.in_words(&shown));
+            if failure.call.is_none() {
+                problems.push(failure.in_words(&shown));
+            }
             if !left.is_empty() {
                 problems.push(format!("{shown}: {}", left::in_words(&left)));
             }
@@ -250,6 +254,14 @@ fn gemfile(asked: &Asked, folder: &Path) -> Option<PathBuf> {
     let rackup = if named.is_dir() { named.join("config.ru") } else { named };
     let rackup = rackup.canonicalize().unwrap_or(rackup);
     rackup::gemfile(&rackup, std::env::var_os("BUNDLE_GEMFILE").as_deref())
+}
+
+/// The directives of the server with this word; none of any other.
+pub fn directives(word: &str) -> Vec<&'static str> {
+    let kinds = [Kind::Puma, Kind::Unicorn, Kind::Pitchfork];
+    let known =
+        kinds.iter().find(|kind| word.split(',').next() == Some(kind.word())).map_or(&[][..], |kind| kind.known());
+    known.iter().map(|(name, _)| *name).collect()
 }
 
 /// An address as Unicorn's `listen` takes it, as our `--bind` does.

@@ -251,3 +251,16 @@ fn unknown_directives_are_refused_with_the_nearest() {
     assert_eq!(translation.remarks[0].what, What::Refused);
     assert_eq!(translation.remarks[0].why, "Unicorn has no such directive; worker_processes is the nearest");
 }
+
+#[test]
+fn words_of_older_versions_and_numbers_with_a_fraction_are_known() {
+    assert_eq!(of(Kind::Thin, "no-epoll", json!([true])), (vec![], vec![What::Needless]));
+    assert_eq!(of(Kind::Puma, "after_worker_boot", json!([])), (vec![], vec![What::Runs]));
+    assert_eq!(of(Kind::Puma, "workers", json!([3.75])).0, ["workers=3"]);
+    assert_eq!(of(Kind::Puma, "threads", json!([1.5, 2.5])).0, ["threads=1:2"]);
+    assert_eq!(of(Kind::Puma, "enable_keep_alives", json!([false])).0, ["keep-alive=0s"]);
+    let both = [("enable_keep_alives", json!([false])), ("persistent_timeout", json!([9]))];
+    assert!(translated(Kind::Puma, &both).value("keep-alive") == Some("0s"));
+    assert_eq!(directives("puma, single"), directives("puma"));
+    assert!(directives("unicorn").contains(&"worker_processes") && directives("").is_empty());
+}

@@ -47,7 +47,7 @@ pub const KNOWN: &[Known] = &[
     ("reaping_time", Does::Needless(THREADS)),
     ("fiber_per_request", Does::Missing("a request runs in a thread that serves others after it")),
     ("clean_thread_locals", Does::Missing("a request runs in a thread that serves others after it")),
-    ("workers", Does::Is("workers")),
+    ("workers", Does::By(workers)),
     ("preload_app!", Does::By(preload)),
     ("fork_worker", Does::Missing(REFORK)),
     ("nakayoshi_fork", Does::Needless("the heap is compacted before the first fork")),
@@ -109,6 +109,7 @@ pub const KNOWN: &[Known] = &[
     ("before_worker_fork", Does::Runs(OF_WORKERS)),
     ("on_worker_fork", Does::Runs(OF_WORKERS)),
     ("after_worker_fork", Does::Runs(OF_WORKERS)),
+    ("after_worker_boot", Does::Runs(OF_WORKERS)),
     ("before_worker_boot", Does::Runs(OF_WORKERS)),
     ("on_worker_boot", Does::Runs(OF_WORKERS)),
     ("before_worker_shutdown", Does::Runs(OF_WORKERS)),
@@ -198,8 +199,21 @@ fn activated(to: &mut Translation, call: &Call) {
     to.set(call, "bind-to-activated-sockets", value);
 }
 
+/// A number as Puma takes it: of one with a fraction, such as `Etc.nprocessors * 1.5`, the whole part.
+fn whole(value: Option<&Value>) -> Option<String> {
+    let fraction = value.and_then(Value::as_f64).filter(|number| number.fract() != 0.0 && (0.0..1e9).contains(number));
+    fraction.map_or_else(|| text(value), |number| Some((number as u64).to_string()))
+}
+
+fn workers(to: &mut Translation, call: &Call) {
+    match whole(call.args.first()) {
+        Some(number) => to.set(call, "workers", number),
+        None => to.remark(call, What::Missing, "says nothing, and changes nothing"),
+    }
+}
+
 fn threads(to: &mut Translation, call: &Call) {
-    let numbers: Vec<String> = call.args.iter().filter_map(|value| text(Some(value))).collect();
+    let numbers: Vec<String> = call.args.iter().filter_map(|value| whole(Some(value))).collect();
     match numbers.as_slice() {
         [both] => to.set(call, "threads", both.clone()),
         [least, most] if least == most => to.set(call, "threads", most.clone()),
@@ -228,10 +242,14 @@ fn force_shutdown(to: &mut Translation, call: &Call) {
     to.set(call, "drain-time", time);
 }
 
+fn is_no(call: &Call) -> bool {
+    matches!(call.args.first(), Some(Value::Bool(false) | Value::Null))
+}
+
+/// With no, `finish` sets the time, whatever else is said of it.
 fn keep_alives(to: &mut Translation, call: &Call) {
-    match call.args.first() {
-        Some(Value::Bool(false)) => to.remark(call, What::Missing, "connections are kept as long as --keep-alive says"),
-        _ => to.remark(call, What::Needless, "connections are kept as long as --keep-alive says"),
+    if !is_no(call) {
+        to.remark(call, What::Needless, "connections are kept as long as --keep-alive says");
     }
 }
 
@@ -338,6 +356,9 @@ pub fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
 
 /// Puma alone is one process, unless WEB_CONCURRENCY says more.
 pub fn finish(to: &mut Translation) {
+    if let Some(call) = to.call("enable_keep_alives").filter(|call| is_no(call)).cloned() {
+        to.set(&call, "keep-alive", "0s".to_owned());
+    }
     to.assume("workers", "1", true);
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
     if to.rackup.is_none() {

@@ -38,6 +38,9 @@ pub struct Failure {
     class: String,
     message: String,
     line: Option<usize>,
+    /// The directive that the server does not have, if that is why.
+    #[serde(default)]
+    pub call: Option<Call>,
 }
 
 impl Failure {

@@ -46,6 +46,8 @@ pub const KNOWN: &[Known] = &[
     ("require", Does::By(require)),
     ("onebyone", Does::Needless(ONE_BY_ONE)),
     ("only", Does::Refused("all servers of the cluster are one here: leave it out")),
+    // Older versions of Thin wrote this name into the files that they made.
+    ("no-epoll", Does::Needless("sockets are not read by Ruby")),
     ("no_epoll", Does::Needless("sockets are not read by Ruby")),
     ("epoll", Does::Needless("sockets are not read by Ruby")),
     ("backend", Does::Refused("there is no other way to listen: leave it out")),

@@ -153,7 +153,8 @@ impl Translation {
         }
     }
 
-    fn unknown(&mut self, call: &Call) {
+    /// Says what becomes of a directive that the server does not have.
+    pub fn unknown(&mut self, call: &Call) {
         let names = self.kind.known().iter().map(|(name, _)| *name);
         let near = nearest(&call.name, names);
         let hint = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();

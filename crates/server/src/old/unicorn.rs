@@ -155,6 +155,8 @@ pub fn finish(to: &mut Translation) {
     to.assume("worker-timeout", &of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(60_000))), false);
     to.assume("drain-time", &show_time(of_requests.unwrap_or(DAY_MS)), false);
     to.assume("bind", port, false);
+    // All that is handed over is served, beside what the file names.
+    to.assume("bind-to-activated-sockets", "yes", false);
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);
     }
