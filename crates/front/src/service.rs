@@ -57,6 +57,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
     }
     let request = visit.request(head, input);
     let (complete, deadline) = (request.complete, request.deadline);
+    visit.is_for(visit.link.common.engine.app_of(&request));
     let reply = visit.link.common.engine.call(request);
     let deadline = reply.due().unwrap_or(deadline);
 
@@ -138,6 +139,8 @@ pub(crate) struct Visit {
     method: Method,
     uri: Uri,
     waited: Duration,
+    /// The application, where there are several.
+    app: Option<Arc<str>>,
     asks_for_websocket: bool,
 }
 
@@ -158,6 +161,7 @@ impl Visit {
                 queued: Duration::ZERO,
                 fault: "",
                 reason: "",
+                app: None,
             })
         });
         let is_head = head.method == Method::HEAD;
@@ -178,6 +182,7 @@ impl Visit {
             method,
             uri,
             waited: Duration::ZERO,
+            app: None,
             asks_for_websocket,
         }
     }
@@ -189,7 +194,14 @@ impl Visit {
     /// Which request it is, for the log.
     pub(crate) fn whose(&self) -> Whose {
         let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
-        Whose { id: self.id().to_owned(), method, path }
+        Whose { id: self.id().to_owned(), method, path, app: self.app.clone() }
+    }
+
+    fn is_for(&mut self, app: Option<Arc<str>>) {
+        if let Some(record) = &mut self.record {
+            record.app.clone_from(&app);
+        }
+        self.app = app;
     }
 
     /// How long it waited for a worker.
