@@ -11,8 +11,8 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input
-   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children
+%w[errors frames wire log limits last_resort signals hooks old_file old_hooks progress application shapes environment
+   input headers hints hijack stream channel slot delivery answer runner control out_of_band worker children
    exec_hooks].each do |name|
   require_relative name
 end
@@ -134,7 +134,7 @@ module FoolsGold
       FoolsGold.hooks.run(:after_first_fork) unless @has_forked
       @has_forked = true
     rescue SystemCallError => error # Out of memory or processes: the front will ask again.
-      Log.exception(error, "worker #{number} could not be forked")
+      Log.error("worker #{number} could not be forked: #{Limits.explain(error)}")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
     end
 

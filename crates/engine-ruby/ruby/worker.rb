@@ -26,6 +26,28 @@ module FoolsGold
 
     # Serves until the front says stop; then ends the process as Ruby would, with its at_exit blocks.
     def run
+      serve_requests
+    rescue ThreadError => error
+      raise unless error.backtrace_locations&.first&.path&.start_with?(__dir__) # It is the application's own.
+
+      Log.error("worker #{@number} could not start its #{@setup["threads"]} threads: #{Limits.explain(error)}")
+      exit!(1)
+    end
+
+    # With a request that takes long.
+    def title(request = "")
+      Worker.title("worker #{@number}", @setup, request)
+    end
+
+    # Slots get what is on its way to them, then their end. Runs in a signal handler too.
+    def stop
+      @stopping = true
+      @runners.each { |runner| runner.slot.close_read }
+    end
+
+    private
+
+    def serve_requests
       Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
       trap("CHLD", "DEFAULT")
       @application.loaded? ? LastResort.worker : LastResort.loading
@@ -39,19 +61,6 @@ module FoolsGold
       @control.kill unless Process.respond_to?(:fork)
       exit
     end
-
-    # The same with a request that takes long.
-    def title(request = "")
-      Worker.title("worker #{@number}", @setup, request)
-    end
-
-    # Slots get what is on its way to them, then their end. Runs in a signal handler too.
-    def stop
-      @stopping = true
-      @runners.each { |runner| runner.slot.close_read }
-    end
-
-    private
 
     def connect
       io = @wire.open(Frames::CONTROL_ROLE, @number)
