@@ -187,7 +187,8 @@ fn what_else_a_fork_breaks_is_named() {
     let before = "CLIENT.socket.close\nBackground = Thread.new { sleep }\nBackground.name = \"scheduler\"\n\
                   Dir.mkdir(\"concurrent-ruby\")\nFile.write(\"concurrent-ruby/pool.rb\", \"POOL = Thread.new { \
                   Queue.new.pop }\")\nrequire \"./concurrent-ruby/pool\"\nPOOL.name = \"pool\"\n\
-                  Thread.pass until POOL.stop?\nFile.binwrite(\"data.db\", \"SQLite format 3\\0\" + \"x\" * 84)\nDATABASE = File.open(\"data.db\")\n";
+                  Thread.pass until POOL.stop?\nFile.binwrite(\"data.db\", \"SQLite format 3\\0\" + \"x\" * 84)\n\
+                  DATABASE = File.open(\"data.db\")\n";
     let echo = Echo::start();
     let server = ruby::serve(&echo.app(before), &["-w", "2", "-t", "1"]);
     wait_for_workers(&server, 2);

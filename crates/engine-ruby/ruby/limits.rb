@@ -4,6 +4,11 @@
 
 module FoolsGold
   module Limits
+    # The same exception with these words.
+    def self.explained(error)
+      error.class.new(explain(error)).tap { |other| other.set_backtrace(error.backtrace) }
+    end
+
     def self.explain(error)
       number, = Process.getrlimit(:NPROC)
       own = number == Process::RLIM_INFINITY ? "" : " of #{number} processes and threads for this user (ulimit -u)"

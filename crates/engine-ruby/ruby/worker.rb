@@ -30,7 +30,7 @@ module FoolsGold
     rescue ThreadError => error
       raise unless error.backtrace_locations&.first&.path&.start_with?(__dir__) # It is the application's own.
 
-      Log.error("worker #{@number} could not start its #{@setup["threads"]} threads: #{Limits.explain(error)}")
+      Log.error("worker #{@number} could not start a thread: #{Limits.explain(error)}")
       exit!(1)
     end
 
@@ -75,13 +75,15 @@ module FoolsGold
       FoolsGold.hooks.run(:on_worker_boot, @number)
       OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots
+      # A worker that cannot have all its threads is not ready. The first slot has the main thread.
+      @runners.drop(1).each { |runner| start(runner) }
       errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true
     rescue Exception => error # Also `exit` in a hook: the front must know why there is no worker.
       raise unless Process.pid == own # In a child that the application has forked.
 
-      Log.frame(Frames::FAILED, Frames.error(error))
+      Log.frame(Frames::FAILED, Frames.error(error.is_a?(ThreadError) ? Limits.explained(error) : error))
       false
     end
 
@@ -108,7 +110,6 @@ module FoolsGold
     def serve
       stop if @stopping # It came before the slots were open.
       Thread.current.name = "slot 0"
-      @runners.drop(1).each { |runner| start(runner) }
       guard(@runners.first)
       @threads.shift.join until @threads.empty?
       Upgrade.join

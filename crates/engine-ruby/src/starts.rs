@@ -180,10 +180,14 @@ impl Work {
             // Of the start, and of a reload, the server says more.
             match self.told {
                 Some(_) => {
-                    tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})")
+                    tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");
                 }
                 None => {
-                    tracing::info!(target: "engine", pid, ms, app, "mold (pid {pid}) loaded the application after {time}")
+                    tracing::info!(
+                        target: "engine",
+                        pid, ms, app,
+                        "mold (pid {pid}) loaded the application after {time}"
+                    );
                 }
             }
         }

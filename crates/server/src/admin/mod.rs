@@ -50,8 +50,9 @@ pub struct Admin {
 impl Admin {
     /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
     /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
-    /// `place` and `logs`: what there is to see from the start; `listener`: that of the admin page, bound; `made`: the control socket, where it is there; `is_successor`: an
-    /// older process still has both, and keeps them until this one runs; `called_off` ends the loading of applications.
+    /// `place` and `logs`: what there is to see from the start; `listener`: that of the admin page, bound; `made`: the
+    /// control socket, where it is there; `is_successor`: an older process still has both, and keeps them until this
+    /// one runs; `called_off` ends the loading of applications.
     pub fn start(
         settings: &AdminSettings,
         (place, logs): (Place, Arc<LogFiles>),

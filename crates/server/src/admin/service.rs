@@ -61,8 +61,8 @@ impl Serving {
     /// Starts the thread; nothing listens yet.
     pub fn start(eyes: Arc<Eyes>) -> io::Result<Serving> {
         let runtime = Builder::new_current_thread().enable_all().thread_keep_alive(STAY_TIME).build()?;
-        // The thread that answers is there from the start, and stays: when the limit of threads is reached somebody will
-        // want to know why.
+        // The thread that answers is there from the start, and stays: when the limit of threads is reached, somebody
+        // will want to know why.
         thread::Builder::new().spawn(|| ())?;
         drop(runtime.spawn_blocking(|| ()));
         let service = Arc::new(Service {
