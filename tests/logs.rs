@@ -68,6 +68,30 @@ fn several_applications_are_told_apart() {
 }
 
 #[test]
+fn lines_of_requests_say_which_of_several_applications() {
+    let ru = paths(&[("/ok", "text(1)"), ("/bad", "raise 'no'")]);
+    for (form, app) in [("text", " app=shop"), ("json", ",\"app\":\"shop\"")] {
+        let toml =
+            "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
+        let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
+        let server = Server::files(&files, &["-t", "1", "-C", "foolsgold.toml", "--access-log", form]);
+        assert_eq!((server.get("/shop/ok").status, server.get("/shop/bad").status), (200, 500));
+        let lines = |path: &str| -> Vec<String> {
+            let log = server.log();
+            log.lines().filter(|line| line.contains(path)).map(str::to_owned).collect()
+        };
+        // The access line of one; the line of the exception and the access line of the other.
+        for (path, count) in [("/shop/ok", 1), ("/shop/bad", 2)] {
+            assert!(within(PATIENCE, || lines(path).len() == count), "{}", server.log());
+            assert!(lines(path).iter().all(|line| line.contains(app)), "{}", server.log());
+        }
+    }
+    let alone = Server::start(&ru, &["-t", "1"]);
+    assert_eq!(alone.get("/ok").status, 200);
+    assert!(alone.logs("GET /ok 200") && !alone.log().contains("app="), "{}", alone.log());
+}
+
+#[test]
 fn what_is_printed_to_the_log_has_the_id_of_its_request() {
     let server = Server::start(&paths(&[("/a", "puts \"nugget\"; text(1)")]), &["--engine", "mruby"]);
     let reply = server.get("/a");

@@ -100,13 +100,63 @@ fn status(server: &Server) -> serde_json::Value {
 fn workers_are_added_as_far_as_memory_goes_and_all_is_answered() {
     let Some(group) = Group::new("scaler") else { return };
     let server = group.serve(&["--min-workers", "1", "--max-workers", "24"]);
-    under_load(&server, || server.log().contains("no memory for another worker, which may need"));
+    under_load(&server, || server.log().contains("no memory for another worker: "));
     let seen = status(&server);
     assert_eq!(seen["server"]["memory"]["limit_kib"], LIMIT / 1024, "{seen}");
-    assert_eq!(seen["apps"][0]["pool"]["is_held_by_memory"], true, "{seen}");
+    let pool = &seen["apps"][0]["pool"];
+    assert_eq!(pool["is_held_by_memory"], true, "{seen}");
+    // The numbers are those of the decision: what is used and what all may still need is more than there is.
+    let of = |name: &str| pool["shortage"][name].as_u64().unwrap();
+    assert_eq!((of("limit_kib"), of("full_kib")), (LIMIT / 1024, LIMIT / 100 * 90 / 1024), "{pool}");
+    let is_more = of("used_kib") + of("worker_kib") + of("growth_kib") > of("full_kib");
+    assert!(is_more || pool["shortage"]["is_rest"] == true, "{pool}");
     let workers = ruby::workers(&server).len();
     assert!((2..24).contains(&workers), "{workers} workers\n{}", server.log());
     assert!(!server.log().contains("SIGKILL"), "{}", server.log());
+}
+
+#[test]
+fn nothing_is_said_of_more_workers_where_all_are_there() {
+    let Some(group) = Group::new("whole") else { return };
+    // There is no room for a successor beside its predecessor: that is no want of workers.
+    let app =
+        "$own = 'y' * (40 << 20)\nrun lambda { |env|\n  $own.setbyte(rand($own.size), 1)\n  [200, {}, ['gold']]\n}\n";
+    let server = group.serve_app(app, &["-w", "2", "--preload=no", "--max-requests", "20"]);
+    let replaced = |server: &Server| ends(server, "max_requests") >= 2;
+    let is_told = std::cell::Cell::new(false);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    under_load(&server, || {
+        let seen = status(&server);
+        let app = &seen["apps"][0];
+        let all = app["workers"].as_array().is_some_and(|all| all.len() == 2);
+        is_told.set(is_told.get() || (all && app["pool"]["is_held_by_memory"] == true));
+        replaced(&server)
+    });
+    assert!(!is_told.get(), "{}", server.log());
+}
+
+#[test]
+fn a_death_by_the_kernel_is_told_once() {
+    let Some(group) = Group::new("once") else { return };
+    let app = "run lambda { |env|\n  'x' * (400 << 20) if env['PATH_INFO'] == '/all'\n  [200, {}, ['gold']]\n}\n";
+    let server = group.serve_app(app, &["-w", "2"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    // It took the memory that a reply needs, so it dies, and is not run again.
+    assert_eq!(server.client().post("/all", "").status, 502, "{}", server.log());
+    let is_end = |line: &&str| line.contains("worker") && line.contains(") exited: killed by");
+    assert!(within(PATIENCE, || server.log().lines().any(|line| is_end(&line))), "{}", server.log());
+    // The mold tells of ends in their order, so of this one before that of another.
+    let dead = server.log().lines().find(is_end).unwrap().split("(pid ").nth(1).unwrap().to_owned();
+    let other = ruby::workers(&server).into_iter().find(|pid| !dead.starts_with(&pid.to_string())).unwrap();
+    kill_process(Pid::from_raw(other.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    assert!(server.logs(&format!("(pid {other}) exited: ")), "{}", server.log());
+    let log = server.log();
+    let pid = dead.split(')').next().unwrap();
+    let ends: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("engine: worker") && line.contains(&format!("(pid {pid}) exited")))
+        .collect();
+    assert_eq!(ends.len(), 1, "{log}");
 }
 
 /// The same application, which holds so many MiB of its own once it is loaded.

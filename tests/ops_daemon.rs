@@ -62,6 +62,25 @@ fn a_start_that_fails_is_told_by_the_command() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_may_have_named_the_log() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), "run lambda { }").unwrap();
+    for (file, text) in
+        [("bad.toml", "log-file = \"a.log\"\nworkers = [\n"), ("bad.rb", "stdout_path 'a.log'\nraise 'no'\n")]
+    {
+        fs::write(folder.join(file), text).unwrap();
+        let output = server::command().current_dir(&folder).args(["-d", "-C", file]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(&format!("{file}:2")), "{said}");
+        assert!(!said.contains("--log-file"), "{said}");
+    }
+    let output = server::command().current_dir(&folder).args(["-D"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("  -D: needs --log-file FILE"), "{said}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_failed_start_is_told_where_it_was_called_though_standard_error_goes_to_a_file() {
     let folder = server::folder();
     fs::write(folder.join("config.ru"), "raise \"broken on purpose\"").unwrap();

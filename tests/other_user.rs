@@ -97,3 +97,22 @@ fn workers_of_another_user_have_the_native_worker_that_root_has_built() {
     assert!(log.contains("1 worker (native)"), "{log}");
     assert_ne!(server.text("/"), "0");
 }
+
+#[test]
+fn a_limit_of_processes_and_threads_is_named() {
+    let Some(folder) = folder("run lambda { |env| [200, {}, ['gold']] }\n") else { return };
+    // The number of a user that nobody else has: the limit counts what all of that user's programs have.
+    let (user, program) = ((30_000 + std::process::id() % 20_000).to_string(), ruby::program());
+    let start = server::command();
+    let mut command = std::process::Command::new("timeout");
+    command.args(["60", "prlimit", "--nproc=50"]).arg(start.get_program()).args(["--user", &user, "--group", &user]);
+    command.args(["-b", "unix://web.sock", "--control", "off", "--engine", "ruby", "--ruby", &program]);
+    let ran = command.args(["-w", "1", "-t", "60"]).current_dir(&folder).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    for words in ["cannot start: ", "a limit of 50 processes and threads for this user (ulimit -u) is reached"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+    fs::remove_dir_all(folder).unwrap();
+}

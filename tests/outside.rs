@@ -27,6 +27,7 @@ mod drain;
 mod environment;
 mod error_logs;
 mod errors;
+mod full_log;
 mod gone;
 mod hostile;
 mod hostile_ruby;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::server::command;
 use crate::support::{Dice, PATIENCE, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -183,6 +184,27 @@ fn a_get_that_has_run_for_longer_than_requests_may_wait_is_run_again_all_the_sam
 }
 
 #[test]
+fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does_not_answer() {
+    let server = ruby::serve(APP, &["-w", "2", "-t", "1", "--worker-timeout", "4s"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    let worker = ruby::workers(&server)[0];
+    kill_process(Pid::from_raw(worker.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    let state = || {
+        let seen = command().current_dir(&server.folder).args(["status", "--json"]).output().unwrap();
+        let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
+        let workers = seen["apps"][0]["workers"].as_array().cloned().unwrap_or_default();
+        let one = workers.iter().find(|one| one["pid"] == worker).cloned().unwrap_or_default();
+        one["state"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(within(PATIENCE, || state() == "stopped"), "{}", state());
+    let who = format!("(pid {worker})");
+    let why = ": the process is stopped (SIGSTOP)";
+    let says = |words: &str| server.log().lines().any(|line| line.contains(&who) && line.contains(words));
+    assert!(within(PATIENCE, || says("has not answered for ") && says(why)), "{}", server.log());
+    assert!(within(PATIENCE, || says(&format!("timed out (--worker-timeout){why}"))), "{}", server.log());
+}
+
+#[test]
 fn a_boot_that_fails_later_does_not_spin() {
     let hooks = "on_worker_boot do |_|\n  File.write(\"notes\", \"boot\\n\", mode: \"a\")\n  \
                  raise \"no database\" if File.exist?(\"broken\")\nend\n";
@@ -222,5 +244,7 @@ fn workers_outlive_their_mold_and_a_new_one_is_started_when_one_is_needed() {
     assert!(below(1), "a new mold forks the new worker\n{}", server.log());
     kill(workers[1]);
     assert!(below(2), "the new mold goes on\n{}", server.log());
+    let said = server.log().matches(") loaded the application after ").count();
+    assert_eq!(said, 1, "of the new mold alone: the server itself says that it has started\n{}", server.log());
     assert_eq!(server.text("/"), "gold");
 }

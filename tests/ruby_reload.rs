@@ -171,6 +171,23 @@ fn a_surge_bounds_the_workers_that_exist_beside_the_old_ones() {
 }
 
 #[test]
+fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
+    let server =
+        ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &["-w", "3", "-t", "1", "--reload-surge", "1"]);
+    assert!(within(PATIENCE, || count(&server, "worker") == 3));
+    // As long as it is stopped, nobody takes note of the end of its workers.
+    let mold = Pid::from_raw(ruby::mold(&server).cast_signed()).unwrap();
+    kill_process(mold, Signal::STOP).unwrap();
+    put(&server.folder, "config.ru", &code(2, ""));
+    server.signal(Signal::USR1);
+    assert!(server.logs("shutting down: fewer workers wanted"), "{}", server.log());
+    let serves = || server.log().contains("generation 2 serves");
+    assert!(!within(Duration::from_secs(2), serves), "{}", server.log());
+    kill_process(mold, Signal::CONT).unwrap();
+    assert!(within(PATIENCE, serves), "{}", server.log());
+}
+
+#[test]
 fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
     let server = serve("ruby", &["--min-workers", "0", "--max-workers", "2", "-t", "1", "--idle-time", "200ms"]);
     assert_eq!(server.text("/"), "v1");

@@ -1,6 +1,7 @@
 //! How slow this machine is at the moment. Other programs may use it as well: what takes a second on a quiet machine
 //! may take ten on a busy one, and is no mistake of the server.
 
+use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -45,6 +46,49 @@ pub fn slowest() -> Duration {
     Duration::from_millis(SLOWEST_MS.load(Ordering::Acquire))
 }
 
+/// Time on processors until now, in ticks of the clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Of all processors together, idle or not.
+    all: u64,
+    /// In which they worked, or another machine had them.
+    busy: u64,
+    /// Of the processes that were named, and of this one.
+    own: u64,
+}
+
+impl Work {
+    /// Now, of these processes and this one.
+    pub fn now(processes: &[u32]) -> Work {
+        let (all, busy) = of_machine(&fs::read_to_string("/proc/stat").unwrap_or_default());
+        let ids = processes.iter().copied().chain([std::process::id()]);
+        let stats = ids.filter_map(|id| fs::read_to_string(format!("/proc/{id}/stat")).ok());
+        Work { all, busy, own: stats.map(|stat| of_process(&stat)).sum() }
+    }
+
+    /// The part of all processors that others have had since then, from 0 to 1.
+    pub fn of_others_since(&self, before: &Work) -> f64 {
+        let all = self.all.saturating_sub(before.all).max(1);
+        let busy = self.busy.saturating_sub(before.busy);
+        busy.saturating_sub(self.own.saturating_sub(before.own)) as f64 / all as f64
+    }
+}
+
+/// Of the line `cpu` in /proc/stat: all, and all but what was idle or waited for a disk.
+fn of_machine(stat: &str) -> (u64, u64) {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
+    // User, nice, system, idle, waiting, interrupts, soft interrupts, stolen; guests are in the first two.
+    let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|word| word.parse().ok()).collect();
+    let all: u64 = ticks.iter().sum();
+    (all, all - ticks.iter().skip(3).take(2).sum::<u64>())
+}
+
+/// User and system time in /proc/PID/stat, behind the name, which is in brackets.
+fn of_process(stat: &str) -> u64 {
+    let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    rest.split(' ').skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
+}
+
 /// A limit, and what a machine as slow as this one may take beyond it.
 pub fn allowed(limit: Duration) -> Duration {
     limit + (slowest() * STEPS).min(MORE_MAX)
@@ -67,6 +111,16 @@ pub fn within(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_have_had_is_what_is_not_ours() {
+        assert_eq!(of_machine("cpu  10 1 4 80 5 0 0 0 7 0\ncpu0 1 2 3\n"), (100, 15));
+        assert_eq!(of_process("12 (a) b) S 1 2 3 4 5 6 7 8 9 10 30 12 0 0 20"), 42);
+        let work = |all, busy, own| Work { all, busy, own };
+        assert_eq!(work(300, 150, 60).of_others_since(&work(100, 50, 10)), 0.25);
+        assert_eq!(work(300, 150, 200).of_others_since(&work(100, 50, 10)), 0.0);
+        assert!(Work::now(&[]).all > 0);
+    }
 
     #[test]
     fn limits_grow_with_what_a_start_takes_and_not_without_end() {

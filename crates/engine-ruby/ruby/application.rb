@@ -136,10 +136,19 @@ module FoolsGold
       end
     end
 
-    # As Puma does, threads are left out that say that they know of forks.
+    # As Puma does, threads are left out that say that they know of forks; and idle ones of concurrent-ruby, whose pools
+    # notice a fork and begin anew: nobody could do anything about them.
     def lost_threads
       threads = Thread.list - @threads
-      threads.reject { |thread| thread.thread_variable_get(:fork_safe) || /timeout/i.match?(thread.name.to_s) }
+      threads.reject do |thread|
+        thread.thread_variable_get(:fork_safe) || /timeout/i.match?(thread.name.to_s) || idle_in_pool?(thread)
+      end
+    end
+
+    # Whether nothing of the application runs in it.
+    def idle_in_pool?(thread)
+      lines = thread.backtrace || []
+      !lines.empty? && lines.all? { |line| line.include?("/concurrent-ruby/") || line.start_with?("<internal:") }
     end
 
     def describe(thread)

@@ -11,7 +11,7 @@ rescue LoadError
   require "socket"
 end
 
-%w[errors frames wire log title last_resort signals hooks old_file old_hooks progress application shapes
+%w[errors frames wire log title limits last_resort signals hooks old_file old_hooks progress application shapes
    environment input headers hints hijack stream channel slot delivery answer runner control out_of_band worker
    children exec_hooks].each do |name|
   require_relative name
@@ -137,7 +137,7 @@ module FoolsGold
       FoolsGold.hooks.run(:after_first_fork) unless @has_forked
       @has_forked = true
     rescue SystemCallError => error # Out of memory or processes: the front will ask again.
-      Log.exception(error, "worker #{number} could not be forked")
+      Log.error("worker #{number} could not be forked: #{Limits.explain(error)}")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
     end
 

@@ -18,19 +18,12 @@ module FoolsGold
 
     # Serves until the front says stop; then ends the process as Ruby would, with its at_exit blocks.
     def run
-      Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
-      trap("CHLD", "DEFAULT")
-      @application.loaded? ? LastResort.worker : LastResort.loading
-      Title.begin(@setup["hooks_kind"])
-      title
-      connect
-      boot or exit!(1)
-      Signals.ask_the_front
-      serve
-      FoolsGold.hooks.run(:on_worker_shutdown, @number)
-      # JRuby closes connections as it ends, which must not look like the end of the front.
-      @control.kill unless Process.respond_to?(:fork)
-      exit
+      serve_requests
+    rescue ThreadError => error
+      raise unless error.backtrace_locations&.first&.path&.start_with?(__dir__) # It is the application's own.
+
+      Log.error("worker #{@number} could not start a thread: #{Limits.explain(error)}")
+      exit!(1)
     end
 
     # Shows in lists of processes which worker this is, and a request that takes long.
@@ -46,6 +39,22 @@ module FoolsGold
 
     private
 
+    def serve_requests
+      Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
+      trap("CHLD", "DEFAULT")
+      @application.loaded? ? LastResort.worker : LastResort.loading
+      Title.begin(@setup["hooks_kind"])
+      title
+      connect
+      boot or exit!(1)
+      Signals.ask_the_front
+      serve
+      FoolsGold.hooks.run(:on_worker_shutdown, @number)
+      # JRuby closes connections as it ends, which must not look like the end of the front.
+      @control.kill unless Process.respond_to?(:fork)
+      exit
+    end
+
     def connect
       io = @wire.open(Frames::CONTROL_ROLE, @number)
       Log.after_fork(io)
@@ -59,6 +68,8 @@ module FoolsGold
       FoolsGold.hooks.run(:on_worker_boot, @number)
       OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots
+      # A worker that cannot have all its threads is not ready. The first slot has the main thread.
+      @runners.drop(1).each { |runner| start(runner) }
       errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true
@@ -68,7 +79,7 @@ module FoolsGold
     rescue Exception => error # Also `exit` in config.ru: the front must know why there is no worker.
       raise unless Process.pid == own # In a child that the application has forked.
 
-      Log.frame(Frames::FAILED, Frames.error(error))
+      Log.frame(Frames::FAILED, Frames.error(error.is_a?(ThreadError) ? Limits.explained(error) : error))
       false
     end
 
@@ -95,7 +106,6 @@ module FoolsGold
     def serve
       stop if @stopping # It came before the slots were open.
       Thread.current.name = "slot 0"
-      @runners.drop(1).each { |runner| start(runner) }
       guard(@runners.first)
       @threads.shift.join until @threads.empty?
       Upgrade.join

@@ -26,13 +26,15 @@ impl Work {
         }
         if !worker.is_ready && !self.is_stopping {
             let is_of_memory = self.pool.kernel_has_killed();
-            let (named, app) = (named(id, worker.pid), self.app());
+            let named = named(id, worker.pid);
             if is_of_memory {
-                let what = Reason::OutOfMemory.words();
-                tracing::error!(target: "engine", worker = id, pid = worker.pid, app, "{named} exited: {what}");
+                self.pool.has_told_end(id);
                 self.memory_was_full(id, Instant::now());
-                // Others may be enough. If none is, the last one says so.
+                // Others may be enough. If none is, what follows says so.
                 if self.staying() > 0 {
+                    let (what, reason) = (Reason::OutOfMemory.words(), Reason::OutOfMemory.name());
+                    let (app, pid, signal) = (self.app(), worker.pid, "SIGKILL");
+                    tracing::error!(target: "engine", worker = id, pid, reason, signal, app, "{named} exited: {what}");
                     return;
                 }
             }
@@ -93,14 +95,20 @@ impl Work {
         }
     }
 
-    /// Says how a worker ended.
+    /// Says how a worker ended, if nobody has.
     pub(crate) fn log_exit(&self, worker: u32, pid: u32, exit: Exit) {
+        if self.pool.is_end_told(worker) {
+            return;
+        }
         let (app, status, signal) = (self.app(), exit.status, exit.signal());
         tracing::info!(target: "engine", worker, pid, status, signal, app, "worker {worker} (pid {pid}) {exit}");
     }
 
     /// Only a parent learns how a process ends, and the mold has ended, too.
     fn unknown_exit(&self, worker: u32, pid: u32) {
+        if self.pool.is_end_told(worker) {
+            return;
+        }
         let (app, why) = (self.app(), "its mold exited first");
         tracing::info!(target: "engine", worker, pid, app, "worker {worker} (pid {pid}) exited, status unknown: {why}");
     }

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use engine::count;
+use engine::snapshot::Shortage;
 use machine::{Memory, Standing};
 
 use crate::process::Loading;
@@ -40,8 +41,8 @@ pub struct Headroom {
     memory: Memory,
     standing: Option<Standing>,
     looked: Option<Instant>,
-    /// No worker is added for want of memory, since when.
-    held: Option<Instant>,
+    /// No worker is added for want of memory: since when, and why.
+    held: Option<(Instant, Shortage)>,
     /// The worker that was sent away last, and when.
     relieved: Option<(u32, Instant)>,
     /// How often the kernel had killed somebody, and when.
@@ -75,9 +76,9 @@ impl Headroom {
         Headroom { memory, standing: None, looked: None, held: None, relieved: None, kills: None }
     }
 
-    /// Whether no worker is added for want of memory.
-    pub fn is_held(&self) -> bool {
-        self.held.is_some()
+    /// Why no worker is added, if that is for want of memory.
+    pub fn shortage(&self) -> Option<Shortage> {
+        self.held.map(|(_, shortage)| shortage)
     }
 
     /// Whether workers are to be weighed often.
@@ -91,11 +92,15 @@ impl Headroom {
         self.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < RELIEF)
     }
 
+    /// Whether one had to leave, or was killed, so short a time ago that none is added.
+    fn rests(&self, now: Instant) -> bool {
+        self.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < REST)
+    }
+
     fn room(&self, need: Need, now: Instant) -> Room {
         let Some(standing) = self.standing else { return Room::Yes };
-        let rests = self.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < REST);
         let (full, used) = (full(&standing), standing.used + need.others);
-        if rests || used + need.one > full {
+        if self.rests(now) || used + need.one > full {
             return Room::No;
         }
         if need.is_guess && used + PLENTY * need.one > full { Room::Unknown } else { Room::Yes }
@@ -108,7 +113,7 @@ impl Work {
         let need = self.need(now);
         let room = self.headroom.room(need, now);
         if room == Room::No {
-            self.hold(need.one, now);
+            self.hold(need, now);
         }
         room == Room::Yes
     }
@@ -118,7 +123,7 @@ impl Work {
         if self.headroom.standing.is_none() {
             self.headroom.standing = self.headroom.memory.look();
         }
-        let need = self.need(now);
+        let mut need = self.need(now);
         let loads = self.loads_in_workers();
         let fits = match self.headroom.standing {
             None => missing,
@@ -140,15 +145,12 @@ impl Work {
             // Somebody has said that there are to be so many: they are held back only by what was seen, not by what
             // others might still need.
             Some(standing) => {
-                if standing.used + self.largest_own() > full(&standing) {
-                    0
-                } else {
-                    missing
-                }
+                need = Need { one: self.largest_own(), others: 0, is_guess: false };
+                if standing.used + need.one > full(&standing) { 0 } else { missing }
             }
         };
         if fits < missing && self.staying() > 0 {
-            self.hold(need.one, now);
+            self.hold(need, now);
         }
         fits
     }
@@ -164,20 +166,17 @@ impl Work {
         self.workers.values().any(|worker| !worker.is_leaving && worker.own_kib.is_none())
     }
 
-    /// No worker is added for now. The first time the log says so.
-    fn hold(&mut self, own: u64, now: Instant) {
-        if self.headroom.held.replace(now).is_none() {
-            let (seen, there) = (self.headroom.standing.map(in_words).unwrap_or_default(), self.staying());
+    /// No worker is added for now, if there are fewer than there may be. The first time the log says so.
+    fn hold(&mut self, need: Need, now: Instant) {
+        let there = self.staying();
+        let Some(standing) = self.headroom.standing.filter(|_| there < self.settings.max_workers) else { return };
+        let shortage = shortage(&standing, need, self.headroom.rests(now));
+        if self.headroom.held.replace((now, shortage)).is_none() {
             let wanted = match self.wanted {
                 wanted if wanted > there => format!("{there} of {} run", count(wanted, "worker")),
-                _ => format!("there is room for {}, and requests wait", count(there, "worker")),
+                _ => format!("{} run, and requests wait", count(there, "worker")),
             };
-            tracing::warn!(
-                target: "engine",
-                app = self.app(),
-                "no memory for another worker, which may need {} of its own: {seen}; {wanted}",
-                mib(own)
-            );
+            tracing::warn!(target: "engine", app = self.app(), "no memory for another worker: {shortage}; {wanted}");
         }
     }
 
@@ -226,12 +225,14 @@ impl Work {
         if self.is_stopping || self.headroom.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK) {
             return;
         }
+        let (there, most) = (self.staying(), self.settings.max_workers);
         self.headroom.looked = Some(now);
         self.headroom.standing = self.headroom.memory.look();
         self.forget_kills(now);
-        if self.headroom.held.is_some_and(|then| now.saturating_duration_since(then) > REST) {
-            self.headroom.held = None;
-        }
+        let is_past = |(then, _): &mut (Instant, Shortage)| now.saturating_duration_since(*then) > REST;
+        self.headroom.held.take_if(is_past);
+        // They are all there by now.
+        self.headroom.held.take_if(|_| there >= most);
         let Some(standing) = self.headroom.standing.filter(Standing::is_short) else { return };
         let is_under_way = self.headroom.relieved.is_some_and(|(id, then)| {
             let passed = now.saturating_duration_since(then);
@@ -253,7 +254,8 @@ impl Work {
             "memory is short: {}; {} is the largest, with {} of its own, and shuts down",
             in_words(standing), self.named(*id), mib(own * 1024)
         );
-        (self.headroom.relieved, self.headroom.held) = (Some((*id, now)), Some(now));
+        let shortage = shortage(&standing, self.need(now), true);
+        (self.headroom.relieved, self.headroom.held) = (Some((*id, now)), Some((now, shortage)));
         // Where fewer may be there are to be fewer; else its successor comes when there is room for it.
         if self.wanted > self.settings.min_workers.max(1) {
             self.wanted -= 1;
@@ -270,6 +272,19 @@ fn full(standing: &Standing) -> u64 {
 /// Whether so many workers that load the application themselves may be more than there is room for.
 fn is_close(standing: &Standing, missing: usize) -> bool {
     standing.left() / LOADED_MAX < missing as u64
+}
+
+fn shortage(standing: &Standing, need: Need, is_rest: bool) -> Shortage {
+    let kib = |bytes: u64| bytes / 1024;
+    Shortage {
+        limit_kib: kib(standing.limit),
+        is_machine: standing.is_machine,
+        used_kib: kib(standing.used),
+        full_kib: kib(full(standing)),
+        worker_kib: kib(need.one),
+        growth_kib: kib(need.others),
+        is_rest,
+    }
 }
 
 fn in_words(standing: Standing) -> String {
@@ -302,6 +317,19 @@ mod tests {
         assert_eq!(headroom(100).room(need(20, 0, true), now), Room::Yes);
         assert_eq!(headroom(100).room(need(21, 0, true), now), Room::Unknown);
         assert_eq!(Headroom { standing: None, ..headroom(0) }.room(need(1 << 20, 0, true), now), Room::Yes);
+    }
+
+    #[test]
+    fn the_words_have_the_numbers_of_the_decision() {
+        let standing = headroom(100).standing.unwrap();
+        let need = Need { one: 20 * MIB, others: 61 * MIB, is_guess: false };
+        assert_eq!(
+            shortage(&standing, need, false).to_string(),
+            "100 MiB of the 200 MiB that the control group may use are used, one more worker may need 20 MiB of its \
+             own, those that run 61 MiB more, and workers are added up to 180 MiB"
+        );
+        let rest = shortage(&standing, need, true).to_string();
+        assert!(rest.ends_with("are used, and a worker has just ended for want of memory"), "{rest}");
     }
 
     #[test]

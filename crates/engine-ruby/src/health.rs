@@ -1,11 +1,12 @@
 //! Workers that are worn out, need too much memory or do not answer. Those that still serve are replaced one at a time,
 //! and only when the successor is there; those that do not are killed.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::ends::named;
 use crate::memory::{Weight, weigh};
-use crate::process::kill_now;
+use crate::process::{is_stopped, kill_now};
 use crate::reason::Reason;
 use crate::supervisor::{Event, Speaker, Work};
 
@@ -22,12 +23,17 @@ const STEP_MAX: Duration = Duration::from_secs(1);
 /// A worker that is being replaced and does not come to its end does not hold up the next for longer.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
+/// Why a process that is stopped does not answer.
+const STOPPED: &str = ": the process is stopped (SIGSTOP)";
+
 /// What is known of the last looks.
 pub struct Health {
     pinged: Instant,
     weighed: Option<Instant>,
     is_weighing: bool,
     has_complained: bool,
+    /// The log has said that there was no thread to look at memory.
+    lacks_threads: bool,
     /// The worker that was sent away last, and when.
     draining: Option<(u32, Instant)>,
 }
@@ -35,7 +41,14 @@ pub struct Health {
 impl Health {
     /// Nothing has been looked at.
     pub fn new(now: Instant) -> Health {
-        Health { pinged: now, weighed: None, is_weighing: false, has_complained: false, draining: None }
+        Health {
+            pinged: now,
+            weighed: None,
+            is_weighing: false,
+            has_complained: false,
+            lacks_threads: false,
+            draining: None,
+        }
     }
 }
 
@@ -87,8 +100,11 @@ impl Work {
 
     /// Whatever a worker says, it is there.
     pub(crate) fn heard(&mut self, id: u32) {
-        if let Some(worker) = self.workers.get_mut(&id) {
-            worker.silent = Duration::ZERO;
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        worker.silent = Duration::ZERO;
+        if std::mem::take(&mut worker.is_silence_told) {
+            let (app, pid) = (self.settings.app.as_deref(), worker.pid);
+            tracing::info!(target: "engine", worker = id, pid, app, "{} answers again", named(id, pid));
         }
     }
 
@@ -107,7 +123,7 @@ impl Work {
         if is_due {
             self.health.pinged = now;
         }
-        let mut hung = Vec::new();
+        let (mut hung, hush) = (Vec::new(), self.hush());
         for (id, worker) in self.workers.iter_mut().filter(|(_, worker)| worker.is_ready) {
             worker.silent += passed.min(STEP_MAX);
             if is_due {
@@ -116,6 +132,9 @@ impl Work {
             if !limit.is_zero() && worker.silent > limit {
                 hung.extend(worker.pid.map(|pid| (*id, pid)));
                 worker.silent = Duration::ZERO;
+            } else if worker.silent > hush && !worker.is_leaving && !worker.is_silence_told {
+                worker.is_silence_told = true;
+                tell_silence(self.settings.app.as_deref(), (*id, worker.pid), worker.silent, limit);
             }
         }
         if !limit.is_zero() {
@@ -123,7 +142,12 @@ impl Work {
         }
         for (id, pid) in hung {
             let (app, reason, words) = (self.app(), Reason::Hung.name(), Reason::Hung.words());
-            tracing::error!(target: "engine", worker = id, pid, reason, app, "worker {id} (pid {pid}) killed: {words}");
+            let why = if is_stopped(pid) { STOPPED } else { "" };
+            tracing::error!(
+                target: "engine",
+                worker = id, pid, reason, app,
+                "worker {id} (pid {pid}) killed: {words}{why}"
+            );
             self.pool.mark(id, Reason::Hung);
             kill_now(pid);
         }
@@ -152,10 +176,18 @@ impl Work {
         }
         (self.health.weighed, self.health.is_weighing) = (Some(now), true);
         let events = self.events.clone();
-        drop(tokio::task::spawn_blocking(move || {
+        let weighing = thread::Builder::new().name("weighing".into()).spawn(move || {
             let weights = all.into_iter().map(|(who, pid)| (who, weigh(pid))).collect();
             let _ = events.send(Event::Weighed(weights));
-        }));
+        });
+        // Where no thread can be had it is tried again later.
+        if let Err(error) = weighing {
+            self.health.is_weighing = false;
+            if !std::mem::replace(&mut self.health.lacks_threads, true) {
+                let app = self.app();
+                tracing::warn!(target: "engine", app, "no thread to look at the memory of workers: {error}");
+            }
+        }
     }
 
     /// Takes note of what they weigh.
@@ -198,4 +230,15 @@ impl Work {
             }
         }
     }
+}
+
+/// Says that a worker does not answer, before it is killed for that.
+fn tell_silence(app: Option<&str>, (id, pid): (u32, Option<u32>), silent: Duration, limit: Duration) {
+    let (who, time) = (named(id, pid), engine::brief(silent));
+    let why = if pid.is_some_and(is_stopped) { STOPPED } else { "" };
+    let what = match limit.is_zero() {
+        true => "it is left alone (--worker-timeout 0)".to_owned(),
+        false => format!("it is killed after {} (--worker-timeout)", engine::brief(limit)),
+    };
+    tracing::warn!(target: "engine", worker = id, pid, app, "{who} has not answered for {time}{why}; {what}");
 }

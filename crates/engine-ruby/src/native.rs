@@ -49,7 +49,8 @@ fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Re
     let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
     let pid = child.id();
     let (told, telling) = mpsc::channel();
-    drop(thread::spawn(move || told.send(child.wait())));
+    let waiting = thread::Builder::new().name("native wait".into()).spawn(move || told.send(child.wait()));
+    waiting.inspect_err(|_| kill_now(pid))?;
     match telling.recv_timeout(time) {
         Ok(status) => Ok(Output { status: status?, stdout: fs::read(&out)?, stderr: fs::read(&err)? }),
         Err(_) => {

@@ -140,8 +140,12 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
             let exit = Exit::of(code);
-            work.log_exit(worker, pid, exit);
+            // Of one that has not booted more is said when its own last words have come.
+            let is_booting = work.workers.get(&worker).is_some_and(|worker| !worker.is_ready);
             exited(work, mold, worker, exit);
+            if !is_booting {
+                work.log_exit(worker, pid, exit);
+            }
         }
         (other, speaker) => {
             return Err(WireError(format!("a frame of kind {other} from the {speaker}, where it has no meaning")));

@@ -1,7 +1,7 @@
 //! All workers that are ready, and the way of a request through them: from a lane to a slot, back, or to another one.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -59,6 +59,8 @@ pub struct Pool {
     memory: Memory,
     /// How often the kernel has killed somebody for want of memory, as far as we have made something of it.
     kernel_kills: AtomicU64,
+    /// Workers of whose end the log has told before their mold did.
+    told_ends: Mutex<HashSet<u32>>,
 }
 
 impl Pool {
@@ -84,6 +86,7 @@ impl Pool {
             active: Notify::new(),
             memory,
             kernel_kills,
+            told_ends: Mutex::default(),
         })
     }
 
@@ -283,9 +286,10 @@ impl Pool {
         };
         if died_of_memory {
             let (words, name) = (reason.words(), reason.name());
+            self.has_told_end(id);
             tracing::error!(
                 target: "engine",
-                worker = id, pid, reason = name, app,
+                worker = id, pid, reason = name, signal = "SIGKILL", app,
                 "worker {id} (pid {pid}) exited: {words}"
             );
             let _ = self.events.send(Event::OutOfMemory(id));
@@ -338,6 +342,16 @@ impl Pool {
     pub fn kernel_has_killed(&self) -> bool {
         let (known, now) = (&self.kernel_kills, self.memory.kills());
         known.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |known| (known < now).then(|| known + 1)).is_ok()
+    }
+
+    /// The log has said how this worker ended, and why.
+    pub fn has_told_end(&self, worker: u32) {
+        self.told_ends.lock().unwrap_or_else(PoisonError::into_inner).insert(worker);
+    }
+
+    /// Whether it has. Asked once, when the end of the process is known.
+    pub fn is_end_told(&self, worker: u32) -> bool {
+        self.told_ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&worker)
     }
 
     /// Nothing is made any more of what the kernel had killed when its count was this.

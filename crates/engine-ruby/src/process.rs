@@ -111,6 +111,8 @@ pub struct Booting {
     pub ended: Option<Exit>,
     /// For how long nothing was heard of it.
     pub silent: Duration,
+    /// The log has said so.
+    pub is_silence_told: bool,
     /// Its share of memory, and what it shares with nobody, as last looked at, and when that was.
     pub pss_kib: Option<u64>,
     pub own_kib: Option<u64>,
@@ -139,6 +141,7 @@ impl Booting {
             is_silent,
             ended,
             silent,
+            is_silence_told: false,
             pss_kib,
             own_kib,
             weighed,
@@ -200,6 +203,13 @@ fn wait(mut child: Child, events: &UnboundedSender<Event>) {
 /// Ends one without a chance to refuse. That it has ended already is no error.
 pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+}
+
+/// Whether a signal has stopped it (SIGSTOP), or a debugger.
+pub fn is_stopped(pid: u32) -> bool {
+    // The state is the first word behind the name, which is in brackets and may have brackets in it.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
 }
 
 /// What a mold says of a process whose end the application has waited for.

@@ -187,7 +187,19 @@ impl Work {
             (mold.ready, mold.loading) = (Some(forks), None);
             let took = mold.since.elapsed();
             let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, engine::brief(took));
-            tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");
+            // Of the start, and of a reload, the server says more.
+            match self.told {
+                Some(_) => {
+                    tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");
+                }
+                None => {
+                    tracing::info!(
+                        target: "engine",
+                        pid, ms, app,
+                        "mold (pid {pid}) loaded the application after {time}"
+                    );
+                }
+            }
         }
         self.facts = facts;
         if self.wanted == 0 {

@@ -7,6 +7,7 @@ use engine::snapshot::{Bounds, MoldView, WorkerView};
 
 use crate::boot::Facts;
 use crate::pool::Pool;
+use crate::process::is_stopped;
 use crate::supervisor::Work;
 
 /// Of molds and workers, whether they serve yet or not.
@@ -55,7 +56,9 @@ impl Work {
             })
             .collect();
         workers.sort_by_key(|worker| worker.id);
-        let pool = Bounds { min, max, wanted: self.wanted, is_held_by_memory: self.headroom.is_held() };
+        // A decision of the last half minute says nothing any more where all are there.
+        let shortage = self.headroom.shortage().filter(|_| self.staying() < max);
+        let pool = Bounds { min, max, wanted: self.wanted, is_held_by_memory: shortage.is_some(), shortage };
         let processes = self.workers.len() + self.molds.values().map(|mold| mold.untold.len()).sum::<usize>();
         self.pool.show(Board { runtime: runtime(&self.facts), pool, molds, workers, processes });
     }
@@ -95,6 +98,8 @@ impl Board {
                 view.running.sort_by(|one, other| other.age_ms.total_cmp(&one.age_ms));
                 if worker.is_leaving {
                     view.state = "draining".to_owned();
+                } else if card.pid.is_some_and(is_stopped) {
+                    view.state = "stopped".to_owned();
                 } else if worker.out.is_some() && view.state == "ready" {
                     view.state = "out_of_band".to_owned();
                 }

@@ -3,6 +3,7 @@
 //! but to open a file for a response, and temporary ones. Both engines and the front are
 //! written against it, and against nothing else of each other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub mod body;
@@ -49,6 +50,12 @@ pub trait Engine: Send + Sync {
     /// Starts one request. Dropping the returned [`Reply`] says that the client has gone: a request that has not
     /// begun is then never run, and one that runs is told at its next write.
     fn call(&self, request: Request) -> Reply;
+
+    /// The name of the application that would get this request, where there are several.
+    fn app_of(&self, request: &Request) -> Option<Arc<str>> {
+        let _ = request;
+        None
+    }
 
     /// What the engine is doing now, for logs, metrics and the status page.
     fn status(&self) -> Status;

@@ -1,38 +1,86 @@
 //! Counts what becomes of requests: how long they wait and run, and whose fault it is when one fails. One per
 //! application; it outlives the engine that counts on it, so that a reload does not set it back.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::recorder::Recorder;
 
-/// Upper bounds of the classes of times, in microseconds; one more class is for what is longer.
+/// Upper bounds of the buckets of the metrics, in microseconds; one more bucket is for what is longer.
 pub const BOUNDS_US: [u64; 16] = [
     250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
     10_000_000, 30_000_000,
 ];
 
-const CLASSES: usize = BOUNDS_US.len() + 1;
+/// Each of these is counted in this many classes of equal width, so that percentiles are right to within a few percent.
+pub const PARTS: usize = 8;
+
+/// Upper bounds of the classes, in microseconds; one more class is for what is longer.
+pub const CLASS_BOUNDS_US: [u64; BOUNDS_US.len() * PARTS] = class_bounds();
+
+const CLASSES: usize = CLASS_BOUNDS_US.len() + 1;
+
+const fn class_bounds() -> [u64; BOUNDS_US.len() * PARTS] {
+    let mut bounds = [0; BOUNDS_US.len() * PARTS];
+    let (mut at, mut lower) = (0, 0);
+    while at < bounds.len() {
+        let upper = BOUNDS_US[at / PARTS];
+        bounds[at] = lower + (upper - lower) * (at % PARTS + 1) as u64 / PARTS as u64;
+        at += 1;
+        if at.is_multiple_of(PARTS) {
+            lower = upper;
+        }
+    }
+    bounds
+}
 
 /// Times in classes; after these their sum, in microseconds.
 #[derive(Debug, Default)]
-pub struct Times(Counters<{ CLASSES + 1 }>);
+pub struct Times {
+    counts: Counters<{ CLASSES + 1 }>,
+    /// The longest since the start.
+    longest_us: AtomicU64,
+    /// The longest since it was taken last.
+    peak_us: AtomicU64,
+}
 
 impl Times {
     /// Counts one.
     pub fn add(&self, time: Duration) {
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        self.0.add(BOUNDS_US.partition_point(|bound| *bound < us), 1);
-        self.0.add(CLASSES, us);
+        self.counts.add(CLASS_BOUNDS_US.partition_point(|bound| *bound < us), 1);
+        self.counts.add(CLASSES, us);
+        // Most are not longer than others: they only read.
+        for longest in [&self.peak_us, &self.longest_us] {
+            if us > longest.load(Relaxed) {
+                longest.fetch_max(us, Relaxed);
+            }
+        }
     }
 
     /// How many are in each class, and the sum of all in microseconds.
     pub fn read(&self) -> ([u64; CLASSES], u64) {
-        let all = self.0.read();
+        let all = self.counts.read();
         let mut counts = [0; CLASSES];
         counts.copy_from_slice(&all[..CLASSES]);
         (counts, all[CLASSES])
+    }
+
+    /// The longest since the start, in microseconds.
+    pub fn longest_us(&self) -> u64 {
+        self.longest_us.load(Relaxed)
+    }
+
+    /// The longest since [`Times::take_peak_us`] was called last, in microseconds.
+    pub fn peak_us(&self) -> u64 {
+        self.peak_us.load(Relaxed)
+    }
+
+    /// The same, and begins anew. For one caller only, which keeps what it is given.
+    pub fn take_peak_us(&self) -> u64 {
+        self.peak_us.swap(0, Relaxed)
     }
 }
 
@@ -87,12 +135,24 @@ mod tests {
     #[test]
     fn times_fall_into_the_class_whose_bound_they_do_not_pass() {
         let times = Times::default();
-        for us in [0, 250, 251, 30_000_000, 30_000_001] {
+        for us in [0, 31, 32, 250, 251, 30_000_000, 30_000_001] {
             times.add(Duration::from_micros(us));
         }
         let (counts, total) = times.read();
-        assert_eq!((counts[0], counts[1], counts[15], counts[16]), (2, 1, 1, 1));
-        assert_eq!(total, 60_000_502);
+        assert_eq!([0, 1, 7, 8, 127, 128].map(|class| counts[class]), [2, 1, 1, 1, 1, 1]);
+        assert_eq!(total, 60_000_565);
+        assert!(CLASS_BOUNDS_US.is_sorted() && BOUNDS_US.iter().all(|bound| CLASS_BOUNDS_US.contains(bound)));
+    }
+
+    #[test]
+    fn the_longest_is_kept_and_the_longest_of_late_until_it_is_taken() {
+        let times = Times::default();
+        for us in [700, 900, 800] {
+            times.add(Duration::from_micros(us));
+        }
+        assert_eq!((times.peak_us(), times.take_peak_us(), times.peak_us()), (900, 900, 0));
+        times.add(Duration::from_micros(5));
+        assert_eq!((times.peak_us(), times.longest_us()), (5, 900));
     }
 
     #[test]
@@ -110,7 +170,7 @@ mod tests {
         std::thread::scope(|scope| {
             (0..20).for_each(|_| drop(scope.spawn(|| times.add(Duration::from_micros(100)))));
         });
-        assert_eq!((times.read().0[0], times.read().1), (20, 2000));
+        assert_eq!((times.read().0.iter().sum::<u64>(), times.read().1), (20, 2000));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! these types as they are: their field names are its documented JSON.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -42,9 +43,46 @@ pub struct Bounds {
     pub max: usize,
     /// At this moment.
     pub wanted: usize,
-    /// Requests waited, and there was no memory for one more, or one had to leave for want of it, within the last half
-    /// minute.
+    /// There are fewer than there may be, and within the last half minute there was no memory for one more that was
+    /// wanted, or one had to leave for want of it.
     pub is_held_by_memory: bool,
+    /// With which numbers that was decided.
+    pub shortage: Option<Shortage>,
+}
+
+/// Why there is no memory for one more worker. All in KiB, at the moment of the decision.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Shortage {
+    /// What there is: of the control group, or of the machine.
+    pub limit_kib: u64,
+    /// See `limit_kib`.
+    pub is_machine: bool,
+    /// How much of it is used, by any process.
+    pub used_kib: u64,
+    /// Workers are added until so much is used; the rest is for requests.
+    pub full_kib: u64,
+    /// What one more worker may need of its own.
+    pub worker_kib: u64,
+    /// By how much those that run may still grow.
+    pub growth_kib: u64,
+    /// A worker had to leave for want of memory, or was killed, within the last half minute, and none is added so soon.
+    pub is_rest: bool,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |kib: u64| kib.div_ceil(1024);
+        let whose = if self.is_machine { "of this machine" } else { "that the control group may use" };
+        write!(f, "{} MiB of the {} MiB {whose} are used", mib(self.used_kib), mib(self.limit_kib))?;
+        if self.is_rest {
+            return f.write_str(", and a worker has just ended for want of memory");
+        }
+        write!(f, ", one more worker may need {} MiB of its own", mib(self.worker_kib))?;
+        if self.growth_kib > 0 {
+            write!(f, ", those that run {} MiB more", mib(self.growth_kib))?;
+        }
+        write!(f, ", and workers are added up to {} MiB", mib(self.full_kib))
+    }
 }
 
 /// A worker.
@@ -54,7 +92,7 @@ pub struct WorkerView {
     pub id: u32,
     /// Its process, if it has one of its own.
     pub pid: Option<u32>,
-    /// `booting`, `ready`, `draining`, `hung`, `out_of_band`.
+    /// `booting`, `ready`, `draining`, `hung`, `stopped` (by a signal), `out_of_band`.
     pub state: String,
     /// How many requests it can run at once.
     pub threads: usize,

@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = SocketAddr::from(([127, 0, 0, 1], u16::try_from(number("--port", 9301))?));
     let listeners = front::listen(&[Bind::Tcp(address)])?;
     let access_log =
-        (number("--log", 0) == 1).then(|| AccessLog::new(LogFormat::Text, QueryLog::default(), std::io::sink()));
+        (number("--log", 0) == 1).then(|| AccessLog::new(LogFormat::Text, QueryLog::default(), std::io::sink(), Arc::default()));
     let settings = Settings {
         limits: limits(),
         trusted: Vec::new(),

@@ -5,6 +5,7 @@
 //! terminal or a full disk must not stop the answering of requests. The loss is itself logged.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -35,6 +36,8 @@ pub enum LogFormat {
 pub struct AccessLog {
     format: LogFormat,
     query: QueryLog,
+    /// Lines that were dropped since the start, counted together with others.
+    dropped: Arc<AtomicU64>,
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
 }
@@ -62,7 +65,13 @@ impl Shared {
 
 impl AccessLog {
     /// A log with a writer thread of its own.
-    pub fn new(format: LogFormat, query: QueryLog, writer: impl Write + Send + 'static) -> AccessLog {
+    /// Lines that are dropped are counted in `dropped`, too.
+    pub fn new(
+        format: LogFormat,
+        query: QueryLog,
+        writer: impl Write + Send + 'static,
+        dropped: Arc<AtomicU64>,
+    ) -> AccessLog {
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
         let spawned = std::thread::Builder::new().name("access-log".into()).spawn(move || write_all(&theirs, writer));
@@ -70,7 +79,7 @@ impl AccessLog {
             tracing::error!(target: "front", "there will be no access log: {error}");
             shared.lock().is_closed = true;
         }
-        AccessLog { format, query, shared, writer: spawned.ok() }
+        AccessLog { format, query, dropped, shared, writer: spawned.ok() }
     }
 
     /// Adds a line.
@@ -82,6 +91,7 @@ impl AccessLog {
         let mut pending = self.shared.lock();
         if pending.is_closed || pending.lines.len() + line.len() > BUFFER_BYTES {
             pending.lost += 1;
+            self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
         pending.lines.extend_from_slice(line);
@@ -146,6 +156,8 @@ pub(crate) struct Record {
     pub(crate) fault: &'static str,
     /// The same in words, if there is more to say.
     pub(crate) reason: &'static str,
+    /// The application, where there are several.
+    pub(crate) app: Option<Arc<str>>,
 }
 
 impl Drop for Record {
@@ -165,6 +177,7 @@ impl Drop for Record {
             id: self.id.as_str(),
             fault: self.fault,
             reason: self.reason,
+            app: self.app.as_deref().unwrap_or_default(),
         };
         log.write(&entry);
     }
@@ -177,7 +190,7 @@ mod tests {
     #[test]
     fn what_was_added_is_written_at_the_end() {
         let out = Shelf::default();
-        let log = AccessLog::new(LogFormat::Text, QueryLog::Full, out.clone());
+        let log = AccessLog::new(LogFormat::Text, QueryLog::Full, out.clone(), Arc::default());
         for _ in 0..100 {
             log.add(b"line\n");
         }

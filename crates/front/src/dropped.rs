@@ -19,7 +19,7 @@ pub(crate) fn write(dropped: &[(String, &'static str)], whose: &Whose) {
         if names.len() < NAMES_MAX && names.insert(name.clone()) {
             tracing::warn!(
                 target: "app",
-                id = whose.id, method = whose.method, path = whose.path,
+                id = whose.id, method = whose.method, path = whose.path, app = whose.app.as_deref(),
                 "{whose}: the header \"{name}\" is left out of the answer: {why} (logged once for each header)"
             );
         }

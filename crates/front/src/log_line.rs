@@ -31,6 +31,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) fault: &'a str,
     /// The same in words of our own, or nothing.
     pub(crate) reason: &'a str,
+    /// The application, where there are several; else nothing.
+    pub(crate) app: &'a str,
 }
 
 /// What was asked for, as far as it is known.
@@ -87,6 +89,9 @@ impl Line {
         if !entry.reason.is_empty() {
             let _ = write!(self.text, " \"{}\"", entry.reason);
         }
+        if !entry.app.is_empty() {
+            let _ = write!(self.text, " app={}", entry.app);
+        }
     }
 
     fn json(&mut self, entry: &Entry<'_>, query: &QueryLog) {
@@ -110,6 +115,9 @@ impl Line {
         }
         if !entry.reason.is_empty() {
             let _ = write!(self.text, ",\"reason\":\"{}\"", entry.reason);
+        }
+        if !entry.app.is_empty() {
+            let _ = write!(self.text, ",\"app\":\"{}\"", entry.app);
         }
         self.text.push('}');
     }
@@ -266,6 +274,7 @@ mod tests {
             id: "the-id",
             fault: "refused",
             reason: "a header has no colon",
+            app: "",
         };
         let of = |format, entry: &Entry<'_>| {
             let mut line = String::new();
@@ -278,8 +287,9 @@ mod tests {
                     \"ms\":2.000,\"queue_ms\":0.000,\"id\":\"the-id\",\"fault\":\"refused\",\
                     \"reason\":\"a header has no colon\"}\n";
         assert!(of(LogFormat::Json, &entry).ends_with(said), "{}", of(LogFormat::Json, &entry));
-        let entry = Entry { method: b"", target: Target::Raw(b""), status: 0, reason: "", ..entry };
-        assert!(of(LogFormat::Text, &entry).ends_with("unix - - - 7 2.000 0.000 the-id refused\n"));
+        let entry = Entry { method: b"", target: Target::Raw(b""), status: 0, reason: "", app: "shop", ..entry };
+        assert!(of(LogFormat::Text, &entry).ends_with("unix - - - 7 2.000 0.000 the-id refused app=shop\n"));
         assert!(of(LogFormat::Json, &entry).contains("\"method\":null,\"target\":null,\"status\":null,"));
+        assert!(of(LogFormat::Json, &entry).ends_with(",\"fault\":\"refused\",\"app\":\"shop\"}\n"));
     }
 }

@@ -56,6 +56,7 @@ fn entry<'a>(method: &'a [u8], target: &'a [u8], id: &'a RequestId) -> Entry<'a>
         id: id.as_str(),
         fault: "",
         reason: "",
+        app: "",
     }
 }
 

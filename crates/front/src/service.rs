@@ -55,9 +55,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
     if visit.link.state().stage() != Stage::Busy {
         visit.link.enter(Stage::Busy, Instant::now());
     }
-    let request = visit.request(head, input);
-    let (complete, deadline) = (request.complete, request.deadline);
-    let reply = visit.link.common.engine.call(request);
+    let (reply, complete, deadline) = visit.call(head, input);
     let deadline = reply.due().unwrap_or(deadline);
 
     let answer = match wait(&visit.link, reply, deadline).await {
@@ -138,6 +136,8 @@ pub(crate) struct Visit {
     method: Method,
     uri: Uri,
     waited: Duration,
+    /// The application, where there are several.
+    app: Option<Arc<str>>,
     asks_for_websocket: bool,
 }
 
@@ -158,6 +158,7 @@ impl Visit {
                 queued: Duration::ZERO,
                 fault: "",
                 reason: "",
+                app: None,
             })
         });
         let is_head = head.method == Method::HEAD;
@@ -178,6 +179,7 @@ impl Visit {
             method,
             uri,
             waited: Duration::ZERO,
+            app: None,
             asks_for_websocket,
         }
     }
@@ -189,7 +191,22 @@ impl Visit {
     /// Which request it is, for the log.
     pub(crate) fn whose(&self) -> Whose {
         let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
-        Whose { id: self.id().to_owned(), method, path }
+        Whose { id: self.id().to_owned(), method, path, app: self.app.clone() }
+    }
+
+    /// Hands the request to the engine: when it was complete, and when it must be answered. No part of the future
+    /// above, which would keep a place for the request.
+    fn call(&mut self, head: Parts, input: Input) -> (Reply, Instant, Instant) {
+        let request = self.request(head, input);
+        let (complete, deadline) = (request.complete, request.deadline);
+        let engine = &self.link.common.engine;
+        let app = engine.app_of(&request);
+        let reply = engine.call(request);
+        if let Some(record) = &mut self.record {
+            record.app.clone_from(&app);
+        }
+        self.app = app;
+        (reply, complete, deadline)
     }
 
     /// How long it waited for a worker.
@@ -300,6 +317,6 @@ mod tests {
     #[test]
     fn the_future_of_a_request_is_small() {
         // hyper moves it into its place for each request: a large one would be felt there.
-        assert!(size(answer) <= 2056, "{}", size(answer));
+        assert!(size(answer) <= 2104, "{}", size(answer));
     }
 }

@@ -159,6 +159,7 @@ impl Given {
             Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),
             Origin::File(place) if is_secret => format!("{place}: {} = {HIDDEN}", self.name.row().long),
             Origin::Flag(flag) if self.value.is_empty() => flag.clone(),
+            Origin::Flag(flag) if self.name.row().value.is_empty() && self.value == "yes" => flag.clone(),
             Origin::Flag(flag) => format!("{flag} {}", self.value),
             Origin::Variable(name) => format!("{name}={}", self.value),
             Origin::File(place) => format!("{place}: {}", place.written),

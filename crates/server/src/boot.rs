@@ -93,7 +93,10 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let ground = ground(&settings, &lanes, bundle_gemfile, again, &launch);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
     let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), ground.called_off.clone());
-    let admin = Admin::start(&settings.admin, place(&found), made, launch.is_successor(), called_off)?;
+    let admin = {
+        let seen = (place(&found), launch.log_files.clone());
+        Admin::start(&settings.admin, seen, made, launch.is_successor(), called_off)?
+    };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = match Apps::start(&settings, found, ground) {
@@ -234,7 +237,9 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         passes_underscores: settings.passes_underscores,
         remote_address: settings.remote_address.clone(),
         scheme: settings.scheme,
-        access_log: format.map(|format| AccessLog::new(format, settings.log_query.clone(), log_files.own_lines())),
+        access_log: format.map(|format| {
+            AccessLog::new(format, settings.log_query.clone(), log_files.own_lines(), log_files.dropped())
+        }),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),
         json_errors: false,

@@ -59,7 +59,9 @@ fn by_release(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find_map(|release| {
         let links = release.ancestors().skip(1).take(2).map(|place| place.join(CURRENT));
         let link = links.into_iter().find(|link| link.is_symlink() && is_same(link, release))?;
-        Some(link.join(folder.strip_prefix(release).ok()?))
+        let rest = folder.strip_prefix(release).ok()?;
+        // To join nothing would add a slash, and make another name of it.
+        Some(if rest.as_os_str().is_empty() { link } else { link.join(rest) })
     })
 }
 
@@ -97,7 +99,7 @@ mod tests {
             fs::create_dir_all(at(name)).unwrap();
         }
         std::os::unix::fs::symlink("releases/1", at("current")).unwrap();
-        assert_eq!(by_release(&at("releases/1")), Some(at("current/")));
+        assert_eq!(by_release(&at("releases/1")).unwrap().as_os_str(), at("current").as_os_str());
         assert_eq!(by_release(&at("releases/1/web")), Some(at("current/web")));
         assert_eq!(
             (by_release(&at("releases/2")), by_release(&at("releases")), by_release(&at("one"))),

@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(said(Name::Pidfile).as_deref(), Some("--pid x.pid"));
         assert_eq!(said(Name::AccessLog).as_deref(), Some("-q off"));
         assert_eq!(said(Name::Workers).as_deref(), Some("--servers 3"));
-        assert_eq!(said(Name::Daemonize).as_deref(), Some("-D yes"));
+        assert_eq!(said(Name::Daemonize).as_deref(), Some("-D"));
         assert_eq!(asked.rackup.as_deref(), Some(std::path::Path::new("app.ru")));
         let bind = ask(&["--listen", "8080"]).values(Name::Bind)[0].value.clone();
         assert_eq!(bind, "tcp://0.0.0.0:8080");

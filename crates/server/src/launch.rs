@@ -11,6 +11,7 @@ use crate::daemon::NotServing;
 use crate::logfiles::LogFiles;
 use crate::operating::{Operating, fixed};
 use crate::program::Program;
+use crate::settings::LogForm;
 use crate::{daemon, inherited};
 
 /// What it is given on the way.
@@ -50,7 +51,12 @@ pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
 }
 
 /// `None` when a process in the background serves by now, and this one is done.
-pub fn prepare(program: Program, arrived: Arrived, operating: &Operating) -> Result<Option<Launch>, NotServing> {
+pub fn prepare(
+    program: Program,
+    arrived: Arrived,
+    operating: &Operating,
+    form: LogForm,
+) -> Result<Option<Launch>, NotServing> {
     let Arrived { cradle, sockets } = arrived;
     let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
     if operating.daemonize && cradle.is_none() {
@@ -65,7 +71,7 @@ pub fn prepare(program: Program, arrived: Arrived, operating: &Operating) -> Res
         // What cannot be made is told when the file is.
         files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));
     }
-    let log_files =
-        LogFiles::open(stdout.as_deref(), stderr.as_deref(), operating.logs_to_stderr).map_err(NotServing::Failed)?;
+    let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref(), operating.logs_to_stderr, form)
+        .map_err(NotServing::Failed)?;
     Ok(Some(Launch { program, cradle, sockets, log_files: Arc::new(log_files) }))
 }

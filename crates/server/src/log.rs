@@ -4,15 +4,18 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tracing::Subscriber;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FormatFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, fmt};
 
@@ -39,10 +42,18 @@ pub struct Log {
 }
 
 /// Lines that are not written yet. Put in by whoever logs, taken out by the writing thread alone.
-#[derive(Default)]
 struct Held {
+    form: LogForm,
     state: Mutex<State>,
     changed: Condvar,
+    /// Lines that were dropped since the start.
+    ever_dropped: Arc<AtomicU64>,
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held { form: LogForm::Text, state: Mutex::default(), changed: Condvar::new(), ever_dropped: Arc::default() }
+    }
 }
 
 #[derive(Default)]
@@ -55,20 +66,40 @@ struct State {
     written: u64,
 }
 
-/// Opens the log for the whole process.
-pub fn open(form: LogForm, filter: &LogFilter, out: Box<dyn Write + Send>) -> Result<Log, TryInitError> {
-    let held = Arc::new(Held::default());
-    let layer = fmt::layer().with_ansi(false).with_writer(Lines(held.clone()));
-    let layer = match form {
-        LogForm::Json => layer.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
-        LogForm::Text | LogForm::NoAccess => layer.fmt_fields(TextFields).boxed(),
-    };
+/// Opens the log for the whole process. Lines that are dropped are counted in `dropped`, too.
+pub fn open(
+    form: LogForm,
+    filter: &LogFilter,
+    out: Box<dyn Write + Send>,
+    dropped: Arc<AtomicU64>,
+) -> Result<Log, TryInitError> {
+    let held = Arc::new(Held { form, ever_dropped: dropped, ..Held::default() });
+    let layer = layer(form, Lines(held.clone()));
     tracing_subscriber::registry().with(layer.with_filter(filter.targets())).try_init()?;
     let writer = held.clone();
     let mut out = out;
     let thread = thread::Builder::new().name("log".into()).spawn(move || writer.write_all_to(&mut *out));
     // Without a thread to spare nothing else will start either; the lines are then written at the end.
     Ok(Log { held, thread: thread.ok() })
+}
+
+/// What is logged meanwhile by this thread, as it would stand in the log.
+pub fn line(form: LogForm, log: impl FnOnce()) -> Vec<u8> {
+    let held = Arc::new(Held::default());
+    let subscriber = tracing_subscriber::registry().with(layer(form, Lines(held.clone())));
+    tracing::subscriber::with_default(subscriber, log);
+    std::mem::take(&mut held.lock().lines)
+}
+
+fn layer<S>(form: LogForm, lines: Lines) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let layer = fmt::layer().with_ansi(false).with_writer(lines);
+    match form {
+        LogForm::Json => layer.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
+        LogForm::Text | LogForm::NoAccess => layer.fmt_fields(TextFields).boxed(),
+    }
 }
 
 impl Log {
@@ -106,6 +137,7 @@ impl Held {
         let mut state = self.lock();
         if state.lines.len() + line.len() > HELD_BYTES {
             state.dropped += 1;
+            self.ever_dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let before = state.lines.len();
@@ -125,7 +157,14 @@ impl Held {
             let (dropped, ended) = self.take(&mut batch);
             let _ = out.write_all(&batch);
             if dropped > 0 {
-                let _ = writeln!(out, "{dropped} log lines were dropped: standard output is read too slowly");
+                let told = line(self.form, || {
+                    tracing::warn!(
+                        target: "server",
+                        lost_lines = dropped,
+                        "{dropped} log lines were dropped: the log is written too slowly"
+                    );
+                });
+                let _ = out.write_all(&told);
             }
             let _ = out.flush();
             self.lock().written += batch.len() as u64;
@@ -150,7 +189,7 @@ impl Held {
 }
 
 /// Fields that the words of their line have, so that a line of text says nothing twice. A line of JSON has all of them.
-const IN_WORDS: [&str; 16] = [
+const IN_WORDS: [&str; 19] = [
     "worker",
     "pid",
     "status",
@@ -167,6 +206,9 @@ const IN_WORDS: [&str; 16] = [
     "pss_kib",
     "limit_kib",
     "held_bytes",
+    "lost_lines",
+    "lost_bytes",
+    "file",
 ];
 
 /// Writes the words of a line of text, and behind them, as `name=value`, what they leave out.
@@ -199,11 +241,17 @@ impl<'w> FormatFields<'w> for TextFields {
     fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> std::fmt::Result {
         let mut line = TextLine::default();
         fields.record(&mut line);
-        writer.write_str(&line.words)?;
+        // Of an exception with its backtrace they stand in the first line, which is the one that is searched for.
+        let (first, more) = match line.words.split_once('\n') {
+            Some((first, more)) => (first, Some(more)),
+            None => (line.words.as_str(), None),
+        };
+        writer.write_str(first)?;
         if !line.id.is_empty() && !line.words.contains(&line.id) {
             write!(writer, " id={}", line.id)?;
         }
-        writer.write_str(&line.rest)
+        writer.write_str(&line.rest)?;
+        more.map_or(Ok(()), |more| write!(writer, "\n{more}"))
     }
 }
 
@@ -264,6 +312,7 @@ mod tests {
         let mut out = Vec::new();
         held.write_all_to(&mut out);
         let told = String::from_utf8(out.split_off(HELD_BYTES)).unwrap();
-        assert_eq!(told, "3 log lines were dropped: standard output is read too slowly\n");
+        assert!(told.contains("WARN server: 3 log lines were dropped: the log is written too slowly\n"), "{told}");
+        assert_eq!(held.ever_dropped.load(Ordering::Relaxed), 3);
     }
 }

@@ -31,6 +31,7 @@ mod inherited;
 mod init;
 mod launch;
 mod log;
+mod log_file;
 mod logfiles;
 mod logfilter;
 mod machine_defaults;
@@ -163,10 +164,10 @@ fn run(start: Start, program: Program, arrived: Arrived) -> Result<(), Failure> 
     }
     let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
     workers::fit(&settings, &engines).map_err(|problem| Failure::options(vec![problem]))?;
-    let launch = launch::prepare(program, arrived, &settings.operating).map_err(Failure::of)?;
+    let launch = launch::prepare(program, arrived, &settings.operating, settings.log_form).map_err(Failure::of)?;
     let Some(launch) = launch else { return Ok(()) };
     let log_files = launch.log_files.clone();
-    let log = log::open(settings.log_form, &settings.log_filter, log_files.own_lines())
+    let log = log::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())
         .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
     let again: Again = Box::new(move || start.again());
     let (flush, has_starter) = (log.flusher(), launch.cradle.is_none());

@@ -49,7 +49,8 @@ impl Picker<'_> {
         let (stdout, stderr) = self.log_files();
         self.files_apart(&[stdout.as_deref(), stderr.as_deref()]);
         let daemonize = self.flag(Name::Daemonize);
-        if daemonize && stdout.is_none() && stderr.is_none() {
+        // A file that could not be read may name one.
+        if daemonize && stdout.is_none() && stderr.is_none() && self.asked.problems.is_empty() {
             let given = self.pick(Name::Daemonize);
             self.refuse(&given, "needs --log-file FILE: in the background nobody reads standard output");
         }

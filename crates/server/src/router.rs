@@ -17,6 +17,8 @@ struct Route {
     host: Option<String>,
     prefix: String,
     app: Arc<App>,
+    /// What the log calls it.
+    name: Arc<str>,
 }
 
 impl Router {
@@ -42,7 +44,12 @@ impl Route {
     fn to(app: &Arc<App>) -> Route {
         let current = app.current();
         let settings = &current.settings;
-        Route { host: settings.host.clone(), prefix: settings.prefix.clone(), app: app.clone() }
+        Route {
+            host: settings.host.clone(),
+            prefix: settings.prefix.clone(),
+            app: app.clone(),
+            name: app.name().into(),
+        }
     }
 
     fn fits(&self, host: &str, path: &str) -> bool {
@@ -78,6 +85,10 @@ impl Engine for Router {
             }
             None => Reply::ready(Ok(nothing())),
         }
+    }
+
+    fn app_of(&self, request: &Request) -> Option<Arc<str>> {
+        self.find(request).filter(|_| self.0.len() > 1).map(|route| route.name.clone())
     }
 
     fn status(&self) -> Status {

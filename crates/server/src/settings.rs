@@ -71,7 +71,7 @@ pub fn settle(asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> 
 
 /// The settings as far as they can be used, and all that is wrong with the others.
 pub fn read(mut asked: Asked, machine: Machine) -> (Settings, Vec<Problem>) {
-    let (problems, notices) = (std::mem::take(&mut asked.problems), std::mem::take(&mut asked.notices));
+    let (problems, notices) = (asked.problems.clone(), std::mem::take(&mut asked.notices));
     let mut picker = Picker { asked: &asked, app: None, machine, problems, notices };
     let mut limits = picker.limits();
     let apps = picker.apps();

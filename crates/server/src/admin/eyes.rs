@@ -11,13 +11,18 @@ use rustix::process::{Signal, getpid, kill_process};
 use tracing::info;
 
 use crate::admin::history::History;
+use crate::admin::process::share_kib;
 use crate::admin::service::{ControlFile, inode_of};
 use crate::admin::view::{look_at_server, look_briefly};
 use crate::desk::Desk;
 use crate::generation::wait_until;
+use crate::logfiles::LogFiles;
 
 /// A start that is called off has so long to end by itself.
 const CALL_OFF_TIME: Duration = Duration::from_secs(2);
+
+/// The memory of the server is looked at so often: the kernel goes through all pages of it.
+const SHARE_TIME: Duration = Duration::from_secs(5);
 
 /// Where the server is, for commands that look for it.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +47,8 @@ pub struct Eyes {
     pub history: History,
     /// That of this process and of the groups around it, which are looked for once.
     pub memory: Memory,
+    /// The files that take the log.
+    pub logs: Arc<LogFiles>,
     /// When the program started.
     pub since: SystemTime,
     running: OnceLock<Running>,
@@ -51,15 +58,29 @@ pub struct Eyes {
     is_unwanted: AtomicBool,
     control: Mutex<Option<ControlFile>>,
     admin: OnceLock<String>,
+    /// The memory of the server, and when that was looked at.
+    share: Mutex<Option<(Instant, u64)>>,
 }
 
 impl Eyes {
     /// Of a server that starts.
-    pub fn new(place: Place, called_off: Arc<AtomicBool>) -> Eyes {
+    pub fn new(place: Place, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> Eyes {
         let (history, control) = (History::default(), Mutex::default());
         let (since, running, admin, is_unwanted) = (SystemTime::now(), OnceLock::new(), OnceLock::new(), false.into());
         let memory = Memory::of_this_process();
-        Eyes { place, history, memory, since, running, called_off, is_unwanted, control, admin }
+        Eyes {
+            place,
+            history,
+            memory,
+            logs,
+            since,
+            running,
+            called_off,
+            is_unwanted,
+            control,
+            admin,
+            share: Mutex::default(),
+        }
     }
 
     /// Ends a server that starts. What does not let itself be called off ends with the process, as by a signal.
@@ -117,10 +138,21 @@ impl Eyes {
         self.admin.get().cloned()
     }
 
+    /// The memory of the server, looked at now and then.
+    fn share_kib(&self) -> u64 {
+        let mut share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let (then, kib) = *share.get_or_insert_with(|| (Instant::now(), share_kib()));
+        if then.elapsed() < SHARE_TIME {
+            return kib;
+        }
+        share.insert((Instant::now(), share_kib())).1
+    }
+
     /// To be called each second.
     pub fn look(&self) {
+        self.logs.retry();
         let Some(running) = self.running() else { return };
-        let server = look_at_server(&self.memory);
+        let server = look_at_server(&self.memory, self.share_kib());
         for app in running.desk.apps().all() {
             self.history.note(app.name(), &look_briefly(app, server), Instant::now());
         }

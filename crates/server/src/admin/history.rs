@@ -6,12 +6,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use crate::admin::classes::{Reading, Summary, rounded};
+use crate::admin::classes::{Peaks, Reading, Summary, rounded};
 
 /// Steps that are kept, and how many of each: a quarter of an hour by seconds, a day by minutes.
 const STEPS: [(Step, u64, usize); 2] = [(Step::Second, 1, 900), (Step::Minute, 60, 1440)];
 /// Numbers of "now" are those of so many seconds.
 const RECENT: usize = 10;
+/// The longest times of so many seconds are shown to whoever asks as seldom as Prometheus does.
+const LONGEST_OF: usize = 60;
 
 /// How fine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +39,7 @@ pub struct Look {
 /// What is looked at each second of the server and of the machine or control group around it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ServerLook {
-    /// The memory of the server, without the workers.
+    /// The memory of the server, without the workers: its proportional set size.
     pub memory_kib: u64,
     /// All that is used, by any process, and the limit; 0 where the kernel does not tell.
     pub memory_used_kib: u64,
@@ -58,10 +60,12 @@ struct Point {
     rate: f64,
     error_rate: f64,
     refused_rate: f64,
+    peaks: Peaks,
     queue_p99_ms: f64,
     p50_ms: f64,
     p95_ms: f64,
     p99_ms: f64,
+    max_ms: f64,
 }
 
 /// Columns of numbers, as the page draws them.
@@ -90,6 +94,7 @@ pub struct Columns {
     pub p50_ms: Vec<f64>,
     pub p95_ms: Vec<f64>,
     pub p99_ms: Vec<f64>,
+    pub max_ms: Vec<f64>,
 }
 
 /// The last seconds in numbers.
@@ -111,6 +116,8 @@ pub struct History(Mutex<HashMap<String, Past>>);
 struct Past {
     tracks: HashMap<Step, Track>,
     last: VecDeque<(Instant, Reading)>,
+    /// The longest times of each second.
+    peaks: VecDeque<Peaks>,
 }
 
 /// The points of one step.
@@ -142,6 +149,10 @@ impl History {
         for (step, seconds, kept) in STEPS {
             past.tracks.entry(step).or_default().note(look, now, Duration::from_secs(seconds), kept);
         }
+        past.peaks.push_back(look.reading.peaks);
+        if past.peaks.len() > LONGEST_OF {
+            past.peaks.pop_front();
+        }
         past.last.push_back((now, look.reading));
         if past.last.len() > RECENT + 1 {
             past.last.pop_front();
@@ -161,7 +172,11 @@ impl History {
     /// The last seconds of an application.
     pub fn recent(&self, app: &str, reading: &Reading, now: Instant) -> Recent {
         let all = self.lock();
-        let Some((since, before)) = all.get(app).and_then(|past| past.last.front()) else { return Recent::default() };
+        let Some(past) = all.get(app) else { return Recent::default() };
+        let Some((since, before)) = past.last.front() else { return Recent::default() };
+        // Those of the first look were before it.
+        let peaks = past.last.iter().skip(1).map(|(_, then)| then.peaks);
+        let longest = peaks.fold(reading.peaks, Peaks::longest);
         let seconds = now.saturating_duration_since(*since).as_secs_f64().max(0.001);
         let rate = |now: u64, before: u64| rounded(now.saturating_sub(before) as f64 / seconds);
         Recent {
@@ -169,9 +184,16 @@ impl History {
             requests_per_s: rate(reading.requests(), before.requests()),
             errors_per_s: rate(reading.errors(), before.errors()),
             refused_per_s: rate(reading.refused, before.refused),
-            queue: reading.queue.since(&before.queue).summary(),
-            service: reading.service.since(&before.service).summary(),
+            queue: reading.queue.since(&before.queue, longest.queue_us).summary(),
+            service: reading.service.since(&before.service, longest.service_us).summary(),
         }
+    }
+
+    /// The longest times of the last minute.
+    pub fn longest(&self, app: &str, reading: &Reading) -> Peaks {
+        let all = self.lock();
+        let peaks = all.get(app).map(|past| &past.peaks).into_iter().flatten();
+        peaks.fold(reading.peaks, |longest, one| longest.longest(*one))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Past>> {
@@ -189,6 +211,7 @@ impl Track {
         greatest.capacity = greatest.capacity.max(look.capacity);
         greatest.workers = greatest.workers.max(look.workers);
         greatest.memory_kib = greatest.memory_kib.max(look.memory_kib);
+        greatest.peaks = greatest.peaks.longest(look.reading.peaks);
         greatest.server = greatest.server.greatest(&look.server);
         let (since, before) = *self.begun.get_or_insert((now, look.reading));
         // Half a second of grace: the clock that calls this is not exact.
@@ -229,6 +252,7 @@ impl Track {
             columns.p50_ms.push(rounded(point.p50_ms));
             columns.p95_ms.push(rounded(point.p95_ms));
             columns.p99_ms.push(rounded(point.p99_ms));
+            columns.max_ms.push(rounded(point.max_ms));
         }
         columns
     }
@@ -246,7 +270,8 @@ impl ServerLook {
 
 impl Point {
     fn closed(self, before: &Reading, now: &Reading, seconds: f64) -> Point {
-        let (queue, service) = (now.queue.since(&before.queue), now.service.since(&before.service));
+        let queue = now.queue.since(&before.queue, self.peaks.queue_us);
+        let service = now.service.since(&before.service, self.peaks.service_us);
         let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Point {
@@ -258,6 +283,7 @@ impl Point {
             p50_ms: service.quantile_ms(0.5),
             p95_ms: service.quantile_ms(0.95),
             p99_ms: service.quantile_ms(0.99),
+            max_ms: service.longest_ms(),
             ..self
         }
     }

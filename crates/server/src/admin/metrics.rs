@@ -20,13 +20,13 @@ const OPEN_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=ut
 const TEXT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A number, or many.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Value {
     Count(u64),
     /// A counter that is no whole number.
     Sum(f64),
     Gauge(f64),
-    Times(Classes),
+    Times(Box<Classes>),
 }
 
 /// Numbers of one name.
@@ -91,7 +91,7 @@ fn put(row: &mut MetricEncoder<'_>, value: &Value) -> Result<(), fmt::Error> {
         Value::Gauge(number) => row.encode_gauge(number),
         Value::Times(classes) => {
             let total = classes.total_us as f64 / 1e6;
-            row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.bounded_s(), None)
+            row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.buckets_s(), None)
         }
     }
 }
@@ -132,12 +132,12 @@ mod tests {
     #[test]
     fn all_kinds_are_written_and_labels_escaped() {
         let mut classes = Classes { total_us: 1_500_000, ..Classes::default() };
-        (classes.counts[0], classes.counts[16]) = (2, 1);
+        (classes.counts[0], classes.counts[128]) = (2, 1);
         let label = |value: &str| vec![("app", value.to_owned())];
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Sheet(vec![
             Family { name: "n", help: "N", rows: vec![(label("a\"b\\"), Value::Count(3))] },
-            Family { name: "t_seconds", help: "T", rows: vec![(label("x"), Value::Times(classes))] },
+            Family { name: "t_seconds", help: "T", rows: vec![(label("x"), Value::Times(Box::new(classes)))] },
         ])));
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();

@@ -32,6 +32,7 @@ use crate::admin::routes::Door;
 use crate::admin::service::Serving;
 use crate::admin::settings::{AdminSettings, Control, Token};
 use crate::control_path;
+use crate::logfiles::LogFiles;
 
 /// Both, until the value goes.
 pub struct Admin {
@@ -49,16 +50,17 @@ pub struct Admin {
 impl Admin {
     /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
     /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
-    /// `listener`: that of the admin page, bound; `made`: the control socket, where it is there; `is_successor`: an
-    /// older process still has both, and keeps them until this one runs; `called_off` ends the loading of applications.
+    /// `place` and `logs`: what there is to see from the start; `listener`: that of the admin page, bound; `made`: the
+    /// control socket, where it is there; `is_successor`: an older process still has both, and keeps them until this
+    /// one runs; `called_off` ends the loading of applications.
     pub fn start(
         settings: &AdminSettings,
-        place: Place,
+        (place, logs): (Place, Arc<LogFiles>),
         (listener, made): (Option<Listener>, Option<Listener>),
         is_successor: bool,
         called_off: Arc<AtomicBool>,
     ) -> Result<Admin, String> {
-        let eyes = Arc::new(Eyes::new(place, called_off));
+        let eyes = Arc::new(Eyes::new(place, logs, called_off));
         let serving = Serving::start(eyes.clone());
         let serving =
             serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;

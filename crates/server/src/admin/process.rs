@@ -34,9 +34,11 @@ impl Process {
     }
 }
 
-/// The memory of this process, all that is resident; 0 where the kernel does not tell.
-pub fn resident_kib() -> u64 {
-    number(&fs::read_to_string("/proc/self/status").unwrap_or_default(), "VmRSS:").unwrap_or(0)
+/// The share of memory of this process (proportional set size), or where the kernel does not tell that, all that is in
+/// memory for it.
+pub fn share_kib() -> u64 {
+    let of = |file: &str, name: &str| number(&fs::read_to_string(file).ok()?, name);
+    of("/proc/self/smaps_rollup", "Pss:").or_else(|| of("/proc/self/status", "VmRSS:")).unwrap_or(0)
 }
 
 fn cpu_time() -> Duration {

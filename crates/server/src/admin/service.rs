@@ -34,6 +34,8 @@ const HEADER_BYTES: usize = 16 * 1024;
 const BODY_BYTES: usize = 64 * 1024;
 /// At the end, answers under way have so long.
 const END_TIME: Duration = Duration::from_millis(500);
+/// Threads that were needed once are kept for so long.
+const STAY_TIME: Duration = Duration::from_secs(u32::MAX as u64);
 /// The control socket is looked for each so many seconds.
 const SEEK_EACH: u64 = 5;
 
@@ -58,7 +60,11 @@ pub struct Serving {
 impl Serving {
     /// Starts the thread; nothing listens yet.
     pub fn start(eyes: Arc<Eyes>) -> io::Result<Serving> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = Builder::new_current_thread().enable_all().thread_keep_alive(STAY_TIME).build()?;
+        // The thread that answers is there from the start, and stays: when the limit of threads is reached, somebody
+        // will want to know why.
+        thread::Builder::new().spawn(|| ())?;
+        drop(runtime.spawn_blocking(|| ()));
         let service = Arc::new(Service {
             eyes,
             lanes: Lanes::start(1)?,

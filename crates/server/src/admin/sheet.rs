@@ -6,14 +6,16 @@ use engine::fault::Culprit;
 use engine::{Fault, Snapshot};
 use machine::Standing;
 
-use crate::admin::classes::Reading;
+use crate::admin::classes::{Peaks, Reading};
 use crate::admin::eyes::{Eyes, Running};
+use crate::admin::history::History;
 use crate::admin::metrics::{Family, Value};
 use crate::admin::process::Process;
 use crate::admin::view::by_hundreds;
 use crate::app::App;
 use crate::boot;
 use crate::deploy::Outcome;
+use crate::logfiles::LogView;
 
 /// Why workers end when something is wrong, or is replaced in time.
 const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];
@@ -25,6 +27,7 @@ struct Shown {
     labels: Vec<(&'static str, String)>,
     snapshot: Snapshot,
     reading: Reading,
+    longest: Peaks,
     faults: [u64; Fault::NAMES.len()],
     generation: u64,
     last_deploy: Option<(bool, f64)>,
@@ -32,14 +35,16 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(app: &App) -> Shown {
+    fn of(app: &App, history: &History) -> Shown {
         let current = app.current();
         let snapshot = current.engine().snapshot();
+        let reading = Reading::of(app.meter());
         let last = app.deploys().into_iter().next();
         Shown {
             labels: vec![("app", app.name().to_owned()), ("engine", snapshot.engine.clone())],
             snapshot,
-            reading: Reading::of(app.meter()),
+            reading,
+            longest: history.longest(app.name(), &reading),
             faults: app.meter().faults(),
             generation: current.number,
             last_deploy: last.map(|deploy| (deploy.outcome != Outcome::Failed, deploy.at_ms as f64 / 1e3)),
@@ -61,11 +66,12 @@ impl Shown {
 pub fn families(eyes: &Eyes) -> Vec<Family> {
     let mut families = of_process(&Process::look());
     families.extend(of_memory(eyes.memory.look()));
+    families.extend(of_log(&eyes.logs.view()));
     let ready = eyes.running().is_some_and(|running| running.desk.is_ready());
     families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
     let Some(running) = eyes.running() else { return families };
     families.extend(of_server(running));
-    let apps: Vec<Shown> = running.desk.apps().all().iter().map(|app| Shown::of(app)).collect();
+    let apps: Vec<Shown> = running.desk.apps().all().iter().map(|app| Shown::of(app, &eyes.history)).collect();
     families.extend(of_requests(&apps));
     families.extend(of_workers(&apps));
     families.extend(of_deploys(&apps));
@@ -99,6 +105,14 @@ fn of_memory(standing: Option<Standing>) -> Vec<Family> {
             "1 when the kernel may soon kill a process for want of memory",
             gauge(seen.is_short()),
         ),
+    ]
+}
+
+fn of_log(log: &LogView) -> Vec<Family> {
+    let (lost, help) = (Value::Count(log.lost_lines), "Lines of the log that could not be written, or were dropped");
+    vec![
+        one("foolsgold_log_lost_lines", help, lost),
+        one("foolsgold_log_failing", "1 when a file of the log cannot be written", gauge(log.is_failing())),
     ]
 }
 
@@ -156,11 +170,23 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
             rows: errors.collect(),
         },
         each(apps, "foolsgold_queue_time_seconds", "How long requests waited for a place", |app| {
-            Value::Times(app.reading.queue)
+            Value::Times(Box::new(app.reading.queue))
         }),
         each(apps, "foolsgold_service_time_seconds", "How long the application took to answer", |app| {
-            Value::Times(app.reading.service)
+            Value::Times(Box::new(app.reading.service))
         }),
+        each(
+            apps,
+            "foolsgold_queue_time_max_seconds",
+            "How long a request waited at most, in the last minute",
+            |app| Value::Gauge(app.longest.queue_us as f64 / 1e6),
+        ),
+        each(
+            apps,
+            "foolsgold_service_time_max_seconds",
+            "How long an answer took at most, in the last minute",
+            |app| Value::Gauge(app.longest.service_us as f64 / 1e6),
+        ),
         each(apps, "foolsgold_queue_depth", "Requests that wait for a place", |app| {
             Value::Gauge(app.snapshot.status.queued as f64)
         }),
@@ -183,7 +209,8 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
 fn of_workers(apps: &[Shown]) -> Vec<Family> {
     let states = apps.iter().flat_map(|app| {
         // Those that are usual are always there, so that a graph of them has no holes.
-        let mut counts = BTreeMap::from(["booting", "ready", "draining", "hung"].map(|state| (state, 0_u32)));
+        let mut counts =
+            BTreeMap::from(["booting", "ready", "draining", "hung", "stopped"].map(|state| (state, 0_u32)));
         for worker in &app.snapshot.workers {
             *counts.entry(worker.state.as_str()).or_default() += 1;
         }

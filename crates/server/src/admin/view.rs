@@ -11,9 +11,10 @@ use serde::Serialize;
 use crate::admin::classes::{Classes, Reading, Summary, rounded};
 use crate::admin::eyes::{Eyes, Running};
 use crate::admin::history::{Look, Recent, ServerLook};
-use crate::admin::process::{Process, resident_kib};
+use crate::admin::process::Process;
 use crate::app::App;
 use crate::deploy::Deploy;
+use crate::logfiles::LogView;
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -48,6 +49,7 @@ pub struct ServerView {
     pub process: Process,
     /// What there is for the server and its workers; none where the kernel does not tell.
     pub memory: Option<MemoryView>,
+    pub log: LogView,
 }
 
 /// The memory of the control group around the server, or of the machine, whichever has less left.
@@ -126,6 +128,7 @@ impl ServerView {
             refused: 0,
             process: Process::look(),
             memory: MemoryView::look(eyes),
+            log: eyes.logs.view(),
         }
     }
 
@@ -156,6 +159,7 @@ impl ServerView {
             refused: counts.refused(),
             process: Process::look(),
             memory: MemoryView::look(eyes),
+            log: eyes.logs.view(),
         }
     }
 }
@@ -198,10 +202,10 @@ impl AppView {
 }
 
 /// What the history notes each second of the server.
-pub fn look_at_server(memory: &Memory) -> ServerLook {
+pub fn look_at_server(memory: &Memory, share_kib: u64) -> ServerLook {
     let memory = memory.look();
     ServerLook {
-        memory_kib: resident_kib(),
+        memory_kib: share_kib,
         memory_used_kib: memory.map_or(0, |seen| seen.used / 1024),
         memory_limit_kib: memory.map_or(0, |seen| seen.limit / 1024),
     }
@@ -214,7 +218,7 @@ pub fn look_briefly(app: &App, server: ServerLook) -> Look {
     let workers = kib(&mut snapshot.workers.iter().map(|worker| worker.pss_kib));
     let molds = kib(&mut snapshot.molds.iter().map(|mold| mold.pss_kib));
     Look {
-        reading: Reading::of(app.meter()),
+        reading: Reading::take(app.meter()),
         queued: snapshot.status.queued,
         oldest_wait_ms: snapshot.oldest_wait_ms,
         busy: snapshot.status.capacity.saturating_sub(snapshot.status.idle),

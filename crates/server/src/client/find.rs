@@ -91,7 +91,7 @@ impl Here {
     }
 
     fn is(&self, living: &Living) -> bool {
-        let is_one = |folder: &str| [&self.said, &self.real].iter().any(|ours| ours.as_os_str() == folder);
+        let is_one = |folder: &str| [&self.said, &self.real].iter().any(|ours| ours.as_path() == Path::new(folder));
         is_one(&living.folder) || is_one(&living.started_in)
     }
 }

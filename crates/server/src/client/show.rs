@@ -102,8 +102,7 @@ fn show(call: &Call, answer: &Value, table: impl FnOnce() -> String) -> Result<(
 
 /// The workers of these applications.
 pub fn worker_table(apps: &Value) -> String {
-    let mut grid =
-        Grid::new(&["app", ">worker", ">process", "state", ">threads", ">served", ">age", ">memory", "runs"]);
+    let mut grid = Grid::new(&["app", ">worker", ">process", "state", ">threads", ">served", ">age", ">PSS", "runs"]);
     for (app, worker) in pairs(apps, "workers") {
         let runs: Vec<String> = rows(&worker["running"]).iter().map(in_short).collect();
         grid.add(vec![

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use engine::count;
 use serde_json::Value;
 
 use crate::client::grid::Grid;
@@ -39,13 +40,31 @@ fn server_text(server: &Value, is_wide: bool) -> String {
     let (open, accepted) = (text(&connections["open"]), text(&connections["accepted"]));
     // Writing to a string cannot fail, here and below.
     let _ = write!(out, "\nconnections: {open} open, {accepted} since the start");
-    let memory = server["process"]["pss_kib"].as_f64().or_else(|| server["process"]["rss_kib"].as_f64());
-    let memory = memory.map(|kib| format!("{} in the server", size(kib)));
+    let process = &server["process"];
+    let share = process["pss_kib"].as_f64().map(|kib| format!("{} (PSS) in the server", size(kib)));
+    let memory = share.or_else(|| Some(format!("{} (RSS) in the server", size(process["rss_kib"].as_f64()?))));
     let memory: Vec<String> = memory.into_iter().chain(used_memory(&server["memory"])).collect();
     if !memory.is_empty() {
         let _ = write!(out, "\nmemory: {}", memory.join(if is_wide { "; " } else { "\n        " }));
     }
+    out.push_str(&log_text(&server["log"], is_wide));
     out.push('\n');
+    out
+}
+
+/// What is wrong with the log, if anything is.
+fn log_text(log: &Value, is_wide: bool) -> String {
+    let mut out = String::new();
+    let between = if is_wide { " " } else { "\n  " };
+    for file in rows(&log["files"]).iter().filter(|file| !file["why"].is_null()) {
+        let (name, why) = (text(&file["file"]), plain(&text(&file["why"])));
+        let since = ago(&file["failing_since_ms"]);
+        let _ =
+            write!(out, "\nlog: CANNOT BE WRITTEN{between}to {}:{between}{why}{between}(began {since})", plain(&name));
+    }
+    if number(&log["lost_lines"]) > 0.0 {
+        let _ = write!(out, "\nlog: {} lost since the start", count(log["lost_lines"].as_u64().unwrap_or(0), "line"));
+    }
     out
 }
 
@@ -151,7 +170,7 @@ fn app_text(app: &Value, width: usize) -> String {
 
 /// The workers, and below each of them what it runs.
 fn worker_lines(app: &Value, width: usize) -> String {
-    let mut grid = Grid::new(&[">worker", ">process", "state", ">served", ">age", ">memory"]);
+    let mut grid = Grid::new(&[">worker", ">process", "state", ">served", ">age", ">PSS"]);
     let workers = rows(&app["workers"]);
     for worker in workers {
         grid.add(vec![
@@ -228,7 +247,7 @@ mod tests {
         let text = status_text(&status(), None);
         for words in [
             "foolsgold 1.0, process 4194303, serving since 1m 30s on tcp://a:1",
-            "2 open, 9 since the start\nmemory: 2.0 MiB in the server; 100.0 MiB of the cgroup's",
+            "2 open, 9 since the start\nmemory: 2.0 MiB (PSS) in the server; 100.0 MiB of the cgroup's",
             "3 of 4",
             "3810",
             "paused",

@@ -68,8 +68,8 @@ const charts = [
     ],
   }),
   new Chart($("charts"), {
-    title: "Memory",
-    about: "Of the processes of this application, of the server, and all that is used by any process, of what there is.",
+    title: "Memory (PSS)",
+    about: "Of the processes of this application and of the server, where what several share is divided among them (PSS); and all that is used by any process, of what there is.",
     format: size,
     unit: (most) => (most < 1024 * 1024 ? 1024 : 1024 * 1024),
     floor: 3 * 1024,
@@ -197,7 +197,10 @@ function showBanners(server, app, refused) {
   if (app.recent.refused_per_s > 0) note("bad", "Requests are refused.", refusing(app, refused));
   if (memory?.is_short) note("bad", "Memory is short.", `${used} The kernel may kill processes.`);
   if (app.pool.is_held_by_memory) {
-    note("bad", "There is no memory for more workers.", `${all} of at most ${app.pool.max} run. ${used}`);
+    note("bad", "There is no memory for more workers.", `${all} of at most ${app.pool.max} run. ${shortage(app.pool.shortage)}`);
+  }
+  for (const { file, why } of server.log.files.filter(({ why }) => why)) {
+    note("bad", "The log cannot be written.", `${file}: ${why}. ${number(server.log.lost_lines)} lines are lost so far.`);
   }
   if (app.engine === "ruby" && app.pool.min > 0 && !ready) {
     note("bad", "No worker is ready.", `${all ? `${all} boot or shut down` : "None runs"}; requests wait in the queue.`);
@@ -215,6 +218,15 @@ function showBanners(server, app, refused) {
     banners.push(h("div", { class: "banner bad" }, title, " ", when, words, h("pre", {}, deploy.error ?? "")));
   }
   once("banners", banners.map((banner) => banner.outerHTML), () => $("banners").replaceChildren(...banners));
+}
+
+/** Why there is no memory for more workers: the numbers with which that was decided. */
+function shortage(of) {
+  if (!of) return "";
+  const seen = `${size(of.used_kib)} of ${size(of.limit_kib)} were used`;
+  if (of.is_rest) return `${seen}, and a worker had just ended for want of memory.`;
+  const growth = of.growth_kib ? ` and those that run ${size(of.growth_kib)} more` : "";
+  return `${seen}; one more worker may need ${size(of.worker_kib)}${growth}, and workers are added up to ${size(of.full_kib)}.`;
 }
 
 function counted(app) {
@@ -263,7 +275,7 @@ function showTiles(app, server) {
     tile("Response time", p99, `${unit} p99`, `median ${time(recent.service.p50_ms)}`),
     tile("Waiting", number(app.queued), "", waited, app.queued ? "warn" : ""),
     tile("Running", number(app.capacity - app.idle), `of ${number(app.capacity)}`, `generation ${app.generation}`),
-    tile("Memory", memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
+    tile("Memory (PSS)", memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
   );
 }
 

@@ -1,0 +1,102 @@
+//! A log that cannot be written: who is told, what is counted, and what is said when it can be written again.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
+
+use crate::support::{Client, PATIENCE, app, server, within};
+use serde_json::Value;
+
+const NO_SPACE: &str = "No space left on device";
+
+/// A server whose log is on a full disk, by its control socket.
+struct Mute {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Mute {
+    fn start(options: &[&str], stdout: Stdio) -> Mute {
+        let folder = server::folder();
+        fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+        symlink("/dev/full", folder.join("full")).unwrap();
+        let mut command = server::command();
+        command.current_dir(&folder).args(["-b", "unix://web.sock", "--control", "c.sock", "-t", "1"]).args(options);
+        let errors = fs::File::create(folder.join("errors")).unwrap();
+        let child = command.stdout(stdout).stderr(errors).spawn().unwrap();
+        let mute = Mute { child, folder };
+        assert!(within(PATIENCE, || mute.log()["why"] != Value::Null), "{}", mute.errors());
+        mute
+    }
+
+    fn call(&self, words: &[&str]) -> Output {
+        server::command().current_dir(&self.folder).args(words).args(["--control", "c.sock"]).output().unwrap()
+    }
+
+    fn said(&self, words: &[&str]) -> String {
+        String::from_utf8_lossy(&self.call(words).stdout).into_owned()
+    }
+
+    /// What `status` says of the only file.
+    fn log(&self) -> Value {
+        let status: Value = serde_json::from_str(&self.said(&["status", "--json"])).unwrap_or_default();
+        if status["server"]["state"] == "serving" { status["server"]["log"]["files"][0].clone() } else { Value::Null }
+    }
+
+    fn metrics(&self) -> String {
+        Client::unix(&self.folder.join("c.sock")).get("/metrics").text()
+    }
+
+    fn errors(&self) -> String {
+        read(&self.folder.join("errors"))
+    }
+}
+
+impl Drop for Mute {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[test]
+fn a_full_disk_is_told_while_it_lasts_and_counted() {
+    let server = Mute::start(&["--log-file", "full"], Stdio::null());
+    let log = server.log();
+    assert!(log["why"].as_str().unwrap().starts_with(NO_SPACE), "{log}");
+    assert!(log["lost_lines"].as_u64() > Some(2) && log["failing_since_ms"].is_u64(), "{log}");
+    let text = server.said(&["status"]);
+    assert!(text.contains("log: CANNOT BE WRITTEN") && text.contains(NO_SPACE), "{text}");
+    let metrics = server.metrics();
+    assert!(metrics.contains("\nfoolsgold_log_failing 1"), "{metrics}");
+    let errors = server.errors();
+    assert_eq!(errors.matches("the log cannot be written to").count(), 1, "{errors}");
+
+    // There is room again.
+    let path = server.folder.join("full");
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "").unwrap();
+    let said = server.said(&["reopen-logs"]);
+    assert!(said.starts_with("opened anew: ") && said.contains("it could not be written so far"), "{said}");
+    let told = || read(&path).contains(" WARN server: the log could not be written for ");
+    assert!(within(PATIENCE, told), "{}", read(&path));
+    assert!(server.log()["why"].is_null() && server.log()["lost_lines"].as_u64() > Some(2));
+    assert!(server.metrics().contains("\nfoolsgold_log_failing 0"));
+    let said = server.said(&["reopen-logs"]);
+    assert!(said.ends_with("was not moved away, and goes on\n"), "{said}");
+}
+
+#[test]
+fn standard_output_that_cannot_be_written_is_told_too() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let server = Mute::start(&[], full.into());
+    assert_eq!(server.log()["file"], "standard output");
+    let errors = server.errors();
+    assert_eq!(errors.matches("the log cannot be written to standard output: No space").count(), 1, "{errors}");
+}
