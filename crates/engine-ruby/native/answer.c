@@ -7,7 +7,7 @@
 #include "wire.h"
 
 /* More pairs are not usual. */
-#define PAIRS 32
+#define PAIRS 128
 
 struct headers {
     size_t bytes;

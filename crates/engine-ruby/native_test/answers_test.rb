@@ -37,6 +37,7 @@ end
   "line feeds" => [200, { "set-cookie" => "a=1\nb=2" }, ["a"]],
   "a wide body" => [200, { "a" => "b" }, ["a".encode("UTF-16LE")]],
   "many headers" => [200, (1..40).to_h { |n| ["n#{n}", "v"] }, ["a"]],
+  "as many as the front takes, and more" => [200, (1..200).to_h { |n| ["n#{n}", "v"] }, ["a"]],
   "many bytes" => [200, { "a" => "b" }, ["x" * 100_000, "y" * 100_000]],
   "for the server" => [200, { "rack.thing" => "b", "d" => "e" }, ["a"]],
   "a number in a header" => [200, { "a" => 1 }, ["a"]],
@@ -61,6 +62,12 @@ Harness.check("unusual headers are left to Ruby") do
    { "a" => [] }, { "a" => ["b\nc"] },
    LoudHash.new.merge!("a" => "b"), [%w[a b]]].each { |headers| Harness.same(false, slot.answer(200, headers, ["a"])) }
   Harness.same(false, slot.answered?)
+end
+
+Harness.check("a hundred headers are nothing unusual") do
+  slot = Pair.new.slot
+  Harness.same(true, slot.answer(200, (1..100).to_h { |n| ["n#{n}", "v"] }, ["a"]))
+  Harness.same(false, slot.answer(200, (1..129).to_h { |n| ["n#{n}", "v"] }, ["a"]))
 end
 
 Harness.check("large bodies are left to Ruby") do
