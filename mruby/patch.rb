@@ -121,7 +121,9 @@ CHANGES = {
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
   "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR + RESERVED_GRAMMAR,
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED + RESERVED_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS) { |_, one, other| one + other }
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS, LIBRARY) do |_, one, other|
+  one + other
+end
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
 changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES

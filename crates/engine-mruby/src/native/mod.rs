@@ -16,7 +16,6 @@ mod json;
 mod log;
 mod pack;
 mod path;
-mod prime;
 mod random;
 mod redis;
 mod rounding;

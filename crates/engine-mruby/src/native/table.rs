@@ -5,8 +5,8 @@ use std::ffi::CStr;
 
 use super::{Arg, Context, Native, Outcome};
 use super::{
-    chars, cipher, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path, prime,
-    random, redis, rounding, sqlite, store, temporary, text, time, zlib,
+    chars, cipher, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path, random,
+    redis, rounding, sqlite, store, temporary, text, time, zlib,
 };
 
 const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
@@ -60,8 +60,6 @@ pub static TABLE: &[Native] = &[
     function(c"random_bytes", random::bytes),
     function(c"random_number", random::number),
     function(c"uuid", random::uuid),
-    function(c"primes", prime::primes),
-    function(c"prime?", prime::is_prime),
     function(c"strftime", time::format::strftime),
     function(c"time_now", time::zone::time_now),
     function(c"time_real", time::real),
@@ -109,6 +107,7 @@ pub static TABLE: &[Native] = &[
     function(c"file_read", path::read),
     function(c"source_read", path::read_source),
     function(c"source_known", path::knows_source),
+    function(c"library_known", path::knows_library),
     function(c"file_expand", path::expand),
     function(c"file_real", path::real),
     function(c"allow", path::allow),
