@@ -77,7 +77,7 @@ fn compile_ruby(compiler: &Path) {
     println!("cargo:rerun-if-changed={}", compiler.display());
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    let ruby = env::var_os("RUBY_DIR").map_or_else(|| manifest.join("../../build/ruby/3.3.8"), PathBuf::from);
+    let ruby = env::var_os("RUBY_DIR").map_or_else(|| manifest.join("../../build/ruby/src"), PathBuf::from);
     let mut table = String::from("&[\n");
     for path in RUBY_FILES.lines().filter_map(|line| line.split_once("  ")).map(|(_, path)| path) {
         let source = ruby.join(path);

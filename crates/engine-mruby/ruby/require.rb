@@ -13,6 +13,9 @@ module FoolsGold
   # What files of Ruby's own library get when they require it; for all others it is not there.
   FOR_RUBY = { "socket" => "foolsgold/socket" }.freeze
 
+  # What is loaded after a file of Ruby's own library.
+  AFTER = { "uri" => "foolsgold/uri_native" }.freeze
+
   # Names that mean the file of another, and libraries whose parts are in their one file.
   SAME = { "tmpdir" => "tempfile", "net/https" => "net/http" }.freeze
   WHOLE = %w[digest openssl cgi erb bundler].freeze
@@ -75,7 +78,9 @@ module FoolsGold
         LIBRARIES[name] = true
         before, @within = @within, name
         begin
-          FoolsGold.run_library(name)
+          loaded = FoolsGold.run_library(name)
+          FoolsGold.run_library(AFTER[name]) if AFTER[name]
+          loaded
         ensure
           @within = before
         end

@@ -96,6 +96,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"digest", include_str!("../ruby/library/digest.rb")),
     (c"openssl", include_str!("../ruby/library/openssl.rb")),
     (c"foolsgold/cipher", include_str!("../ruby/library/cipher.rb")),
+    (c"foolsgold/uri_native", include_str!("../ruby/library/uri_native.rb")),
     (c"zlib", include_str!("../ruby/library/zlib.rb")),
     (c"foolsgold/inflate", include_str!("../ruby/library/inflate.rb")),
     (c"foolsgold/gzip", include_str!("../ruby/library/gzip.rb")),
