@@ -7,14 +7,11 @@ module FoolsGold
   BUILT_IN = %w[
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
     fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig English digest digest/md5 digest/sha1
-    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date pathname.so
+    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri pathname.so
   ].freeze
 
   # What files of Ruby's own library get when they require it; for all others it is not there.
   FOR_RUBY = { "socket" => "foolsgold/socket" }.freeze
-
-  # What is loaded after a file of Ruby's own library.
-  AFTER = { "uri" => "foolsgold/uri_native" }.freeze
 
   # Names that mean the file of another, and libraries whose parts are in their one file.
   SAME = { "tmpdir" => "tempfile", "net/https" => "net/http" }.freeze
@@ -78,9 +75,7 @@ module FoolsGold
         LIBRARIES[name] = true
         before, @within = @within, name
         begin
-          loaded = FoolsGold.run_library(name)
-          FoolsGold.run_library(AFTER[name]) if AFTER[name]
-          loaded
+          FoolsGold.run_library(name)
         ensure
           @within = before
         end

@@ -1,0 +1,75 @@
+# URI: encoding and decoding of components and forms by Rust, and what takes a whole URI apart (uri_parser.rb,
+# uri_generic.rb, uri_kinds.rb).
+
+module URI
+  class Error < StandardError; end
+  class InvalidURIError < Error; end
+  class InvalidComponentError < Error; end
+  class BadURIError < Error; end
+
+  class << self
+    def encode_www_form_component(text, *) = FoolsGold::Native.www_form_escape(text.to_s)
+    def decode_www_form_component(text, *) = FoolsGold::Native.www_form_unescape(text.to_str)
+    def encode_uri_component(text, *) = encode_www_form_component(text).gsub("+", "%20")
+
+    def decode_uri_component(text, *)
+      raise ArgumentError, "invalid %-encoding (#{text})" if /%(?!\h\h)/.match?(text)
+      FoolsGold::Native.url_unescape(text.to_str)
+    end
+
+    def encode_www_form(pairs, *)
+      pairs.map do |name, value|
+        name = encode_www_form_component(name)
+        next name if value.nil?
+        next "#{name}=#{encode_www_form_component(value)}" unless value.respond_to?(:to_ary)
+        value.to_ary.map { |one| one.nil? ? "" : "#{name}=#{encode_www_form_component(one)}" }.join("&")
+      end.join("&")
+    end
+
+    def decode_www_form(text, _encoding = nil, separator: "&", use__charset_: false, isindex: false)
+      text.chomp(separator).split(separator, -1).map do |pair|
+        name, equals, value = pair.partition("=")
+        name, value = "", name if isindex && equals.empty?
+        isindex = false
+        [FoolsGold::Native.form_unescape(name), FoolsGold::Native.form_unescape(value)]
+      end
+    end
+
+    def parse(text) = DEFAULT_PARSER.parse(text)
+    def split(text) = DEFAULT_PARSER.split(text)
+    def join(*texts) = texts.drop(1).inject(parse(texts.first)) { |left, right| left.merge(right) }
+    def scheme_list = { "FTP" => FTP, "HTTP" => HTTP, "HTTPS" => HTTPS, "WS" => WS, "WSS" => WSS, "FILE" => File,
+                        "MAILTO" => MailTo }.merge(@schemes || {})
+
+    def register_scheme(scheme, klass)
+      (@schemes ||= {})[scheme.to_s.upcase] = klass
+    end
+
+    def for(scheme, *parts, default: Generic)
+      (scheme_list[scheme.to_s.upcase] || default).new(scheme, *parts)
+    end
+
+    def regexp(schemes = nil) = RFC2396_PARSER.make_regexp(schemes)
+
+    def extract(text, schemes = nil)
+      found = []
+      text.scan(RFC2396_PARSER.make_regexp(schemes)) { found << $& }
+      block_given? ? found.each { |uri| yield uri } && nil : found
+    end
+  end
+
+  FoolsGold.wait_for(self, :Generic, "foolsgold/uri_generic")
+  %i[HTTP HTTPS FTP WS WSS File MailTo].each { |name| FoolsGold.wait_for(self, name, "foolsgold/uri_kinds") }
+  %i[Parser RFC2396_Parser RFC2396_PARSER RFC3986_Parser RFC3986_PARSER DEFAULT_PARSER REGEXP Util].each do |name|
+    FoolsGold.wait_for(self, name, "foolsgold/uri_parser")
+  end
+end
+
+module Kernel
+  def URI(text)
+    return text if text.is_a?(URI::Generic)
+    raise ArgumentError, "bad argument (expected URI object or URI string)" unless text.respond_to?(:to_str)
+    URI.parse(text.to_str)
+  end
+  module_function :URI
+end

@@ -1,0 +1,78 @@
+# Texts as URIs: by RFC 3986, and what of the older RFC 2396 is still asked for.
+
+module URI
+  class RFC3986_Parser
+    PARTS = %r{\A(?:([A-Za-z][-+.A-Za-z\d]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?\z}m
+    CHARS = %r{\A(?:[-!$&'()*+,./0-9:;=?@A-Z_a-z~]|%\h\h)*\z}
+    AUTHORITY = %r{\A(?:([^@]*)@)?(\[[\h:.]+\]|\[v\h+\.[^\]]+\]|[^:@\[\]]*)(?::(\d*))?\z}
+
+    # Scheme, userinfo, host, port, registry, path, opaque, query and fragment.
+    def split(text)
+      text = text.to_str if text.respond_to?(:to_str)
+      raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless text.is_a?(String)
+      scheme, authority, path, query, fragment = PARTS.match(text)&.captures
+      valid = path && CHARS.match?(path) && CHARS.match?(fragment.to_s) && CHARS.match?(query.to_s.delete("[]"))
+      valid &&= scheme || authority || !path.split("/", 2).first.to_s.include?(":")
+      raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless valid
+      if scheme && authority.nil? && !path.empty? && !path.start_with?("/")
+        return [scheme, nil, nil, nil, nil, nil, query ? "#{path}?#{query}" : path, nil, fragment]
+      end
+      [scheme, *split_authority(authority, text), nil, path, nil, query, fragment]
+    end
+
+    def parse(text)
+      URI.for(*split(text), self)
+    end
+
+    def join(*texts) = URI.join(*texts)
+    def escape(text, *args) = RFC2396_PARSER.escape(text, *args)
+    def unescape(text, *) = RFC2396_PARSER.unescape(text)
+    def extract(text, schemes = nil, &block) = URI.extract(text, schemes, &block)
+    def make_regexp(schemes = nil) = RFC2396_PARSER.make_regexp(schemes)
+    def inspect = "#<#{self.class}>"
+    def regexp = { SCHEME: /\A[A-Za-z][A-Za-z0-9+\-.]*\z/, PATH: CHARS, QUERY: CHARS, FRAGMENT: CHARS }
+
+    private
+
+    def split_authority(authority, text)
+      return [nil, nil, nil] unless authority
+      userinfo, host, port = AUTHORITY.match(authority)&.captures
+      if host.nil? || ![userinfo.to_s, host.delete("[]")].all? { |part| CHARS.match?(part) }
+        raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}"
+      end
+      [userinfo, host, port.nil? || port.empty? ? nil : port]
+    end
+  end
+
+  # Escaping of what may not stand in a URI at all, and a pattern that finds URIs in text.
+  class RFC2396_Parser < RFC3986_Parser
+    UNSAFE = %r{[^-_.!~*'()a-zA-Z\d;/?:@&=+$,\[\]]}
+
+    def initialize(_options = {}); end
+
+    def escape(text, unsafe = UNSAFE)
+      unsafe = Regexp.new("[#{Regexp.quote(unsafe)}]") unless unsafe.is_a?(Regexp)
+      text.gsub(unsafe) { |found| found.each_byte.map { |byte| format("%%%02X", byte) }.join }
+    end
+
+    def unescape(text, *) = text.gsub(/(?:%\h\h)+/) { |found| FoolsGold::Native.url_unescape(found) }
+
+    # A URI with a scheme, of those that are named or any: RFC 2396, appendix A.
+    def make_regexp(schemes = nil)
+      scheme = schemes ? "(?i:#{Regexp.union(*schemes).source})" : "[a-zA-Z][-+.a-zA-Z\\d]*"
+      char = "(?:[-_.!~*'()a-zA-Z\\d;?:@&=+$,]|%[a-fA-F\\d]{2})"
+      Regexp.new("#{scheme}:(?://#{char}*(?:\\[[a-fA-F\\d:.]+\\](?::\\d*)?)?(?:/#{char}*)*|/?#{char}(?:/|#{char})*)" \
+        "(?:\\?(?:[/\\[\\]]|#{char})*)?(?:\\#(?:[/\\[\\]]|#{char})*)?")
+    end
+  end
+
+  Parser = RFC2396_Parser
+  RFC2396_PARSER = RFC2396_Parser.new
+  RFC3986_PARSER = DEFAULT_PARSER = RFC3986_Parser.new
+
+  module REGEXP
+    def self.const_missing(name) = name == :UNSAFE ? RFC2396_Parser::UNSAFE : super
+  end
+
+  module Util; end
+end
