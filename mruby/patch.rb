@@ -11,7 +11,7 @@ Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 # What both forms of the parser get.
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
-  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS, MASGN, LETTERS,
+  ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS, CONTROL_PARSER, LETTERS,
   GLOBAL_NAMES, RESERVED
 ].flatten(1).freeze
 
@@ -119,11 +119,13 @@ CHANGES = {
   "mrbgems/mruby-bigint/core/bigint.c" => BIGINT,
   "src/readfloat.c" => READ_FLOAT,
   # The grammar first: were it the newer of the two, the build would want to make the other from it, with bison.
-  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR + RESERVED_GRAMMAR,
-  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED + RESERVED_GENERATED,
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS, LIBRARY) do |_, one, other|
-  one + other
-end
+  "mrbgems/mruby-compiler/core/parse.y" => PARSER + GRAMMAR + COMMA_GRAMMAR + MATCH_GRAMMAR + RESERVED_GRAMMAR +
+    CONTROL_GRAMMAR,
+  "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED + RESERVED_GENERATED +
+    CONTROL_GENERATED,
+  # In this order: some change what others have put in.
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS, LIBRARY,
+        OPERATORS, VARIABLES, CONTROL) { |_, one, other| one + other }
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
 changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES

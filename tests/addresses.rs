@@ -1,15 +1,12 @@
 //! Where the server listens when only a port, a name or nothing is said: on the addresses of both kinds, as Puma does.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 
+use crate::support;
+use crate::support::successor::{Process, adopt_orphans, pid_in};
+use crate::support::{Client, PATIENCE, Server, app, server, within};
 use rustix::process::Signal;
-use support::successor::{Process, adopt_orphans, pid_in};
-use support::{Client, PATIENCE, Server, app, server, within};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);

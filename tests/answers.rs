@@ -1,15 +1,11 @@
 //! Every kind of answer an application can give, by one list of rows (tests/answers), on each engine and each worker:
 //! what the client gets, and how often the body was asked. `bin/answers` asks other servers for the same.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{Server, ruby, server};
+use crate::support::{Server, ruby, server};
 
 /// Of more than 300 rows, those that need no Rack and no CRuby.
 const ROWS_MIN: usize = 270;

@@ -1,14 +1,11 @@
 //! The application of FoolsGold: its page, its counter over sixteen interpreters, and its twin on another server.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use support::{Client, Reply, Server, server, within};
+use crate::support;
+use crate::support::{Client, Reply, Server, server, within};
 
 const ID: &str = "{id}";
 const COUNT: &str = "{count}";

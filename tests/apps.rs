@@ -1,17 +1,14 @@
 //! Several applications in one server: which gets a request, what it finds in its environment, and that none of them
 //! suffers from another.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::reload::{put, reload};
-use support::{Client, PATIENCE, Reply, Server, paths, ruby, server, within};
+use crate::support;
+use crate::support::reload::{put, reload};
+use crate::support::{Client, PATIENCE, Reply, Server, paths, ruby, server, within};
 
 /// Says who it is and where it was found; `/hold` answers when there is a file `go` beside it.
 fn app(name: &str) -> String {

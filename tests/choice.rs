@@ -1,13 +1,10 @@
 //! Which engine runs an application, as somebody who starts it sees it; and what a start takes in its stride.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use support::{Server, app, ruby, server};
+use crate::support::{PATIENCE, Server, app, ruby, server, within};
 
 #[test]
 fn an_application_that_needs_no_ruby_runs_embedded_and_the_log_says_why() {
@@ -22,12 +19,7 @@ fn where_there_is_a_doubt_ruby_is_taken_and_the_other_engine_named() {
     let config = app("$:.unshift File.expand_path('lib', __dir__)\nrequire 'gold'", "RUBY_ENGINE + GOLD");
     let folder = ruby::folder(&[("config.ru", &config), ("lib/gold.rb", lib), ("lib/parts.rb", "PARTS = [1, 2]\n")]);
     let options = ["-b", "tcp://127.0.0.1:0", "-t", "1"];
-    // A Ruby on PATH.
-    let shim = folder.join("bin/ruby");
-    fs::create_dir(folder.join("bin")).unwrap();
-    fs::write(&shim, format!("#!/bin/sh\nPATH='{}' exec {} \"$@\"\n", path(), ruby::program())).unwrap();
-    fs::set_permissions(&shim, Permissions::from_mode(0o755)).unwrap();
-    let bin = folder.join("bin").display().to_string();
+    let bin = ruby_on_path(&folder);
     let server = Server::spawn(folder, &[("PATH", &bin)], &options);
     assert_eq!(server.text("/"), "ruby12");
     let first = "engine: ruby, because lib/gold.rb requires what is not known before it runs (lib/gold.rb:1); --engine \
@@ -48,6 +40,22 @@ fn where_there_is_a_doubt_ruby_is_taken_and_the_other_engine_named() {
     fs::write(server.folder.join("config/application.rb"), "").unwrap();
     let said = config(&bin, &["config"]);
     assert!(said.contains("engine: ruby, because there is a config/application.rb"), "{said}");
+}
+
+/// A folder for PATH in which there is a Ruby: to name one by an option would be to ask for its engine.
+fn ruby_on_path(folder: &Path) -> String {
+    let shim = folder.join("bin/ruby");
+    fs::create_dir(folder.join("bin")).unwrap();
+    fs::write(&shim, format!("#!/bin/sh\nPATH='{}' exec {} \"$@\"\n", path(), ruby::program())).unwrap();
+    fs::set_permissions(&shim, Permissions::from_mode(0o755)).unwrap();
+    folder.join("bin").display().to_string()
+}
+
+/// Serves this application, and leaves the choice to the program.
+fn serve(text: &str) -> Server {
+    let folder = ruby::folder(&[("config.ru", text)]);
+    let bin = ruby_on_path(&folder);
+    Server::spawn(folder, &[("PATH", &bin)], &["-b", "tcp://127.0.0.1:0", "-t", "1"])
 }
 
 fn path() -> String {
@@ -90,4 +98,48 @@ fn a_byte_order_mark_is_no_part_of_a_program() {
     let config = format!("\u{feff}{}", app("require_relative \"part\"", "Part"));
     let server = Server::files(&[("config.ru", &config), ("part.rb", "\u{feff}Part = 7\n")], &["-t", "1"]);
     assert_eq!(server.text("/"), "7");
+}
+
+/// What config.ru may do while it is loaded, and with which engine it then serves. The choice is left to the program.
+#[test]
+fn what_the_embedded_engine_does_not_load_ruby_does() {
+    let answer = "run ->(env) { [200, {}, [RUBY_ENGINE, $said.to_s]] }\n";
+    for (first, engine, said) in [
+        // What cannot be seen in its files is found out by loading it.
+        ("sleep 0.01\n", "ruby", "embedded one did not"),
+        ("BEGIN { $said = 5 }\n", "ruby", "embedded one did not"),
+        ("case { a: 1 }\nin { a: Integer => x } then $said = x\nend\n", "ruby", "embedded one did not"),
+        // What can be seen is.
+        ("T = Thread.new { 5 }\n$said = T.value\n", "ruby", "because config.ru uses Thread.new (config.ru:1)"),
+        ("pid = fork { exit! 0 }\nProcess.wait(pid)\n", "ruby", "because config.ru uses fork (config.ru:1)"),
+        ("X = ->() { `true` }\n", "ruby", "because config.ru uses a command in backticks (config.ru:1)"),
+        // And what is nothing of the kind is none.
+        ("\u{feff}#\\ -p 8080\r\n# -*- ruby -*-\r\nat_exit { }\r\n$said = <<A\r\nfork {}\r\nA\r\n", "mruby", "because"),
+    ] {
+        let server = serve(&format!("{first}{answer}"));
+        assert!(server.text("/").starts_with(engine), "{first:?}: {}", server.log());
+        assert!(server.log().contains(said), "{first:?}: {}", server.log());
+    }
+}
+
+#[test]
+fn what_neither_engine_loads_is_told_in_the_words_of_both() {
+    let folder = ruby::folder(&[("config.ru", "ENV.fetch('NO_SUCH_VARIABLE')\nrun 1\n")]);
+    let bin = ruby_on_path(&folder);
+    let output = server::command().current_dir(&folder).env("PATH", bin).args(["-b", "tcp://127.0.0.1:0"]).output();
+    let output = output.unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.matches("key not found: \"NO_SUCH_VARIABLE\"").count() == 2, "{told}");
+    assert!(told.contains("Nor does Ruby load it: "), "{told}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn new_code_that_only_ruby_loads_is_served_by_it_after_a_reload() {
+    let text = |first: &str| format!("{first}run ->(env) {{ [200, {{}}, [RUBY_ENGINE]] }}\n");
+    let server = serve(&text(""));
+    assert_eq!(server.text("/"), "mruby", "{}", server.log());
+    fs::write(server.folder.join("config.ru"), text("sleep 0.01\n")).unwrap();
+    server.signal(rustix::process::Signal::USR1);
+    assert!(within(PATIENCE, || server.text("/") == "ruby"), "{}", server.log());
 }

@@ -1,14 +1,10 @@
 //! The command line: what it refuses and how, what it tells, and what the log says at start.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Output;
 
-use support::{Client, Server, app, server};
+use crate::support::{Client, Server, app, server};
 
 fn run(folder: &Path, arguments: &[&str]) -> (Output, String) {
     let output = server::command().current_dir(folder).args(arguments).output().unwrap();
@@ -82,6 +78,26 @@ fn a_missing_application_is_named() {
         assert!(!output.status.success());
         assert!(said.contains(word), "{said}");
     }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_other_programs_call_a_command_is_called_here() {
+    let folder = folder_with_app();
+    for (word, ours) in [("upgrade", "restart"), ("phased-restart", "reload"), ("help", "--help")] {
+        let (output, said) = run(&folder, &[word]);
+        assert!(!output.status.success() && said.contains(&format!("that is `foolsgold {ours}` here")), "{said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_missing_folder_of_a_socket_is_named() {
+    let folder = folder_with_app();
+    let socket = folder.join("run/app/web.sock");
+    let (output, said) = run(&folder, &["-b", &format!("unix://{}", socket.display())]);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("there is no folder {}: make it", folder.join("run").display())), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -1,18 +1,9 @@
 //! A clock that is set forward, and back again.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and one that is skipped says why"
-)]
-
-mod support;
-
 use std::fs;
 use std::process::Command;
 
-use support::{PATIENCE, Server, app, server, within};
+use crate::support::{PATIENCE, Server, app, server, within};
 
 /// Adds what a file says to the time of day, for the process that it is loaded into.
 const CLOCK: &str = r#"

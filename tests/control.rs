@@ -1,9 +1,5 @@
 //! The control socket and the commands: what they show, what they do, and what they say when it cannot be done.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,10 +7,10 @@ use std::process::{Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::successor::{Process, adopt_orphans};
+use crate::support::{Client, PATIENCE, Reply, Server, app, paths, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::successor::{Process, adopt_orphans};
-use support::{Client, PATIENCE, Reply, Server, app, paths, server, within};
 
 /// Calls a command for this server, as if in its folder.
 fn call(server: &Server, words: &[&str]) -> Output {
@@ -102,8 +98,9 @@ fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
     for (target, body, status, words) in [
         ("/v1/scale", "[]", 400, "must be a JSON object"),
         ("/v1/scale", "{}", 400, "say workers"),
-        ("/v1/scale", r#"{"workers":0}"#, 400, "from 1 to"),
-        ("/v1/scale", r#"{"min":3,"max":2}"#, 400, "min not more than max"),
+        ("/v1/scale", r#"{"workers":0}"#, 400, "without workers nothing is served: say 1 to"),
+        ("/v1/scale", r#"{"min":3,"max":2}"#, 400, "from 3 to 2 workers cannot be: the smaller number comes first"),
+        ("/v1/scale", r#"{"workers":5000}"#, 400, "5000 workers are more than there can be: 1024 at most"),
         ("/v1/workers/999/kill", "", 404, "has no worker 999"),
         ("/v1/restart", r#"{"app":"app"}"#, 400, "there is no such parameter"),
     ] {
@@ -115,6 +112,30 @@ fn what_the_api_cannot_do_it_answers_with_what_would_be_right() {
     assert!(long.0 == 413 && long.1["error"] == "the body is too large", "{long:?}");
     let (reply, value) = get(&socket, &format!("/{}", "x".repeat(20_000)));
     assert!(reply.status == 431 && value["error"].is_string(), "{value}");
+}
+
+#[test]
+fn a_word_that_is_no_application_is_answered_with_those_that_there_are() {
+    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
+    let files = [("config.ru", &*app("", "\"gold\"")), ("foolsgold.toml", toml)];
+    let server = Server::files(&files, &["-C", "foolsgold.toml"]);
+    let (code, words) = failed(&server, &["status", "hello"]);
+    assert_eq!(code, 2, "{words}");
+    assert!(words.contains("hello: nothing is expected here"), "{words}");
+    assert!(words.contains("foolsgold status --app NAME`; this server has the applications shop, home"), "{words}");
+}
+
+#[test]
+fn the_recorder_says_with_what_status_a_request_failed() {
+    let apps = paths(&[("/raise", "raise 'no'"), ("/long", "sleep 60")]);
+    let server = Server::start(&apps, &["-t", "2", "--request-time", "1s"]);
+    assert_eq!(server.get("/raise").status, 500);
+    assert_eq!(server.get("/long").status, 504);
+    let shown = done(&server, &["recorder", "--json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let failed = shown["apps"][0]["failed"].as_array().unwrap();
+    let seen: Vec<_> = failed.iter().map(|one| (one["fault"].as_str().unwrap(), one["status"].as_u64())).collect();
+    assert_eq!(seen, [("out_of_time", Some(504)), ("app_error", Some(500))], "{shown}");
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! One client that takes all connections there are does not keep others out: they are answered at once, by closing what
 //! is idle, then what sends slowly, and never an answer that is still owed.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{Client, Server, paths, server, within};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
-use support::{Client, Server, paths, server, within};
 
 /// Much shorter than any time after which a connection is closed by itself (30 s for heads, 65 s between requests).
 const AT_ONCE: Duration = Duration::from_secs(8);

@@ -1,16 +1,12 @@
 //! What a person who works on an application expects of its server: one process, a debugger that stops, no time-out
 //! while it does.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Client, PATIENCE, ruby, server, within};
+use crate::support::{Client, PATIENCE, ruby, server, within};
 
 const APP: &str = "require_relative \"common\"\nCOUNT = [0]\nrun paths(\"/\" => ->(_) { text(COUNT[0] += 1) }, \
                    \"/read\" => ->(_) { text($stdin.gets.inspect) })\n";

@@ -1,15 +1,11 @@
 //! `foolsgold doctor`: what it says of applications that run embedded, of those that lack something, and of bad ones.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::server;
 use serde_json::{Value, json};
-use support::server;
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -208,4 +204,20 @@ fn words_that_mean_nothing_are_refused() {
     assert!(text.contains("--jsn") && code == Some(2), "{text}");
     let (text, code) = refused(&["native"]);
     assert!(text.contains("foolsgold doctor [CONFIG.RU] [PATH...]") && code == Some(2), "{text}");
+}
+
+#[test]
+fn a_second_word_that_is_no_path_is_answered_with_what_a_path_is() {
+    let folder = folder(&[("config.ru", "run ->(env) { [200, {}, []] }")]);
+    let output = doctor(folder.path(), &[".", "nopath"]);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(words.contains("nopath: one application") && words.contains("begins with a slash"), "{words}");
+}
+
+#[test]
+fn a_method_that_only_a_module_of_cruby_has_is_not_missed_in_other_objects() {
+    let folder = folder(&[("config.ru", "run ->(env) { [200, {}, [env['user']&.groups.to_s]] }")]);
+    let (text, _) = said(&doctor(folder.path(), &["."]));
+    assert!(!text.contains("may lack"), "{text}");
 }

@@ -1,7 +1,5 @@
 //! `foolsgold doctor` with applications that do not end, print without end or lack very much: it ends, and says so.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

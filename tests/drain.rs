@@ -1,18 +1,14 @@
 //! The end of the server: what was accepted is answered, nothing new is, and the exit says success. Asked twice, or
 //! past its drain time, it ends at once.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{Client, PATIENCE, Server, paths, within};
 use rustix::process::Signal;
-use support::{Client, PATIENCE, Server, paths, within};
 
 fn serve(options: &[&str]) -> Server {
     let cases = [

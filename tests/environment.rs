@@ -1,11 +1,8 @@
 //! The environment of requests, the same on both engines, and as Puma 8 has it but where a row says otherwise
 //! (`bin/rack-env` compares them). Underscores, proxies and their headers are in proxy.rs.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
-use support::{Reply, Server, ruby};
+use crate::support;
+use crate::support::{Reply, Server, ruby};
 
 /// Answers its environment, a line for each string in it, and its body.
 const ECHO: &str = r##"

@@ -1,14 +1,11 @@
 //! What the log says of requests that went wrong: which request it was, where in the application, and what led to it;
 //! the same of both engines where both can know it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::thread;
 use std::time::Duration;
 
-use support::{PATIENCE, Server, within};
+use crate::support;
+use crate::support::{PATIENCE, Server, within};
 
 const APP: &str = r#"
 class Mine

@@ -1,13 +1,9 @@
 //! Exceptions and wrong answers: what the client sees, what the log says, and the parts of Ruby's exceptions that
 //! middleware relies on (`raise` alone, `$!`, `cause`, `ensure`), which an embedded Ruby does not have by itself.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::process::Output;
 
-use support::{Server, paths, server};
+use crate::support::{Server, paths, server};
 
 const RAISING: &[(&str, &str)] = &[
     ("/", "text(\"gold\")"),

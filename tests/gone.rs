@@ -1,12 +1,8 @@
 //! Clients that go away: in the middle of their body, in the middle of the answer, and while they wait for a turn.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::time::Duration;
 
-use support::{Client, PATIENCE, Server, paths, within};
+use crate::support::{Client, PATIENCE, Server, paths, within};
 
 /// Says that it has begun, and holds its interpreter until there is a file.
 const HOLD: &str = "[200, {}, lambda { |s| s.write(\"began\"); s.flush; \

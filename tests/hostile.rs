@@ -2,14 +2,10 @@
 //! good requests with a fixed seed. The application writes down every call it gets, so that a wrong call cannot pass
 //! unseen; after each request the server must still be there and answer.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::{Client, Dice, Reply, Server};
+use crate::support::{Client, Dice, Reply, Server};
 
 /// Writes down each call; `/calls` gives them and forgets them.
 const APP: &str = "

@@ -1,16 +1,12 @@
 //! Ruby that means ill through everything the server gives it: patterns, databases, HTTP, Redis, files, templates,
 //! parsers. Each ends with its own request's time, and a neighbour on the same server does not notice.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::{Client, Server};
+use crate::support::{Client, Server};
 
 /// What every case may use. `PEER` is a server that answers whatever it is asked without end.
 const BEFORE: &str = r##"

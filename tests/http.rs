@@ -1,13 +1,10 @@
 //! HTTP/1.0 and 1.1 as a client meets it: connections that stay, requests that come in a row, bodies in chunks, and
 //! several sockets of both kinds.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::path::PathBuf;
 
-use support::{Client, Server, app, paths, server};
+use crate::support;
+use crate::support::{Client, Server, app, paths, server};
 
 /// Writes twice, and in between waits for a file.
 const DRIP: &str = "[200, {}, lambda { |s| s.write(\"first\"); s.flush; sleep 0.01 until File.exist?(\"go\"); \

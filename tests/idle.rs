@@ -3,14 +3,10 @@
 //! are never touched: the allocator's large pages (.cargo/config.toml) make them resident. With
 //! MALLOC_CONF=thp:default it is 14.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::io::Write;
 use std::net::TcpStream;
 
-use support::{Client, PATIENCE, Server, app, within};
+use crate::support::{Client, PATIENCE, Server, app, within};
 
 const CONNECTIONS: usize = 10_000;
 /// What one idle connection may add to the server's resident memory.

@@ -1,23 +1,14 @@
 //! As process 1 of a container: orphans, signals, upgrades, exit codes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and one that is skipped says why"
-)]
-
-mod support;
-
 use std::fs;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::support::successor::{Load, Manager, signal};
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
-use support::successor::{Load, Manager, signal};
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 /// Makes the program process 1 of processes of its own, which all end with it.
 const AS_FIRST: [&str; 5] = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
@@ -231,4 +222,22 @@ fn what_is_meant_for_process_1_reaches_the_server() {
     // Nobody holds the socket any more, process 1 least of all.
     assert!(within(Duration::from_secs(5), || TcpListener::bind(("127.0.0.1", port)).is_ok()));
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_container_ends_with_the_server_where_whoever_started_it_ignores_sigchld() {
+    if !is_permitted() {
+        return;
+    }
+    // Not every sh does so.
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "system('true').inspect")).unwrap();
+    let ignoring = "trap '' CHLD; exec \"$0\" \"$@\"";
+    let by: Vec<&str> = AS_FIRST.iter().copied().chain(["bash", "-c", ignoring]).collect();
+    let ruby = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby, "-w", "1", "-t", "1"];
+    let mut server = Server::spawn_by(&by, folder, &[], &options);
+    assert_eq!(server.text("/"), "true", "programs that the application starts have an exit status");
+    signal(first(&server), Signal::TERM);
+    assert_eq!(server.ended(PATIENCE).and_then(|status| status.code()), Some(0), "{}", server.log());
 }

@@ -1,13 +1,10 @@
 //! Every limit of the front with the answer it gives when passed, and that whatever stays just below it is served.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{Client, Reply, Server, paths, within};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
-use support::{Client, Reply, Server, paths, within};
 
 fn serve(options: &[&str]) -> Server {
     let cases = [

@@ -1,16 +1,12 @@
 //! apps/link-shortener from outside: links are made, followed and counted, by people and by programs, and outlive the
 //! server.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use support::{Reply, Server, server};
+use crate::support::{Reply, Server, server};
 
 /// The server, and the folder with its database, which the next one may get.
 fn serve(data: &Path, more: &[&str]) -> Server {

@@ -1,15 +1,11 @@
 //! The words and the fields of the log: what docs/logging.md says to search for, in text and in JSON.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{PATIENCE, Server, paths, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::{PATIENCE, Server, paths, ruby, server, within};
 
 fn serve(form: &str) -> Server {
     let ru = paths(&[("/pid", "text(Process.pid)"), ("/bad", "raise \"pyrite\""), ("/stuck", "sleep 30; text(1)")]);
@@ -110,4 +106,14 @@ fn gather(folder: &Path, text: &mut String) {
             text.push_str(&fs::read_to_string(path).unwrap());
         }
     }
+}
+
+#[test]
+fn what_an_embedded_application_prints_has_its_name_where_there_are_several() {
+    let ru = paths(&[("/a", "puts \"nugget\"; text(1)")]);
+    let toml = "[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
+    let files = [("config.ru", ru.as_str()), ("foolsgold.toml", toml)];
+    let server = Server::files(&files, &["-C", "foolsgold.toml", "--engine", "mruby"]);
+    let id = server.get("/shop/a").header("x-request-id").unwrap().to_owned();
+    assert!(server.logs(&format!("INFO app: nugget id={id} app=shop\n")), "{}", server.log());
 }

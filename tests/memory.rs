@@ -1,11 +1,6 @@
 //! Little memory: a server in a control group with a limit. The kernel must never take the front, whatever the workers
 //! need; where this machine lets nobody make a control group the tests say so and end.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-#![allow(clippy::print_stderr, reason = "whoever runs it is told what was not tested")]
-
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::server::{self, Server};
+use crate::support::{PATIENCE, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::server::{self, Server};
-use support::{PATIENCE, ruby, within};
 
 const LIMIT: u64 = 160 << 20;
 

@@ -1,15 +1,12 @@
 //! The admin listener: metrics, health, who may look, and the live page in a real browser.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use support::{Client, Reply, Server, app, paths, server};
+use crate::support;
+use crate::support::{Client, Reply, Server, app, paths, server};
 
 /// A server with an admin listener on a free port, and that port.
 fn start(ru: &str, options: &[&str]) -> (Server, u16) {

@@ -1,14 +1,10 @@
 //! The two modes of the original, and recycling: an interpreter that lives on keeps its state and shares none of it; a
 //! fresh one per request keeps nothing; `--max-requests` replaces one after so many.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::thread;
 
-use support::{Server, paths};
+use crate::support::{Server, paths};
 
 const COUNTING: &[(&str, &str)] = &[
     ("/", "$n = ($n || 0) + 1; text(\"#{$me} #{$n}\")"),

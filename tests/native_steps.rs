@@ -2,16 +2,12 @@
 //! new connections and those of the same I/O thread are served, the 504 goes out, and the server can be ended.
 //! STEPS_BOUND_MS says how long others may wait (bin/native-steps measures with 100).
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-#![allow(clippy::print_stdout, reason = "bin/native-steps shows them")]
-
-mod support;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{Server, paths};
 use rustix::process::Signal;
-use support::{Server, paths};
 
 /// What a busy machine makes of an answer without any delay.
 const BOUND: Duration = Duration::from_secs(1);

@@ -1,13 +1,9 @@
 //! What Rust gives to Ruby: the request context, the shared counter and store, and the parts of the standard library
 //! that Rack code takes for granted, each compared with what CRuby says to the same expression.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::thread;
 
-use support::{Server, app, paths};
+use crate::support::{Server, app, paths};
 
 /// Runs each Ruby expression in a server of its own making and compares its value, as text, with what is expected.
 fn check(table: &[(&str, &str)]) {

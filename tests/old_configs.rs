@@ -1,15 +1,12 @@
 //! The configuration files of other servers, as their users have them: read, explained, obeyed, with their hooks.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
-use support::{Server, ruby, server};
+use crate::support;
+use crate::support::{Server, ruby, server};
 
 /// What `rails new` writes, with more of what people add.
 const PUMA: &str = r##"# frozen_string_literal: true
@@ -108,7 +105,7 @@ fn pumas_file_is_explained() {
             "header-time = \"500ms\"",
             "tag = \"clustered\"",
             "hooks = \"config/puma.rb\"",
-            "These have no counterpart:",
+            "remote-address = \"header:X-Real-IP\"",
             "config/puma.rb:10: plugin :tmp_restart",
             "touching tmp/restart.txt reloads",
             "lowlevel_error_handler do ... end",
@@ -134,7 +131,12 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
     let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
-    assert!(server.logs("see `foolsgold explain config/puma.rb`"), "{}", server.log());
+    assert!(
+        server
+            .logs("another meaning: worker_timeout, set_remote_address; `foolsgold explain config/puma.rb` says more"),
+        "{}",
+        server.log()
+    );
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
     assert_eq!(ruby::workers(&server).len(), 2);
@@ -372,11 +374,19 @@ fn explain_says_what_cannot_be_used_and_what_cannot_be_explained() {
     let puma = "workers \"many\"\nport 99999\n";
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", puma)]);
     let (output, said) = run(&folder, &[], &["explain", "puma.rb"]);
-    assert!(output.status.success(), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
     assert_says(
         &said,
         &["does not start with these values:", "puma.rb:1: workers \"many\": must be", "puma.rb:2: port 99999"],
     );
+    let reason = String::from_utf8_lossy(&output.stderr);
+    assert_says(&reason, &["does not start with puma.rb:", "puma.rb:1: workers \"many\": must be"]);
+    // The rest of a file with a directive that is refused is explained all the same.
+    fs::write(folder.join("puma.rb"), "threads 2, 2\nssl_bind \"0.0.0.0\", 9293\n").unwrap();
+    let (output, _) = run(&folder, &[], &["explain", "puma.rb"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_says(&String::from_utf8_lossy(&output.stdout), &["threads = 2 ", "The server does not start with these:"]);
+    assert_says(&String::from_utf8_lossy(&output.stderr), &["puma.rb:2: ssl_bind \"0.0.0.0\", 9293: "]);
     let (output, said) = run(&folder, &[], &["explain", "nope.rb"]);
     assert_eq!(output.status.code(), Some(2));
     assert_says(&said, &["foolsgold: cannot explain this:", "nope.rb: cannot be read"]);
@@ -529,4 +539,55 @@ fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
     assert_eq!(server.text("/"), "gold");
     drop(server);
     fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn addresses_and_schemes_that_files_name_reach_the_application() {
+    let app = "run ->(env) { [200, {}, [env['REMOTE_ADDR'], ' ', env['rack.url_scheme']]] }\n";
+    let puma = "bind 'tcp://127.0.0.1:0'\nstate_path 'state'\nstate_permission 0600\n";
+    let header = "set_remote_address header: 'X-Real-IP'\nplugin :solid_queue\nfork_worker\n";
+    let (real, forwarded) = ("X-Real-IP: 192.0.2.7, 10.0.0.1", "X-Forwarded-Proto: http");
+    let unicorn = "listen '127.0.0.1:0'\nUnicorn::HttpRequest::DEFAULTS['rack.url_scheme'] = 'https'\n";
+    for (name, text, more, said) in [
+        ("puma.rb", format!("{puma}{header}"), vec![], "192.0.2.7 http"),
+        ("puma.rb", format!("{puma}{header}"), vec!["--trust-proxy", "none"], "127.0.0.1 http"),
+        ("puma.rb", format!("{puma}set_remote_address :localhost\n"), vec!["--trust-proxy", "none"], "127.0.0.1 http"),
+        ("puma.rb", format!("{puma}set_remote_address '192.0.2.9'\n"), vec![], "192.0.2.9 http"),
+        ("puma.rb", format!("{puma}rack_url_scheme 'https'\n"), vec![], "127.0.0.1 https"),
+        ("unicorn.rb", unicorn.to_owned(), vec![], "127.0.0.1 https"),
+    ] {
+        let program = ruby::program();
+        let mut options = vec!["--ruby", &program, "-C", name];
+        options.extend(more);
+        let server = Server::spawn(ruby::folder(&[("config.ru", app), (name, &text)]), &[], &options);
+        let mut client = server.client();
+        client.send(format!("GET / HTTP/1.1\r\nHost: x\r\n{real}\r\n{forwarded}\r\n\r\n")).unwrap();
+        assert_eq!(client.reply().unwrap().text(), said, "{text}\n{}", server.log());
+        if name == "puma.rb" {
+            let state = fs::metadata(server.folder.join("state")).unwrap();
+            assert_eq!(state.permissions().mode() & 0o777, 0o600, "{}", server.log());
+        }
+        if text.contains("fork_worker") {
+            // What is not as in the other server is named at the start.
+            let told = "puma.rb: without a counterpart, or with another meaning: set_remote_address, \
+                        plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` says more";
+            assert!(server.log().contains(told), "{}", server.log());
+        }
+    }
+}
+
+/// What docs/switching.md shows of `explain` is what it prints.
+#[test]
+fn the_page_about_switching_shows_what_explain_prints() {
+    let page = include_str!("../docs/switching.md");
+    let (_, shown) = page.split_once("$ foolsgold explain config/puma.rb\n").unwrap();
+    let (shown, _) = shown.split_once("...\n```").unwrap();
+    let puma = "threads_count = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nthreads threads_count, threads_count\n\n\
+                port ENV.fetch(\"PORT\", 3000)\n\n\nplugin :tmp_restart\n\n\
+                before_worker_boot do\n  ActiveRecord::Base.establish_connection\nend\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", puma)]);
+    let (output, _) = run(&folder, &[], &["explain", "config/puma.rb"]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.starts_with(shown), "{printed}");
+    fs::remove_dir_all(folder).unwrap();
 }

@@ -1,14 +1,11 @@
 //! What hooks and plugins of other servers' files lean on: what their own servers do when a hook fails, in which mode
 //! it runs, and which names a file may use.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 
-use support::{Server, ruby, server};
+use crate::support;
+use crate::support::{Server, ruby, server};
 
 const APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid}\"]] }\n";
 /// Writes a line that the test waits for.
@@ -96,7 +93,7 @@ fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     assert!(server.logs("mine: worker here"), "{}", server.log());
     assert!(server.logs("server.listen 127.0.0.1:1 in a hook: workers listen on no address"), "{}", server.log());
     let told = said(&server.folder, &["explain", "unicorn.rb"]);
-    assert!(told.contains("unicorn.rb:6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
+    assert!(told.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
 }
 
 #[test]
@@ -141,4 +138,34 @@ fn folders_of_thins_files_are_made_as_thin_makes_them() {
     process.signal(rustix::process::Signal::TERM);
     assert!(process.ended());
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
+    let app = "run ->(env) { env['PATH_INFO'] == '/' ? [200, {}, ['fine']] : raise('broken on purpose') }\n";
+    let serve = |handler: &str| {
+        let file = format!("bind 'tcp://127.0.0.1:0'\n{handler}\n");
+        let folder = ruby::folder(&[("config.ru", app), ("puma.rb", &file)]);
+        let program = ruby::program();
+        Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"])
+    };
+    for (handler, expected) in [
+        ("lowlevel_error_handler { |e| [503, {}, [e.message]] }", "broken on purpose"),
+        ("lowlevel_error_handler { |e, env| [503, {}, [env['PATH_INFO']]] }", "/x"),
+        ("lowlevel_error_handler(->(e, env, status) { [503, { 'x-status' => status.to_s }, ['sorry']] })", "sorry"),
+    ] {
+        let server = serve(handler);
+        for _ in 0..2 {
+            let reply = server.get("/x");
+            assert_eq!((reply.status, reply.text()), (503, expected.to_owned()), "{handler}: {}", server.log());
+        }
+        assert_eq!(server.text("/"), "fine");
+        assert!(server.logs("GET /x failed, and was answered by the lowlevel_error_handler: broken on purpose"));
+    }
+    // One that is broken itself, or that answers what is no answer.
+    for handler in ["lowlevel_error_handler { |e| raise 'again' }", "lowlevel_error_handler { |e| nil }"] {
+        let server = serve(handler);
+        assert_eq!((server.get("/x").status, server.text("/")), (500, "fine".to_owned()), "{}", server.log());
+        assert!(server.logs("the lowlevel_error_handler failed for request"), "{}", server.log());
+    }
 }

@@ -1,16 +1,12 @@
 //! In the background: the command ends when the server serves, or says why it does not.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
+use crate::support::successor::{Process, adopt_orphans, pid_in};
+use crate::support::{Client, PATIENCE, app, ruby, server, within};
 use rustix::process::{Pid, Signal, getsid};
-use support::successor::{Process, adopt_orphans, pid_in};
-use support::{Client, PATIENCE, app, ruby, server, within};
 
 fn run(folder: &Path, options: &[&str]) -> Output {
     let mut all = vec!["-b", "unix://web.sock", "--pidfile", "web.pid", "-d", "--log-file", "out.log"];

@@ -1,17 +1,13 @@
 //! The files a server has beside its application: pid file, state file, log files; and as whom it makes them.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::successor::pid_in;
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
-use support::successor::pid_in;
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 /// Waits until a file has this in it.
 #[track_caller]
@@ -235,4 +231,18 @@ fn root_becomes_somebody_else_before_the_application_is_loaded() {
     server.signal(Signal::TERM);
     assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
     assert!(!server.folder.join("a.pid").exists() && !server.folder.join("web.sock").exists());
+}
+
+/// Unicorn writes its own log to standard error, and what is watched and rotated is that file.
+#[test]
+fn the_log_goes_to_the_stderr_path_of_unicorns_file() {
+    let unicorn = "stderr_path 'log'\nstdout_path 'out.log'\n";
+    let files = [("config.ru", &*app("", "puts 'printed'; 1")), ("unicorn.rb", unicorn)];
+    let server = ruby::serve_files(&files, &[], &["-C", "unicorn.rb"]);
+    assert_eq!(server.get("/nugget").status, 200);
+    assert!(server.logs(" GET /nugget 200 "), "{}", server.log());
+    let out = server.folder.join("out.log");
+    wait_for(&out, "printed");
+    let printed = fs::read_to_string(&out).unwrap();
+    assert!(!printed.contains("listening on") && !printed.contains("/nugget"), "{printed}");
 }

@@ -1,15 +1,11 @@
 //! A pause, and what was ordered by hand, when the server ends or another process takes its place.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::successor::{Process, adopt_orphans};
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::successor::{Process, adopt_orphans};
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 /// What a command prints that must succeed.
 #[track_caller]

@@ -1,9 +1,5 @@
 //! Under systemd, or somebody who speaks as it does: what it is told, and the sockets it hands over.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
@@ -13,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::successor::{Manager, Process, adopt_orphans};
+use crate::support::{Client, PATIENCE, Server, app, server, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::successor::{Manager, Process, adopt_orphans};
-use support::{Client, PATIENCE, Server, app, server, within};
 
 #[test]
 fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {

@@ -1,14 +1,11 @@
 //! The program anew with the same sockets: nobody who asks notices, and a new program that fails changes nothing.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
+use std::path::{Path, PathBuf};
 
+use crate::support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
-use support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
-use support::{Client, PATIENCE, Server, app, ruby, server, within};
 
 fn version(number: u32) -> String {
     app("", &format!("\"v{number} #{{env['PATH_INFO']}}\""))
@@ -248,14 +245,36 @@ fn the_hook_that_retires_the_old_master_of_unicorn_does_so_when_the_new_one_serv
 /// in it, and has named the Gemfile by its real path.
 #[test]
 fn the_gemfile_is_that_of_the_release_that_the_folder_leads_to() {
+    deploy_by_symlink(|place| (Some(place.join("current")), vec![]));
+}
+
+/// As a service of systemd, which goes to `current` by its name (WorkingDirectory=) and sets no PWD.
+#[test]
+fn the_release_is_found_where_nobody_says_by_which_name_the_folder_was_reached() {
+    deploy_by_symlink(|_| (None, vec![]));
+}
+
+/// The only one who knows the symlink is an option.
+#[test]
+fn the_release_is_found_where_an_option_names_it() {
+    let current = |place: &Path| place.join("here").display().to_string();
+    deploy_by_symlink(|place| (None, vec!["--dir".to_owned(), current(place)]));
+    deploy_by_symlink(|place| (None, vec!["-C".to_owned(), format!("{}/config/puma.rb", current(place))]));
+}
+
+/// Deploys twice. What is given is PWD, and options, by the folder with all releases. Where options name the symlink,
+/// it has a name that only they know.
+fn deploy_by_symlink(how: impl Fn(&Path) -> (Option<PathBuf>, Vec<String>)) {
     adopt_orphans();
-    let place = server::folder();
+    let place = fs::canonicalize(server::folder()).unwrap();
+    let (pwd, more) = how(&place);
     let app = "run ->(env) { [200, {}, [ENV['BUNDLE_GEMFILE'].delete_prefix(File.dirname(__dir__))]] }\n";
-    let (log, current) = (place.join("log"), place.join("current"));
+    let (log, current) = (place.join("log"), place.join(if more.is_empty() { "current" } else { "here" }));
     for release in ["1", "2", "3"] {
         let folder = place.join(release);
-        fs::create_dir(&folder).unwrap();
+        fs::create_dir_all(folder.join("config")).unwrap();
         fs::write(folder.join("config.ru"), app).unwrap();
+        fs::write(folder.join("config/puma.rb"), format!("directory '{}'\n", current.display())).unwrap();
         fs::write(folder.join("Gemfile"), "gem \"rack\"\n").unwrap();
         std::os::unix::fs::symlink(&log, folder.join("log")).unwrap();
     }
@@ -268,12 +287,12 @@ fn the_gemfile_is_that_of_the_release_that_the_folder_leads_to() {
     let pidfile = place.join("web.pid");
     let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
     options.extend(["--pidfile", pidfile.to_str().unwrap()]);
+    options.extend(more.iter().map(String::as_str));
     let gemfile = place.join("1/Gemfile");
-    let env = [
-        ("PWD", current.to_str().unwrap()),
-        ("BUNDLE_GEMFILE", gemfile.to_str().unwrap()),
-        ("RUBYOPT", "-rbundler/setup"),
-    ];
+    let mut env = vec![("BUNDLE_GEMFILE", gemfile.to_str().unwrap()), ("RUBYOPT", "-rbundler/setup")];
+    // Of a folder that is not there, PWD says nothing.
+    env.push(("PWD", pwd.as_deref().unwrap_or(&place).to_str().unwrap()));
+    env.extend(pwd.is_none().then_some(("INVOCATION_ID", "0123456789abcdef")));
     let server = Server::spawn(current.clone(), &env, &options);
     assert_eq!(server.text("/"), "/1/Gemfile", "{}", server.log());
     for (release, signal) in [("2", Signal::USR1), ("3", Signal::USR2)] {
@@ -288,4 +307,49 @@ fn the_gemfile_is_that_of_the_release_that_the_folder_leads_to() {
     assert!(next.ended(), "{}", fs::read_to_string(&log).unwrap());
     drop(server);
     let _ = fs::remove_dir_all(place);
+}
+
+/// The configuration that Capistrano's users have: `current` is for the new program, which does not find it by itself.
+#[test]
+fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
+    adopt_orphans();
+    let app = "run ->(env) { [200, {}, [[ENV['BUNDLE_GEMFILE'], ENV['MARK'], ENV['GONE']].inspect]] }\n";
+    for (name, hook, settings) in [
+        ("unicorn.rb", "before_exec do |server|\n  raise 'no Gemfile' unless server.config", "pid 'web.pid'\n"),
+        ("puma.rb", "on_restart do\n  raise 'not before' if ENV['MARK']", "pidfile 'web.pid'\n"),
+    ] {
+        let folder =
+            ruby::folder(&[("config.ru", app), ("next/Gemfile", "gem \"rack\"\n"), ("Gemfile", "gem \"rack\"\n")]);
+        let next = folder.join("next/Gemfile").display().to_string();
+        let file = format!(
+            "{settings}{hook}\n  raise 'there is no release' if File.exist?('refuse')\n  \
+             ENV['BUNDLE_GEMFILE'] = '{next}'\n  ENV['MARK'] = 'of the hook'\n  \
+             ENV.delete('GONE')\n  puts 'the hook speaks'\nend\n"
+        );
+        fs::write(folder.join(name), file).unwrap();
+        let program = ruby::program();
+        let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", name];
+        let server = Server::spawn(folder, &[("GONE", "not yet")], &options);
+        let here = server.folder.join("Gemfile").display().to_string();
+        assert_eq!(server.text("/"), format!("[{here:?}, nil, \"not yet\"]"), "{}", server.log());
+        if name == "unicorn.rb" {
+            fs::write(server.folder.join("refuse"), "").unwrap();
+            server.signal(Signal::USR2);
+            assert!(server.logs("this process goes on: its hooks before_exec: there is no release (RuntimeError)"));
+            assert_eq!(server.text("/"), format!("[{here:?}, nil, \"not yet\"]"), "{}", server.log());
+            fs::remove_file(server.folder.join("refuse")).unwrap();
+        }
+        server.signal(Signal::USR2);
+        assert!(
+            within(PATIENCE, || pid_in(&pidfile(&server)).is_some_and(|pid| pid != server.id())),
+            "{}",
+            server.log()
+        );
+        let new = Process::named_in(&pidfile(&server), server.id());
+        server.signal(Signal::QUIT);
+        assert!(within(PATIENCE, || !ruby::is_alive(server.id())), "{}", server.log());
+        assert_eq!(server.text("/"), format!("[{next:?}, \"of the hook\", nil]"), "{}", server.log());
+        assert!(server.log().contains("the hook speaks"), "{}", server.log());
+        new.signal(Signal::KILL);
+    }
 }

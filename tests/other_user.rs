@@ -1,21 +1,12 @@
 //! A server that gives up root: what only root can make, it has made before.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and one that is skipped says why"
-)]
-
-mod support;
-
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
+use crate::support::successor::{Process, adopt_orphans};
+use crate::support::{PATIENCE, Server, app, can_mount, ruby, server, within};
 use rustix::process::{Signal, geteuid};
-use support::successor::{Process, adopt_orphans};
-use support::{PATIENCE, Server, app, can_mount, ruby, server, within};
 
 /// A folder with this application that everybody may write to, and in it `roots`, which only root may.
 fn folder(config: &str) -> Option<std::path::PathBuf> {

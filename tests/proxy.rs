@@ -1,11 +1,7 @@
 //! Behind a proxy: whose word about the client is believed, what the application sees of it, and that a stranger's word
 //! goes nowhere.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
-use support::{Client, Reply, Server, app, ruby, server};
+use crate::support::{Client, Reply, Server, app, ruby, server};
 
 /// What a proxy says, and how the application sees it.
 const SAID: &[(&str, &str)] = &[

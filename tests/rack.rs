@@ -1,11 +1,8 @@
 //! The Rack cases: a table of applications, each run under the Lint of tests/apps/lint.rb, with what a client must get.
 //! A case that breaks the SPEC on either side of the application is answered with 500, and its log says which rule.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
-use support::{Client, Reply, Server, paths};
+use crate::support;
+use crate::support::{Client, Reply, Server, paths};
 
 const LINT: &str = include_str!("apps/lint.rb");
 

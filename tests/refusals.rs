@@ -1,10 +1,6 @@
 //! Every connection with a bad request on it ends with a whole answer, and every answer has its line in the access log,
 //! which says what was refused and why: for known mistakes by a table, and for good requests with each byte changed.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -13,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{PATIENCE, Server, app, within};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use serde_json::Value;
-use support::{PATIENCE, Server, app, within};
 
 /// Short times, so that a request which lost its end has its answer soon, too.
 const QUICK: [&str; 8] =

@@ -1,19 +1,16 @@
 //! New code while it serves, on both engines: no request fails, nobody gets old code after the new one is said to
 //! serve, and code that does not load, hangs or fails its probe changes nothing.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::reload::{ENGINES, code, deploy, put, reload, serve, under_load};
+use crate::support::{Client, PATIENCE, Server, app, ruby, server, successor, within};
 use rustix::process::Signal;
-use support::reload::{ENGINES, code, deploy, put, reload, serve, under_load};
-use support::{Client, PATIENCE, Server, app, ruby, server, successor, within};
 
 const CLIENTS: usize = 8;
 

@@ -1,20 +1,11 @@
 //! Starts that fail say what helps.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and one that is skipped says why"
-)]
-
-mod support;
-
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use support::{app, ruby, server};
+use crate::support::{app, ruby, server};
 
 const NOBODY: u32 = 65_534;
 

@@ -1,11 +1,7 @@
 //! What a client gets of an application on the Ruby engine: bodies of every kind, headers, files, hints, and what is
 //! called after the answer.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
-use support::{Client, PATIENCE, Reply, Server, ruby, within};
+use crate::support::{Client, PATIENCE, Reply, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/answers.ru");
 const PAGE: &str = "a page of gold\n";

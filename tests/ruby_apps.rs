@@ -1,15 +1,11 @@
 //! The applications of apps/, each on the Ruby of this machine, with the checks that come with them. Nobody names the
 //! engine: the applications choose it by what they require.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use support::postgres::Postgres;
-use support::{Server, ruby, server};
+use crate::support::postgres::Postgres;
+use crate::support::{Server, ruby, server};
 
 /// What is written where an application's library is missing.
 fn require(library: &str) {

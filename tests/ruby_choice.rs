@@ -1,15 +1,11 @@
 //! The start of the Ruby engine, as somebody sees it who starts an application: when it is chosen, with which Ruby and
 //! which gems, and what is said when it cannot be.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use support::{Server, ruby};
+use crate::support::{Server, ruby};
 
 const PLAIN: &str = "run ->(_) { [200, { \"content-type\" => \"text/plain\" }, [\"#{RUBY_ENGINE} #{$0}\"]] }\n";
 const SINATRA: &str = "require \"sinatra/base\"\nclass App < Sinatra::Base\n  get(\"/\") { \"sinatra\" }\n  \

@@ -1,15 +1,11 @@
 //! Ruby processes that die: what is lost, what is not, and what takes their place.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{Dice, PATIENCE, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Dice, PATIENCE, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 const CLIENTS: usize = 8;

@@ -1,13 +1,10 @@
 //! Requests on the Ruby engine that take too long, and requests of clients that did not wait.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{Client, PATIENCE, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Client, PATIENCE, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 

@@ -1,17 +1,14 @@
 //! The beginning and the end of Ruby processes: hooks, conventions, titles, and that none outlives the server.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{Client, PATIENCE, Server, ruby, within};
 use rustix::process::Signal;
-use support::{Client, PATIENCE, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 

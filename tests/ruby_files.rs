@@ -1,15 +1,11 @@
 //! How many files the application may have open: as many as the program that started the server has allowed, though the
 //! server itself has more.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 
+use crate::support::successor::{Process, adopt_orphans};
+use crate::support::{PATIENCE, Server, ruby};
 use rustix::process::Signal;
-use support::successor::{Process, adopt_orphans};
-use support::{PATIENCE, Server, ruby};
 
 /// Says the soft limit of its own process and that of a program that it starts.
 const APP: &str = "run lambda { |env| [200, {}, [Process.getrlimit(:NOFILE).first.to_s, ' ', `sh -c 'ulimit -Sn'`]] }";

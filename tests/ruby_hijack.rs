@@ -1,14 +1,11 @@
 //! Connections in the hands of an application on the Ruby engine: after its headers, altogether, and as a WebSocket.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::io::Read;
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::{Client, PATIENCE, Server, ruby, within};
 use rustix::process::Signal;
-use support::{Client, PATIENCE, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/hijack.ru");
 

@@ -1,18 +1,14 @@
 //! The mold in trouble: hooks and files of the application that exit, hang or fork where they should not. The start
 //! fails in time, the service goes on, and nothing is left.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
+use crate::support::{PATIENCE, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{PATIENCE, ruby, server, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 /// Notes its process and does what the test has asked for by a file.
@@ -182,4 +178,55 @@ fn the_death_of_a_worker_is_in_the_log_when_its_mold_cannot_tell() {
     assert!(server.logs(&format!("(pid {next}) exited: killed by SIGKILL")), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
     assert!(!server.log().contains(&format!("(pid {next}) exited, status unknown")), "{}", server.log());
+}
+
+/// What an application may do with children that are not its own: in a thread, or in a handler that it sets after
+/// the mold has set its own.
+const TAKERS: [(&str, &str); 4] = [
+    ("a thread that waits for all", "Thread.new { loop { Process.waitall; sleep 0.001 } }"),
+    ("a thread that waits for any", "Thread.new { loop { (Process.wait rescue nil); sleep 0.001 } }"),
+    ("a handler", "FoolsGold.before_fork { trap('CLD') { begin; Process.wait; rescue SystemCallError; end } }"),
+    ("nobody", "FoolsGold.before_fork { trap('CHLD', 'IGNORE') }"),
+];
+
+#[test]
+fn workers_that_the_application_waits_for_are_replaced_as_always() {
+    for (name, taker) in TAKERS {
+        let mut server = ruby::serve(&format!("{taker}\n{APP}"), &["-w", "2", "-t", "1", "--preload"]);
+        assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{name}: {}", server.log());
+        let mold = ruby::mold(&server);
+        for _ in 0..3 {
+            let worker = ruby::workers(&server)[0];
+            kill(worker, Signal::KILL);
+            assert!(server.logs(&format!("(pid {worker}) exited")), "{name}: {}", server.log());
+            let is_whole = || ruby::workers(&server).len() == 2 && !ruby::workers(&server).contains(&worker);
+            assert!(within(PATIENCE, is_whole), "{name}: {}", server.log());
+            assert_eq!(server.text("/"), "gold");
+        }
+        assert_eq!(ruby::mold(&server), mold, "{name}: the mold has ended\n{}", server.log());
+        assert!(!server.log().contains("could not be forked"), "{name}: {}", server.log());
+        let ours = ruby::processes(server.id());
+        let began = Instant::now();
+        server.signal(Signal::TERM);
+        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{name}: {}", server.log());
+        assert!(began.elapsed() < Duration::from_secs(15), "{name}: {:?}\n{}", began.elapsed(), server.log());
+        assert!(!server.log().contains("SIGKILL; ") && !server.log().contains("ERROR"), "{name}: {}", server.log());
+        assert_gone(&ours);
+    }
+}
+
+#[test]
+fn a_child_that_the_application_forks_without_a_block_while_it_is_loaded_is_no_second_mold() {
+    for preload in ["--preload", "--preload=no"] {
+        for end in ["exit", "exit 3", "raise 'the child fails'", "nil"] {
+            let forks =
+                format!("unless fork\n  File.write(\"notes\", \"#{{Process.pid}}\\n\", mode: \"a\")\n  {end}\nend\n");
+            let server = ruby::serve(&format!("{forks}{APP}"), &["-w", "2", "-t", "1", preload]);
+            assert!(within(PATIENCE, || server.text("/") == "gold"), "{end}: {}", server.log());
+            assert!(within(PATIENCE, || !noted(&server.folder).is_empty()), "{end}: {}", server.log());
+            assert_gone(&noted(&server.folder));
+            let log = server.log();
+            assert!(!log.contains("cannot start") && !log.contains("protocol"), "{end}: {log}");
+        }
+    }
 }

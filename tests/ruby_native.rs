@@ -1,14 +1,10 @@
 //! The native worker, as a user meets it: built by one command, taken when it is there, and done without when it is not
 //! right.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::{PATIENCE, Server, can_mount, ruby, server, within};
+use crate::support::{PATIENCE, Server, can_mount, ruby, server, within};
 
 const APP: &str = "run ->(env) { [200, { \"content-type\" => \"text/plain\" }, [env[\"PATH_INFO\"]]] }\n";
 

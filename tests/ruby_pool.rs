@@ -1,15 +1,11 @@
 //! How many Ruby workers there are, and which are replaced: by load and rest, requests served, memory, silence.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{PATIENCE, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{PATIENCE, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 

@@ -1,10 +1,6 @@
 //! Where the application is loaded: once, before workers are forked, or in each worker; and that workers never share a
 //! connection by mistake.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -12,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{PATIENCE, Server, ruby, within};
 use rustix::process::Signal;
-use support::{PATIENCE, Server, ruby, within};
 
 /// A server that answers each line with the same line, a moment later; it ends with the test's process.
 struct Echo {

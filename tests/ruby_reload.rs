@@ -1,18 +1,14 @@
 //! What a reload means for Ruby processes: old ones go when they have finished, taken connections live on, and nothing
 //! is left over.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::reload::{code, deploy, put, reload, serve, under_load};
+use crate::support::{Dice, PATIENCE, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::reload::{code, deploy, put, reload, serve, under_load};
-use support::{Dice, PATIENCE, Server, ruby, within};
 
 const HIJACK: &str = include_str!("apps/ruby/hijack.ru");
 

@@ -1,16 +1,13 @@
 //! What an application on the Ruby engine gets: the environment, and bodies of every size.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use support::{Client, Reply, Server, ruby};
+use crate::support;
+use crate::support::{Client, Reply, Server, ruby};
 
 const APP: &str = include_str!("apps/ruby/requests.ru");
 

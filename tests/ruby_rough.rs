@@ -1,12 +1,8 @@
 //! Careless applications on the Ruby engine: what hangs, exits or gives nothing costs its own request and no other.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
-use support::{Client, PATIENCE, Server, ruby, within};
+use crate::support::{Client, PATIENCE, Server, ruby, within};
 
 const APP: &str = include_str!("apps/ruby/rough.ru");
 /// For what must not wait for anything.

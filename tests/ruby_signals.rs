@@ -1,16 +1,12 @@
 //! Signals that reach Ruby processes: sent by tools to all processes of a service, by an application to the programs
 //! that it has started, or to itself.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::thread;
 
+use crate::support::successor::signal as kill;
+use crate::support::{PATIENCE, Server, ruby, within};
 use rustix::process::Signal;
-use support::successor::signal as kill;
-use support::{PATIENCE, Server, ruby, within};
 
 const APP: &str = r#"
 require "timeout"
@@ -118,4 +114,46 @@ fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_e
     let pids = ruby::processes(server.id());
     pids.iter().chain(&[server.id()]).for_each(|pid| kill(*pid, Signal::TERM));
     assert!(server.ended(PATIENCE).unwrap().success(), "{}", server.log());
+}
+
+/// What applications and hooks do to their server: they send a signal to the parent of their worker, or to themselves
+/// from a hook that runs in other servers' master.
+#[test]
+fn signals_for_the_parent_of_a_worker_and_from_hooks_of_a_master_reach_the_server() {
+    let app = "run ->(env) { Process.kill(env['PATH_INFO'].delete('/').to_sym, Process.ppid); [200, {}, ['sent']] }\n";
+    let hooks =
+        "workers 1\nbefore_fork { Thread.new { sleep 0.01 until File.exist?('go'); Process.kill('TTIN', $$) } }\n";
+    let program = ruby::program();
+    let folder = ruby::folder(&[("config.ru", app), ("puma.rb", hooks)]);
+    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "puma.rb", "--preload"];
+    let mut server = Server::spawn(folder, &[], &options);
+    server.get("/TTIN");
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    std::fs::write(server.folder.join("go"), "").unwrap();
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 3), "{}", server.log());
+    server.get("/USR1");
+    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    // What comes from elsewhere may have been meant for all processes of the service.
+    let mold = ruby::mold(&server);
+    kill(mold, Signal::USR2);
+    assert!(
+        server.logs(&format!("which only forks workers: the server is process {}", server.id())),
+        "{}",
+        server.log()
+    );
+    server.get("/TERM");
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+}
+
+/// Gems that end workers look for their own server, find none, and say nothing.
+#[test]
+fn gems_that_would_end_workers_of_their_own_server_are_named_with_what_does_the_same() {
+    let app =
+        "module Unicorn; module WorkerKiller; end; end\nmodule PumaWorkerKiller; end\nrun ->(_) { [200, {}, []] }\n";
+    for preload in ["--preload=yes", "--preload=no"] {
+        let server = ruby::serve(app, &["-w", "2", preload]);
+        assert!(server.logs("PumaWorkerKiller finds no server of its own here"), "{preload}: {}", server.log());
+        assert!(server.logs("Unicorn::WorkerKiller finds no server of its own here"), "{preload}: {}", server.log());
+        assert_eq!(server.log().matches("--worker-memory=SIZE").count(), 2, "{preload}: {}", server.log());
+    }
 }

@@ -2,14 +2,11 @@
 //! request a clear answer and nothing else. Meanwhile another connection is served all the time, and how slowly is
 //! measured.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::{PATIENCE, Server, paths, within};
+use crate::support;
+use crate::support::{PATIENCE, Server, paths, within};
 
 /// Path, Ruby, the statuses that are a right answer.
 const RUNAWAYS: &[(&str, &str, &[u16])] = &[

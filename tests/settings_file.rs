@@ -1,15 +1,12 @@
 //! foolsgold.toml from outside: found and named, what it sets and what counts more, all that can be wrong in it, and
 //! `foolsgold config`.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use support::{Server, app, server};
+use crate::support;
+use crate::support::{Server, app, server};
 
 const RU: &str = "\"#{ENV['RACK_ENV']}\"";
 

@@ -1,14 +1,10 @@
 //! What signals mean: as in Puma, or as in the server that was named.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
-
-mod support;
-
 use std::fs;
 use std::time::Duration;
 
+use crate::support::{Client, PATIENCE, Server, app, paths, ruby, server, within};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Client, PATIENCE, Server, app, paths, ruby, server, within};
 
 const HOLD: [(&str, &str); 2] = [
     ("/hold", "FoolsGold.store.increment(\"held\"); sleep 1; text(\"held\")"),
@@ -174,9 +170,9 @@ fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
     let count = |wanted: usize| within(PATIENCE, || ruby::workers(&server).len() == wanted);
     for (signal, workers, words) in [
         (Signal::TTIN, 2, "SIGTTIN: 2 workers"),
-        (Signal::TTIN, 2, "SIGTTIN: 2 workers are as many as there may be"),
+        (Signal::TTIN, 2, "SIGTTIN: there may be 2 workers at most"),
         (Signal::TTOU, 1, "SIGTTOU: from 1 to 2 workers, 1 now"),
-        (Signal::TTOU, 1, "SIGTTOU: 1 is the fewest there may be"),
+        (Signal::TTOU, 1, "SIGTTOU: there must be 1 worker at least"),
     ] {
         server.signal(signal);
         assert!(server.logs(words) && count(workers), "{words}\n{}", server.log());

@@ -1,22 +1,13 @@
 //! A temporary folder that is swept while the server serves (`rm -rf /tmp/*`, systemd-tmpfiles, tmpreaper): nothing
 //! that a client asks for needs what was in it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and one that is skipped says why"
-)]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::successor::signal;
+use crate::support::{PATIENCE, Server, ruby, within};
 use rustix::process::{Signal, geteuid};
-use support::successor::signal;
-use support::{PATIENCE, Server, ruby, within};
 
 /// Says its process; says how large a body is; takes its connection over, in full and in part.
 const APP: &str = r#"

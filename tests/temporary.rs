@@ -1,21 +1,12 @@
 //! Temporary files and folders: where there is no place for them, and what is left of servers that were killed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code: a panic is how a test says no, and one that is skipped says why"
-)]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::successor::{Process, adopt_orphans};
+use crate::support::{PATIENCE, Server, paths, ruby, server, within};
 use rustix::process::Signal;
-use support::successor::{Process, adopt_orphans};
-use support::{PATIENCE, Server, paths, ruby, server, within};
 
 const SIZE: &[(&str, &str)] = &[("/size", "text(env[\"rack.input\"].read.bytesize)"), ("/", "text(\"gold\")")];
 const LARGE: &str = "[200, {}, Enumerator.new { |out| 100.times { |n| out << (97 + n % 26).chr * 65_536 } }]";

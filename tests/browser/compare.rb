@@ -15,6 +15,10 @@ EXPLAINED = [
     why: "ours closes WebSockets with 1001, going away; Puma lets them drop" },
   { step: "the end", key: "exit status", theirs: '"signal 15"', ours: "0",
     why: "Puma dies of the signal at last (raise_exception_on_sigterm), ours ends with status 0 (docs/signals.md)" },
+  { step: "the end", key: "exit status", theirs: '"does not end"', ours: "0",
+    why: "a thread of Puma still serves somebody who does not go; ours ends after --drain-time at the latest" },
+  { step: "the end", key: "sockets closed with", theirs: "false", ours: /1001.*true/,
+    why: "a thread of Puma still serves somebody who does not go; ours ends after --drain-time at the latest" },
 ].freeze
 
 class Comparison

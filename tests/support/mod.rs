@@ -1,7 +1,5 @@
 //! What every test from outside needs: the built program running on a free port in a folder of its own, and a client
 //! that sends exactly the bytes it is told. Nothing here knows how the program works inside.
-//! Each test file uses only a part of it, hence the allowance for dead code.
-#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 pub mod client;
 pub mod postgres;

@@ -216,6 +216,8 @@ void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
 /* `json`: the options of JSON, nil among them; NULL where the tree is for another purpose. */
+/* What an object stands for (to_str, to_int, to_ary, to_hash), else itself. */
+mrb_value fg_plain(mrb_state *mrb, mrb_value value);
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth);
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);
 

@@ -149,6 +149,13 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
   if (receiver) values[used++] = self;
   for (mrb_int i = 0; i < count; i++) values[used++] = args[i];
   int arena = mrb_gc_arena_save(mrb);
+  if (!json) {
+    for (size_t i = receiver ? 1 : 0; i < used; i++) {
+      if (!is_structure(values[i])) continue;
+      values[i] = fg_plain(mrb, values[i]);
+      if (!mrb_immediate_p(values[i])) mrb_gc_protect(mrb, values[i]);
+    }
+  }
   /* Structures first: to take one apart can run Ruby code, which could change a string that was taken already. */
   for (size_t i = 0; i < used; i++) if (is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
   for (size_t i = 0; i < used; i++) if (!is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);

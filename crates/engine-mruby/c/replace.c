@@ -104,6 +104,8 @@ static mrb_value string_replace(mrb_state *mrb, mrb_value self)
   mrb_value pattern, replacement, out = mrb_nil_value();
   mrb_bool all;
   mrb_get_args(mrb, "oob", &pattern, &replacement, &all);
+  replacement = fg_plain(mrb, replacement);
+  pattern = fg_plain(mrb, pattern);
   if (!mrb_hash_p(replacement)) replacement = mrb_ensure_string_type(mrb, replacement);
   /* A hash can run Ruby code, which could change the text. */
   mrb_value text = mrb_hash_p(replacement) ? mrb_str_dup(mrb, self) : self;

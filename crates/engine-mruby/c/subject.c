@@ -20,7 +20,7 @@ static mrb_func_t plain_split, plain_start;
 static mrb_value subject_of(mrb_state *mrb, mrb_value value)
 {
   if (mrb_symbol_p(value)) return mrb_sym_str(mrb, mrb_symbol(value));
-  return mrb_string_p(value) || mrb_nil_p(value) ? value : mrb_ensure_string_type(mrb, value);
+  return mrb_string_p(value) || mrb_nil_p(value) ? value : mrb_ensure_string_type(mrb, fg_plain(mrb, value));
 }
 
 /* Searches, and notes the outcome as the last match; the match or nil. */

@@ -94,10 +94,30 @@ static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, const mrb
   set_count(mrb, out, place, written);
 }
 
+mrb_value fg_plain(mrb_state *mrb, mrb_value value)
+{
+  static const char *const names[] = {"to_str", "to_int", "to_ary", "to_hash"};
+  if (mrb_immediate_p(value) || mrb_type(value) != MRB_TT_OBJECT) return value;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    mrb_sym name = mrb_intern_cstr(mrb, names[i]);
+    if (!mrb_respond_to(mrb, value, name)) continue;
+    mrb_value made = mrb_funcall_argv(mrb, value, name, 0, NULL);
+    bool right = i == 0 ? mrb_string_p(made) : i == 1 ? mrb_integer_p(made)
+                 : i == 2 ? mrb_array_p(made) : mrb_hash_p(made);
+    return right ? made : value;
+  }
+  return value;
+}
+
 /* An object that is none of the plain kinds. JSON asks it for its own JSON, else for its text. */
 static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   if (!json) {
+    mrb_value made = fg_plain(mrb, value);
+    if (!mrb_obj_eq(mrb, made, value)) {
+      fg_tree_encode(mrb, out, made, json, depth + 1);
+      return;
+    }
     mrb_raisef(mrb, E_TYPE_ERROR,
                "%T cannot leave the interpreter: use nil, true, false, numbers, strings, symbols, arrays and hashes",
                value);

@@ -9,6 +9,7 @@
 #include <mruby/class.h>
 #include <mruby/error.h>
 #include <mruby/hash.h>
+#include <mruby/opcode.h>
 #include <mruby/proc.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>
@@ -194,6 +195,16 @@ static mrb_value visible(mrb_state *mrb, mrb_value self)
   return mrb_bool_value(!MRB_METHOD_UNDEF_P(method) && visibility_of(mrb, name, method) == PUBLIC);
 }
 
+/* FoolsGold.named_only, in method_missing: whether the call was a mere name, without arguments or parentheses. The
+ * compiler marks such calls by an instruction that does nothing (mruby/patch_control.rb). */
+static mrb_value named_only(mrb_state *mrb, mrb_value self)
+{
+  const mrb_callinfo *ci = mrb->c->ci - 2;
+  (void)self;
+  if (ci < mrb->c->cibase || !ci->proc || MRB_PROC_CFUNC_P(ci->proc) || !ci->pc) return mrb_false_value();
+  return mrb_bool_value(*ci->pc == OP_NOP);
+}
+
 /* FoolsGold.hidden(object, name): :private or :protected, if there is such a method. */
 static mrb_value hidden(mrb_state *mrb, mrb_value self)
 {
@@ -359,6 +370,7 @@ void fg_visibility_init(mrb_state *mrb)
   mrb_define_module_function(mrb, own, "visibility", visibility, MRB_ARGS_ARG(2, 1));
   mrb_define_module_function(mrb, own, "visible?", visible, MRB_ARGS_REQ(2));
   mrb_define_module_function(mrb, own, "hidden", hidden, MRB_ARGS_REQ(2));
+  mrb_define_module_function(mrb, own, "named_only", named_only, MRB_ARGS_NONE());
   mrb_define_method(mrb, module, "attr_accessor", attr_accessor, MRB_ARGS_ANY());
   mrb_define_module_function(mrb, own, "method_names", method_names, MRB_ARGS_REQ(3));
 }

@@ -334,10 +334,13 @@ static mrb_value start_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* Loads the application; after this the interpreter answers fg_vm_call. */
+extern void fg_watch_operators(mrb_state *) __attribute__((weak));
+
+/* Loads the application; after this the interpreter answers fg_vm_call. The application may redefine operators. */
 int fg_vm_start(fg_vm *vm, const char *rackup, size_t length)
 {
   struct source source = {rackup, length, NULL};
+  if (fg_watch_operators) fg_watch_operators(vm->mrb);
   int ended = fg_guard(vm, start_body, &source);
   if (ended == FG_DONE) mrb_full_gc(vm->mrb);
   return ended;

@@ -105,12 +105,12 @@ module Kernel
   end
 
   def methods(all = true)
-    all ? FoolsGold.method_names(singleton_class, 5, true) : singleton_methods(false)
+    all ? FoolsGold.method_names(FoolsGold.own_class(self), 5, true) : singleton_methods(false)
   end
 
-  def public_methods(all = true) = FoolsGold.method_names(singleton_class, 1, all)
-  def private_methods(all = true) = FoolsGold.method_names(singleton_class, 2, all)
-  def protected_methods(all = true) = FoolsGold.method_names(singleton_class, 4, all)
+  def public_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 1, all)
+  def private_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 2, all)
+  def protected_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 4, all)
 
   def public_method(name)
     return method(name) if respond_to?(name)
@@ -143,5 +143,14 @@ module FoolsGold
   # C calls this when a constant is looked up that waits for its file.
   def self.autoloaded(path)
     path.start_with?("foolsgold/") ? Loader.library(path) : Loader.require(path)
+  end
+end
+
+module FoolsGold
+  # Where the methods of an object begin: numbers and symbols have no class of their own.
+  def self.own_class(object)
+    object.singleton_class
+  rescue TypeError
+    object.class
   end
 end

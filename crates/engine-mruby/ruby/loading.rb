@@ -55,6 +55,7 @@ module FoolsGold
     "rbconfig" => %i[RbConfig],
     "fileutils" => %i[FileUtils],
     "foolsgold/rubygems" => %i[Gem],
+    "monitor" => %i[Monitor MonitorMixin],
     "foolsgold/time" => %i[Time],
     "date" => %i[Date],
     "foolsgold/datetime" => %i[DateTime],

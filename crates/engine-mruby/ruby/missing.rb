@@ -11,12 +11,16 @@ module FoolsGold
 end
 
 class BasicObject
-  # Without arguments or parentheses it may have been meant as a local variable, but nobody knows here.
+  # A name without arguments or parentheses may have been meant as a local variable.
   def method_missing(name, *args, &block)
     seen = ::FoolsGold.hidden(self, name)
     hint = ": #{::FoolsGold::HINT}" if !seen && ::FoolsGold::ABSENT_METHODS[name]
-    words = seen ? "#{seen} method '#{name}' called" : "undefined method '#{name}'"
-    error = ::NoMethodError.new("#{words} for #{::FoolsGold.whom(self)}#{hint}", name, args)
+    if !seen && args.empty? && ::FoolsGold.named_only
+      error = ::NameError.new("undefined local variable or method '#{name}' for #{::FoolsGold.whom(self)}#{hint}", name)
+    else
+      words = seen ? "#{seen} method '#{name}' called" : "undefined method '#{name}'"
+      error = ::NoMethodError.new("#{words} for #{::FoolsGold.whom(self)}#{hint}", name, args)
+    end
     error.receiver = self
     error.set_backtrace(::Kernel.caller(1))
     ::Kernel.raise error

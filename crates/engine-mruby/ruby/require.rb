@@ -141,9 +141,14 @@ module FoolsGold
       end
 
       def missing(name)
-        error("cannot load such file -- #{name}. It is no file below $LOAD_PATH " \
-          "(#{$LOAD_PATH.empty? ? 'which is empty' : $LOAD_PATH.join(', ')}), no library that is built in, " \
-          "and in no gem (#{gems.summary}). #{HINT}", name)
+        error("cannot load such file -- #{name}. #{HINT} It is no library that is built in, no file below $LOAD_PATH " \
+          "(#{shortened($LOAD_PATH)}), and in no gem (#{gems.summary})", name)
+      end
+
+      # The first of a list, which may be long.
+      def shortened(folders)
+        return "which is empty" if folders.empty?
+        folders.first(3).join(", ") + (folders.size > 3 ? " and #{folders.size - 3} more" : "")
       end
 
       def error(message, name)

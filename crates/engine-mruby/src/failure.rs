@@ -70,12 +70,13 @@ extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
     let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
     with(host, (), |host| {
         let (Some(exchange), Some(error)) = (&host.exchange, host.error.take()) else { return };
+        let app = host.shared.app.as_deref();
         let Request { id, method, path, .. } = &exchange.request;
         let AppError { class, message, .. } = &error;
         let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();
         tracing::error!(
             target: "app",
-            id, %method, path,
+            id, %method, path, app,
             "request {id}, {method} {path}: {what}: {message} ({class}){lines}"
         );
     })

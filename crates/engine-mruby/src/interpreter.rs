@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::wear::quota;
-use engine::{AppError, IoThread};
+use engine::{AppError, IoThread, count};
 
 use crate::Settings;
 use crate::exchange::{Exchange, app_fault};
@@ -151,7 +151,8 @@ impl Interpreter {
         let databases = self.host().handles.things::<Rc<Connection>>();
         let left = databases.filter(|connection| connection.settle()).count();
         if left > 0 {
-            tracing::warn!(target: "app", "{left} transactions were left open when their request ended: rolled back");
+            let (app, what) = (self.host().shared.app.clone(), count(left, "transaction"));
+            tracing::warn!(target: "app", app, "rolled back {what} that a request had left open");
         }
         self.served += 1;
         self.host().gauge.count();

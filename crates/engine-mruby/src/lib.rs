@@ -59,6 +59,8 @@ use watchdog::Watchdog;
 pub struct Settings {
     /// The application: a rackup file, usually `config.ru`.
     pub rackup: PathBuf,
+    /// What the log calls the application, where there are several.
+    pub app: Option<String>,
     /// What `FoolsGold.environment` says, such as `production`.
     pub environment: String,
     /// How many interpreters, and so how many requests at once.

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use engine::snapshot::Bounds;
-use engine::{Engine, Order, Recorded, Snapshot};
+use engine::{Engine, Order, Recorded, Snapshot, count};
 
 use crate::pool::Pool;
 
@@ -42,7 +42,7 @@ impl Pool {
         match order {
             Order::Pause => {
                 self.queue.pause(Instant::now());
-                tracing::info!(target: "engine", "paused: requests wait");
+                tracing::info!(target: "engine", app = self.app(), "paused: requests wait");
                 Ok("paused: requests wait".to_owned())
             }
             Order::Resume => {
@@ -51,8 +51,9 @@ impl Pool {
                 }
                 let waiting = self.queue.depth().waiting;
                 self.resume();
-                tracing::info!(target: "engine", "resumed: {waiting} requests have waited");
-                Ok(format!("resumed: {waiting} requests have waited"))
+                let words = format!("resumed: {} waited", count(waiting, "request"));
+                tracing::info!(target: "engine", app = self.app(), "{words}");
+                Ok(words)
             }
             Order::Recycle => {
                 let epoch = self.epoch.fetch_add(1, Ordering::Relaxed) + 1;
@@ -60,7 +61,7 @@ impl Pool {
                 while let Some(interpreter) = self.queue.take_idle(|one| one.epoch() < epoch) {
                     self.renew_idle(interpreter);
                 }
-                Ok(format!("{} interpreters are being replaced", self.settings.interpreters))
+                Ok(format!("replacing {}", count(self.settings.interpreters, "interpreter")))
             }
             Order::EndWorker { worker, now } => self.end(worker, now),
             Order::Scale { .. } => Err(format!(

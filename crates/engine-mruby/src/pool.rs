@@ -123,9 +123,15 @@ impl Pool {
         let now = Instant::now();
         let struck = self.struck.swap(self.clock.at(now), Ordering::Relaxed);
         if struck != 0 && self.clock.at(now) - struck < STRIKES_TIME.as_nanos() as u64 {
-            tracing::debug!(target: "engine", ?took, "requests held an I/O thread: others go to runners for a while");
+            let app = self.app();
+            tracing::debug!(target: "engine", ?took, app, "requests held an I/O thread: others go to runners");
             self.distrusted_until.store(self.clock.at(now + DISTRUST), Ordering::Relaxed);
         }
+    }
+
+    /// What the log calls the application.
+    pub fn app(&self) -> Option<&str> {
+        self.settings.app.as_deref()
     }
 
     /// Takes note of a service time. Two threads may do so at once and one of them be lost: it is an estimate.
@@ -159,7 +165,7 @@ impl Pool {
                 let ms = took.as_secs_f64() * 1e3;
                 tracing::debug!(
                     target: "engine",
-                    interpreter, reason, ms, held_bytes = held,
+                    interpreter, reason, ms, held_bytes = held, app = self.app(),
                     "interpreter {interpreter} replaced in {took:.2?}: {words}"
                 );
             }
@@ -168,6 +174,7 @@ impl Pool {
                 tracing::error!(
                     target: "engine",
                     interpreter,
+                    app = self.app(),
                     "interpreter {interpreter}: the application cannot be loaded any more: {class}: {message}"
                 );
             }

@@ -52,6 +52,8 @@ pub struct Shared {
     pub memory_bytes: usize,
     /// The most time that the application may take to load.
     pub boot_time: Duration,
+    /// What the log calls the application, where there are several.
+    pub app: Option<String>,
     /// The name of the environment the application runs in, such as `production`.
     pub environment: String,
     sources: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
@@ -60,9 +62,9 @@ pub struct Shared {
 impl Shared {
     /// No code has been read yet.
     pub fn new(keep: Keep, settings: &Settings) -> Shared {
-        let environment = settings.environment.clone();
+        let (app, environment) = (settings.app.clone(), settings.environment.clone());
         let (memory_bytes, boot_time) = (settings.memory_bytes, settings.boot_time);
-        Shared { keep, memory_bytes, boot_time, environment, sources: Mutex::default() }
+        Shared { keep, memory_bytes, boot_time, app, environment, sources: Mutex::default() }
     }
 
     fn sources(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<[u8]>>> {

@@ -65,7 +65,7 @@ fn in_a_pause_requests_wait_and_then_all_are_answered() {
     thread::park_timeout(Duration::from_millis(100));
     let snapshot = see(&app, |snapshot| snapshot.is_paused && snapshot.oldest_wait_ms > 50.0);
     assert_eq!((snapshot.status.queued, snapshot.status.idle), (2, 2));
-    assert_eq!(app.engine.order(Order::Resume).unwrap(), "resumed: 2 requests have waited");
+    assert_eq!(app.engine.order(Order::Resume).unwrap(), "resumed: 2 requests waited");
     for reply in replies {
         assert!(wait(reply).result.is_ok());
     }

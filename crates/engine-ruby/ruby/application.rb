@@ -35,7 +35,9 @@ module FoolsGold
     def load
       @descriptors = Descriptors.new
       @threads = Thread.list
+      own = Process.pid
       Progress.watch("#{File.dirname(@setup['rackup'])}/") { @app = build }
+      exit unless Process.pid == own # A child that was forked without a block, and has come to the end of the file.
     end
 
     def loaded?
@@ -49,6 +51,7 @@ module FoolsGold
         "rack" => Rack.release,
         "bundler" => @setup["gemfile"].empty? ? "no" : "yes",
         "fork" => Process.respond_to?(:fork) ? "yes" : "no",
+        "before_exec" => FoolsGold.hooks.any?(:before_exec) && Process.respond_to?(:fork) ? "yes" : "no",
         "native" => native? ? "yes" : "no",
         "preload" => preload? ? "yes" : "no",
         "load_ms" => ((Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began) * 1000).round.to_s
@@ -76,6 +79,23 @@ module FoolsGold
       []
     ensure
       @has_told = true
+    end
+
+    # Gems that look for their own server in this process: there is none, and they do nothing.
+    KEEPERS = {
+      "PumaWorkerKiller" => "--worker-memory=SIZE replaces workers that grow beyond it, --max-requests=N those that " \
+                            "have answered so many requests",
+      "Unicorn::WorkerKiller" => "--max-requests=3072 --max-requests-jitter=33 does what its MaxRequests does by " \
+                                 "itself, --worker-memory=SIZE what its Oom does"
+    }.freeze
+
+    # Says of each what does the same here.
+    def tell_keepers
+      KEEPERS.each do |name, remedy|
+        Log.warn("#{name} finds no server of its own here and does nothing: #{remedy}") if Object.const_defined?(name)
+      rescue NameError
+        nil # A part of the name is no module.
+      end
     end
 
     # Frees what loading has left over and puts the rest where workers can share it for long.

@@ -16,16 +16,19 @@ module FoolsGold
       @numbers[pid] = number
     end
 
-    # Gives the number and the status of each that has ended; of each that is ending, too, if that is wanted. Only
-    # processes of ours are waited for: the application may have started some of its own.
+    # Gives the number, the process and the status of each that has ended; of each that is ending, too, if that is
+    # wanted. Only processes of ours are waited for: the application may have started some of its own. It may also wait
+    # for ours (`Process.waitall` in a thread), or ignore SIGCHLD: then there is no status.
     def reap(ending: false)
       @numbers.keys.each do |pid|
-        _, status = Process.wait2(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
-        yield @numbers.delete(pid), status if status
+        ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
+        yield @numbers.delete(pid), pid, status if ended
       end
     end
 
+    # What somebody else has waited for is none of ours any more: its number may be that of another process.
     def kill
+      reap { nil }
       @numbers.each_key do |pid|
         Process.kill("KILL", pid)
       rescue Errno::ESRCH
@@ -34,6 +37,14 @@ module FoolsGold
     end
 
     private
+
+    # Whether it has ended, and its status where that is known.
+    def wait(pid, flags)
+      ended, status = Process.wait2(pid, flags)
+      [!ended.nil?, status]
+    rescue Errno::ECHILD
+      [true, nil]
+    end
 
     # Its connections are closed by now, so the front may know already. Linux tells (PF_EXITING).
     def ending?(pid)

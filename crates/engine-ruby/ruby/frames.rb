@@ -38,6 +38,7 @@ module FoolsGold
     ENDING = 19
     SHAPE = 20
     REQUEST = 21
+    BEFORE_EXEC = 22
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32
@@ -45,6 +46,9 @@ module FoolsGold
     HINTS = 34
     BAD = 35
     FREE = 36
+
+    # In EXITED: it is not known how the process ended.
+    UNKNOWN_EXIT = -0x8000_0000
 
     MORE = 1
     FILE = 2

@@ -9,8 +9,8 @@ module FoolsGold
     NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout
                out_of_band].freeze
 
-    # In these an error means that the worker is not fit to serve.
-    FATAL = %i[after_fork on_worker_boot].freeze
+    # In these an error means that the worker is not fit to serve, or that there will be no new program.
+    FATAL = %i[after_fork on_worker_boot before_exec].freeze
 
     def initialize
       @blocks = Hash.new { |blocks, name| blocks[name] = [] }
@@ -41,6 +41,11 @@ module FoolsGold
 
         Log.exception(error, "the hook #{name} failed")
       end
+    end
+
+    # The last block of a name, if there is any.
+    def last(name)
+      @blocks[name].last if @blocks.key?(name)
     end
 
     # Reads a hooks file, or another server's configuration.

@@ -12,7 +12,8 @@ rescue LoadError
 end
 
 %w[errors frames wire log last_resort signals hooks old_file old_hooks progress application shapes environment input
-   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children].each do |name|
+   headers hints hijack stream channel slot delivery answer runner control out_of_band worker children
+   exec_hooks].each do |name|
   require_relative name
 end
 
@@ -20,10 +21,13 @@ module FoolsGold
   class Mold
     # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
     GRACE_SECONDS = 1
+    # So often the mold looks at its workers by itself: the application may have a handler of its own for SIGCHLD.
+    LOOK_SECONDS = 1
 
     def initialize(wire)
       @wire = wire
       @workers = Children.new
+      @pid = Process.pid
     end
 
     def run
@@ -31,6 +35,7 @@ module FoolsGold
       LastResort.loading
       limit_files
       Signals.quieten(Signals::QUIET)
+      Signals.are_for(Process.ppid) if Process.respond_to?(:fork)
       @io = @wire.open(Frames::MOLD_ROLE)
       Log.io = @io
       watch_front
@@ -60,10 +65,13 @@ module FoolsGold
       @application.prepare
       @application.load if @application.preload?
       load_native unless @setup["native"].empty?
+      @application.tell_keepers
       @application.warm_up
       LastResort.mold
       Log.frame(Frames::READY, Frames.list(@application.description.to_a.flatten))
     rescue Exception => error # An `exit` or a syntax error in config.ru is a failure to load like any other.
+      raise unless Process.pid == @pid # In a child that the application has forked.
+
       Log.frame(Frames::FAILED, Frames.error(error))
       false
     end
@@ -83,9 +91,9 @@ module FoolsGold
       @bell, ring = IO.pipe
       trap("CHLD") { ring.write_nonblock(".", exception: false) }
       loop do
-        ready, = IO.select([@io, @bell])
-        reap if ready.include?(@bell)
-        take if ready.include?(@io)
+        ready, = IO.select([@io, @bell], nil, nil, @workers.empty? ? nil : LOOK_SECONDS)
+        reap if ready.nil? || ready.include?(@bell)
+        take if ready&.include?(@io)
         next unless @stopping && @workers.empty?
 
         FoolsGold.hooks.run(:mold_end)
@@ -97,9 +105,16 @@ module FoolsGold
       kind, payload = Frames.read(@io)
       case kind
       when Frames::FORK then fork_worker(payload.unpack1("N")) unless @stopping
+      when Frames::BEFORE_EXEC then run_exec_hooks(payload.unpack1("N"))
       when Frames::STOP then @stopping = true # Workers are told by the front.
       when nil then abandon
       end
+    end
+
+    def run_exec_hooks(seconds)
+      ExecHooks.run(seconds, [@io, @bell]) { |told| Log.frame(Frames::BEFORE_EXEC, told) }
+    rescue SystemCallError => error
+      Log.frame(Frames::BEFORE_EXEC, Frames.list(["no process could be forked for them: #{error.message}"]))
     end
 
     def fork_worker(number)
@@ -138,10 +153,10 @@ module FoolsGold
 
     def reap(ending: false)
       @bell.read_nonblock(4096, exception: false)
-      @workers.reap(ending: ending) do |number, status|
-        code = status.exitstatus || -status.termsig
-        Log.frame(Frames::EXITED, [number, status.pid, code].pack("NNl>"))
-        FoolsGold.hooks.run(:after_worker_exit, number, status)
+      @workers.reap(ending: ending) do |number, pid, status|
+        code = status.nil? ? Frames::UNKNOWN_EXIT : status.exitstatus || -status.termsig
+        Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
+        FoolsGold.hooks.run(:after_worker_exit, number, pid, status)
       end
     end
 

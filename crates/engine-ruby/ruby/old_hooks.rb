@@ -52,7 +52,7 @@ module FoolsGold
       # First, so that each hook finds the worker's place.
       @hooks.add(:before_worker_fork) { |number| place(number) }
       wanted.each { |name, key, block| register(name, key, block) }
-      @hooks.add(:after_worker_exit) { |number, _| @places.delete(number) }
+      @hooks.add(:after_worker_exit) { |number, *| @places.delete(number) }
     end
 
     private
@@ -70,6 +70,8 @@ module FoolsGold
 
     def register(name, key, block)
       return register_once(name, block) if ONCE.include?([@is_puma, name])
+      return register_exec(name, block) if EXEC.include?(name)
+      return @hooks.add(:error_response, &block.method(:call)) if name == :lowlevel_error_handler
       return register_exit(name, block) if name == (@is_puma ? :after_worker_shutdown : :after_worker_exit)
 
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
@@ -88,11 +90,18 @@ module FoolsGold
       end
     end
 
+    # Before the program is started anew.
+    EXEC = %i[before_exec before_restart on_restart].freeze
+
+    def register_exec(name, block)
+      @hooks.add(:before_exec) { call(name, block, @is_puma ? [] : [server]) }
+    end
+
     def register_exit(name, block)
-      @hooks.add(:after_worker_exit) do |number, status|
+      @hooks.add(:after_worker_exit) do |number, pid, status|
         place = place(number)
-        arguments = [server, OldWorker.new(place, status.pid), status]
-        call(name, block, @is_puma ? [OldHandle.new(place, status.pid, status)] : arguments)
+        arguments = [server, OldWorker.new(place, pid), status]
+        call(name, block, @is_puma ? [OldHandle.new(place, pid, status)] : arguments)
       end
     end
 

@@ -116,8 +116,23 @@ module FoolsGold
       elsif error.is_a?(BadAnswer) && !@answer.begun?
         fault(Frames::BAD, error.message, later)
       else
-        fault(Frames::FAULT, Frames.error(error), later)
+        !answered_by_handler?(error, later) && fault(Frames::FAULT, Frames.error(error), later)
       end
+    end
+
+    # Whether the user's own code for this has made an answer of an exception.
+    def answered_by_handler?(error, later)
+      handler = FoolsGold.hooks.last(:error_response) unless @answer.begun? || error.is_a?(RequestTimeout)
+      return false unless handler
+
+      arguments = [error, @slot.environment, 500]
+      arguments = arguments.first(handler.arity) if [1, 2].include?(handler.arity)
+      @answer.give(*handler.call(*arguments), later)
+      Log.exception(error, "#{name} failed, and was answered by the lowlevel_error_handler")
+      true
+    rescue Exception => second # Also `exit`: the request has failed, whatever its handler does.
+      Log.exception(second, "the lowlevel_error_handler failed for #{name}")
+      false
     end
 
     def fault(kind, text, later)

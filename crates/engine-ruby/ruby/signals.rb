@@ -13,12 +13,19 @@ module FoolsGold
     # By these a process is asked to end when it has finished.
     ENDING = %w[TERM QUIT].freeze
 
-    # Of a worker that has sent one of them to itself, as those do that look at their own memory.
+    # With which other servers do something when their master gets them.
+    OF_MASTERS = %w[USR1 USR2 TTIN TTOU].freeze
+    # Signals that tell nobody anything.
+    MEANINGLESS = [0, "0", "EXIT", "KILL", "STOP", "CONT"].freeze
+
+    # Of a worker that has sent one of them to itself, as those do that look at their own memory; and of code that sends
+    # one to the process that has forked it, or that runs its hooks, taking that for its server.
     module Kill
       # A count is made of what is sent to this process, since a handler does not learn who has sent its signal.
       def kill(signal, *pids)
+        pids = Signals.redirected(signal, pids)
         Signals.note(signal) if pids.include?(::Process.pid)
-        super
+        super(signal, *pids)
       end
     end
 
@@ -26,6 +33,22 @@ module FoolsGold
       # Nothing ends this process or stops it.
       def quieten(names)
         names.each { |name| set(name, NOTHING) }
+      end
+
+      # What code of the application sends to this process is for the front, and so is what it sends from processes that
+      # are forked from this one. Of what others send here the log says whom it does not reach.
+      def are_for(front)
+        @front = front
+        @mold = ::Process.pid
+        ::Process.singleton_class.prepend(Kill)
+        OF_MASTERS.each { |name| set(name, proc { tell(name) if ::Process.pid == @mold }) }
+      end
+
+      def redirected(signal, pids)
+        name = name_of(signal)
+        return pids if @mold.nil? || name.nil? || MEANINGLESS.include?(name)
+
+        pids.map { |pid| pid == @mold ? @front : pid }
       end
 
       # A worker asks the front to be replaced: at once where it has sent the signal itself, otherwise if the front has
@@ -39,11 +62,24 @@ module FoolsGold
       end
 
       def note(signal)
-        name = signal.is_a?(Integer) ? Signal.signame(signal) : signal.to_s.delete_prefix("SIG")
-        @own += 1 if ENDING.include?(name)
+        @own += 1 if @own && ENDING.include?(name_of(signal))
       end
 
       private
+
+      # Nothing of a signal for a group of processes.
+      def name_of(signal)
+        return Signal.signame(signal) if signal.is_a?(Integer)
+
+        signal.to_s.delete_prefix("SIG") unless signal.to_s.start_with?("-")
+      end
+
+      def tell(name)
+        Thread.new do
+          Log.info("SIG#{name} came to this process (#{::Process.pid}), which only forks workers: the server is " \
+                   "process #{@front}")
+        end
+      end
 
       # A handler may take no lock, a thread may.
       def ask(own:)

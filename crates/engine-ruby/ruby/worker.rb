@@ -60,6 +60,7 @@ module FoolsGold
     end
 
     def boot
+      own = Process.pid
       FoolsGold.hooks.run(:after_fork, @number)
       load unless @application.loaded?
       FoolsGold.hooks.run(:on_worker_boot, @number)
@@ -69,6 +70,8 @@ module FoolsGold
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
       true
     rescue Exception => error # Also `exit` in a hook: the front must know why there is no worker.
+      raise unless Process.pid == own # In a child that the application has forked.
+
       Log.frame(Frames::FAILED, Frames.error(error))
       false
     end
@@ -77,6 +80,7 @@ module FoolsGold
     def load
       run = FoolsGold.hooks.count(:after_fork)
       @application.load
+      @application.tell_keepers if @number == 1
       LastResort.worker
       FoolsGold.hooks.run(:after_fork, @number, but: run)
     end

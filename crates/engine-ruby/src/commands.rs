@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
-use engine::Order;
+use engine::{Order, count};
 
 use crate::process::kill_now;
 use crate::reason::Reason;
@@ -40,16 +40,17 @@ impl Work {
     fn resume(&mut self) -> Outcome {
         let waiting = self.pool.resume(Instant::now());
         let Some(waiting) = waiting else { return Ok("it was not paused".to_owned()) };
-        tracing::info!(target: "engine", app = self.app(), "resumed: {waiting} requests have waited");
-        Ok(format!("resumed: {waiting} requests have waited"))
+        let words = format!("resumed: {} waited", count(waiting, "request"));
+        tracing::info!(target: "engine", app = self.app(), "{words}");
+        Ok(words)
     }
 
     fn recycle(&mut self) -> Outcome {
         let mut ids: Vec<u32> = self.workers.iter().filter(|(_, w)| w.is_ready).map(|(id, _)| *id).collect();
         ids.sort_unstable();
-        let count = ids.len();
+        let workers = count(ids.len(), "worker");
         ids.into_iter().for_each(|id| self.wear(id, Reason::Recycle));
-        Ok(format!("{count} workers are being replaced, one at a time"))
+        Ok(format!("replacing {workers}, one at a time"))
     }
 
     fn end_worker(&mut self, id: u32, now: bool) -> Outcome {

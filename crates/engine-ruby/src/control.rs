@@ -33,6 +33,11 @@ impl Control {
         let _ = self.0.send(frame);
     }
 
+    /// Run the hooks `before_exec`, for so long at most, and say what came of it.
+    pub fn before_exec(&self, seconds: u32) {
+        self.send(frame(kind::BEFORE_EXEC, |out| out.put_u32(seconds)));
+    }
+
     /// Finish what runs, then exit.
     pub fn stop(&self) {
         self.send(frame(kind::STOP, |_| ()));

@@ -59,6 +59,8 @@ impl Work {
             return;
         }
         let Some(mold) = self.molds.remove(&pid) else { return };
+        // Whoever waits for its hooks is told by that.
+        self.preparing.take_if(|(preparing, _)| *preparing == pid);
         mold.untold.iter().for_each(|(worker, pid)| self.unknown_exit(*worker, *pid));
         let Some((exit, _)) = mold.ended else { return };
         let how = match mold.ready.is_none() && self.pool.kernel_has_killed() {

@@ -33,6 +33,7 @@ pub mod kind {
     pub const ENDING: u8 = 19;
     pub const SHAPE: u8 = 20;
     pub const REQUEST: u8 = 21;
+    pub const BEFORE_EXEC: u8 = 22;
     pub const ANSWER: u8 = 30;
     pub const CHUNK: u8 = 31;
     pub const END: u8 = 32;

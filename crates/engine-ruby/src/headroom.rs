@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use engine::count;
 use machine::{Memory, Standing};
 
 use crate::process::Loading;
@@ -168,8 +169,8 @@ impl Work {
         if self.headroom.held.replace(now).is_none() {
             let (seen, there) = (self.headroom.standing.map(in_words).unwrap_or_default(), self.staying());
             let wanted = match self.wanted {
-                wanted if wanted > there => format!("{there} of {wanted} workers run"),
-                _ => format!("{there} workers run, and requests wait"),
+                wanted if wanted > there => format!("{there} of {} run", count(wanted, "worker")),
+                _ => format!("there is room for {}, and requests wait", count(there, "worker")),
             };
             tracing::warn!(
                 target: "engine",

@@ -16,6 +16,7 @@ mod control;
 mod dispatch;
 mod door;
 mod ends;
+mod exec_hooks;
 pub mod frames;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -57,7 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status};
+use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, Variables};
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
@@ -290,5 +291,9 @@ impl Engine for RubyEngine {
 
     fn order(&self, order: Order) -> Result<String, String> {
         self.supervisor.order(order)
+    }
+
+    fn before_exec(&self, limit: Duration) -> Result<Variables, String> {
+        self.supervisor.before_exec(limit)
     }
 }

@@ -127,6 +127,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             work.cannot_start(error);
         }
         (kind::ENDING, Speaker::Worker(worker)) => asked_to_end(work, worker, reader.u8()? == 1),
+        (kind::BEFORE_EXEC, Speaker::Mold(mold)) => work.exec_hooks_ended(mold, reader.list()),
         (kind::SHARED, Speaker::Mold(mold)) => work.will_not_fork(mold, &reader.list()),
         (kind::FORKED, Speaker::Mold(mold)) => forked(work, mold, reader.u32()?, reader.u32()?)?,
         (kind::EXITED, Speaker::Mold(mold)) => {

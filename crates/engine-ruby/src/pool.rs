@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bytes::BytesMut;
-use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, reply};
+use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, count, reply};
 use machine::Memory;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedReadHalf;
@@ -311,13 +311,12 @@ impl Pool {
             }
             job.answer(Err(fault));
         }
-        let requests = |number| if number == 1 { "1 request".to_owned() } else { format!("{number} requests") };
         let replayed = replays.len() + last_tries.len();
         if is_ending && lost > 0 {
-            let words = requests(lost);
+            let words = count(lost, "request");
             tracing::warn!(target: "engine", worker = id, pid, lost, app, "worker {id} (pid {pid}): {words} cut off");
         } else if replayed + lost > 0 {
-            let words = requests(replayed);
+            let words = count(replayed, "request");
             tracing::warn!(
                 target: "engine",
                 worker = id, pid, replayed, lost, app,

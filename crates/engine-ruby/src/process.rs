@@ -202,6 +202,9 @@ pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }
 
+/// What a mold says of a process whose end the application has waited for.
+const UNKNOWN: i32 = i32::MIN;
+
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
@@ -217,8 +220,12 @@ impl Exit {
         Exit { status: status.code(), signal: status.signal() }
     }
 
-    /// Of a process whose parent is the mold: an exit status, or a signal's number negated.
+    /// Of a process whose parent is the mold: an exit status, or a signal's number negated, or the sign that neither is
+    /// known.
     pub fn of(code: i32) -> Exit {
+        if code == UNKNOWN {
+            return Exit { status: None, signal: None };
+        }
         if code < 0 { Exit { status: None, signal: Some(-code) } } else { Exit { status: Some(code), signal: None } }
     }
 
@@ -235,7 +242,7 @@ impl fmt::Display for Exit {
         match (self.status, self.signal()) {
             (Some(status), _) => write!(f, "exited with status {status}"),
             (None, Some(signal)) => write!(f, "exited: killed by {signal}"),
-            (None, None) => f.write_str("exited"),
+            (None, None) => f.write_str("exited, status unknown: somebody else has waited for it"),
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use engine::count;
+
 use crate::budget::Standing;
 use crate::reason::Reason;
 use crate::supervisor::{Outcome, Work};
@@ -31,8 +33,8 @@ impl Work {
             dispatch.usage.grown(self.wanted, now);
             dispatch.line.len()
         };
-        let (app, wanted) = (self.app(), workers(self.wanted));
-        tracing::info!(target: "engine", app, "scaling up to {wanted}: {waiting} requests waiting");
+        let (app, wanted) = (self.app(), count(self.wanted, "worker"));
+        tracing::info!(target: "engine", app, "scaling up to {wanted}: {} waiting", count(waiting, "request"));
     }
 
     /// Lets workers go that have not been needed for a while.
@@ -122,10 +124,6 @@ impl Work {
     }
 }
 
-fn workers(number: usize) -> String {
-    if number == 1 { "1 worker".to_owned() } else { format!("{number} workers") }
-}
-
 fn range(min: usize, max: usize) -> String {
-    if min == max { workers(max) } else { format!("from {min} to {}", workers(max)) }
+    if min == max { count(max, "worker") } else { format!("from {min} to {}", count(max, "worker")) }
 }

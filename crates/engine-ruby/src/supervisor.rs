@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::Order;
+use engine::{Order, Variables};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
@@ -34,8 +34,13 @@ pub const LOOK: Duration = Duration::from_millis(100);
 /// An order is carried out, or refused, in this time.
 const ORDER_TIME: Duration = Duration::from_secs(5);
 
+/// The hooks `before_exec` end in their time, or are ended; word of it has so long to arrive.
+const WORD_TIME: Duration = Duration::from_secs(5);
+
 /// What came of an order.
 pub type Outcome = Result<String, String>;
+/// What came of the hooks `before_exec`.
+pub type Prepared = Result<Variables, String>;
 
 /// What happens to processes.
 pub enum Event {
@@ -67,6 +72,8 @@ pub enum Event {
     Weighed(Vec<(Speaker, Option<Weight>)>),
     /// Somebody has given an order and waits for its outcome.
     Told(Order, SyncSender<Outcome>),
+    /// The program is to be started anew: run the hooks for that within this time, and say what came of it.
+    BeforeExec(Duration, SyncSender<Prepared>),
     /// End all processes within this time, and say when.
     Stop(Duration, SyncSender<()>),
 }
@@ -115,6 +122,19 @@ impl Supervisor {
         outcome.recv_timeout(ORDER_TIME).unwrap_or(Err(late))
     }
 
+    /// Runs the hooks `before_exec`, and gives what these have changed, or why they have failed.
+    pub fn before_exec(&self, limit: Duration) -> Prepared {
+        let (sender, outcome) = sync_channel(1);
+        if self.events.send(Event::BeforeExec(limit, sender)).is_err() {
+            return Err("the engine has ended".to_owned());
+        }
+        match outcome.recv_timeout(limit + WORD_TIME) {
+            Ok(prepared) => prepared,
+            Err(RecvTimeoutError::Timeout) => Err(format!("they have not ended within {limit:?}")),
+            Err(RecvTimeoutError::Disconnected) => Err("the process that runs them has ended".to_owned()),
+        }
+    }
+
     /// Ends all processes and returns when they have ended, and what was made for them is removed.
     pub fn stop(&self, time: Duration) {
         let (sender, done) = sync_channel(1);
@@ -158,6 +178,8 @@ pub struct Work {
     /// Who waits for the backtraces with this number, and the last one.
     pub asked: HashMap<u32, SyncSender<Outcome>>,
     pub next_question: u32,
+    /// The mold that runs the hooks `before_exec`, and who waits for what comes of them.
+    pub preparing: Option<(u32, SyncSender<Prepared>)>,
     pub backoff: Backoff,
     pub reminder: Reminder,
     pub is_stopping: bool,
@@ -197,6 +219,7 @@ impl Work {
             headroom: Headroom::new(),
             asked: HashMap::new(),
             next_question: 0,
+            preparing: None,
             backoff: Backoff::new(now),
             reminder: Reminder::new(now),
             is_stopping: false,
@@ -267,6 +290,7 @@ impl Work {
             Event::OutOfMemory(worker) => self.memory_was_full(worker, Instant::now()),
             Event::Weighed(weights) => self.weighed(&weights),
             Event::Told(order, outcome) => self.told(order, outcome),
+            Event::BeforeExec(limit, prepared) => self.run_exec_hooks(limit, prepared),
             Event::Stop(..) => {}
         }
     }

@@ -99,7 +99,7 @@ fn in_a_pause_requests_wait_and_then_all_are_answered() {
     let answer = late.recv_timeout(PATIENCE).unwrap();
     assert!(matches!(answer.result, Err(Fault::QueueWait(_))), "its whole time is over");
     see(&app, |snapshot| snapshot.is_paused && snapshot.status.queued == 1 && snapshot.oldest_wait_ms > 200.0);
-    assert_eq!(app.engine.order(Order::Resume).unwrap(), "resumed: 1 requests have waited");
+    assert_eq!(app.engine.order(Order::Resume).unwrap(), "resumed: 1 request waited");
     assert!(waiting.recv_timeout(PATIENCE).unwrap().result.is_ok(), "its time in the queue stood still");
 }
 

@@ -1,4 +1,4 @@
-//! Durations as people read them: three digits are enough.
+//! Durations and numbers of things as people read them: three digits are enough for a duration.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,6 +16,11 @@ pub fn brief(time: Duration) -> Brief {
     }
     let rounded = (nanos + unit / 2) / unit * unit;
     Brief(u64::try_from(rounded).map_or(time, Duration::from_nanos))
+}
+
+/// So many of them: `1 worker`, `2 workers`.
+pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 impl fmt::Display for Brief {

@@ -3,6 +3,8 @@
 //! but to open a file for a response, and temporary ones. Both engines and the front are
 //! written against it, and against nothing else of each other.
 
+use std::time::Duration;
+
 pub mod body;
 mod brief;
 pub mod counters;
@@ -25,12 +27,12 @@ pub mod temporary;
 pub mod wear;
 
 pub use body::{Duplex, Sink, Source};
-pub use brief::brief;
+pub use brief::{brief, count};
 pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault, Overrun};
 pub use io_thread::IoThread;
 pub use meter::Meter;
-pub use order::Order;
+pub use order::{Order, Variables};
 pub use reply::{Answer, Reply, Responder};
 pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};
@@ -79,5 +81,12 @@ pub trait Engine: Send + Sync {
     /// Does what it is told, or says why it cannot. Waits for it; not for I/O threads.
     fn order(&self, order: Order) -> Result<String, String> {
         Err(format!("this engine cannot do that: {order:?}"))
+    }
+
+    /// Runs what the user wants to happen before the program is started anew, and returns which variables of the
+    /// environment that has changed, or why the program may not be started anew. Waits for it, at most for this time.
+    fn before_exec(&self, limit: Duration) -> Result<Variables, String> {
+        let _ = limit;
+        Ok(Variables::new())
     }
 }

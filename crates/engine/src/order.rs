@@ -1,5 +1,8 @@
 //! What somebody who operates the server may tell an engine to do while it serves.
 
+/// Environment variables by name, each with its new value, or without one where it was removed.
+pub type Variables = Vec<(String, Option<String>)>;
+
 /// An order. Each takes at most a few seconds; the one who gives it waits, so never give one in an I/O thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {

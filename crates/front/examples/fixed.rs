@@ -67,6 +67,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         access_log,
         development: false,
         passes_underscores: false,
+        remote_address: front::RemoteAddress::Socket,
+        scheme: None,
         json_errors: false,
         counts: Default::default(),
     };

@@ -49,7 +49,9 @@ impl FromStr for Bind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Bind, String> {
-        if let Some(path) = text.strip_prefix("unix://") {
+        // What `File.join("unix://", "/srv/a.sock")` makes, and other servers take.
+        let one_slash = text.strip_prefix("unix:").filter(|path| path.starts_with('/') && !path.starts_with("//"));
+        if let Some(path) = text.strip_prefix("unix://").or(one_slash) {
             if path.is_empty() || path == "@" {
                 return Err(format!("\"{text}\" has no path; write unix:///path/of/the.sock"));
             }
@@ -64,7 +66,6 @@ impl FromStr for Bind {
             return number.parse().map(Bind::Inherited).map_err(wrong);
         }
         if let Some(path) = text.strip_prefix("unix:") {
-            let path = path.trim_start_matches('/');
             return Err(format!(
                 "\"{text}\" is not an address; write unix://{path}, or unix:///path for an absolute one"
             ));
@@ -191,12 +192,14 @@ mod tests {
         let own = "LocalHost:80".parse::<Bind>().unwrap().addresses().unwrap();
         assert_eq!(own.iter().map(ToString::to_string).collect::<Vec<_>>(), ["127.0.0.1:80", "[::1]:80"]);
         assert_eq!("127.0.0.1:1".parse::<Bind>().unwrap().to_string(), "tcp://127.0.0.1:1");
+        assert_eq!("unix:/tmp/a.sock".parse::<Bind>().unwrap().to_string(), "unix:///tmp/a.sock");
         for text in [
             "",
             "tcp://",
             "tcp://127.0.0.1",
             "udp://127.0.0.1:1",
             "unix://",
+            "unix:a.sock",
             "unix://@",
             "unix:///a?mode=0660",
             "127.0.0.1:99999",

@@ -35,6 +35,7 @@ mod private;
 mod proxy_headers;
 mod query_log;
 mod refused;
+mod remote;
 mod reply;
 mod request_id;
 mod room;
@@ -56,7 +57,7 @@ mod tests_support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Engine;
+use engine::{Engine, Scheme};
 
 pub use access_log::{AccessLog, LogFormat};
 pub use address::{Bind, BindError, Endpoint, SocketOptions};
@@ -68,6 +69,8 @@ pub use limits::{FOREVER, Limits};
 pub use listen::{Listener, Share, listen};
 pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
 pub use query_log::QueryLog;
+pub use remote::RemoteAddress;
+pub use reply::status_of;
 pub use trust::Trusted;
 
 use crate::accept::Door;
@@ -89,6 +92,10 @@ pub struct Settings {
     /// Whether headers with an underscore in their names reach the application. Their keys in the environment are the
     /// same as with a dash; those that could pass for headers of a proxy never do.
     pub passes_underscores: bool,
+    /// What applications find in REMOTE_ADDR.
+    pub remote_address: RemoteAddress,
+    /// What applications find in rack.url_scheme, whatever a proxy says; `None` is what a trusted one says, or http.
+    pub scheme: Option<Scheme>,
     /// Where each request is written down, if anywhere.
     pub access_log: Option<AccessLog>,
     /// Whether pages tell what went wrong in the application.

@@ -232,6 +232,10 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
         return Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(None)), local));
     }
     clear_stale(path)?;
+    if let Some(missing) = missing_folder(path) {
+        let why = format!("there is no folder {}: make it, or name another path", missing.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
     let socket = new_socket(AddressFamily::UNIX)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     let file = FileKeeper(Some(Arc::new(SocketFile::find(path, true)?)));
@@ -245,6 +249,14 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
         fs::set_permissions(path, permissions).map_err(|error| worded(&error, "its mode cannot be set"))?;
     }
     Ok((Bound::Unix(UnixListener::from(socket), file), local))
+}
+
+/// The first folder of a path that is not there.
+fn missing_folder(path: &Path) -> Option<&Path> {
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    folders.reverse();
+    let is_missing = |folder: &&Path| fs::metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    folders.into_iter().find(is_missing)
 }
 
 /// The name of a socket without a file.

@@ -41,26 +41,25 @@ pub(crate) enum Outcome {
     Leaves(Handover),
 }
 
-/// The status for a fault, and whether trying again later makes sense.
-fn status(fault: &Fault) -> (StatusCode, bool) {
+/// The status with which a request is answered that failed by the fault of this name ([`Fault::name`]).
+pub fn status_of(fault: &str) -> StatusCode {
     match fault {
-        Fault::App(_) | Fault::BadAnswer(_) | Fault::OutOfMemory(_) | Fault::Broken(_) | Fault::ClientGone => {
-            (StatusCode::INTERNAL_SERVER_ERROR, false)
-        }
-        Fault::OutOfTime(_) => (StatusCode::GATEWAY_TIMEOUT, false),
-        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping => (StatusCode::SERVICE_UNAVAILABLE, true),
-        Fault::WorkerDied(_) => (StatusCode::BAD_GATEWAY, false),
+        "out_of_time" => StatusCode::GATEWAY_TIMEOUT,
+        "queue_full" | "queue_wait" | "stopping" => StatusCode::SERVICE_UNAVAILABLE,
+        "worker_died" => StatusCode::BAD_GATEWAY,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
 /// The answer for a request that failed.
 pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
     fault_log::write(fault, &visit.whose(), visit.waited());
-    let (status, is_worth_retrying) = status(fault);
+    let status = status_of(fault.name());
     let settings = visit.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
     let mut response = error(visit, status, "", shown, fault.name());
-    if is_worth_retrying {
+    // Trying again later makes sense.
+    if status == StatusCode::SERVICE_UNAVAILABLE {
         let wait = Some(settings.limits.queue_wait).filter(|wait| *wait < FOREVER).unwrap_or(RETRY_TIME);
         let seconds = wait.as_secs().clamp(1, 60);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

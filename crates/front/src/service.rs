@@ -219,6 +219,8 @@ impl Visit {
         if let Some(authority) = head.uri.authority() {
             replace_host(&mut headers, authority.as_str());
         }
+        let settings = &self.link.common.settings;
+        let peer = settings.remote_address.of(&self.link.peer, self.link.is_trusted, &headers);
         let turn = |link| Turn::new(link);
         let hints = (head.version == Version::HTTP_11).then(|| Arc::new(turn(&self.link)) as Arc<dyn Hints>);
         Request {
@@ -230,8 +232,8 @@ impl Visit {
             query,
             version: head.version,
             headers,
-            scheme: self.scheme,
-            peer: self.link.peer.clone(),
+            scheme: self.link.common.settings.scheme.unwrap_or(self.scheme),
+            peer,
             input,
             received: self.link.received(),
             complete: now,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::{Engine, Order};
+use engine::{Engine, Order, Variables};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
@@ -176,6 +176,17 @@ impl Apps {
                 Err(why) => warn!(target: "server", "other than before the upgrade, not {ordered}: {why}"),
             }
         }
+    }
+
+    /// Runs the hooks of all of them that are for the time before the program is started anew, and gives the variables
+    /// that these have changed.
+    pub fn before_exec(&self, limit: Duration) -> Result<Variables, String> {
+        let mut variables = Variables::new();
+        for app in &self.0 {
+            let told = app.engine().before_exec(limit);
+            variables.extend(told.map_err(|why| named(self.0.len() > 1, app.name(), why))?);
+        }
+        Ok(variables)
     }
 
     /// What the front calls.

@@ -67,6 +67,9 @@ pub const HIDDEN: &str = "...";
 /// How this program's own variables begin.
 pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 
+/// How the refusal of a second application begins, after its name.
+pub const ONE_AT_A_TIME: &str = "one application is served at a time";
+
 /// What other servers are told to do, as a first word.
 const CONTROL_WORDS: [&str; 1] = ["start"];
 
@@ -285,7 +288,7 @@ impl Asked {
             None => self.rackup = Some(path.into()),
             Some(first) => {
                 let (first, second) = (first.display().to_string(), path.display().to_string());
-                self.refuse(format!("{second}: one application is served at a time, and {first} was named already"));
+                self.refuse(format!("{second}: {ONE_AT_A_TIME}, and {first} was named already"));
             }
         }
     }

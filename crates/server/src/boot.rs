@@ -7,6 +7,7 @@ use std::process;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use engine::count;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
@@ -16,7 +17,7 @@ use crate::app::App;
 use crate::app_settings::LATER_BOOT_TIME;
 use crate::apps::{Again, Apps, Ground, named};
 use crate::desk::Desk;
-use crate::engines::{self, count};
+use crate::engines;
 use crate::folder;
 use crate::found::Found;
 use crate::launch::Launch;
@@ -224,7 +225,9 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         limits: settings.limits.clone(),
         trusted: settings.trusted.clone(),
         passes_underscores: settings.passes_underscores,
-        access_log: format.map(|format| AccessLog::new(format, settings.log_query.clone(), log_files.stdout())),
+        remote_address: settings.remote_address.clone(),
+        scheme: settings.scheme,
+        access_log: format.map(|format| AccessLog::new(format, settings.log_query.clone(), log_files.own_lines())),
         // Pages tell what went wrong only where that is right for all of them.
         development: settings.apps.iter().all(|app| app.environment == "development"),
         json_errors: false,

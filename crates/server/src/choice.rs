@@ -53,6 +53,13 @@ pub fn choose(named: Option<EngineKind>, look: &Look<'_>) -> (EngineKind, String
     }
 }
 
+/// Whether an application that was given to the embedded engine by itself is given to Ruby where it does not load: what
+/// it does meanwhile cannot be read in its files.
+pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, look: &Look<'_>) -> bool {
+    let wants_mruby = look.leanings.iter().any(|(kind, _)| *kind == EngineKind::Mruby);
+    named.is_none() && chosen == EngineKind::Mruby && !wants_mruby && program::find_program(look.ruby).is_some()
+}
+
 fn needed(look: &Look<'_>) -> (EngineKind, String) {
     let file = look.rackup.file_name().unwrap_or_default().to_string_lossy();
     // Bundler is Ruby's.

@@ -18,6 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::count;
 use rustix::cmsg_space;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_type};
 use rustix::net::{
@@ -25,7 +26,6 @@ use rustix::net::{
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-use crate::engines::count;
 use crate::program::PARENT;
 
 /// A message is cut to this: what is said of a failure has a backtrace at most.

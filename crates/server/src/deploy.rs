@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use engine::{Order, brief};
+use engine::{Order, brief, count};
 use serde::Serialize;
 use tracing::{error, info, warn};
 
 use crate::app::App;
 use crate::app_settings::{AppSettings, LATER_BOOT_TIME, Probe};
-use crate::engines::{Size, count};
+use crate::engines::Size;
 use crate::found::{self, Found, Missing};
 use crate::generation::{Generation, wait_until};
 use crate::probe;

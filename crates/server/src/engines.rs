@@ -1,13 +1,12 @@
 //! The engines, and the one that runs. The only place that names them.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{Engine, Meter};
+use engine::{Engine, Meter, count};
 use engine_mruby::MrubyEngine;
 pub use engine_ruby::Budget;
 use engine_ruby::{RubyEngine, StartError, User};
@@ -147,7 +146,7 @@ impl Running {
                     warn!(target: "server", "{}: {lack}", engine_mruby::version());
                 }
                 let mode = if settings.mruby.fresh { ", a fresh one for every request" } else { "" };
-                format!("{} interpreters of {}{mode}", settings.mruby.interpreters, engine_mruby::version())
+                format!("{} of {}{mode}", count(settings.mruby.interpreters, "interpreter"), engine_mruby::version())
             }
             Running::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
@@ -175,6 +174,7 @@ impl Running {
 fn mruby_settings(found: &Found, settings: &AppSettings, base: &Base) -> engine_mruby::Settings {
     engine_mruby::Settings {
         rackup: found.rackup.clone(),
+        app: name(settings).cloned(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
         fresh: settings.mruby.fresh,
@@ -279,9 +279,4 @@ fn tag(found: &Found, settings: &AppSettings) -> String {
 /// The name of an application that has been given one.
 fn name(settings: &AppSettings) -> Option<&String> {
     Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT)
-}
-
-/// `1 worker`, `2 workers`.
-pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
-    if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::app_settings::AppSettings;
 use crate::asked::Problem;
@@ -21,6 +22,9 @@ pub struct Found {
     pub gemfile: Option<PathBuf>,
     /// Folders that its Ruby is to look through before all others.
     pub load_path: Vec<PathBuf>,
+    /// The same for the user's Ruby, with the settings for that: where the embedded engine was taken only because
+    /// nothing spoke against it, and the application does not load in it.
+    pub instead: Option<Arc<(Found, AppSettings)>>,
 }
 
 /// Why nothing can be loaded.
@@ -53,6 +57,13 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let (leanings, ruby) = (&*settings.leanings, &*settings.ruby.program);
     let look = Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
     let (engine, why) = choice::choose(settings.engine, &look);
+    let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &look);
+    let mut for_ruby = may_be_ruby.then(|| settings.clone());
     settings.fit_to(engine).map_err(Missing::Options)?;
-    Ok(Found { engine, why, rackup, gemfile, load_path: Vec::new() })
+    let mut found = Found { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
+    if let Some(settings) = for_ruby.take_if(|settings| settings.fit_to(EngineKind::Ruby).is_ok()) {
+        let theirs = Found { engine: EngineKind::Ruby, ..found.clone() };
+        found.instead = Some(Arc::new((theirs, settings)));
+    }
+    Ok(found)
 }

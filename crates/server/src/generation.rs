@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::Engine;
+use engine::{Engine, brief};
+use tracing::warn;
 
 use crate::app_settings::{AppSettings, FOREVER};
-use crate::engines::{Base, Running, Size};
+use crate::engines::{Base, Refusal, Running, Size};
 use crate::found::Found;
 
 /// How often it is looked whether something has come to pass.
@@ -52,7 +53,14 @@ impl Generation {
         // At the start there is no server yet that could be ended, and an application need not be loaded twice.
         let tried = if number > 1 { Running::try_in_a_child(&found, &settings, base) } else { Ok(()) };
         let running = tried.and_then(|()| Running::start(&found, &settings, size, base));
-        let running = running.map_err(|refusal| refusal.words)?;
+        let (running, found, settings) = match (running, found.instead.clone()) {
+            (Ok(running), _) => (running, found, settings),
+            (Err(refusal), Some(instead)) if refusal.is_of_app => {
+                let (theirs, settings) = (*instead).clone();
+                (start_instead(&refusal, &theirs, &settings, size, base)?, theirs, settings)
+            }
+            (Err(refusal), _) => return Err(refusal.words),
+        };
         let engine = running.engine();
         Ok(Generation { number, found, settings, running, engine })
     }
@@ -152,6 +160,28 @@ impl Farewell {
     fn end_time(&self) -> Duration {
         Duration::from_millis(self.end_ms.load(Ordering::Relaxed))
     }
+}
+
+/// Loads with the user's Ruby what the embedded engine could not load. What neither can load is told in the words of
+/// both: the fault may be the application's.
+fn start_instead(
+    refusal: &Refusal,
+    found: &Found,
+    settings: &AppSettings,
+    size: Size,
+    base: &Base,
+) -> Result<Running, String> {
+    let began = Instant::now();
+    let running = Running::start(found, settings, size, base)
+        .map_err(|second| format!("{}\n  Nor does Ruby load it: {}", refusal.words, second.words))?;
+    let first = refusal.words.lines().next().unwrap_or_default();
+    warn!(
+        target: "server",
+        "the engine is Ruby's after all, and has taken {} to load it, because the embedded one did not: {first}; \
+         --engine ruby spares the attempt",
+        brief(began.elapsed())
+    );
+    Ok(running)
 }
 
 /// Looks again and again; whether it came to pass.

@@ -180,7 +180,8 @@ impl Init {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get();
             self.earlier.remove(&pid);
-            if pid == self.server {
+            // A number may be used again, by an orphan, when the server has ended before those that came before it.
+            if pid == self.server && self.outcome.is_none() {
                 self.outcome = Some(code(status));
             }
         }

@@ -65,6 +65,7 @@ pub fn prepare(program: Program, arrived: Arrived, operating: &Operating) -> Res
         // What cannot be made is told when the file is.
         files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));
     }
-    let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref()).map_err(NotServing::Failed)?;
+    let log_files =
+        LogFiles::open(stdout.as_deref(), stderr.as_deref(), operating.logs_to_stderr).map_err(NotServing::Failed)?;
     Ok(Some(Launch { program, cradle, sockets, log_files: Arc::new(log_files) }))
 }

@@ -27,6 +27,8 @@ const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
 pub struct LogFiles {
     stdout: Option<Arc<LogFile>>,
     stderr: Option<Arc<LogFile>>,
+    /// Our own lines go where standard error goes, if that is a file.
+    logs_to_stderr: bool,
     /// Closed when their thread has written all.
     ends: Mutex<Vec<Receiver<()>>>,
     /// What standard error was, if that is a file now: until the server serves somebody may look there.
@@ -51,14 +53,16 @@ struct Open {
 
 impl LogFiles {
     /// Opens what was asked for, and turns standard output and standard error there.
-    pub fn open(stdout: Option<&Path>, stderr: Option<&Path>) -> Result<LogFiles, String> {
+    /// Our own lines go with standard output, or with standard error where that is wanted and is a file.
+    pub fn open(stdout: Option<&Path>, stderr: Option<&Path>, logs_to_stderr: bool) -> Result<LogFiles, String> {
         let one = |path: &Path| LogFile::open(path).map(Arc::new);
         let out = stdout.map(one).transpose()?;
         let err = match (&out, stderr) {
             (Some(out), Some(path)) if out.path == absolute(path)? => Some(out.clone()),
             (_, path) => path.map(one).transpose()?,
         };
-        let files = LogFiles { stdout: out, stderr: err, ends: Mutex::default(), before: Mutex::default() };
+        let (ends, before) = (Mutex::default(), Mutex::default());
+        let files = LogFiles { stdout: out, stderr: err, logs_to_stderr, ends, before };
         files.turn().map_err(|error| format!("the log files cannot be written to: {error}"))?;
         Ok(files)
     }
@@ -81,9 +85,10 @@ impl LogFiles {
         Ok(())
     }
 
-    /// A way to standard output for our own lines.
-    pub fn stdout(&self) -> Box<dyn Write + Send> {
-        match &self.stdout {
+    /// Where our own lines are written.
+    pub fn own_lines(&self) -> Box<dyn Write + Send> {
+        let file = self.stderr.as_ref().filter(|_| self.logs_to_stderr).or(self.stdout.as_ref());
+        match file {
             Some(file) => Box::new(Writer(file.clone())),
             None => Box::new(io::stdout()),
         }
@@ -204,6 +209,9 @@ impl LogFile {
 
     fn reopen(&self) -> Result<(), String> {
         let file = append(&self.path).map_err(|why| match self.path.try_exists() {
+            Ok(false) if self.path.parent().is_some_and(|folder| !folder.exists()) => {
+                format!("{why}: its folder is gone; until it is back the log goes on in the old file")
+            }
             Ok(false) => format!(
                 "{why}; where this process may not make files the rotation has to (`create` in logrotate's \
                  configuration), until then the log goes on in the old one"
@@ -322,7 +330,8 @@ mod tests {
         fs::create_dir(&inner).unwrap();
         let file = LogFile::open(&inner.join("log")).unwrap();
         fs::rename(&inner, folder.path().join("moved")).unwrap();
-        assert!(file.reopen().unwrap_err().contains("cannot be opened"));
+        let why = file.reopen().unwrap_err();
+        assert!(why.contains("cannot be opened") && why.contains("its folder is gone"), "{why}");
         file.write(b"still\n");
         assert_eq!(fs::read_to_string(folder.path().join("moved/log")).unwrap(), "still\n");
         assert!(LogFile::open(folder.path()).unwrap_err().contains("is a folder"));

@@ -92,6 +92,8 @@ const BAD_USAGE: u8 = 2;
 fn main() -> ExitCode {
     // Before anything changes the working directory.
     let program = Program::note();
+    // Without it everything works but what is said of ends.
+    let _ = signals::hear_of_children();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
         // What is left of the way to a Ruby that runs as another user.
@@ -163,7 +165,7 @@ fn run(start: Start, program: Program, arrived: Arrived) -> Result<(), Failure> 
     let launch = launch::prepare(program, arrived, &settings.operating).map_err(Failure::of)?;
     let Some(launch) = launch else { return Ok(()) };
     let log_files = launch.log_files.clone();
-    let log = log::open(settings.log_form, &settings.log_filter, log_files.stdout())
+    let log = log::open(settings.log_form, &settings.log_filter, log_files.own_lines())
         .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
     let again: Again = Box::new(move || start.again());
     let (flush, has_starter) = (log.flusher(), launch.cradle.is_none());
@@ -238,7 +240,13 @@ fn explain(asked: &Asked) -> ExitCode {
         return refuse_to("explain nothing", &[why]);
     };
     match old::explain(asked, path) {
-        Ok(page) => show(&page),
+        Ok(explained) if explained.problems.is_empty() => show(&explained.page),
+        Ok(explained) => {
+            let _ = show(&explained.page);
+            let lines: String = explained.problems.iter().map(|problem| format!("  {problem}\n")).collect();
+            let _ = write!(io::stderr(), "foolsgold: does not start with {}:\n{lines}", path.display());
+            ExitCode::from(CANNOT_START)
+        }
         Err(problems) => refuse_to("explain this", &problems),
     }
 }

@@ -15,9 +15,13 @@ pub struct Operating {
     pub signals: Habit,
     pub pidfile: Option<PathBuf>,
     pub state: Option<PathBuf>,
+    /// Permissions of that file.
+    pub state_bits: Option<u32>,
     pub daemonize: bool,
     pub stdout: Option<PathBuf>,
     pub stderr: Option<PathBuf>,
+    /// The server's own log goes with standard error, where that is a file, as in Unicorn.
+    pub logs_to_stderr: bool,
     pub identity: Option<Identity>,
     /// Bits that new files do not get.
     pub umask: Option<u32>,
@@ -55,11 +59,17 @@ impl Picker<'_> {
             signals: Habit::named(&self.choice(Name::Signals)),
             pidfile: self.path(Name::Pidfile),
             state: self.path(Name::State),
+            state_bits: self.octal(Name::StatePermission, "0640"),
             daemonize,
             stdout: or(&stdout, &stderr),
             stderr: or(&stderr, &stdout),
+            logs_to_stderr: self
+                .asked
+                .old
+                .as_ref()
+                .is_some_and(|(_, server)| ["Unicorn", "Pitchfork"].contains(server)),
             identity: self.identity(),
-            umask: self.umask(),
+            umask: self.octal(Name::Umask, "027"),
             activated: self.activated(),
             makes_folders: self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Thin"),
             is_default_bind: [Name::Bind, Name::Port, Name::Host]
@@ -108,14 +118,14 @@ impl Picker<'_> {
         })
     }
 
-    fn umask(&mut self) -> Option<u32> {
-        let given = self.pick(Name::Umask);
+    fn octal(&mut self, name: Name, example: &str) -> Option<u32> {
+        let given = self.pick(name);
         if given.value.is_empty() {
             return None;
         }
         let bits = u32::from_str_radix(&given.value, 8).ok().filter(|bits| *bits <= 0o777);
         if bits.is_none() {
-            self.refuse(&given, "must be an octal number up to 777, such as 027");
+            self.refuse(&given, &format!("must be an octal number up to 777, such as {example}"));
         }
         bits
     }

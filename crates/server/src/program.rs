@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
+use engine::Variables;
 use rustix::fs::{Access, access};
 
 use crate::{folder, openfiles, rackup};
@@ -39,7 +40,7 @@ impl Program {
     /// The program as it is by now at its path, with the same arguments, where it was started.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(&self.arguments).current_dir(&self.folder);
+        command.args(&self.arguments).current_dir(folder::there(&self.folder));
         command
     }
 
@@ -55,6 +56,19 @@ impl Program {
         }
         for name in OF_THIS_ONE {
             command.env_remove(name);
+        }
+        command
+    }
+
+    /// The same with other values of these variables, but for those by which one process finds the other.
+    pub fn again_with(&self, variables: &Variables) -> Command {
+        let mut command = self.again();
+        let is_ours = |name: &str| [PARENT, openfiles::VARIABLE].contains(&name) || OF_THIS_ONE.contains(&name);
+        for (name, value) in variables.iter().filter(|(name, _)| !name.is_empty() && !is_ours(name)) {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
         }
         command
     }

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
-use std::sync::OnceLock;
 
 use crate::client;
 use crate::folder;
@@ -13,6 +12,18 @@ use crate::near::nearest;
 /// Words that are no application; see asked.rs.
 const COMMANDS: [&str; 5] = ["config", "doctor", "explain", "native", "options"];
 
+/// What the commands of other programs, and of people, are called here.
+const CALLED: [(&str, &str); 8] = [
+    ("halt", "stop"),
+    ("help", "--help"),
+    ("hot-restart", "restart"),
+    ("phased-restart", "reload"),
+    ("quit", "stop"),
+    ("shutdown", "stop"),
+    ("upgrade", "restart"),
+    ("version", "--version"),
+];
+
 /// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let named = named.unwrap_or(Path::new("."));
@@ -20,7 +31,9 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         Ok(metadata) => metadata.is_dir(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let word = named.to_str().unwrap_or_default();
+            let called = CALLED.iter().find(|(other, _)| *other == word);
             let hint = match nearest(word, COMMANDS.into_iter().chain(client::names())) {
+                _ if let Some((_, ours)) = called => format!("; that is `foolsgold {ours}` here"),
                 Some(near) => format!("; `foolsgold {near}` is the nearest command"),
                 None => "; name the application's config.ru".to_owned(),
             };
@@ -54,15 +67,11 @@ pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf>
     ["Gemfile", "gems.rb"].map(|name| rackup.with_file_name(name)).into_iter().find(|path| path.is_file())
 }
 
-/// `bundle exec` names the Gemfile of the folder that it is run in by its real path. Where that folder is a symlink
-/// that leads to another release by now, as Capistrano's `current`, it is the Gemfile there, if there is one.
+/// `bundle exec` names the Gemfile of the folder that it is run in by its real path. Where the name that was used for
+/// that folder is a symlink that leads to another release by now, as Capistrano's `current`, it is the Gemfile there,
+/// if there is one.
 pub fn followed(named: &Path) -> PathBuf {
-    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let (folder, of_gemfile) = (folder::current(), fs::canonicalize(named.parent()?).ok()?);
-        (fs::canonicalize(&folder).ok()? == of_gemfile).then_some(folder)
-    });
-    let there = || Some(fs::canonicalize(folder.as_ref()?).ok()?.join(named.file_name()?));
+    let there = || Some(folder::followed(named.parent()?)?.join(named.file_name()?));
     there().filter(|path| path.is_file()).unwrap_or_else(|| named.to_owned())
 }
 

@@ -102,6 +102,9 @@ impl Search<'_> {
             }
             let is_plain =
                 text.starts_with("require") && [" if ", " unless ", " rescue "].iter().all(|w| !text.contains(w));
+            if let Some(what) = statements::only_ruby(text) {
+                self.doubt(|| format!("{shown} uses {what} ({shown}:{line})"));
+            }
             for possible in statements::possible(rest) {
                 let place = Place { path: &path, folder, line, is_certain: is_certain && is_plain };
                 self.possible(&possible, &place);

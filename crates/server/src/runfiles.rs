@@ -30,7 +30,11 @@ enum Pid {
 impl RunFiles {
     /// Takes both, or says why that cannot be. A process that follows another gets the pid file when that gives it
     /// away: see [`RunFiles::follow`].
-    pub fn claim(pid: Option<&Path>, state: Option<&Path>, is_successor: bool) -> Result<RunFiles, String> {
+    pub fn claim(
+        pid: Option<&Path>,
+        state: Option<(&Path, Option<u32>)>,
+        is_successor: bool,
+    ) -> Result<RunFiles, String> {
         let ours = match pid.filter(|_| !is_successor) {
             Some(path) => {
                 let file = Pidfile::claim(path)?;
@@ -42,7 +46,7 @@ impl RunFiles {
             }
             None => Pid::None,
         };
-        let state = state.map(StateFile::claim).transpose()?;
+        let state = state.map(|(path, bits)| StateFile::claim(path, bits)).transpose()?;
         Ok(RunFiles { pid_path: pid.map(Path::to_owned), pid: Mutex::new(ours), state, control: OnceLock::new() })
     }
 

@@ -39,6 +39,9 @@ pub struct Settings {
     pub trusted: Vec<front::Trusted>,
     /// Whether headers with an underscore in their names reach applications.
     pub passes_underscores: bool,
+    pub remote_address: front::RemoteAddress,
+    /// What applications find in rack.url_scheme, where that does not follow from the request.
+    pub scheme: Option<engine::Scheme>,
     /// The applications, one at least.
     pub apps: Vec<AppSettings>,
     pub io_threads: usize,
@@ -78,6 +81,12 @@ pub fn read(mut asked: Asked, machine: Machine) -> (Settings, Vec<Problem>) {
     let mut settings = Settings {
         binds: picker.binds(),
         trusted: picker.trusted(),
+        remote_address: picker.remote_address(),
+        scheme: match picker.choice(Name::UrlScheme).as_str() {
+            "http" => Some(engine::Scheme::Http),
+            "https" => Some(engine::Scheme::Https),
+            _ => None,
+        },
         passes_underscores: picker.choice(Name::UnderscoreHeaders) == "pass",
         total_workers: picker.total_workers(&apps),
         apps,
@@ -317,6 +326,22 @@ impl Picker<'_> {
             }
         }
         trusted
+    }
+
+    fn remote_address(&mut self) -> front::RemoteAddress {
+        let given = self.pick(Name::RemoteAddress);
+        let (word, name) = given.value.split_once(':').unwrap_or((&given.value, ""));
+        let wrong = match (word, name.parse::<http::HeaderName>()) {
+            ("socket", _) if name.is_empty() => return front::RemoteAddress::Socket,
+            ("header", Ok(name)) => return front::RemoteAddress::Header(name),
+            ("header", Err(_)) => "needs the name of a header behind header:, such as header:X-Real-IP",
+            _ if given.value.parse::<std::net::IpAddr>().is_ok() => {
+                return front::RemoteAddress::Value(given.value.into());
+            }
+            _ => "must be socket, header:NAME or an IP address",
+        };
+        self.refuse(&given, wrong);
+        front::RemoteAddress::Socket
     }
 
     fn log_filter(&mut self) -> LogFilter {

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::task::Poll;
 use std::thread;
 
-use engine::Order;
 use engine::snapshot::Bounds;
+use engine::{Order, count};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
@@ -29,6 +29,25 @@ pub struct Signals {
     errands: SyncSender<(&'static str, Act)>,
     /// Until the desk is there.
     waiting: Option<Receiver<(&'static str, Act)>>,
+}
+
+/// Has the kernel tell how child processes end where whoever started this process ignores SIGCHLD (`trap '' CHLD` in a
+/// shell): otherwise it tells nobody, and process 1 would never hear of the end of the server.
+pub fn hear_of_children() -> io::Result<()> {
+    if !is_ignored(SignalKind::child()) {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    // The handler stays when nobody listens any more, and programs that are started begin without it.
+    runtime.block_on(async { signal(SignalKind::child()).map(drop) })
+}
+
+/// Whether this process ignores the signal (proc(5), `SigIgn`).
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (kind.as_raw_value() - 1) & 1 == 1
 }
 
 impl Signals {
@@ -174,10 +193,10 @@ fn scale(desk: &Desk, more: bool) -> Result<String, String> {
 /// One worker more or less of an elastic pool, within what it may have; it is kept until somebody says something else.
 fn step(desk: &Desk, app: &App, (fewest, most): (usize, usize), wanted: usize, more: bool) -> Result<String, String> {
     if more && wanted >= most {
-        return Err(format!("{wanted} workers are as many as there may be: foolsgold scale sets other bounds"));
+        return Err(format!("there may be {} at most: foolsgold scale sets other bounds", count(wanted, "worker")));
     }
     if !more && wanted <= fewest {
-        return Err(format!("{wanted} is the fewest there may be: foolsgold scale sets other bounds"));
+        return Err(format!("there must be {} at least: foolsgold scale sets other bounds", count(wanted, "worker")));
     }
     let count = if more { wanted + 1 } else { wanted - 1 };
     if !more {

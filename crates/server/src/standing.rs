@@ -33,7 +33,8 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
         sockets.add_control(listener, is_taken)?;
     }
     let is_successor = launch.is_successor();
-    let run_files = RunFiles::claim(operating.pidfile.as_deref(), operating.state.as_deref(), is_successor)?;
+    let state = operating.state.as_deref().map(|path| (path, operating.state_bits));
+    let run_files = RunFiles::claim(operating.pidfile.as_deref(), state, is_successor)?;
     if let Some(identity) = &operating.identity {
         let paths = run_files.paths();
         let has_owner = |shared: &Shared| {

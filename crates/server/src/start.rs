@@ -68,12 +68,14 @@ impl Start {
         match self.home.get() {
             None => asked.problems.extend(operating::enter(&asked).err()),
             // A symlink on the way there, such as `current`, may lead to another release by now.
-            Some(home) => asked.problems.extend(operating::enter_again(home).err()),
+            Some(home) => asked.problems.extend(operating::enter_again(&folder::there(home)).err()),
         }
         let home = self.home.get_or_init(|| {
             let dir = asked.values(Name::Dir).last().map(|given| given.value.clone());
             dir.map_or_else(folder::current, |dir| self.started_in.join(dir))
         });
+        folder::note(home);
+        let home = &folder::there(home);
         file::add(&mut asked, home);
         // What was typed is meant from where it was typed.
         let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
@@ -85,6 +87,11 @@ impl Start {
             asked.folder.push(dir);
             asked.problems.extend(operating::enter(&asked).err());
         }
+        // Each of these may be the only one that was named by way of a symlink.
+        let file = asked.values(Name::Config).last().map(|given| home.join(&given.value));
+        let rackup = asked.rackup.as_deref().map(|path| asked.folder.join(path));
+        let beside = file.iter().chain(&rackup).flat_map(|path| path.ancestors().take(3));
+        [&*asked.folder].into_iter().chain(beside).for_each(folder::note);
         asked
     }
 

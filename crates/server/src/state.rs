@@ -2,9 +2,9 @@
 //! control URL, and finds none here, as the control API is our own.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Read;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -20,15 +20,24 @@ pub struct StateFile {
 
 impl StateFile {
     /// Opens it, while it may be. What is no state file is left as it is.
-    pub fn claim(path: &Path) -> Result<StateFile, String> {
+    pub fn claim(path: &Path, bits: Option<u32>) -> Result<StateFile, String> {
         let told = |error: std::io::Error| format!("the state file {} cannot be written: {error}", path.display());
         let path = std::path::absolute(path).map_err(told)?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(bits.unwrap_or(0o644))
+            .open(&path);
         let file = file.map_err(told)?;
         if !file.metadata().is_ok_and(|found| found.is_file()) {
             return Err(format!("the state file {} is not a file", path.display()));
         }
         StateFile::check(&path, &file)?;
+        if let Some(bits) = bits {
+            file.set_permissions(Permissions::from_mode(bits)).map_err(told)?;
+        }
         Ok(StateFile { path, file })
     }
 
@@ -88,7 +97,7 @@ mod tests {
     fn it_is_written_and_removed_only_while_it_is_ours() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let state = StateFile::claim(&path).unwrap();
+        let state = StateFile::claim(&path, None).unwrap();
         state.write(Some("unix:///run/a \"b\".sock")).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&format!("---\npid: {}\n", process::id())), "{text}");
@@ -103,12 +112,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         fs::write(&path, "---\ncontrol_url: unix:///x\npid: 12\n").unwrap();
-        StateFile::claim(&path).unwrap().write(None).unwrap();
+        StateFile::claim(&path, None).unwrap().write(None).unwrap();
         for precious in ["run MyApp\n", "---\nthreads: 5\n", "---"] {
             fs::write(&path, precious).unwrap();
-            assert!(StateFile::claim(&path).unwrap_err().contains("is it a state file?"));
+            assert!(StateFile::claim(&path, None).unwrap_err().contains("is it a state file?"));
             assert_eq!(fs::read_to_string(&path).unwrap(), precious);
         }
-        assert!(StateFile::claim(folder.path()).is_err());
+        assert!(StateFile::claim(folder.path(), None).is_err());
     }
 }

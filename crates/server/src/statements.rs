@@ -19,6 +19,37 @@ pub enum Possible {
 /// Methods that load code.
 const LOADERS: [&str; 4] = ["require", "require_relative", "load", "autoload"];
 
+/// Methods of Kernel that the embedded interpreter lacks.
+const RUBYS_METHODS: [&str; 6] = ["fork", "spawn", "system", "exec", "trap", "syscall"];
+
+/// Constants of Ruby's with what the embedded interpreter lacks of them; nothing where that lacks all.
+const RUBYS_CONSTANTS: [(&str, &[&str]); 24] = [
+    ("Thread", &["new", "start", "fork"]),
+    ("Process", &["fork", "spawn", "daemon", "detach", "kill", "wait", "wait2", "waitpid", "setproctitle"]),
+    ("Kernel", &["fork", "spawn", "system", "exec", "trap", "sleep"]),
+    ("IO", &["popen", "pipe", "select", "write", "binwrite"]),
+    ("File", &["write", "binwrite", "delete", "unlink", "rename", "symlink", "chmod", "mkfifo"]),
+    ("Dir", &["mkdir", "rmdir", "mktmpdir", "unlink"]),
+    ("ObjectSpace", &["each_object", "count_objects"]),
+    ("FileUtils", &[]),
+    ("Signal", &[]),
+    ("Ractor", &[]),
+    ("Socket", &[]),
+    ("TCPSocket", &[]),
+    ("TCPServer", &[]),
+    ("UDPSocket", &[]),
+    ("UNIXSocket", &[]),
+    ("UNIXServer", &[]),
+    ("Open3", &[]),
+    ("PTY", &[]),
+    ("Etc", &[]),
+    ("YAML", &[]),
+    ("CSV", &[]),
+    ("BigDecimal", &[]),
+    ("TracePoint", &[]),
+    ("RubyVM", &[]),
+];
+
 /// In code that makes a path of words in quotes.
 const PATH_WORDS: [&str; 10] =
     ["File", "expand_path", "join", "dirname", "__FILE__", "__dir__", "Dir", "pwd", "Pathname", "new"];
@@ -65,7 +96,30 @@ fn literal(text: &str) -> Option<(&str, &str)> {
 
 /// What a line may require: in blocks, under conditions, by computed names.
 pub fn possible(line: &str) -> Vec<Possible> {
-    words(line).into_iter().filter_map(|(word, rest)| by_loader(word, rest)).collect()
+    let words = words(line).0.into_iter();
+    let methods = words.filter(|word| LOADERS.contains(&word.text) && word.is_method);
+    methods.filter_map(|word| by_loader(word.text, word.rest)).collect()
+}
+
+/// What a line uses that only a Ruby has, in words; by all signs, since an object of the application may have the name.
+pub fn only_ruby(line: &str) -> Option<String> {
+    let (words, has_command) = words(line);
+    let found = words.iter().find_map(|word| {
+        let is_call = word.rest.starts_with(['(', ' ', ';']) || word.rest.is_empty();
+        let argument = word.rest.trim_start();
+        let is_assigned = argument.starts_with('=') && !argument.starts_with("==");
+        if word.is_method && is_call && !is_assigned && RUBYS_METHODS.contains(&word.text) {
+            // Without an argument it may be a variable.
+            let has_one = !argument.is_empty() && !argument.starts_with([')', ',', '.', '&', '|', '?', '}', ']', ';']);
+            return (has_one || word.text == "fork").then(|| word.text.to_owned());
+        }
+        let (_, methods) = RUBYS_CONSTANTS.iter().find(|(name, _)| *name == word.text && word.is_constant)?;
+        let method = word.rest.strip_prefix('.').or_else(|| word.rest.strip_prefix("::"))?;
+        let end = method.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(method.len());
+        let is_lacking = methods.is_empty() || methods.contains(&&method[..end]);
+        is_lacking.then(|| format!("{}.{}", word.text, &method[..end]))
+    });
+    found.or_else(|| has_command.then(|| "a command in backticks".to_owned()))
 }
 
 fn by_loader(word: &str, rest: &str) -> Option<Possible> {
@@ -112,9 +166,20 @@ fn path_words(code: &str) -> Vec<String> {
     quoted().map(|word| (*word).to_owned()).collect()
 }
 
-/// The names of loaders outside of texts and comments, each with what follows it.
-fn words(line: &str) -> Vec<(&str, &str)> {
-    let mut found = Vec::new();
+/// A name in a line of code.
+struct Word<'a> {
+    text: &'a str,
+    /// What follows it.
+    rest: &'a str,
+    /// By what is before it, it may be a method of the object itself.
+    is_method: bool,
+    /// Or a constant that is looked up from the top.
+    is_constant: bool,
+}
+
+/// The names outside of texts and comments, and whether there is a command in backticks.
+fn words(line: &str) -> (Vec<Word<'_>>, bool) {
+    let (mut found, mut has_command) = (Vec::new(), false);
     let (mut quote, mut before, mut at) = (None, ' ', 0);
     while let Some(c) = line[at..].chars().next() {
         let next = at + c.len_utf8();
@@ -126,24 +191,24 @@ fn words(line: &str) -> Vec<(&str, &str)> {
             }
             (None, '#') if before.is_whitespace() => break,
             (None, '"' | '\'' | '`') => {
+                has_command |= c == '`' && before != ':' && before != '.' && line[next..].contains('`');
                 quote = Some(c);
                 at = next;
             }
             (None, c) if c.is_alphabetic() || c == '_' => {
                 let rest = &line[at..];
                 let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '?' || c == '!'));
-                let (word, rest) = rest.split_at(end.unwrap_or(rest.len()));
+                let (text, rest) = rest.split_at(end.unwrap_or(rest.len()));
                 let is_method = before != '.' && before != '@' && before != '$' && !is_defined(&line[..at]);
-                if LOADERS.contains(&word) && is_method {
-                    found.push((word, rest));
-                }
-                at += word.len();
+                let is_constant = before != '.' && before != ':' && !before.is_alphanumeric();
+                found.push(Word { text, rest, is_method, is_constant });
+                at += text.len();
             }
             (None, _) => at = next,
         }
         before = line[..at].chars().next_back().unwrap_or(' ');
     }
-    found
+    (found, has_command)
 }
 
 /// `def load` defines a method, and `:load` is a symbol, unless it is handed on as one: `&method(:require)`.
@@ -194,6 +259,40 @@ mod tests {
             "YAML.load File.read('x') # load",
         ] {
             assert_eq!(possible(line), [], "{line}");
+        }
+    }
+
+    #[test]
+    fn what_only_a_ruby_has_is_seen_in_code_and_nowhere_else() {
+        for (line, expected) in [
+            ("pid = fork { exit! }", "fork"),
+            ("fork do", "fork"),
+            ("system 'true' or raise", "system"),
+            ("trap('USR1') { }", "trap"),
+            ("Thread.new { poll }", "Thread.new"),
+            ("@socket ||= TCPSocket.new(host, 6379)", "TCPSocket.new"),
+            ("Process.daemon(true)", "Process.daemon"),
+            ("run ->(e) { [200, {}, [`uptime`]] }", "a command in backticks"),
+            ("File.write(\"x\", \"y\")", "File.write"),
+            ("rescue Socket::ResolutionError", "Socket.ResolutionError"),
+        ] {
+            assert_eq!(only_ruby(line).as_deref(), Some(expected), "{line}");
+        }
+        for line in [
+            "Thread.current[:x] = 1",
+            "# fork { }",
+            "\"`uptime`\"",
+            "def system(name)",
+            "system = 1",
+            "{ system: 1, fork: 2 }",
+            "return system",
+            "git.fork(x)",
+            "My::Socket.new",
+            "class Socket",
+            "File.read('x')",
+            "Process.clock_gettime(1)",
+        ] {
+            assert_eq!(only_ruby(line), None, "{line}");
         }
     }
 }

@@ -77,6 +77,19 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         ..row(Name::UnderscoreHeaders, "underscore-headers", "WHAT", Section::Where)
     },
     Row {
+        default: Default::Text("socket"),
+        help: "what the application finds in REMOTE_ADDR: socket, the address of the peer; header:NAME, the first word \
+               of this header of a proxy that --trust-proxy names, and the address of all other peers; or an address",
+        ..row(Name::RemoteAddress, "remote-address", "FROM", Section::Where)
+    },
+    Row {
+        kind: Kind::Choice(&["auto", "http", "https"]),
+        default: Default::Text("auto"),
+        help: "what the application finds in rack.url_scheme: auto, what a proxy that --trust-proxy names says, else \
+               http; or always this",
+        ..row(Name::UrlScheme, "url-scheme", "SCHEME", Section::Where)
+    },
+    Row {
         short: Some('e'),
         also: &["APP_ENV", "RACK_ENV", "RAILS_ENV"],
         default: Default::Text("development"),
@@ -357,6 +370,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     table_run::DAEMONIZE,
     table_run::PIDFILE,
     table_run::STATE,
+    table_run::STATE_PERMISSION,
     table_run::USER,
     table_run::GROUP,
     table_run::DIR,

@@ -45,6 +45,11 @@ pub const STATE: Row = Row {
     ..row(Name::State, "state", "FILE", Section::Run)
 };
 
+pub const STATE_PERMISSION: Row = Row {
+    help: "permissions of the state file, in octal, such as 0640 (default: 0644 without those of --umask)",
+    ..row(Name::StatePermission, "state-permission", "BITS", Section::Run)
+};
+
 pub const USER: Row = Row {
     help: "become this user, a name or a number, when addresses are bound and files are open, before the application \
            is loaded",

@@ -102,6 +102,7 @@ fn read(arguments: &[OsString]) -> Option<Settings> {
     let [rackup, environment, memory_bytes, boot_ms] = arguments else { return None };
     Some(Settings {
         rackup: Path::new(rackup).to_owned(),
+        app: None,
         environment: environment.to_str()?.to_owned(),
         interpreters: 1,
         fresh: false,

@@ -180,7 +180,12 @@ impl Upgrade {
 
     fn raise(&self) -> Result<Successor, String> {
         let told = |error: io::Error| format!("{} cannot be started: {error}", self.program.path().display());
-        let (line, mut child) = Line::start(self.program.again(), Birth::Upgrade).map_err(told)?;
+        let variables = self.apps.before_exec(self.limit).map_err(|why| format!("its hooks before_exec: {why}"))?;
+        if !variables.is_empty() {
+            let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
+            info!(target: "server", "upgrade: as the hooks before_exec say, other values of {}", names.join(", "));
+        }
+        let (line, mut child) = Line::start(self.program.again_with(&variables), Birth::Upgrade).map_err(told)?;
         match self.converse(&line) {
             Ok(taken) => Ok(Successor { line, taken, child }),
             Err(why) => {

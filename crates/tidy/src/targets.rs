@@ -1,16 +1,21 @@
-//! Every file of tests from outside is a target of the server's manifest: one that is not would never be run.
+//! Every file of tests from outside is a module of the program that holds them: one that is not would never be run.
+
+use std::collections::HashSet;
 
 use crate::tree::Tree;
 
-const MANIFEST: &str = "crates/server/Cargo.toml";
+const PROGRAM: &str = "tests/outside.rs";
 
-/// Files of tests/ without a target.
+/// Files of tests/ that are no module of the program.
 pub fn check(tree: &Tree) -> Vec<String> {
-    let manifest = tree.files.iter().find(|file| file.path == MANIFEST).map_or("", |file| &file.text);
-    let tests = tree.ending(&[".rs"]).filter_map(|file| file.path.strip_prefix("tests/"));
-    tests
-        .filter(|name| !name.contains('/') && !manifest.contains(&format!("\"../../tests/{name}\"")))
-        .map(|name| format!("tests/{name}: give it a [[test]] with its name and path in {MANIFEST}, or it is not run"))
+    let program = tree.files.iter().find(|file| file.path == PROGRAM).map_or("", |file| &file.text);
+    let modules: HashSet<&str> =
+        program.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    let tests = tree.ending(&[".rs"]).filter(|file| file.path != PROGRAM);
+    let names = tests.filter_map(|file| file.path.strip_prefix("tests/")?.strip_suffix(".rs"));
+    names
+        .filter(|name| !name.contains('/') && !modules.contains(name))
+        .map(|name| format!("tests/{name}.rs: say `mod {name};` in {PROGRAM}, or it is not run"))
         .collect()
 }
 
@@ -20,8 +25,8 @@ mod tests {
 
     #[test]
     fn a_forgotten_file_is_found() {
-        let manifest = "[[test]]\nname = \"a\"\npath = \"../../tests/a.rs\"\n";
-        let files = [(MANIFEST, manifest), ("tests/a.rs", ""), ("tests/b.rs", ""), ("tests/support/c.rs", "")];
+        let program = "//! Tests.\n\nmod support;\n\nmod a;\n";
+        let files = [(PROGRAM, program), ("tests/a.rs", ""), ("tests/b.rs", ""), ("tests/support/c.rs", "")];
         let found = check(&Tree::of(&files));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("tests/b.rs: "));

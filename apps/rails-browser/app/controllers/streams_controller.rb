@@ -11,7 +11,7 @@ class StreamsController < ApplicationController
     first = request.headers["Last-Event-ID"].to_i + 1
     (params[:forever] ? first.. : first..first + 4).each do |id|
       sse.write({ tick: id, at: release }, id: id)
-      sleep 0.1
+      sleep 0.3 # A browser that is busy meanwhile must still see that they come one by one.
     end
   rescue ActionController::Live::ClientDisconnected, IOError, Errno::EPIPE
     Note.create!(text: "an event stream has lost its client")

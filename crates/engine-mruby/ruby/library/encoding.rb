@@ -66,6 +66,10 @@ class String
   def encode(to = encoding, from = nil, invalid: nil, replace: nil, xml: nil, **options)
     to = Encoding.find(to)
     from = from ? Encoding.find(from) : encoding
+    # A String is UTF-8 or bytes here: there is no way to say that bytes are these.
+    if to != from && !to.ascii_compatible?
+      raise Encoding::ConverterNotFoundError, "code converter not found (#{from} to #{to}). #{FoolsGold::HINT}"
+    end
     text = __encode(to, from, invalid == :replace, options[:undef] == :replace, replace, xml)
     text = text.gsub(/\r\n?/, "\n") if options[:universal_newline]
     text = text.gsub("\n", "\r\n") if options[:crlf_newline]

@@ -49,4 +49,22 @@ module Gem
   def self.ruby_version = Version.new(RUBY_VERSION)
   def self.loaded_specs = {}
   def self.win_platform? = false
+
+  # Methods that will go away: they work as before, and nothing is said.
+  module Deprecate
+    class << self
+      attr_accessor :skip
+
+      def skip_during
+        before, self.skip = skip, true
+        yield
+      ensure
+        self.skip = before
+      end
+    end
+
+    def deprecate(_name, _replacement, _year, _month); end
+    def rubygems_deprecate(_name, _replacement = nil); end
+    module_function :deprecate, :rubygems_deprecate
+  end
 end

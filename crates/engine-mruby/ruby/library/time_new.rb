@@ -4,6 +4,11 @@ class Time
   MONTHS = %w[jan feb mar apr may jun jul aug sep oct nov dec].freeze
   UNITS = { millisecond: 1_000_000, usec: 1000, microsecond: 1000, nsec: 1, nanosecond: 1 }.freeze
 
+  def initialize(*fields)
+    made = Time.__make(*fields)
+    __set(made.to_i, made.nsec, made.utc_offset, made.__zone, made.isdst)
+  end
+
   class << self
     # With `in: zone` there.
     def now(options = nil)
@@ -30,8 +35,17 @@ class Time
       zone ? made.localtime(zone) : made.localtime
     end
 
+    # A class below Time may have an `initialize` of its own.
+    def new(*fields, &block)
+      return __make(*fields) if equal?(Time) || instance_method(:initialize).owner.equal?(Time)
+      made = allocate
+      made.__send__(:initialize, *fields, &block)
+      made
+    end
+    ruby2_keywords :new
+
     # Of fields, or of a text in the form of `inspect`; `in: zone` may stand at the end.
-    def new(*fields)
+    def __make(*fields)
       options = fields.last.is_a?(Hash) ? fields.pop : {}
       raise ArgumentError, "wrong number of arguments (given #{fields.size}, expected 0..7)" if fields.size > 7
       zone = fields[6] || options[:in]

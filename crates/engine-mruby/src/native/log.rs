@@ -10,12 +10,13 @@ use crate::tree::Tree;
 pub fn log(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 1).text()?;
     let id = context.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
+    let app = context.shared.app.as_deref();
     let line = text.trim_end_matches('\n');
     match arg(args, 0).bytes()? {
-        b"error" => tracing::error!(target: "app", id, "{line}"),
-        b"warn" => tracing::warn!(target: "app", id, "{line}"),
-        b"debug" => tracing::debug!(target: "app", id, "{line}"),
-        _ => tracing::info!(target: "app", id, "{line}"),
+        b"error" => tracing::error!(target: "app", id, app, "{line}"),
+        b"warn" => tracing::warn!(target: "app", id, app, "{line}"),
+        b"debug" => tracing::debug!(target: "app", id, app, "{line}"),
+        _ => tracing::info!(target: "app", id, app, "{line}"),
     }
     Ok(Value::Nil)
 }

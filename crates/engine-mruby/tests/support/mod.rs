@@ -6,6 +6,7 @@ pub mod peer;
 pub mod table;
 
 use std::future::Future;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -59,6 +60,7 @@ pub fn settings() -> Settings {
         meter: Default::default(),
         memory_bytes: 32 << 20,
         queue_places: 10,
+        app: None,
         boot_time: std::time::Duration::from_secs(60),
         keep: engine_mruby::Keep::default(),
     }
@@ -74,7 +76,22 @@ pub fn try_app(config: &str, mut settings: Settings) -> Result<App, StartError> 
 
 /// Starts an application that must load.
 pub fn app(config: &str) -> App {
-    try_app(config, settings()).unwrap_or_else(|error| panic!("{error}"))
+    app_with(config, settings())
+}
+
+/// An application that runs a file of the folder, by its name, in a fresh interpreter, and answers what it has noted
+/// with `t` (tests/programs/trace.rb).
+pub fn programs(folder: &Path) -> App {
+    let settings = Settings { interpreters: 1, fresh: true, memory_bytes: 128 << 20, ..settings() };
+    let trace = include_str!("../programs/trace.rb");
+    let folder = folder.display();
+    let run = format!("->(env) {{ [200, {{}}, [Programs.run('{folder}' + env['PATH_INFO']).join(\"\\n\")]] }}");
+    app_with(&format!("FoolsGold.allow_read('{folder}')\n{trace}\nrun {run}"), settings)
+}
+
+/// Starts an application that must load.
+pub fn app_with(config: &str, settings: Settings) -> App {
+    try_app(config, settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A request for a path.

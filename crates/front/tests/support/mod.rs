@@ -70,6 +70,8 @@ pub fn settings() -> Settings {
         access_log: None,
         development: false,
         passes_underscores: true,
+        remote_address: front::RemoteAddress::Socket,
+        scheme: None,
         json_errors: false,
         counts: Default::default(),
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use machine::Memory;
 use rustix::process::{Signal, getpid, kill_process};
 use tracing::info;
 
@@ -39,6 +40,8 @@ pub struct Running {
 pub struct Eyes {
     pub place: Place,
     pub history: History,
+    /// That of this process and of the groups around it, which are looked for once.
+    pub memory: Memory,
     /// When the program started.
     pub since: SystemTime,
     running: OnceLock<Running>,
@@ -55,7 +58,8 @@ impl Eyes {
     pub fn new(place: Place, called_off: Arc<AtomicBool>) -> Eyes {
         let (history, control) = (History::default(), Mutex::default());
         let (since, running, admin, is_unwanted) = (SystemTime::now(), OnceLock::new(), OnceLock::new(), false.into());
-        Eyes { place, history, since, running, called_off, is_unwanted, control, admin }
+        let memory = Memory::of_this_process();
+        Eyes { place, history, memory, since, running, called_off, is_unwanted, control, admin }
     }
 
     /// Ends a server that starts. What does not let itself be called off ends with the process, as by a signal.
@@ -116,7 +120,7 @@ impl Eyes {
     /// To be called each second.
     pub fn look(&self) {
         let Some(running) = self.running() else { return };
-        let server = look_at_server();
+        let server = look_at_server(&self.memory);
         for app in running.desk.apps().all() {
             self.history.note(app.name(), &look_briefly(app, server), Instant::now());
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::Order;
+use engine::{Order, count};
 use serde_json::json;
 use tracing::{info, warn};
 
@@ -11,7 +11,6 @@ use crate::admin::eyes::Running;
 use crate::admin::params::Params;
 use crate::app::App;
 use crate::apps::named;
-use crate::engines::count;
 
 /// More workers, or interpreters, than anybody has.
 const WORKERS_MAX: u64 = 1024;
@@ -77,12 +76,25 @@ pub fn scale(running: &Running, params: &Params) -> Outcome {
         (None, Some(max), None) => ((now.min as u64).min(max), max),
         _ => return Err(Trouble::wrong("say workers, such as workers=4, or min and max")),
     };
-    if min > max || max == 0 || max > WORKERS_MAX {
-        let right = format!("must be from 1 to {WORKERS_MAX}, and min not more than max; min may be 0");
-        return Err(Trouble::wrong(format!("{min}:{max}: {right}")));
+    if let Some(why) = unusable(min, max) {
+        return Err(Trouble::wrong(why));
     }
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     told(running.desk.apps().scale(&app, small(min), small(max)))
+}
+
+/// Why there cannot be so many workers.
+fn unusable(min: u64, max: u64) -> Option<String> {
+    if max == 0 {
+        return Some(format!(
+            "without workers nothing is served: say 1 to {WORKERS_MAX}; 0:1, which is min=0 and max=1, has none while \
+             there are no requests, and pause lets requests wait"
+        ));
+    }
+    if min > max {
+        return Some(format!("from {min} to {max} workers cannot be: the smaller number comes first, {max}:{min}"));
+    }
+    (max > WORKERS_MAX).then(|| format!("{max} workers are more than there can be: {WORKERS_MAX} at most"))
 }
 
 /// The end of one worker.

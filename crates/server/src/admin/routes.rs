@@ -1,6 +1,7 @@
 //! The control API: one table of all that can be asked, and the way from a request to its row.
 
 use engine::Request;
+use engine::snapshot::Past;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -185,8 +186,17 @@ fn recorder(_: &Eyes, running: &Running, params: &Params) -> Outcome {
             }
         }
         let engine::Recorded { slow, failed, refused } = recorded;
+        let [slow, failed, refused] = [slow, failed, refused].map(answered);
         Ok(json!({ "name": app.name(), "running": running, "slow": slow, "failed": failed, "refused": refused }))
     })
+}
+
+/// With the status that clients got where the application has not answered.
+fn answered(mut requests: Vec<Past>) -> Vec<Past> {
+    for request in requests.iter_mut().filter(|request| request.status.is_none()) {
+        request.status = Some(front::status_of(&request.fault).as_u16());
+    }
+    requests
 }
 
 fn deploys(_: &Eyes, running: &Running, params: &Params) -> Outcome {

@@ -178,6 +178,8 @@ fn front_settings() -> front::Settings {
         access_log: None,
         development: true,
         passes_underscores: false,
+        remote_address: front::RemoteAddress::Socket,
+        scheme: None,
         json_errors: true,
         counts: Arc::default(),
     }

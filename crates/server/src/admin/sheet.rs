@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::fault::Culprit;
 use engine::{Fault, Snapshot};
-use machine::{Memory, Standing};
+use machine::Standing;
 
 use crate::admin::classes::Reading;
 use crate::admin::eyes::{Eyes, Running};
@@ -60,7 +60,7 @@ impl Shown {
 /// All numbers; of a server that starts, those of the process.
 pub fn families(eyes: &Eyes) -> Vec<Family> {
     let mut families = of_process(&Process::look());
-    families.extend(of_memory(Memory::of_this_process().look()));
+    families.extend(of_memory(eyes.memory.look()));
     let ready = eyes.running().is_some_and(|running| running.desk.is_ready());
     families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
     let Some(running) = eyes.running() else { return families };

@@ -125,7 +125,7 @@ impl ServerView {
             answers: BTreeMap::new(),
             refused: 0,
             process: Process::look(),
-            memory: MemoryView::look(),
+            memory: MemoryView::look(eyes),
         }
     }
 
@@ -155,14 +155,14 @@ impl ServerView {
             answers: by_hundreds(counts.answers()),
             refused: counts.refused(),
             process: Process::look(),
-            memory: MemoryView::look(),
+            memory: MemoryView::look(eyes),
         }
     }
 }
 
 impl MemoryView {
-    fn look() -> Option<MemoryView> {
-        let seen = Memory::of_this_process().look()?;
+    fn look(eyes: &Eyes) -> Option<MemoryView> {
+        let seen = eyes.memory.look()?;
         let (limit_kib, used_kib) = (seen.limit / 1024, seen.used / 1024);
         Some(MemoryView { limit_kib, used_kib, is_machine: seen.is_machine, is_short: seen.is_short() })
     }
@@ -198,8 +198,8 @@ impl AppView {
 }
 
 /// What the history notes each second of the server.
-pub fn look_at_server() -> ServerLook {
-    let memory = Memory::of_this_process().look();
+pub fn look_at_server(memory: &Memory) -> ServerLook {
+    let memory = memory.look();
     ServerLook {
         memory_kib: resident_kib(),
         memory_used_kib: memory.map_or(0, |seen| seen.used / 1024),

@@ -26,6 +26,8 @@ pub struct Call {
     pub which: Which,
     pub app: Option<String>,
     pub value: Option<String>,
+    /// A word where none is expected, which may be meant as the name of an application.
+    pub surplus: Option<String>,
     /// As the program was started with it: a settings file may name the socket.
     pub environment: Vec<(OsString, OsString)>,
     flags: Vec<Flag>,
@@ -56,7 +58,10 @@ impl Call {
                 Arg::Short(letter) => return Err(Failure::usage(format!("-{letter}: there is no such option"))),
                 Arg::Value(value) if command.value.is_empty() || call.value.is_some() => {
                     let value = value.to_string_lossy().into_owned();
-                    return Err(Failure::usage(format!("{value}: nothing is expected here")));
+                    if !command.flags.contains(&Flag::App) || !command.value.is_empty() {
+                        return Err(Failure::usage(format!("{value}: nothing is expected here")));
+                    }
+                    call.surplus.get_or_insert(value);
                 }
                 Arg::Value(value) => call.value = Some(value.to_string_lossy().into_owned()),
             }
@@ -143,7 +148,7 @@ mod tests {
         for (words, right) in [
             (&["status", "--wach"][..], "--watch is the nearest"),
             (&["scale"], "say foolsgold scale N|MIN:MAX"),
-            (&["status", "shop"], "shop: nothing is expected here"),
+            (&["stop", "shop"], "shop: nothing is expected here"),
             (&["kill-worker", "1", "2"], "2: nothing is expected here"),
             (&["stop", "--app", "x"], "--app: there is no such option"),
             (&["status", "--app"], "needs a value: --app NAME"),
@@ -152,5 +157,7 @@ mod tests {
             let why = read(words, &[]).unwrap_err();
             assert!(why.contains(right), "{words:?}: {why}");
         }
+        // What may be an application is answered with those that the server has.
+        assert_eq!(read(&["status", "shop"], &[]).unwrap().unwrap().surplus.as_deref(), Some("shop"));
     }
 }

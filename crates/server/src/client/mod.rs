@@ -57,10 +57,27 @@ pub fn run(start: &Start) -> Option<ExitCode> {
             say(&table::help(command));
             Ok(())
         }
-        Ok(Some(call)) => (command.run)(&call),
+        Ok(Some(call)) => match &call.surplus {
+            Some(word) => Err(Failure::usage(surplus(command, word, &call))),
+            None => (command.run)(&call),
+        },
         Err(failure) => Err(failure),
     };
     Some(outcome.map_or_else(|failure| fail(command, &failure), |()| ExitCode::SUCCESS))
+}
+
+/// What to say of a word where none is expected: most often an application is meant.
+fn surplus(command: &Command, word: &str, call: &Call) -> String {
+    let status = find::server(call).ok().and_then(|line| line.look("/v1/status").ok());
+    let status = status.unwrap_or_default();
+    let names: Vec<String> = show::rows(&status["apps"]).iter().map(|app| show::text(&app["name"])).collect();
+    let there = match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; this server has one application, {one}"),
+        several => format!("; this server has the applications {}", several.join(", ")),
+    };
+    let word_of = command.word;
+    format!("{word}: nothing is expected here: an application is named by `foolsgold {word_of} --app NAME`{there}")
 }
 
 /// The words that are commands, with their help, for `foolsgold --help`.

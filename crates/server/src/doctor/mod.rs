@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::asked::{self, Command};
+use crate::asked::{self, Command, Problem};
 use crate::choice::EngineKind;
 use crate::engines::Alone;
 use crate::found::{self, Found, Missing};
@@ -51,7 +51,10 @@ pub fn run(start: &Start) -> Option<ExitCode> {
     }
     let settings = match settle(asked, start.machine) {
         Ok(settings) => settings,
-        Err(problems) => return Some(crate::refuse(&problems)),
+        Err(mut problems) => {
+            problems.iter_mut().for_each(add_hint);
+            return Some(crate::refuse(&problems));
+        }
     };
     let examined = match Aside::begin() {
         Ok(aside) => {
@@ -94,6 +97,13 @@ fn examine(mut settings: Settings, start: &Start, paths: &[String]) -> Result<Ve
 
 fn of(found: &Found, engine: EngineKind) -> Found {
     Found { engine, ..found.clone() }
+}
+
+/// A second word is more often meant as a path of the application than as a second application.
+fn add_hint(problem: &mut Problem) {
+    if problem.0.contains(asked::ONE_AT_A_TIME) {
+        problem.0.push_str("; a path to ask for begins with a slash: `foolsgold doctor CONFIG.RU / /a/page`");
+    }
 }
 
 impl Words {

@@ -42,8 +42,11 @@ pub fn doubts(rackup: &Path, files: &[String], present: &[String]) -> Vec<Doubt>
     let mut doubts: Vec<Doubt> = Vec::new();
     for (file, text) in &texts {
         for (number, line) in requires::code(text) {
-            for name in called(line) {
+            for (receiver, name) in called(line) {
                 let Some((method, classes)) = absent.get_key_value(name) else { continue };
+                if !may_be_meant(classes, receiver) {
+                    continue;
+                }
                 let place = format!("{file}:{number}");
                 match doubts.iter_mut().find(|doubt| doubt.method == *method) {
                     Some(doubt) => doubt.places.push(place),
@@ -88,8 +91,18 @@ fn defined(text: &str) -> Vec<String> {
     names
 }
 
-/// Names after a dot, and those of `&:name`.
-fn called(line: &str) -> impl Iterator<Item = &str> {
+/// Whether this call can be one of a method of these classes. Where only classes and modules themselves have it, as
+/// `Process.groups`, they must stand before the dot: a method of that name of any other object is another one.
+fn may_be_meant(classes: &str, receiver: &str) -> bool {
+    let is_of = |module: &str| {
+        let before = receiver.strip_suffix(module).map(|before| before.chars().next_back());
+        before.is_some_and(|last| last.is_none_or(|c| !c.is_alphanumeric() && c != '_'))
+    };
+    classes.split(',').any(|class| class.strip_suffix('.').is_none_or(is_of))
+}
+
+/// What stands before a dot and the name after it; and names in `&:name`.
+fn called(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let line = uncommented(line);
     let starts = line.match_indices(['.', ':']).filter(move |(at, _)| {
         let before = line[..*at].chars().next_back();
@@ -99,7 +112,10 @@ fn called(line: &str) -> impl Iterator<Item = &str> {
             _ => before == Some('&'),
         }
     });
-    starts.filter_map(move |(at, _)| word(&line[at + 1..]))
+    starts.filter_map(move |(at, _)| {
+        let receiver = line[..at].strip_suffix('&').unwrap_or(&line[..at]);
+        word(&line[at + 1..]).map(|name| (receiver, name))
+    })
 }
 
 /// Without a comment; a `#` in a string may cut off too much, which only loses a doubt.
@@ -125,12 +141,27 @@ mod tests {
 
     #[test]
     fn calls_are_found_and_nothing_else() {
-        let found = |line| called(line).collect::<Vec<_>>();
+        let found = |line| called(line).map(|(_, name)| name).collect::<Vec<_>>();
         assert_eq!(found("a.b(c&.d?).e!.map(&:f) # x.g"), ["b", "d?", "e!", "map", "f"]);
         assert_eq!(found("  .then { 1..two }"), ["then"]);
         assert_eq!(found("Foo::Bar.new(a ? b : c, d: 1.5)"), ["new"]);
         assert_eq!(found("\"#{one.two}\""), ["two"]);
         assert_eq!(found("a.b != c.d == 1"), ["b", "d"]);
+    }
+
+    #[test]
+    fn a_method_of_a_module_is_meant_only_after_its_name() {
+        for (line, is_meant) in [
+            ("Process.groups", true),
+            ("x = ::Process&.groups", true),
+            ("user.groups", false),
+            ("users.map(&:groups)", false),
+            ("MyProcess.groups", false),
+            ("DB[:groups].groups", false),
+        ] {
+            assert_eq!(called(line).any(|(before, _)| may_be_meant("Process.", before)), is_meant, "{line}");
+        }
+        assert!(may_be_meant("File.,File::Stat", "x"), "an instance method may be anybody's");
     }
 
     #[test]

@@ -17,8 +17,15 @@ const COLUMN: usize = 40;
 /// Words are wrapped here.
 const WIDTH: usize = 100;
 
+/// What `explain` has found.
+pub struct Explained {
+    pub page: String,
+    /// Why the server does not start with the file; nothing if it does.
+    pub problems: Vec<Problem>,
+}
+
 /// The text, or why there is none.
-pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
+pub fn explain(asked: &Asked, path: &Path) -> Result<Explained, Vec<Problem>> {
     let shown = path.display();
     let text = text_of(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
     match Kind::of(path, &text) {
@@ -29,10 +36,16 @@ pub fn explain(asked: &Asked, path: &Path) -> Result<String, Vec<Problem>> {
         Ok(Some(kind)) => {
             let translation = translate(asked, kind, path, Path::new(""), &text);
             translation
-                .map(|translation| page(&translation, &unusable(&translation)))
+                .map(|translation| explained(&translation))
                 .map_err(|whys| whys.into_iter().map(Problem).collect())
         }
     }
+}
+
+fn explained(translation: &Translation) -> Explained {
+    let unusable = unusable(translation);
+    let page = page(translation, &unusable);
+    Explained { page, problems: translation.refused().map(Problem).chain(unusable).collect() }
 }
 
 /// What the server would say of the settings.

@@ -151,20 +151,26 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
     };
     asked.old = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
-    let mut others = 0;
+    let mut others: Vec<String> = Vec::new();
+    translation.refused().for_each(|why| asked.refuse(why));
     for remark in &translation.remarks {
         match remark.what {
-            What::Refused => asked.refuse(format!("{}: {}: {}", remark.place, remark.place.written, remark.why)),
-            What::Missing | What::Differs => others += 1,
-            What::Runs | What::Needless => {}
+            What::Missing | What::Differs => {
+                let name = remark.name();
+                if !others.contains(&name) {
+                    others.push(name);
+                }
+            }
+            What::Refused | What::Runs | What::Needless => {}
         }
     }
     let shown = &translation.shown;
-    if others > 0 {
-        let what = if others == 1 { "1 directive has".to_owned() } else { format!("{others} directives have") };
-        asked
-            .notices
-            .push(format!("{shown}: {what} no counterpart, or another meaning: see `foolsgold explain {shown}`"));
+    if !others.is_empty() {
+        let names = others.join(", ");
+        let notice = format!(
+            "{shown}: without a counterpart, or with another meaning: {names}; `foolsgold explain {shown}` says more"
+        );
+        asked.notices.push(notice);
     }
     if !translation.left.is_empty() {
         asked.notices.push(format!("{shown}: {}", left::in_words(&translation.left)));
@@ -228,9 +234,7 @@ fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) ->
             // A slip of the pen is often the reason for the error.
             let so_far: Vec<Call> = record.calls;
             let translation = Translation::of(kind, shown.clone(), home, so_far);
-            let wrong = translation.remarks.iter().filter(|remark| remark.what == What::Refused);
-            let mut problems: Vec<String> =
-                wrong.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why)).collect();
+            let mut problems: Vec<String> = translation.refused().collect();
             problems.push(failure.in_words(&shown));
             if !left.is_empty() {
                 problems.push(format!("{shown}: {}", left::in_words(&left)));

@@ -124,16 +124,16 @@ fn what_requests_and_answers_may_have_in_puma() {
         assert_eq!(of(Kind::Puma, name, args), (vec![expected.to_owned()], vec![]), "{name}");
     }
     assert_eq!(of(Kind::Unicorn, "early_hints", json!([true])), (vec!["early-hints=yes".to_owned()], vec![]));
-    // Nothing of it says that headers of proxies are not to be believed.
-    for (args, what) in [
-        (json!([]), What::Needless),
-        (json!(["socket"]), What::Needless),
-        (json!(["localhost"]), What::Differs),
-        (json!(["10.0.0.1"]), What::Differs),
-        (json!([{"header": "X-Real-IP"}]), What::Differs),
-        (json!([{"proxy_protocol": "v1"}]), What::Refused),
+    for (args, settings, whats) in [
+        (json!([]), vec!["remote-address=socket"], vec![]),
+        (json!(["socket"]), vec!["remote-address=socket"], vec![]),
+        (json!(["localhost"]), vec!["remote-address=127.0.0.1"], vec![]),
+        (json!(["10.0.0.1"]), vec!["remote-address=10.0.0.1"], vec![]),
+        (json!([{"header": "X-Real-IP"}]), vec!["remote-address=header:X-Real-IP"], vec![What::Differs]),
+        (json!([{"proxy_protocol": "v1"}]), vec![], vec![What::Refused]),
     ] {
-        assert_eq!(of(Kind::Puma, "set_remote_address", args.clone()), (vec![], vec![what]), "{args}");
+        let settings: Vec<String> = settings.into_iter().map(str::to_owned).collect();
+        assert_eq!(of(Kind::Puma, "set_remote_address", args.clone()), (settings, whats), "{args}");
     }
 }
 

@@ -9,10 +9,16 @@ const TLS: &str = "there is no TLS in this version: end it in front, or leave th
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const THREADS: &str = "all threads are there from the start; their number does not change";
 const HEARTBEAT: &str = "as in Puma this is a heartbeat of the process; --request-time bounds a request";
-const RESTART: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
+const RESTART: &str = "runs at a restart (USR2), in a process forked from the one that has loaded the application; \
+                       what it changes in ENV is for the new program";
+const ERROR_HANDLER: &str = "its answer is the client's when the application raises; requests that the server itself \
+                             refuses, and those that are over their time, have the server's";
+const BY_HEADER: &str = "the header counts where a proxy has sent it that --trust-proxy names (private networks unless \
+                         said otherwise); in Puma any client can say with it who it is";
 const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
 const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
-const CONTROL: &str = "pumactl finds no server here: foolsgold status, reload, stop and others ask the control socket";
+const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, \
+                       stop and others ask the control socket, also for what pumactl stats and thread-backtraces tell";
 
 /// What is not as in Puma, whatever the file says.
 pub const ALWAYS: &[&str] = &[
@@ -65,7 +71,7 @@ pub const KNOWN: &[Known] = &[
     ("wait_for_less_busy_worker", Does::Needless("there is one line, from which idle workers take")),
     ("io_selector_backend", Does::Needless("sockets are not read by Ruby")),
     ("http_content_length_limit", Does::By(body_limit)),
-    ("supported_http_methods", Does::Missing("the application gets requests of every method")),
+    ("supported_http_methods", Does::By(methods)),
     ("allow_underscore_headers", Does::By(underscores)),
     ("set_remote_address", Does::By(remote_address)),
     ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
@@ -74,12 +80,12 @@ pub const KNOWN: &[Known] = &[
     ("environment", Does::Is("environment")),
     ("rackup", Does::By(rackup)),
     ("app", Does::Refused("an application inside a configuration file is not served: put it into a config.ru")),
-    ("rack_url_scheme", Does::Missing("the scheme is what a trusted proxy says in X-Forwarded-Proto, or http")),
+    ("rack_url_scheme", Does::Is("url-scheme")),
     ("early_hints", Does::Is("early-hints")),
     ("http_parser", Does::Needless("HTTP is not parsed by Ruby")),
     ("pidfile", Does::Is("pidfile")),
     ("state_path", Does::Is("state")),
-    ("state_permission", Does::Missing("the state file has the permissions that --umask leaves")),
+    ("state_permission", Does::By(state_permission)),
     ("stdout_redirect", Does::By(redirect)),
     ("log_requests", Does::By(log_requests)),
     ("quiet", Does::By(quiet)),
@@ -93,10 +99,7 @@ pub const KNOWN: &[Known] = &[
     ("cluster", Does::Needless("")),
     ("get", Does::Needless("")),
     ("default_host", Does::Needless("")),
-    (
-        "lowlevel_error_handler",
-        Does::Missing("the server answers itself when the application raises: see docs/limits.md"),
-    ),
+    ("lowlevel_error_handler", Does::Runs(ERROR_HANDLER)),
     ("restart_command", Does::Missing("a restart starts the program with the arguments it was started with")),
     ("silence_single_worker_warning", Does::Needless("there is no such warning")),
     ("silence_fork_callback_warning", Does::Needless("there is no such warning")),
@@ -120,8 +123,8 @@ pub const KNOWN: &[Known] = &[
     ("on_booted", Does::Runs("runs when the first worker has been forked, in the process that forks")),
     ("after_stopped", Does::Runs(PROCESS)),
     ("on_stopped", Does::Runs(PROCESS)),
-    ("before_restart", Does::Missing(RESTART)),
-    ("on_restart", Does::Missing(RESTART)),
+    ("before_restart", Does::Runs(RESTART)),
+    ("on_restart", Does::Runs(RESTART)),
     ("before_refork", Does::Missing(REFORK)),
     ("on_refork", Does::Missing(REFORK)),
     ("after_refork", Does::Missing(REFORK)),
@@ -238,22 +241,40 @@ fn underscores(to: &mut Translation, call: &Call) {
 }
 
 fn remote_address(to: &mut Translation, call: &Call) {
-    let by_proxy = match call.args.first() {
-        Some(Value::Object(how)) => how.contains_key("proxy_protocol"),
-        _ => false,
+    let of = |key: &str| match call.args.first() {
+        Some(Value::Object(how)) => text(how.get(key)),
+        _ => None,
     };
-    let (what, why) = match text(call.args.first()).as_deref() {
-        _ if by_proxy => (What::Refused, "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For"),
-        None | Some("socket") if !matches!(call.args.first(), Some(Value::Object(_))) => {
-            (What::Needless, "REMOTE_ADDR is the address of the peer")
-        }
-        _ => (
-            What::Differs,
-            "REMOTE_ADDR is always the address of the peer, the proxy's if there is one; the client's is in the \
-             headers that a proxy which --trust-proxy names sends, from which Rails' remote_ip and Rack's ip take it",
+    if of("proxy_protocol").is_some() {
+        return to.remark(call, What::Refused, "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For");
+    }
+    if let Some(name) = of("header") {
+        to.set(call, "remote-address", format!("header:{name}"));
+        return to.remark(call, What::Differs, BY_HEADER);
+    }
+    match text(call.args.first()).as_deref() {
+        None | Some("socket") => to.set(call, "remote-address", "socket".to_owned()),
+        Some("localhost") => to.set(call, "remote-address", "127.0.0.1".to_owned()),
+        Some(address) => to.set(call, "remote-address", address.to_owned()),
+    }
+}
+
+fn state_permission(to: &mut Translation, call: &Call) {
+    match call.args.first().and_then(Value::as_u64) {
+        Some(bits) => to.set(call, "state-permission", format!("{bits:04o}")),
+        None => to.copy(call, "state-permission"),
+    }
+}
+
+fn methods(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("any") => to.remark(call, What::Needless, "the application gets requests of every method"),
+        _ => to.remark(
+            call,
+            What::Missing,
+            "the application gets requests of every method: let it, or the proxy, refuse",
         ),
-    };
-    to.remark(call, what, why);
+    }
 }
 
 /// Without a number there is no limit.

@@ -59,6 +59,18 @@ pub struct Remark {
     pub why: String,
 }
 
+impl Remark {
+    /// What it is about, in short: the name of the directive, and of a plugin its own.
+    pub fn name(&self) -> String {
+        let mut words = self.place.written.split(' ');
+        let name = words.next().unwrap_or_default();
+        match words.next() {
+            Some(plugin) if name == "plugin" => format!("{name} {plugin}"),
+            _ => name.to_owned(),
+        }
+    }
+}
+
 /// One setting of ours.
 #[derive(Debug, Clone)]
 pub struct Setting {
@@ -88,6 +100,12 @@ pub struct Translation {
 }
 
 impl Translation {
+    /// Why the server does not start with the file, each with its place.
+    pub fn refused(&self) -> impl Iterator<Item = String> {
+        let refused = self.remarks.iter().filter(|remark| remark.what == What::Refused);
+        refused.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why))
+    }
+
     /// Of these calls.
     pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
         let (settings, remarks) = (Vec::new(), Vec::new());

@@ -12,7 +12,8 @@ use crate::table::DAY_MS;
 const TIMEOUT: &str = "counts from the last byte of a request to its answer, waiting included; the request is \
                        interrupted, its client gets 504, and its worker is killed only if that does not end it \
                        (--kill-time)";
-const EXEC: &str = "a restart starts a new process that takes the sockets; nothing is run in the old one";
+const EXEC: &str = "runs at an upgrade (USR2), in a process forked from the one that has loaded the application; what \
+                    it changes in ENV is for the new program, and where it raises there is none";
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const RETIRES: &str = "runs; of the server it is given there are config, pid, logger and worker_processes; where it \
                        ends the old master (pid.oldbin, QUIT) after USR2, that ends when the new one serves";
@@ -56,17 +57,12 @@ pub const KNOWN: &[Known] = &[
     ("default_middleware", Does::Needless("no middleware is added")),
     ("early_hints", Does::Is("early-hints")),
     ("set", Does::Needless("")),
-    (
-        "HttpRequest::DEFAULTS",
-        Does::Missing(
-            "the scheme is what a trusted proxy says in X-Forwarded-Proto, or http; other values are not set",
-        ),
-    ),
+    ("HttpRequest::DEFAULTS", Does::By(defaults)),
     ("before_fork", Does::Runs(RETIRES)),
     ("after_fork", Does::Runs(TRAPS)),
     ("after_worker_ready", Does::Runs("")),
     ("after_worker_exit", Does::Runs(MOLD)),
-    ("before_exec", Does::Missing(EXEC)),
+    ("before_exec", Does::Runs(EXEC)),
     ("after_mold_fork", Does::Runs("runs once, in the process that has loaded the application")),
     ("after_worker_fork", Does::Runs(TRAPS)),
     ("before_worker_exit", Does::Runs("")),
@@ -127,6 +123,14 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
             Some((host, port)) => tcp(host, port),
             None => tcp(address, "80"),
         },
+    }
+}
+
+/// What requests have in their environment unless they say otherwise.
+fn defaults(to: &mut Translation, call: &Call) {
+    match (text(call.args.first()).as_deref(), text(call.args.get(1))) {
+        (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
+        _ => to.remark(call, What::Missing, "of these values only rack.url_scheme can be set"),
     }
 }
 

@@ -175,6 +175,10 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Number) {
     } else if let Some(least) = directive.precision {
         let missing = least.saturating_sub(digits.len());
         digits.insert_str(0, &"0".repeat(missing));
+        // No digits are asked for, and zero has none to show.
+        if least == 0 && is_zero {
+            digits.clear();
+        }
     }
     if directive.letter == b'X' {
         digits.make_ascii_uppercase();

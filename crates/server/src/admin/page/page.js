@@ -276,7 +276,9 @@ function showCharts() {
   const past = state.past.get(state.step)?.get(state.app);
   if (!past) return;
   const to = Date.now();
-  for (const chart of charts) chart.update(past, to - state.seconds * 1000, to);
+  // Of a server that is younger than the span all that there is, a minute at least: curves, and not dots at the edge.
+  const first = Math.min(past.at_ms[0] ?? to, to - 60e3);
+  for (const chart of charts) chart.update(past, Math.max(to - state.seconds * 1000, first), to);
 }
 
 const WORKER_MARKS = { ready: "good", booting: "warn", draining: "warn", out_of_band: "warn", hung: "bad" };

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+# The hooks that run before the program is started anew: in a process of their own, as in Unicorn, so that this one can
+# go on if there will be no new program.
+
+module FoolsGold
+  class ExecHooks
+    # Notes what is given to variables, even where that is what they have been.
+    module Noted
+      def []=(name, value)
+        FoolsGold::ExecHooks.named << name
+        super
+      end
+      alias_method :store, :[]=
+    end
+
+    @named = []
+
+    class << self
+      # The variables that hooks have named.
+      attr_reader :named
+
+      # Returns at once; the block gets what BEFORE_EXEC says, later and in a thread of its own. `mine` are open files
+      # that are not for hooks.
+      def run(limit, mine, &block)
+        reader, writer = IO.pipe
+        pid = Process.fork do
+          [reader, *mine].each(&:close)
+          new.run(writer)
+        end
+        writer.close
+        Thread.new { block.call(outcome(pid, reader, limit)) }
+      end
+
+      private
+
+      def outcome(pid, reader, limit)
+        is_there = IO.select([reader], nil, nil, limit)
+        # Not to the end of the pipe: what a hook has started may hold it open.
+        _, told = Frames.read(reader) if is_there
+        Process.kill("KILL", pid) unless is_there
+        _, status = Process.wait2(pid)
+        return Frames.list(["they have not ended within #{limit} seconds"]) unless is_there
+
+        told || Frames.list(["the process that ran them has ended (#{status})"])
+      ensure
+        reader.close
+      end
+    end
+
+    def run(writer)
+      trap("CHLD", "DEFAULT")
+      Log.after_fork(nil)
+      Process.setproctitle("foolsgold: before_exec")
+      ENV.singleton_class.prepend(Noted)
+      before = ENV.to_h
+      begin
+        FoolsGold.hooks.run(:before_exec)
+        told = ["", *changes(before)]
+      rescue Exception => error # Also `exit`: whoever ends here wants no new program.
+        told = [["#{error.message} (#{error.class})", *Frames.backtrace(error)].join("\n    ")]
+      end
+      $stdout.flush
+      writer.write(Frames.frame(Frames::BEFORE_EXEC, Frames.list(told)))
+      writer.close
+      exit!(0)
+    end
+
+    private
+
+    def changes(before)
+      after = ENV.to_h
+      names = (before.keys | after.keys).select { |name| before[name] != after[name] }
+      (names | ExecHooks.named.map(&:to_s)).map { |name| after.key?(name) ? "#{name}=#{after[name]}" : name }
+    end
+  end
+end

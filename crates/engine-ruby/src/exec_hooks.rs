@@ -1,0 +1,59 @@
+//! The user's hooks that run before the program is started anew (Unicorn's `before_exec`, Puma's `before_restart`). A
+//! mold runs them, in a process that it forks for this; the variables that they change are for the new program.
+
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use engine::Variables;
+
+use crate::supervisor::{Prepared, Work};
+
+impl Work {
+    /// Has them run, where there are any.
+    pub(crate) fn run_exec_hooks(&mut self, limit: Duration, to: SyncSender<Prepared>) {
+        if !self.facts.iter().any(|(name, value)| name == "before_exec" && value == "yes") {
+            let _ = to.send(Ok(Variables::new()));
+            return;
+        }
+        let forking = self.molds.iter().find(|(_, mold)| mold.ready == Some(true) && !mold.is_over);
+        let Some((pid, control)) = forking.and_then(|(pid, mold)| Some((*pid, mold.control.clone()?))) else {
+            let _ = to.send(Err("there is no process at the moment that could run them".to_owned()));
+            return;
+        };
+        control.before_exec(u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
+        self.preparing = Some((pid, to));
+    }
+
+    /// What came of them.
+    pub(crate) fn exec_hooks_ended(&mut self, mold: u32, words: Vec<String>) {
+        let Some((_, to)) = self.preparing.take_if(|(preparing, _)| *preparing == mold) else { return };
+        let mut words = words.into_iter();
+        let why = words.next().unwrap_or_default();
+        if !why.is_empty() {
+            let _ = to.send(Err(why));
+            return;
+        }
+        let mut variables: Variables = words.map(|word| variable(&word)).collect();
+        if self.settings.user.is_some() && !variables.is_empty() {
+            let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
+            // By a variable, whoever may write to the application's files could have this user run anything.
+            tracing::warn!(
+                target: "engine",
+                app = self.app(),
+                "the hook before_exec runs as another user than the server, which leaves out what that has changed in \
+                 the environment: {}",
+                names.join(", ")
+            );
+            variables.clear();
+        }
+        let _ = to.send(Ok(variables));
+    }
+}
+
+/// `NAME=value`, or the name of one that was removed.
+fn variable(word: &str) -> (String, Option<String>) {
+    match word.split_once('=') {
+        Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+        None => (word.to_owned(), None),
+    }
+}
