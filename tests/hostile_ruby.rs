@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, Server};
+use crate::support::{Client, PATIENCE, Reply, Server, within};
 
 /// What every case may use. `PEER` is a server that answers whatever it is asked without end.
 const BEFORE: &str = r##"
@@ -235,10 +235,9 @@ fn nothing_is_left_locked() {
     for (path, ..) in CASES.iter().filter(|(path, ..)| path.starts_with("/sql")) {
         let _ = server.get(path);
         for _ in 0..3 {
-            let begun = Instant::now();
-            let reply = server.get("/write");
-            let took = begun.elapsed();
-            assert_eq!((reply.status, reply.text().as_str()), (200, "ok"), "after {path}: {took:?}\n{}", server.log());
+            // On a busy machine one may be over its time; what is locked for good never is ok.
+            let is_ok = |reply: Reply| (reply.status, reply.text().as_str()) == (200, "ok");
+            assert!(within(PATIENCE, || is_ok(server.get("/write"))), "after {path}\n{}", server.log());
         }
     }
 }

@@ -252,7 +252,7 @@ fn refused_requests_are_on_the_page_and_in_the_api() {
     let Some(browser) = browser() else { return };
     let dom = whole_page(browser, &server, port);
     for words in
-        ["5 refused since the start", "since the start: queue full 5", ">queue full</span>", "No request has failed"]
+        ["5 refused since the start", "since the start: queue full 5", "queue full</span>", "No request has failed"]
     {
         assert!(dom.contains(words), "{words:?} is not on the page:\n{dom}");
     }

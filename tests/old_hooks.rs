@@ -142,7 +142,8 @@ fn folders_of_thins_files_are_made_as_thin_makes_them() {
 
 #[test]
 fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
-    let app = "run ->(env) { env['PATH_INFO'] == '/' ? [200, {}, ['fine']] : raise('broken on purpose') }\n";
+    let app = "answers = { '/' => [200, {}, ['fine']], '/nil' => nil }\n\
+               run ->(env) { answers.fetch(env['PATH_INFO']) { raise 'broken on purpose' } }\n";
     let serve = |handler: &str| {
         let file = format!("bind 'tcp://127.0.0.1:0'\n{handler}\n");
         let folder = ruby::folder(&[("config.ru", app), ("puma.rb", &file)]);
@@ -152,6 +153,7 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
     for (handler, expected) in [
         ("lowlevel_error_handler { |e| [503, {}, [e.message]] }", "broken on purpose"),
         ("lowlevel_error_handler { |e, env| [503, {}, [env['PATH_INFO']]] }", "/x"),
+        ("lowlevel_error_handler(lambda { |e, env| [503, {}, [e.message]] })", "broken on purpose"),
         ("lowlevel_error_handler(->(e, env, status) { [503, { 'x-status' => status.to_s }, ['sorry']] })", "sorry"),
     ] {
         let server = serve(handler);
@@ -160,6 +162,7 @@ fn pumas_lowlevel_error_handler_answers_when_the_application_raises() {
             assert_eq!((reply.status, reply.text()), (503, expected.to_owned()), "{handler}: {}", server.log());
         }
         assert_eq!(server.text("/"), "fine");
+        assert_eq!(server.get("/nil").status, 503, "{handler}: {}", server.log());
         assert!(server.logs("GET /x failed, and was answered by the lowlevel_error_handler: broken on purpose"));
     }
     // One that is broken itself, or that answers what is no answer.

@@ -181,11 +181,11 @@ fn the_death_of_a_worker_is_in_the_log_when_its_mold_cannot_tell() {
 }
 
 /// What an application may do with children that are not its own: in a thread, or in a handler that it sets after
-/// the mold has set its own.
+/// the mold has set its own. (1 is WNOHANG: without it a handler whose child has been waited for holds up its process.)
 const TAKERS: [(&str, &str); 4] = [
     ("a thread that waits for all", "Thread.new { loop { Process.waitall; sleep 0.001 } }"),
     ("a thread that waits for any", "Thread.new { loop { (Process.wait rescue nil); sleep 0.001 } }"),
-    ("a handler", "FoolsGold.before_fork { trap('CLD') { begin; Process.wait; rescue SystemCallError; end } }"),
+    ("a handler", "FoolsGold.before_fork { trap('CLD') { Process.wait(-1, 1) rescue nil } }"),
     ("nobody", "FoolsGold.before_fork { trap('CHLD', 'IGNORE') }"),
 ];
 

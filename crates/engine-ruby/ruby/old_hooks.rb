@@ -71,7 +71,7 @@ module FoolsGold
     def register(name, key, block)
       return register_once(name, block) if ONCE.include?([@is_puma, name])
       return register_exec(name, block) if EXEC.include?(name)
-      return @hooks.add(:error_response, &block.method(:call)) if name == :lowlevel_error_handler
+      return register_error_handler(block) if name == :lowlevel_error_handler
       return register_exit(name, block) if name == (@is_puma ? :after_worker_shutdown : :after_worker_exit)
 
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
@@ -88,6 +88,11 @@ module FoolsGold
         call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)]) if block
         block = nil
       end
+    end
+
+    # What it is called with depends on how many arguments it takes: Proc#call would take any.
+    def register_error_handler(handler)
+      @hooks.add(:error_response, &(handler.respond_to?(:to_proc) ? handler : handler.method(:call)))
     end
 
     # Before the program is started anew.

@@ -113,10 +113,12 @@ module FoolsGold
         Log.exception(error, "#{name} failed after the application took the connection")
         @answer.taken(later)
         false
+      elsif answered_by_handler?(error, later)
+        false
       elsif error.is_a?(BadAnswer) && !@answer.begun?
         fault(Frames::BAD, error.message, later)
       else
-        !answered_by_handler?(error, later) && fault(Frames::FAULT, Frames.error(error), later)
+        fault(Frames::FAULT, Frames.error(error), later)
       end
     end
 

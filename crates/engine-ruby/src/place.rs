@@ -97,9 +97,10 @@ mod tests {
         let (place, _listener) = Place::new(None).unwrap();
         let away = place.path().with_extension("away");
         fs::rename(place.path(), &away).unwrap();
-        scripts::write(place.scripts()).unwrap();
-        let _theirs = UnixListener::bind(place.socket()).unwrap();
-        assert!(!place.is_whole());
+        // Complete, and locked: what starts beside this test sweeps the temporary folder.
+        let (theirs, _listener) = Place::new(None).unwrap();
+        fs::rename(theirs.path(), place.path()).unwrap();
+        assert!(scripts::are_in(place.scripts()) && !place.is_whole());
         fs::remove_dir_all(away).unwrap();
     }
 }

@@ -90,13 +90,18 @@ fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
         // Whoever is root may ask the servers of all.
         folders.extend(below("/run/user", "foolsgold"));
         let of_others = fs::read_dir("/tmp").into_iter().flatten().flatten().map(|entry| entry.path());
-        folders.extend(of_others.filter(|path| {
-            path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"foolsgold-")) && is_private(path).is_ok()
-        }));
+        folders.extend(of_others.filter(|path| is_of_a_user(path) && is_private(path).is_ok()));
     } else {
         folders.push(PathBuf::from("/run/foolsgold"));
     }
     folders
+}
+
+/// Whether it has the name of a user's folder for control sockets. There are other sockets below the temporary folder:
+/// that to which Ruby processes connect is not to be asked for HTTP.
+fn is_of_a_user(folder: &Path) -> bool {
+    let number = folder.file_name().and_then(|name| name.as_bytes().strip_prefix(b"foolsgold-"));
+    number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
 }
 
 fn below(folder: &str, name: &str) -> Vec<PathBuf> {
@@ -190,6 +195,16 @@ mod tests {
         assert!(is_our_own(folder.path()).is_ok());
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(is_our_own(folder.path()).unwrap_err().contains("others can write"));
+    }
+
+    #[test]
+    fn only_folders_of_users_are_searched() {
+        assert!(is_of_a_user(Path::new("/tmp/foolsgold-0")) && is_of_a_user(Path::new("/tmp/foolsgold-1000")));
+        assert!(
+            ["foolsgold-wire-2pDTd6", "foolsgold-", "other-0"]
+                .iter()
+                .all(|name| !is_of_a_user(&Path::new("/tmp").join(name)))
+        );
     }
 
     #[test]

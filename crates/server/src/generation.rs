@@ -163,7 +163,7 @@ impl Farewell {
 }
 
 /// Loads with the user's Ruby what the embedded engine could not load. What neither can load is told in the words of
-/// both: the fault may be the application's.
+/// both, unless they agree: then the fault is the application's.
 fn start_instead(
     refusal: &Refusal,
     found: &Found,
@@ -172,9 +172,13 @@ fn start_instead(
     base: &Base,
 ) -> Result<Running, String> {
     let began = Instant::now();
-    let running = Running::start(found, settings, size, base)
-        .map_err(|second| format!("{}\n  Nor does Ruby load it: {}", refusal.words, second.words))?;
     let first = refusal.words.lines().next().unwrap_or_default();
+    let running = Running::start(found, settings, size, base).map_err(|second| {
+        if second.words.lines().next() == Some(first) {
+            return second.words;
+        }
+        format!("{}\n  Nor does Ruby load it: {}", refusal.words, second.words)
+    })?;
     warn!(
         target: "server",
         "the engine is Ruby's after all, and has taken {} to load it, because the embedded one did not: {first}; \

@@ -148,8 +148,8 @@ fn to_wait_for_a_connection_is_to_wait() {
 fn warming_up_ends_when_the_rate_has_settled_or_not_at_all() {
     let server = Small::start();
     let warmth = warm_up(server.port, &workload("/limited"), 4, 10.0);
-    // Where the machine is too busy for a rate to settle all of the time has been used.
-    assert!((warmth.stable || warmth.seconds >= 10.0) && warmth.requests > 0 && warmth.failed == 0, "{warmth:?}");
+    // Where the machine is too busy for a rate to settle the time has been used, all but a part too short for a window.
+    assert!((warmth.stable || warmth.seconds >= 9.5) && warmth.requests > 0 && warmth.failed == 0, "{warmth:?}");
     let warmth = warm_up(server.port, &workload("/wrong"), 2, 0.5);
     assert!(!warmth.stable && warmth.failed > 0 && warmth.wrong.is_some(), "{warmth:?}");
 }

@@ -352,7 +352,7 @@ function showPast(host, rows, none) {
   const elements = rows.slice(0, ROWS).map((past) => {
     const key = `${past.id} ${past.at_ms}`;
     const isBad = !past.status || past.status >= 500;
-    const words = past.status ? String(past.status) : fault(past.fault);
+    const words = [past.status, past.fault && fault(past.fault)].filter(Boolean).join(" ");
     const status = h("span", { class: `status ${isBad ? "bad" : ""}` }, words);
     const lasted = past.fault in REFUSALS ? past.queued_ms : past.took_ms;
     const took = h("span", { class: "took" }, status, past.fault === "queue_full" ? null : ` ${time(lasted)}`);
