@@ -7,7 +7,7 @@ module FoolsGold
   BUILT_IN = %w[
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
     fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig English digest digest/md5 digest/sha1
-    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri pathname.so
+    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime pathname.so
   ].freeze
 
   # What files of Ruby's own library get when they require it; for all others it is not there.

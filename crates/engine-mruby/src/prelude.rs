@@ -106,6 +106,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/gzip", include_str!("../ruby/library/gzip.rb")),
     (c"foolsgold/gunzip", include_str!("../ruby/library/gunzip.rb")),
     (c"tempfile", include_str!("../ruby/library/tempfile.rb")),
+    (c"prime", include_str!("../ruby/library/prime.rb")),
     (c"foolsgold/socket", include_str!("../ruby/library/socket.rb")),
     (c"monitor", include_str!("../ruby/library/monitor.rb")),
     (c"rbconfig", include_str!("../ruby/library/rbconfig.rb")),

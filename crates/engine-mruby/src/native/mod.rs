@@ -16,6 +16,7 @@ mod json;
 mod log;
 mod pack;
 mod path;
+mod prime;
 mod random;
 mod redis;
 mod rounding;

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 
 use super::{Arg, Context, Native, Outcome};
 use super::{
-    chars, cipher, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path, random,
-    redis, rounding, sqlite, store, temporary, text, time, zlib,
+    chars, cipher, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path, prime,
+    random, redis, rounding, sqlite, store, temporary, text, time, zlib,
 };
 
 const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
@@ -60,6 +60,8 @@ pub static TABLE: &[Native] = &[
     function(c"random_bytes", random::bytes),
     function(c"random_number", random::number),
     function(c"uuid", random::uuid),
+    function(c"primes", prime::primes),
+    function(c"prime?", prime::is_prime),
     function(c"strftime", time::format::strftime),
     function(c"time_now", time::zone::time_now),
     function(c"time_real", time::real),
