@@ -7,11 +7,9 @@ module FoolsGold
   BUILT_IN = %w[
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
     fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig English digest digest/md5 digest/sha1
-    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime pathname.so
+    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime ipaddr logger
+    pathname.so
   ].freeze
-
-  # What files of Ruby's own library get when they require it; for all others it is not there.
-  FOR_RUBY = { "socket" => "foolsgold/socket" }.freeze
 
   # Names that mean the file of another, and libraries whose parts are in their one file.
   SAME = { "tmpdir" => "tempfile", "net/https" => "net/http" }.freeze
@@ -45,7 +43,6 @@ module FoolsGold
         path = gems.find(plain)
         return load_once(path) if path
         return library(plain) if built_in
-        return library(FOR_RUBY[plain]) if @within && FOR_RUBY.key?(plain)
         raise missing(name)
       end
 
@@ -73,12 +70,7 @@ module FoolsGold
         name = SAME.fetch(name) { WHOLE.include?(name.split("/").first) ? name.split("/").first : name }
         return false if LIBRARIES[name]
         LIBRARIES[name] = true
-        before, @within = @within, name
-        begin
-          FoolsGold.run_library(name)
-        ensure
-          @within = before
-        end
+        FoolsGold.run_library(name)
       end
 
       def gems

@@ -1,0 +1,161 @@
+# IPAddr: addresses and networks of IPv4 and IPv6, as text and as numbers.
+
+class IPAddr
+  include Comparable
+
+  class Error < ArgumentError; end
+  class InvalidAddressError < Error; end
+  class AddressFamilyError < Error; end
+  class InvalidPrefixError < InvalidAddressError; end
+
+  # As the constants of Socket, which is not here.
+  INET = 2
+  INET6 = 10
+  BITS = { INET => 32, INET6 => 128 }.freeze
+  LOOPBACK = { INET => %w[127.0.0.0/8], INET6 => %w[::1] }.freeze
+  PRIVATE = { INET => %w[10.0.0.0/8 172.16.0.0/12 192.168.0.0/16], INET6 => %w[fc00::/7] }.freeze
+  LINK_LOCAL = { INET => %w[169.254.0.0/16], INET6 => %w[fe80::/10] }.freeze
+
+  attr_reader :family, :prefix, :zone_id
+
+  # Of an address as bytes, in the order of the network.
+  def self.new_ntoh(bytes) = new(ntop(bytes))
+
+  def self.ntop(bytes)
+    case bytes.bytesize
+    when 4 then bytes.unpack("C4").join(".")
+    when 16 then bytes.unpack("n8").map { |group| group.to_s(16).rjust(4, "0") }.join(":")
+    else raise AddressFamilyError, "unsupported address family"
+    end
+  end
+
+  # An address of text, such as "10.0.0.0/8" or "[::1]", or of a number with its family.
+  def initialize(address = "::", family = 0)
+    if address.is_a?(Integer)
+      bits = BITS.fetch(family) { raise AddressFamilyError, "unsupported address family: #{family}" }
+      return take(address, family, bits)
+    end
+    @text = address.to_str
+    plain, prefix = @text.split("/", 2)
+    plain, zone = plain.to_s.delete_prefix("[").delete_suffix("]").split("%", 2)
+    plain = plain.to_s
+    six = plain.include?(":")
+    @zone_id = "%#{zone}" if zone
+    number = six ? number_of_six(plain) : number_of_four(plain)
+    family = six ? INET6 : INET
+    take(number, family, prefix ? bits_of(prefix, family) : BITS[family])
+  end
+
+  def ipv4? = family == INET
+  def ipv6? = family == INET6
+  def to_i = @number
+  def mask(prefix) = IPAddr.new("#{self}/#{prefix}")
+  def hash = [family, @number, prefix].hash
+  def to_range = (with(@number)..with(@number | ((1 << (bits - prefix)) - 1)))
+  def succ = moved(@number + 1)
+  def |(other) = moved(@number | number_of(other))
+  def &(other) = moved(@number & number_of(other))
+  def <<(count) = moved((@number << count) & all)
+  def >>(count) = moved(@number >> count)
+  def ~ = moved(~@number & all)
+  def ipv4_mapped? = ipv6? && @number >> 32 == 0xffff
+  def native = ipv4_mapped? ? IPAddr.new(@number & 0xffffffff, INET) : self
+  def ipv4_mapped = ipv4? ? IPAddr.new(@number | 0xffff00000000, INET6) : invalid!
+  def netmask = with(all - rest).to_string
+  def hton = ipv4? ? [@number].pack("N") : groups.pack("n8")
+  def reverse = ipv4? ? "#{to_s.split(".").reverse.join(".")}.in-addr.arpa" : ip6_arpa
+  def ip6_arpa = ipv6? ? "#{digits}.ip6.arpa" : invalid!
+  def ip6_int = ipv6? ? "#{digits}.ip6.int" : invalid!
+  def loopback? = within?(LOOPBACK)
+  def private? = within?(PRIVATE)
+  def link_local? = within?(LINK_LOCAL)
+  def to_string = ipv4? ? to_s : "#{groups.map { |group| group.to_s(16).rjust(4, "0") }.join(":")}#{zone_id}"
+  def inspect = "#<IPAddr: #{ipv4? ? 'IPv4' : 'IPv6'}:#{to_string}/#{netmask}>"
+
+  def include?(other)
+    other = other.is_a?(IPAddr) ? other : IPAddr.new(other)
+    family == other.family && @number == other.to_i - (other.to_i & rest) && other.prefix >= prefix
+  end
+  alias === include?
+
+  def ==(other)
+    other = IPAddr.new(other) unless other.is_a?(IPAddr)
+    family == other.family && @number == other.to_i
+  rescue StandardError
+    false
+  end
+
+  def eql?(other) = other.is_a?(IPAddr) && hash == other.hash
+
+  def <=>(other)
+    other = IPAddr.new(other) unless other.is_a?(IPAddr)
+    family == other.family ? @number <=> other.to_i : nil
+  rescue StandardError
+    nil
+  end
+
+  # The longest run of groups that are zero becomes "::".
+  def to_s
+    return 3.downto(0).map { |byte| (@number >> (8 * byte)) & 255 }.join(".") if ipv4?
+    text = groups.map { |group| group.to_s(16) }.join(":")
+    run = text.scan(/\b0(?::0\b)+/).max_by(&:size)
+    return "#{text}#{zone_id}" unless run
+    before, after = text.split(run, 2)
+    "#{before.delete_suffix(':')}::#{after.delete_prefix(':')}#{zone_id}"
+  end
+
+  private
+
+  def bits = BITS[family]
+  def rest = (1 << (bits - prefix)) - 1
+  def all = (1 << bits) - 1
+  def digits = @number.to_s(16).rjust(32, "0").reverse.chars.join(".")
+  def number_of(other) = other.is_a?(Integer) ? other : IPAddr.new(other.to_s).to_i
+  def groups = 7.downto(0).map { |group| (@number >> (16 * group)) & 0xffff }
+  def with(number) = IPAddr.new(number, family)
+  def within?(networks) = networks[family].any? { |network| IPAddr.new(network).include?(self) }
+
+  # The same network's, with another number.
+  def moved(number)
+    raise InvalidAddressError, "invalid address: #{number}" if number < 0 || number > all
+    clone.tap { |address| address.instance_variable_set(:@number, number) }
+  end
+
+  def take(number, family, prefix)
+    raise InvalidAddressError, "invalid address: #{number}" if number < 0 || number >> BITS[family] > 0
+    @family = family
+    @prefix = prefix
+    @number = number >> (bits - prefix) << (bits - prefix)
+  end
+
+  def invalid!(error = InvalidAddressError)
+    raise error, "invalid #{error == InvalidPrefixError ? 'prefix' : 'address'}: #{@text || self}"
+  end
+
+  def number_of_four(text)
+    parts = text.split(".", -1)
+    right = parts.size == 4 && parts.all? { |part| part.match?(/\A(0|[1-9]\d{0,2})\z/) && part.to_i < 256 }
+    right ? parts.inject(0) { |number, part| number << 8 | part.to_i } : invalid!
+  end
+
+  def number_of_six(text)
+    if (four = text[/[\d.]+\z/]) && four.include?(".")
+      number = number_of_four(four)
+      text = text.delete_suffix(four) + "#{(number >> 16).to_s(16)}:#{(number & 0xffff).to_s(16)}"
+    end
+    left, right = text.split("::", 2).map { |side| side.split(":", -1) }
+    invalid! if text.scan("::").size > 1
+    all = right ? left + ["0"] * [8 - left.size - right.size, 0].max + right : left
+    invalid! unless all.size == 8 && all.all? { |group| group.match?(/\A\h{1,4}\z/) }
+    all.inject(0) { |sum, group| sum << 16 | group.hex }
+  end
+
+  # A prefix is a length or, in the same form as the address, a mask.
+  def bits_of(prefix, family)
+    return prefix.to_i if prefix.match?(/\A\d+\z/) && prefix.to_i <= BITS[family]
+    invalid!(InvalidPrefixError) if prefix.match?(/\A\d+\z/)
+    mask = family == INET ? number_of_four(prefix) : number_of_six(prefix)
+    length = mask.to_s(2).delete_suffix("0" * BITS[family])[/\A1*/].size
+    mask == ((1 << length) - 1) << (BITS[family] - length) ? length : invalid!(InvalidPrefixError)
+  end
+end
