@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 22] = [
     "c/bytes.c",
     "c/vm.c",
     "c/trace.c",
@@ -21,6 +21,7 @@ const SOURCES: [&str; 21] = [
     "c/visibility.c",
     "c/autoload.c",
     "c/defined.c",
+    "c/globals.c",
     "c/keywords.c",
     "c/lists.c",
     "c/tree.c",

@@ -6,13 +6,13 @@ module FoolsGold
   # of ours that is loaded when they are first required (prelude.rs).
   BUILT_IN = %w[
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
-    fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig English digest digest/md5 digest/sha1
+    fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof digest digest/md5 digest/sha1
     digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime ipaddr logger
     pathname.so
   ].freeze
 
   # Names that mean the file of another, and libraries whose parts are in their one file.
-  SAME = { "tmpdir" => "tempfile", "net/https" => "net/http" }.freeze
+  SAME = { "tmpdir" => "tempfile", "rbconfig/sizeof" => "rbconfig", "net/https" => "net/http" }.freeze
   WHOLE = %w[digest openssl cgi erb bundler].freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that

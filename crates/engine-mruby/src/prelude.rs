@@ -125,7 +125,6 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"timeout", include_str!("../ruby/library/timeout.rb")),
     (c"rack/builder", "Rack::Builder = FoolsGold::Builder\n"),
     (c"rack/urlmap", "Rack::URLMap = FoolsGold::URLMap\n"),
-    (c"English", "# What it names is not there.\n"),
 ];
 
 /// Files of Ruby's own library, by the name they are required with (build.rs).
