@@ -20,8 +20,13 @@ MRuby::Build.new("host") do |conf|
 
   conf.cc.flags << "-O2" << "-fPIC" << "-fno-strict-aliasing"
 
-  %w[stdlib metaprog].each { |box| conf.gembox box }
-  %w[sprintf struct data random math bigint errno error catch compiler].each do |name|
+  # Of the box "stdlib" all but Set, which is a file of Ruby's own library.
+  conf.gembox "metaprog"
+  %w[
+    compar-ext enum-ext string-ext numeric-ext array-ext hash-ext range-ext proc-ext symbol-ext object-ext objectspace
+    fiber enumerator enum-lazy toplevel-ext kernel-ext class-ext
+    sprintf struct data random math bigint errno error catch compiler
+  ].each do |name|
     conf.gem core: "mruby-#{name}"
   end
 end

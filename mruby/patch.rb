@@ -12,7 +12,7 @@ Dir[File.join(__dir__, "patch_*.rb")].sort.each { |part| require part }
 PARSER = [
   INTERPOLATION, COMMAND, VOID, KNOWN_KEYWORDS, BARE_INTERPOLATION, RAW_HEREDOC,
   ENDLESS, BLOCK_VARIABLE, COMMA, DEFINED, LITERALS, NUMBERED, YIELD, NO_KEYWORDS, CONTROL_PARSER, LETTERS,
-  GLOBAL_NAMES, RESERVED
+  GLOBAL_NAMES, RESERVED, ALIAS_GLOBALS
 ].flatten(1).freeze
 
 CHANGES = {
@@ -124,8 +124,8 @@ CHANGES = {
   "mrbgems/mruby-compiler/core/y.tab.c" => PARSER + GENERATED + COMMA_GENERATED + MATCH_GENERATED + RESERVED_GENERATED +
     CONTROL_GENERATED,
   # In this order: some change what others have put in.
-}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS,
-        OPERATORS, VARIABLES, CONTROL) { |_, one, other| one + other }
+}.merge(LAST_MATCH, BINARY, PARAMETERS, CALLS, CONVERT, *ANSWERS, MESSAGES, WORDS, LIBRARY,
+        OPERATORS, VARIABLES, CONTROL, CONSTANTS, ARRAYS) { |_, one, other| one + other }
 
 root = ARGV.shift or abort "usage: ruby patch.rb SOURCE_FOLDER [--stress]"
 changes = ARGV.include?("--stress") ? CHANGES.merge(STRESS) { |_, one, other| one + other } : CHANGES

@@ -7,7 +7,7 @@ CONVERT_OBJECT = [
    "mrb_value\nfg_stands_for(mrb_state *mrb, mrb_value v, enum mrb_vtype type, const char *name)\n{\n" \
    "  if (mrb_immediate_p(v) || (mrb_type(v) != MRB_TT_OBJECT && mrb_type(v) != MRB_TT_CDATA)) return v;\n" \
    "  mrb_sym method = mrb_intern_cstr(mrb, name);\n" \
-   "  if (!mrb_respond_to(mrb, v, method)) return v;\n" \
+   "  if (!fg_answers(mrb, v, method)) return v;\n" \
    "  mrb_value made = mrb_funcall_argv(mrb, v, method, 0, NULL);\n" \
    "  return mrb_type(made) == type ? made : v;\n}\n\n" \
    "MRB_API mrb_value\nmrb_ensure_string_type(mrb_state *mrb, mrb_value str)\n{\n"],

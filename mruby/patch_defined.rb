@@ -7,11 +7,49 @@ DEFINED = [
   # Without parentheses before a word after which nothing goes on, which mruby refuses in a list: it gets them here.
   ["static int\nparser_yylex(parser_state *p)\n{\n",
    <<~C + "static int\nparser_yylex(parser_state *p)\n{\n"],
+     /* Behind `defined?(`: `and`, `or` and `not`, which mruby takes in no list, get parentheses of their own. */
+     static void
+     fg_defined_list(parser_state *p)
+     {
+       int read[200], n = 0, depth = 1, quote = 0, c;
+       mrb_bool word = FALSE;
+
+       while (depth > 0 && n < 198 && (c = nextc(p)) > 0 && c != '\\n') {
+         read[n++] = c;
+         if (quote) {
+           if (c == quote && read[n - 2] != '\\\\') quote = 0;
+           continue;
+         }
+         if (c == '\\'' || c == '"') quote = c;
+         if ((c == ' ' || c == '(') && n > 2) {
+           char at[5] = {n > 4 ? (char)read[n - 5] : ' ', n > 3 ? (char)read[n - 4] : ' ', (char)read[n - 3],
+                         (char)read[n - 2], 0};
+           if (!memcmp(at + 1, "and", 3) || !memcmp(at + 1, "not", 3)) word = word || !ISALNUM(at[0]);
+           if (!memcmp(at + 2, "or", 2)) word = word || !ISALNUM(at[1]);
+         }
+         if (strchr("([{", c)) depth++;
+         else if (strchr(")]}", c)) depth--;
+       }
+       if (depth > 0) {
+         if (n < 198) pushback(p, c);
+         word = FALSE;
+       }
+       if (word) pushback(p, ')');
+       while (n > 0) pushback(p, read[--n]);
+       if (word) pushback(p, '(');
+       pushback(p, '(');
+     }
+
      static void
      fg_defined_word(parser_state *p)
      {
        int read[128], n = 0, from, to, c;
 
+       if ((c = nextc(p)) == '(') {
+         fg_defined_list(p);
+         return;
+       }
+       pushback(p, c);
        do {
          read[n++] = c = nextc(p);
        } while ((c == ' ' || c == '\\t') && n < 40);
@@ -60,9 +98,18 @@ DEFINED = [
        return cons((node*)NODE_STR, cons((node*)parser_strndup(p, word, len), nint(len)));
      }
 
+     /* What a kind of expression is, if all of a list is defined. */
+     static node*
+     fg_if_all(parser_state *p, node *list, node *then)
+     {
+       if (!list) return then;
+       return cons((node*)NODE_AND, cons(fg_defined(p, list->car), fg_if_all(p, list->cdr, then)));
+     }
+
      static node*
      fg_defined(parser_state *p, node *e)
      {
+       node *arguments;
        mrb_sym none = mrb_intern_lit(p->mrb, "x");
        if (e == NULL) return fg_word(p, "expression");
        switch (typen(e->car)) {
@@ -95,8 +142,13 @@ DEFINED = [
          return list4((node*)NODE_IF, given, fg_word(p, "yield"), 0);
        }
        case NODE_SUPER: case NODE_ZSUPER: return fg_ask(p, 's', none, 0);
-       case NODE_FCALL: return fg_ask(p, 'm', sym(e->cdr->cdr->car), 0);
-       case NODE_CALL: case NODE_SCALL: return fg_ask(p, 'a', sym(e->cdr->cdr->car), e->cdr->car);
+       case NODE_ARRAY: return fg_if_all(p, e->cdr, fg_word(p, "expression"));
+       case NODE_FCALL:
+         arguments = e->cdr->cdr->cdr->car;
+         return fg_if_all(p, arguments ? arguments->car : NULL, fg_ask(p, 'm', sym(e->cdr->cdr->car), 0));
+       case NODE_CALL: case NODE_SCALL:
+         arguments = e->cdr->cdr->cdr->car;
+         return fg_if_all(p, arguments ? arguments->car : NULL, fg_ask(p, 'a', sym(e->cdr->cdr->car), e->cdr->car));
        default: return fg_word(p, "expression");
        }
      }

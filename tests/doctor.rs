@@ -110,6 +110,16 @@ fn real_sinatra_and_roda_applications_run_here() {
 }
 
 #[test]
+fn another_answer_here_than_there_speaks_for_ruby() {
+    let folder = folder(&[("config.ru", "run ->(env) { [200, {}, [RUBY_ENGINE]] }\n")]);
+    let (text, code) = said(&doctor(folder.path(), &[]));
+    assert!(text.contains("another body there"), "{text}");
+    assert!(text.contains("Recommended: --engine ruby. The embedded interpreter answers otherwise"), "{text}");
+    assert_eq!(code, Some(1), "{text}");
+    assert_eq!(report(folder.path(), &[]).0["recommended"], "ruby");
+}
+
+#[test]
 fn gems_in_vendor_are_gems_and_ruby_gets_them_too() {
     let config = "require 'tiny'\nrequire_relative 'lib/app'\nrun App\n";
     let folder = folder(&[

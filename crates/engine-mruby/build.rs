@@ -1,13 +1,17 @@
 //! Compiles the C side of the border and links mruby. Where mruby is: MRUBY_DIR, else what bin/setup built, else what
 //! `mruby-config` on the PATH says. The flags mruby was built with are taken along, since one left out would shift the
 //! fields of its structs without a word.
+//!
+//! Also makes bytecode of the files of Ruby's own library that are built in, unchanged: ruby/cruby.sha256 lists them,
+//! RUBY_DIR or what bin/setup unpacked has them.
 
 use std::env;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 22] = [
     "c/bytes.c",
     "c/vm.c",
     "c/trace.c",
@@ -17,6 +21,7 @@ const SOURCES: [&str; 21] = [
     "c/visibility.c",
     "c/autoload.c",
     "c/defined.c",
+    "c/globals.c",
     "c/keywords.c",
     "c/lists.c",
     "c/tree.c",
@@ -31,10 +36,18 @@ const SOURCES: [&str; 21] = [
     "c/fg.h",
 ];
 
+/// The files of Ruby's library, with their sums.
+const RUBY_FILES: &str = include_str!("ruby/cruby.sha256");
+
+/// What a backtrace names before the path of such a file.
+const RUBY_FOLDER: &str = "<ruby>";
+
 struct Mruby {
     flags: Vec<String>,
     includes: Vec<PathBuf>,
     library: PathBuf,
+    /// Makes bytecode.
+    compiler: PathBuf,
 }
 
 fn main() {
@@ -55,6 +68,46 @@ fn main() {
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=static=mruby");
     println!("cargo:rustc-link-lib=m");
+    compile_ruby(&mruby.compiler);
+}
+
+/// Writes a table of names and bytecode, which prelude.rs takes in.
+fn compile_ruby(compiler: &Path) {
+    println!("cargo:rerun-if-env-changed=RUBY_DIR");
+    println!("cargo:rerun-if-changed=ruby/cruby.sha256");
+    println!("cargo:rerun-if-changed={}", compiler.display());
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let ruby = env::var_os("RUBY_DIR").map_or_else(|| manifest.join("../../build/ruby/src"), PathBuf::from);
+    let mut table = String::from("&[\n");
+    for path in RUBY_FILES.lines().filter_map(|line| line.split_once("  ")).map(|(_, path)| path) {
+        let source = ruby.join(path);
+        println!("cargo:rerun-if-changed={}", source.display());
+        let file = path.rsplit_once("lib/").map_or(path, |(_, file)| file);
+        let name = file.trim_end_matches(".rb");
+        let copy = out.join(RUBY_FOLDER).join(file);
+        let code = copy.with_extension("mrb");
+        let copied = copy.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::copy(&source, &copy));
+        if let Err(error) = copied {
+            fail(&format!(
+                "Ruby's library is not there ({}: {error}): run bin/setup, or set RUBY_DIR to Ruby's unpacked source",
+                source.display()
+            ));
+        }
+        // Lines of backtraces name the file as the compiler was given it.
+        let given = format!("{RUBY_FOLDER}/{file}");
+        let ended = Command::new(compiler).arg("-g").arg("-o").arg(&code).arg(&given).current_dir(&out).output();
+        match ended {
+            Ok(output) if output.status.success() => {}
+            Ok(output) => fail(&format!("{given}: {}", String::from_utf8_lossy(&output.stderr))),
+            Err(error) => fail(&format!("{}: {error}", compiler.display())),
+        }
+        let _ = writeln!(table, "    (c{name:?}, include_bytes!({code:?})),");
+    }
+    table.push_str("]\n");
+    if let Err(error) = fs::write(out.join("cruby.rs"), table) {
+        fail(&format!("cruby.rs: {error}"));
+    }
 }
 
 fn find() -> Mruby {
@@ -81,7 +134,8 @@ fn in_folder(folder: &Path) -> Option<Mruby> {
     let makefile = fs::read_to_string(folder.join("lib/libmruby.flags.mak")).ok()?;
     let flags = makefile.lines().find(|line| line.starts_with("MRUBY_CFLAGS"))?;
     let flags = flags.split_whitespace().filter(|word| word.starts_with("-D")).map(str::to_owned).collect();
-    library.is_file().then(|| Mruby { flags, includes: vec![folder.join("include")], library })
+    let compiler = folder.join("bin/mrbc");
+    library.is_file().then(|| Mruby { flags, includes: vec![folder.join("include")], library, compiler })
 }
 
 fn from_config() -> Option<Mruby> {
@@ -92,7 +146,7 @@ fn from_config() -> Option<Mruby> {
     let flags: Vec<String> = ask("--cflags")?.split_whitespace().map(str::to_owned).collect();
     let library = PathBuf::from(ask("--libmruby-path")?);
     let flags = flags.into_iter().filter(|flag| flag.starts_with("-D") || flag.starts_with("-I")).collect();
-    library.is_file().then(|| Mruby { flags, includes: Vec::new(), library })
+    library.is_file().then(|| Mruby { flags, includes: Vec::new(), library, compiler: "mrbc".into() })
 }
 
 fn fail(message: &str) -> ! {

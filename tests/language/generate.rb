@@ -26,7 +26,7 @@ end
 
 # Makes programs. Each theme adds statements and values of its own to the common ones.
 class Generate
-  THEMES = %i[control arguments assignment objects calls].freeze
+  THEMES = %i[control arguments assignment objects calls everyday].freeze
 
   def initialize(random, themes = THEMES)
     @random = random
@@ -83,7 +83,9 @@ class Generate
     assignment: COMMON + %i[multiple multiple operator_assign operator_assign operator_assign],
     objects: COMMON + %i[class_statement core_subclass super_call struct_statement comparable freeze_statement
                          method_missing refine_core defined_statement each_own],
-    calls: %i[core_call core_call core_call core_call core_call assign_statement]
+    calls: %i[core_call core_call core_call core_call core_call assign_statement],
+    everyday: COMMON + %i[format_call heredoc destructuring copied data_statement curried constants constants
+                          method_name begin_statement list_call list_call hash_call]
   }.freeze
 
   def small_statement
@@ -586,6 +588,150 @@ class Generate
                  "String.new", "@@x", "a && b", "::Zz", "String::Zz", "b.first.foo", "(a)", "a += 1", "!a", "-> {}",
                    "\"\#{zz}\"", "a.zz.yy", "zz.yy", "t(1)", "b[0]", "b[zz]"])
     statement("t(defined?(", what, "))\n")
+  end
+
+  # everyday
+
+  def told(*parts) = statement("begin\nt(", *parts, ")\nrescue => e8\nt(e8.class)\nend\n")
+
+  def format_call
+    flags = Array.new(rand(3)) { pick(["-", "+", "0", " ", "#"]) }.uniq.join
+    width = pick(["", "", "5", "12", "*"])
+    precision = pick(["", "", ".0", ".2", ".10"])
+    kind = pick(%w[d i u f e g s p x X o b c %])
+    form = pick(["%#{flags}#{width}#{precision}#{kind}", "<%#{flags}#{kind}>", "%<a>#{flags}#{kind}", "%{a}",
+                 "%1$s %#{flags}1$#{kind}"])
+    taken = if form.match?(/[<{]a/) then "{a: #{pick(VALUES)}}"
+            else [*("7" if form.include?("*")), pick(VALUES)].join(", ")
+            end
+    told("format(#{form.inspect}, #{taken})")
+  end
+
+  def heredoc
+    mark = pick(["<<~X", "<<-X", "<<~'X'", '<<~"X"'])
+    lines = Array.new(1 + rand(3)) { "#{' ' * (2 * (1 + rand(3)))}#{pick(['a', 'b\\tc', '', '\#{a} d',
+      '\#{b.first}'])}" }
+    statement("t(#{mark}#{pick(['', '.lines', '.size', '.strip'])})\n#{lines.join("\n")}\n  X\n")
+  end
+
+  def destructuring
+    list = pick(["{a: 1, b: [2, 3]}", "[[1, [2, 3]], [4, 5]]", "[[1, {k: 2}]]", "{1 => {x: 2}}", "[1, nil, [2]]",
+      "[[[1]]]"])
+    call = pick(%w[each map each_with_index.map flat_map to_a.map each_with_object([]).map sort_by group_by min_by
+                   each_entry.map filter_map sum partition reduce inject(0) each_slice(1).map zip([1]).map])
+    parameters = pick(["(m, n), o", "m, (n, o)", "m, n = 9, *o", "(m, *n), o", "m, k: 1", "m, **o", "*m, n",
+      "(m, (n, o))",
+                       "m, n", "m", "*m", "m,", "m, n, o"])
+    names = parameters.sub(/= 9|k: 1/) { |word| word.start_with?("k") ? "k" : "" }.delete("()*,").split.uniq
+    told("#{list}.#{call} { |#{parameters}| [#{names.join(', ')}] }")
+  end
+
+  def copied
+    name = fresh("Cp")
+    call = pick(["dup", "clone", "clone(freeze: true)", "clone(freeze: false)", "freeze.dup", "freeze.clone",
+      "dup.dup"])
+    statement("class #{name}\nattr_accessor :v\ndef initialize = @v = [1]\n",
+              pick(["", "def initialize_copy(o)\n@v = o.v.dup\nsuper\nend\n", "def initialize_dup(o) = (t(:dup); " \
+                "super)\n",
+                    "def initialize_clone(o, freeze: nil) = (t(:clone, freeze); super)\n"]),
+              "end\no = #{name}.new\ndef o.single = 1\n",
+              told("(c = o.#{call}; c.v << 2; [o.v, c.v, c.frozen?, c.respond_to?(:single), c.class == #{name}])"))
+  end
+
+  def data_statement
+    return small_statement unless defined?(Data) && Data.respond_to?(:define)
+    name = fresh("Da")
+    calls = ["x", "to_h", "with(x: 5)", "with(5)", "inspect", "==(#{name}.new(1, 2))", "eql?(#{name}.new(1, 2.0))",
+      "hash == #{name}.new(1, 2).hash",
+             "frozen?", "members", "y = 3", "instance_variable_set(:@z, 1)", "deconstruct_keys([:x])", "total", "dup.x",
+             "then { |d| d.x }", "respond_to?(:x=)"]
+    make = pick(["1, 2", "x: 1, y: 2", "1", "x: 1", "1, 2, 3", "x: 1, z: 2", "[1, 2]"])
+    statement("#{name} = Data.define(:x, :y) do\n",
+              pick(["", "def initialize(x:, y: 7) = super\n", "def initialize(x:, y: 0) = super(x: x.to_s, y:)\n"]),
+              "def total = [x, y]\nend\n", told("#{name}.new(#{make}).#{pick(calls)}"),
+                told("#{name}.new(1, 2).#{pick(calls)}"))
+  end
+
+  def curried
+    parameters = pick(["x, y", "x, y = 2", "x, *y", "*x", "x, y, z", "", "x, k: 1", "x, k:"])
+    kind = pick(["->(#{parameters}) {", "proc { |#{parameters}|", "lambda { |#{parameters}|"])
+    names = parameters.delete("*:").gsub(/ = 2|k( 1)?/) { |word| word.start_with?("k") ? "k" : "" }.split(", ")
+    call = pick([".curry[1][2]", ".curry.(1)", ".curry(2)[1][2]", ".curry(3)[1, 2][3]", ".arity", ".lambda?",
+      ".parameters",
+                 ".curry.arity", ".curry.lambda?", ".call(1, 2)", ".(*[1, 2])", ".yield([1, 2])", "[1]",
+                   " >> ->(q) { [q] }).call(1, 2",
+                 " << ->(q) { [q, q] }).call(1", ".curry.curry.class", ".ruby2_keywords.class", ".to_proc.lambda?"])
+    body = "#{kind} [#{names.join(', ')}] }"
+    told(call.start_with?(" ") ? "(#{body}#{call})" : "(#{body})#{call}")
+  end
+
+  # Where names are found, and where they are put.
+  def constants
+    name, other = fresh("Na"), fresh("Nb")
+    runs = pick(["class_eval", "instance_exec", "class_exec", "new.instance_eval", "new.instance_exec", "tap",
+      "singleton_class.class_eval"])
+    inner = pick(["%s", "[1].map { %s }", "-> { %s }.call", "1.then { [2].each { t(%s) } }",
+      "define_singleton_method(:q#{@count}) { %s }.to_s",
+                  "begin; %s; ensure; t(1); end", "Class.new { t((%s rescue 0)) }.class"])
+    what = pick(["INHERITED", "OWN", "LATE = 3", "eval('class Made; self; end').to_s", "Module.nesting.to_s", "@@cv",
+      "(@@cv = 4)", "defined?(OWN)",
+                 "Object.const_defined?(:OWN)", "self.class.to_s", "(def late = 1)", "eval('OWN')",
+                   "instance_eval('self.class')",
+                 "const_get(:OWN)", "OWN ||= 5", "block_given?", "__method__"])
+    statement("class #{name}Base\nINHERITED = 1\n@@cv = 6\nend\nclass #{other}; OWN = 8; end\n",
+              "class #{name} < #{name}Base\nOWN = 2\n",
+              told("#{other}.#{runs} { #{format(inner, what)} }.to_s.gsub(/#<.*>/, '')"), "end\n",
+              told("#{name}.const_defined?(:LATE, false), #{other}.const_defined?(:LATE, false), " \
+                "defined?(::LATE), #{other}.method_defined?(:late), #{name}.method_defined?(:late)"),
+              "Object.send(:remove_const, :LATE) if defined?(::LATE)\nObject.send(:remove_const, :Made) if " \
+                "defined?(::Made)\n")
+  end
+
+  def method_name
+    name = fresh("mn")
+    body = pick(["__method__", "[1].map { __method__ }", "->{ __method__ }.()", "define_singleton_method(:z9) { " \
+      "__method__ }; z9",
+                 "binding.local_variables.size", "block_given?", "caller.class", "self.to_s.class"])
+    statement("def #{name}(x = 1) = (#{body})\nalias al#{name} #{name}\n",
+      told("#{name}, al#{name}, method(:al#{name}).name"))
+  end
+
+  LIST = ["[3, 1, 2]", "[1, [2, [3, nil]]]", "%w[b a c a]", "[]", "[nil, 0, false]", "(1..4).to_a",
+    "[[1, 2], [3]]"].freeze
+  LIST_CALLS = %w[pop shift push unshift first last take drop min max sum rotate sample fill insert values_at dig fetch
+    slice
+                  delete_at delete flatten product transpose zip combination each_cons each_slice cycle uniq count
+                    find_index
+                  index rindex tally chunk_while slice_when partition group_by sort_by min_by minmax inject each_entry
+                  bsearch pack join * + - & | <=> == compact reject! select! keep_if delete_if map! uniq! compact! sort!
+                  concat replace clear include? intersect? union difference none? one? all? step filter_map
+                    each_with_index
+                  assoc rassoc to_h take_while drop_while flat_map sum fill slice!].freeze
+  HASHES = ["{a: 1, b: 2}", "{}", "{1 => [2], nil => 3}", "{'x' => {y: 1}}", "Hash.new { |h, k| h[k] = k }"].freeze
+  HASH_CALLS = %w[fetch dig key values_at fetch_values merge merge! update reject select filter_map transform_values
+                  transform_keys transform_keys! transform_values! to_a invert min_by sum group_by partition sort_by
+                    find
+                  any? all? count each_with_index delete delete_if keep_if slice except compact store default= key? sort
+                  reduce zip to_h flat_map each_with_object any? none? find_all first take compare_by_identity dig <= >
+                    ==
+                  filter_map sum max_by tally uniq each_slice assoc rassoc rehash default_proc shift clear
+                    replace].freeze
+
+  def list_call = any_call(pick(LIST), pick(LIST_CALLS))
+  def hash_call = any_call(pick(HASHES), pick(HASH_CALLS))
+
+  def any_call(receiver, name)
+    return small_statement if %w[sample cycle].include?(name)
+    values = Array.new([0, 1, 1, 2][rand(4)]) { pick(VALUES - ["2**64", "(1..)"] + ["[[1, 2]]", "2", "3"]) }
+    block = pick(["", " { |x| x }", " { |x, y| y }", " { |x| x.nil? }", "(&:to_s)", " { |k, v| [v, k] }"])
+    block = "" if block.start_with?("(") && values.any?
+    values = [values.first || "1"] if name.match?(/\A\W/)
+    block = "" if name.match?(/\A\W/)
+    call = ".#{name}#{"(#{values.join(', ')})" if values.any?}#{block}"
+    result = fresh("r")
+    statement("begin\nz = #{receiver}\n#{result} = z#{call}\n" \
+      "#{result} = #{result}.first(9) if #{result}.is_a?(Enumerator)\n" \
+      "t(#{result}, z)\nrescue => e8\nt(:#{fresh('e')}, e8.class)\nend\n")
   end
 
   # calls

@@ -40,6 +40,7 @@ static bool receiver(mrb_state *mrb, mrb_value block, mrb_value *out)
 static bool has_global(mrb_state *mrb, mrb_sym name)
 {
   mrb_int length;
+  name = fg_global_name(fg_of(mrb), name);
   const char *text = mrb_sym_name_len(mrb, name, &length);
   /* $!, $~ and their kin have no storage of their own, but always exist. */
   if (length == 2 && !isalnum((unsigned char)text[1]) && text[1] != '_') return true;
@@ -60,6 +61,7 @@ static bool has_constant(mrb_state *mrb, mrb_sym name)
 {
   struct RClass *first = NULL;
   for (const struct RProc *proc = caller_proc(mrb); proc; proc = proc->upper) {
+    proc = fg_lexical(proc);
     struct RClass *klass = MRB_PROC_TARGET_CLASS(proc);
     if (klass == NULL) continue;
     if (first == NULL) first = klass;
@@ -75,6 +77,7 @@ static bool has_constant(mrb_state *mrb, mrb_sym name)
 static bool has_class_variable(mrb_state *mrb, mrb_sym name)
 {
   for (const struct RProc *proc = caller_proc(mrb); proc; proc = proc->upper) {
+    proc = fg_lexical(proc);
     struct RClass *klass = MRB_PROC_TARGET_CLASS(proc);
     if (klass && klass->tt != MRB_TT_SCLASS) return mrb_mod_cv_defined(mrb, klass, name);
   }

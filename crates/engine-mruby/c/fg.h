@@ -160,6 +160,8 @@ typedef struct fg_vm {
   mrb_sym scanner_string, scanner_pattern;
   mrb_value regexps;      /* those that were made last, by their hash */
   mrb_sym match_symbols[24];
+  struct fg_alias { mrb_sym name, means; } *aliases; /* of global variables */
+  size_t alias_count;
   uint64_t regexp_timeout;
   fg_place places[FG_PLACES]; /* where it was when it was stopped, or met its memory limit */
   size_t place_count;
@@ -198,6 +200,9 @@ void fg_report(fg_vm *vm, mrb_value exception);
 void fg_note_places(fg_vm *vm);
 void fg_report_places(fg_vm *vm);
 void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
+void fg_globals_init(mrb_state *mrb);
+void fg_globals_close(fg_vm *vm);
+mrb_sym fg_global_name(const fg_vm *vm, mrb_sym name);
 void fg_rescue_reset(fg_vm *vm);
 void fg_rescue_close(fg_vm *vm);
 void fg_load_init(mrb_state *mrb);

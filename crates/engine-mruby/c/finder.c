@@ -248,10 +248,16 @@ void fg_match_check(mrb_state *mrb, mrb_value value)
   mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected MatchData)", value);
 }
 
-/* Writes `$~`; its kin cannot be written. */
+/* Writes `$~`, whose kin cannot be written, and what has another name. */
 static int set_global(mrb_state *mrb, mrb_sym name, mrb_value value)
 {
-  if (fg_of(mrb) == NULL || name != fg_of(mrb)->match_symbols[LAST]) return 0;
+  if (fg_of(mrb) == NULL) return 0;
+  mrb_sym means = fg_global_name(fg_of(mrb), name);
+  if (means != name) {
+    mrb_gv_set(mrb, means, value);
+    return 1;
+  }
+  if (name != fg_of(mrb)->match_symbols[LAST]) return 0;
   fg_match_check(mrb, value);
   fg_match_set(mrb, value, 0);
   return 1;

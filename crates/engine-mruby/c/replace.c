@@ -53,6 +53,16 @@ static void put_slots(mrb_state *mrb, mrb_value out, fg_finder *finder, size_t g
   if (from != FG_UNSET && to != FG_UNSET) mrb_str_cat(mrb, out, RSTRING_PTR(finder->text) + from, to - from);
 }
 
+/* The last group that took part. */
+static void put_last_group(mrb_state *mrb, mrb_value out, fg_finder *finder)
+{
+  for (size_t group = finder->room / 2 - 1; group > 0; group--) {
+    if (finder->slots[2 * group] == FG_UNSET) continue;
+    put_slots(mrb, out, finder, group);
+    return;
+  }
+}
+
 /* `\k<name>` at `at`, if it is that; how long it is, or 0. */
 static size_t put_named(mrb_state *mrb, mrb_value out, fg_finder *finder, const char *at, const char *end)
 {
@@ -89,6 +99,7 @@ static void put_replacement(mrb_state *mrb, mrb_value out, fg_finder *finder, mr
                   (size_t)RSTRING_LEN(finder->text) - finder->slots[1]);
     }
     else if (what == '\\') mrb_str_cat_lit(mrb, out, "\\");
+    else if (what == '+') put_last_group(mrb, out, finder);
     else {
       size_t named = what == 'k' ? put_named(mrb, out, finder, slash, end) : 0;
       if (named > 0) at = slash + named;

@@ -163,6 +163,11 @@ static void on_raise(mrb_state *mrb, mrb_value exception)
 static int on_gv_get(mrb_state *mrb, mrb_sym name, mrb_value *value)
 {
   if (fg_of(mrb) == NULL) return 0;
+  mrb_sym means = fg_global_name(fg_of(mrb), name);
+  if (means != name) {
+    *value = mrb_gv_get(mrb, means);
+    return 1;
+  }
   /* "$!" is short enough to be packed in the symbol itself: the comparison of two numbers. */
   if (name != mrb_intern_lit(mrb, "$!")) return fg_match_global(mrb, name, value);
   *value = current(mrb);
@@ -196,6 +201,10 @@ static mrb_value fg_raise(mrb_state *mrb, mrb_value self)
       has_cause = TRUE;
       cause = mrb_funcall(mrb, args[count - 1], "[]", 1, key);
       count--;
+      if (count == 0) mrb_raise(mrb, E_ARGUMENT_ERROR, "only cause is given with no arguments");
+      if (!mrb_nil_p(cause) && !mrb_obj_is_kind_of(mrb, cause, mrb->eException_class)) {
+        mrb_raise(mrb, E_TYPE_ERROR, "exception object expected");
+      }
     }
   }
   mrb_value exception;
@@ -204,6 +213,9 @@ static mrb_value fg_raise(mrb_state *mrb, mrb_value self)
     if (mrb_nil_p(exception)) {
       exception = mrb_exc_new_str(mrb, E_RUNTIME_ERROR, mrb_str_new_lit(mrb, "unhandled exception"));
     }
+  }
+  else if (mrb_string_p(args[0]) && count > 1) {
+    mrb_raise(mrb, E_TYPE_ERROR, "exception class/object expected");
   }
   else if (mrb_string_p(args[0]) && count == 1) {
     exception = mrb_exc_new_str(mrb, E_RUNTIME_ERROR, args[0]);

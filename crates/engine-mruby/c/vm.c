@@ -260,6 +260,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_visibility_init(mrb);
   fg_autoload_init(mrb);
   fg_defined_init(mrb);
+  fg_globals_init(mrb);
   fg_keywords_init(mrb);
   fg_lists_init(mrb);
   fg_regexp_init(mrb, vm);
@@ -271,6 +272,7 @@ void fg_vm_close(fg_vm *vm)
 {
   vm->closing = true;
   fg_rescue_close(vm);
+  fg_globals_close(vm);
   mrb_close(vm->mrb);
   free(vm);
 }

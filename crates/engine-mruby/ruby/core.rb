@@ -66,5 +66,5 @@ module Comparable
 end
 
 module Enumerable
-  def to_set(*args, &block) = Set.new(self, *args, &block)
+  def to_set(klass = Set, *args, &block) = klass.new(self, *args, &block)
 end

@@ -72,10 +72,21 @@ class SystemStackError
 end
 
 class Exception
-  def full_message(*)
-    lines = ["#{backtrace&.first}: #{message} (#{self.class})"]
-    (backtrace || []).drop(1).each { |line| lines << "\tfrom #{line}" }
-    lines.join("\n") + "\n"
+  def full_message(highlight: false, order: :top, **options)
+    unless [nil, true, false].include?(highlight)
+      raise ArgumentError, "expected true or false as highlight: #{highlight.inspect}"
+    end
+    unless [nil, :top, :bottom].include?(order)
+      raise ArgumentError, "expected :top or :bottom as order: #{order.inspect}"
+    end
+    first = "#{backtrace&.first || $PROGRAM_NAME}: #{detailed_message(highlight: highlight, **options)}"
+    rest = (backtrace || []).drop(1)
+    unless order == :bottom
+      return ([first] + rest.map { |line| "\tfrom #{line}" }).join("\n") + (rest.empty? ? "" : "\n")
+    end
+    head = highlight ? "\e[1mTraceback\e[m" : "Traceback"
+    lines = rest.each_with_index.map { |line, at| format("\t%*d: from %s\n", rest.size.to_s.size, at + 1, line) }
+    "#{head} (most recent call last):\n#{lines.reverse.join}#{first}"
   end
 
   def inspect
@@ -83,8 +94,20 @@ class Exception
     text.empty? ? self.class.to_s : "#<#{self.class}: #{text}>"
   end
 
-  def detailed_message(*)
-    "#{message} (#{self.class})"
+  # The message with the class behind its first line; with escape sequences of a terminal where `highlight` is true.
+  def detailed_message(highlight: false, **)
+    unless [nil, true, false].include?(highlight)
+      raise ArgumentError, "expected true or false as highlight: #{highlight.inspect}"
+    end
+    text, name = message.to_s, self.class.name
+    if text.empty?
+      text = instance_of?(RuntimeError) ? "unhandled exception" : self.class.to_s
+      return highlight ? "\e[1;4m#{text}\e[m" : text
+    end
+    first, rest = text.split("\n", 2)
+    return "#{first}#{" (#{name})" if name}#{"\n#{rest}" if rest}" unless highlight
+    first = "\e[1m#{first}#{" (\e[1;4m#{name}\e[m\e[1m)" if name}\e[m"
+    [first, *rest&.split("\n", -1)&.map { |line| line.empty? ? line : "\e[1m#{line}\e[m" }].join("\n")
   end
 end
 

@@ -22,9 +22,14 @@ module Kernel
   end
   alias pp p
 
-  def printf(form, *values)
-    $stdout.printf(form, *values)
+  def printf(form = nil, *values)
+    return if form.nil?
+    text = form.is_a?(String) || form.respond_to?(:to_str)
+    text ? $stdout.write(format(form, *values)) : form.write(format(*values))
+    nil
   end
+
+  def __ENCODING__ = Encoding::UTF_8
 
   def warn(*things, **)
     $stderr.puts(*things)
@@ -72,19 +77,34 @@ module FoolsGold
     # Kernel#format. Rust knows plain values; of others it is given what `to_s` says, and where it may ask what
     # `inspect` says of each.
     def format(form, values)
-      form = form.to_str
+      form = string(form)
       named = values[0] if values.size == 1 && values[0].is_a?(Hash) && (form.include?("<") || form.include?("{"))
       inspected = form.include?("p") ? (named ? named.values : values).map(&:inspect) : nil
       return Native.format(form, [named.transform_values { |value| plain(value) }], inspected) if named
+      values = numbered(form, values) unless values.all? { |value| plain?(value) }
       Native.format(form, values.map { |value| plain(value) }, inspected)
     end
 
     private
 
-    def plain(value)
+    def plain(value) = plain?(value) ? value : value.to_s
+
+    def plain?(value)
       case value
-      when String, Integer, Float, Symbol, nil, true, false then value
-      else value.to_s
+      when String, Integer, Float, Symbol, nil, true, false then true
+      else false
+      end
+    end
+
+    # The values with numbers for objects where a directive wants one; as they are where directives name their places.
+    def numbered(form, values)
+      kinds = form.gsub("%%", "").scan(/%([-+ 0#\d.]*)([A-Za-z*<{$])/)
+      return values if kinds.any? { |_, kind| "*<{$".include?(kind) }
+      values.each_with_index.map do |value, at|
+        kind = kinds[at]&.last || "s"
+        next value if plain?(value)
+        next Integer(value) if "diuxXobB".include?(kind)
+        "feEgGaA".include?(kind) ? Float(value) : value
       end
     end
   end

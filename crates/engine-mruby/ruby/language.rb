@@ -55,6 +55,8 @@ class Module
   def autoload(name, path)
     raise ArgumentError, "empty file name" if path.to_s.empty?
     FoolsGold.wait_for(self, name, path.respond_to?(:to_path) ? path.to_path : path)
+    const_added(name.to_sym)
+    nil
   end
 
   def autoload?(name, inherit = true)
@@ -76,13 +78,14 @@ class Module
 end
 
 class BasicObject
-  private :method_missing, :__defined__, :singleton_method_added
+  private :method_missing, :__defined__, :__alias_global__, :singleton_method_added
 end
 
 module Kernel
   alias __clone clone
 
   def clone(freeze: nil)
+    raise ArgumentError, "unexpected value for freeze: #{freeze.class}" unless [nil, true, false].include?(freeze)
     return dup if freeze == false && frozen?
     copy = __clone
     freeze ? copy.freeze : copy
@@ -91,7 +94,8 @@ module Kernel
   alias __integer Integer
 
   def Integer(value, base = nil, exception: true)
-    base ? __integer(value, base) : __integer(value)
+    return __integer(FoolsGold.string(value), base) if base
+    FoolsGold.plain_number?(value) ? __integer(value) : FoolsGold.to_integer(value)
   rescue ArgumentError, TypeError
     raise if exception
   end
@@ -99,7 +103,7 @@ module Kernel
   alias __float Float
 
   def Float(value, exception: true)
-    __float(value)
+    FoolsGold.plain_number?(value) ? __float(value) : FoolsGold.to_float(value)
   rescue ArgumentError, TypeError
     raise if exception
   end

@@ -24,7 +24,8 @@ module Kernel
 
   def __dir__
     file = FoolsGold.caller_file(1)
-    file && File.dirname(File.expand_path(file))
+    return file && File.dirname(File.expand_path(file)) unless file&.start_with?(FoolsGold::Loader::RUBY)
+    File.dirname(file)
   end
 
   # The library has one of its own, which this makes way for.
@@ -43,8 +44,7 @@ module FoolsGold
   end
 
   # Of these mruby has its own, which know less.
-  PLAIN_SET = Set
-  %i[Time Data Set].each { |name| Object.__send__(:remove_const, name) if Object.const_defined?(name) }
+  %i[Time Data].each { |name| Object.__send__(:remove_const, name) if Object.const_defined?(name) }
 
   # Loaded when first named: most applications need none of them, and every interpreter would pay for all.
   {
@@ -63,7 +63,7 @@ module FoolsGold
     "foolsgold/marshal" => %i[Marshal],
     "erb" => %i[ERB],
     "foolsgold/data" => %i[Data],
-    "foolsgold/set" => %i[Set],
+    "set" => %i[Set],
     "json" => %i[JSON],
     "uri" => %i[URI],
     "cgi" => %i[CGI],

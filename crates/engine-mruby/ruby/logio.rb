@@ -44,6 +44,15 @@ module FoolsGold
       0
     end
 
+    # It is the server's, and stays open.
+    def close
+      nil
+    end
+
+    def closed?
+      false
+    end
+
     def tty?
       false
     end

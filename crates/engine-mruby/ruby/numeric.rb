@@ -1,5 +1,9 @@
 # Numbers and ranges: methods of CRuby's that mruby has not. What needs Rational or Complex is not there.
 
+class Numeric
+  def coerce(other) = other.instance_of?(self.class) ? [other, self] : [Float(other), Float(self)]
+end
+
 class Integer
   def even? = self % 2 == 0
   def odd? = self % 2 == 1

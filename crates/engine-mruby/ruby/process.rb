@@ -5,6 +5,12 @@ module Process
   CLOCK_MONOTONIC = 1
   CLOCK_PROCESS_CPUTIME_ID = 2
 
+  # Processor time is not told apart.
+  def self.times
+    const_set(:Tms, Struct.new(:utime, :stime, :cutime, :cstime)) unless const_defined?(:Tms, false)
+    Tms.new(clock_gettime(CLOCK_PROCESS_CPUTIME_ID), 0.0, 0.0, 0.0)
+  end
+
   def self.clock_gettime(clock, unit = :float_second)
     of_day = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE
     seconds = of_day ? FoolsGold::Native.time_real : FoolsGold::Native.monotonic

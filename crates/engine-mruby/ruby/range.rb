@@ -56,6 +56,7 @@ class Range
 
   def to_a
     from, to = self.begin, self.end
+    return Range.new(from.to_s, to.to_s, exclude_end?).map(&:to_sym) if from.is_a?(Symbol) && to.is_a?(Symbol)
     return __to_a unless from.is_a?(Integer) && to.is_a?(Integer) && (from.bit_length > 62 || to.bit_length > 62)
     made = []
     each { |one| made << one }
@@ -75,7 +76,13 @@ class Range
   def step(by = 1, &block)
     return to_enum(:step, by) unless block
     raise ArgumentError, "step can't be 0" if by == 0
-    at = first
+    at = self.begin
+    raise ArgumentError, "#step iteration for beginless ranges is meaningless" if at.nil?
+    unless at.is_a?(Numeric) || by.is_a?(Integer)
+      raise TypeError, "no implicit conversion of Float into Integer" if by.is_a?(Float)
+      by = FoolsGold.integer(by)
+    end
+    raise ArgumentError, "step can't be negative" if by < 0 && !at.is_a?(Numeric)
     return each_with_index { |one, index| yield one if index % by == 0 } unless at.is_a?(Numeric)
     if at.is_a?(Float) || by.is_a?(Float)
       count = ((last - at) / by.to_f + 1e-9).floor

@@ -29,12 +29,20 @@ class Hash
 
   alias __transform_keys transform_keys
 
-  def transform_keys(names = nil, &block)
-    return __transform_keys(&block) unless names
+  def transform_keys(*names, &block)
+    return __transform_keys(&block) if names.empty?
+    names = FoolsGold.hash(*names)
     __transform_keys { |key| names.fetch(key) { block ? yield(key) : key } }
   end
 
+  def transform_keys!(*names, &block)
+    return to_enum(:transform_keys!) unless block || !names.empty?
+    raise FrozenError, "can't modify frozen #{self.class}: #{inspect}" if frozen?
+    replace(transform_keys(*names, &block))
+  end
+
   def fetch(key, *otherwise)
+    raise ArgumentError, "wrong number of arguments (given #{otherwise.size + 1}, expected 1..2)" if otherwise.size > 1
     return self[key] if key?(key)
     return yield(key) if block_given?
     return otherwise[0] unless otherwise.empty?
@@ -54,6 +62,29 @@ end
 
 class UnboundMethod
   alias original_name name
+  def hash = owner.hash
+end
+
+class Method
+  def hash = owner.hash
+end
+
+class Proc
+  # Each is a lambda where that is one which is called first, or where it is no Proc at all.
+  def <<(other)
+    raise TypeError, "callable object is expected" unless other.respond_to?(:call)
+    own = self
+    made = ->(*values, **named, &block) { own.call(other.call(*values, **named, &block)) }
+    return made unless Proc === other && !other.lambda?
+    proc { |*values, **named, &block| made.call(*values, **named, &block) }
+  end
+
+  def >>(other)
+    raise TypeError, "callable object is expected" unless other.respond_to?(:call)
+    own = self
+    return ->(*values, **named, &block) { other.call(own.call(*values, **named, &block)) } if lambda?
+    proc { |*values, **named, &block| other.call(own.call(*values, **named, &block)) }
+  end
 end
 
 class Struct
@@ -74,6 +105,13 @@ end
 
 class Hash
   def deconstruct_keys(_keys) = self
+
+  # The same for the same pairs in any order.
+  def hash
+    code = size
+    each { |key, value| code ^= [key, value].hash }
+    code
+  end
 end
 
 module Warning

@@ -5,14 +5,14 @@ module FoolsGold
   # Libraries whose classes are here. Read from Rust as well (libraries.rs), so these stay plain words. Some have a file
   # of ours that is loaded when they are first required (prelude.rs).
   BUILT_IN = %w[
-    json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape
-    uri set enumerator fiber rational pp thread rack rack/builder rack/urlmap rack/lint rbconfig delegate forwardable
-    singleton ostruct English weakref base64 digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest
-    openssl/hmac openssl/cipher zlib tempfile tmpdir date logger benchmark shellwords tsort pathname prime ipaddr find
+    json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
+    fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof digest digest/md5 digest/sha1
+    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime ipaddr logger
+    pathname.so
   ].freeze
 
   # Names that mean the file of another, and libraries whose parts are in their one file.
-  SAME = { "tmpdir" => "tempfile", "net/https" => "net/http" }.freeze
+  SAME = { "tmpdir" => "tempfile", "rbconfig/sizeof" => "rbconfig", "net/https" => "net/http" }.freeze
   WHOLE = %w[digest openssl cgi erb bundler].freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
@@ -25,6 +25,9 @@ module FoolsGold
   REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze
 
   module Loader
+    # What the build puts before the paths of files of Ruby's own library.
+    RUBY = "<ruby>"
+
     LOADED = []
     LIBRARIES = {}
 
@@ -35,7 +38,7 @@ module FoolsGold
         path = find(name)
         return load_once(path) if path
         plain = without_suffix(name)
-        built_in = BUILT_IN.include?(plain) || STAND_INS.include?(plain)
+        built_in = Loader.built_in?(plain) || STAND_INS.include?(plain)
         return library(plain) if built_in && !REPLACEABLE.include?(plain)
         path = gems.find(plain)
         return load_once(path) if path
@@ -43,7 +46,11 @@ module FoolsGold
         raise missing(name)
       end
 
+      # Whether it is a library of ours or a file of Ruby's own library (cruby.sha256).
+      def built_in?(name) = BUILT_IN.include?(name) || Native.library_known(name)
+
       def relative(name, from)
+        return library(from_ruby(name, from)) if from&.start_with?(RUBY)
         base = from ? File.dirname(File.expand_path(from)) : nil
         path = candidate(File.expand_path(path_of(name), base))
         raise error("cannot load such file -- #{File.expand_path(name, base)}", name) unless path
@@ -114,7 +121,14 @@ module FoolsGold
         nil
       end
 
+      # What a file of Ruby's own library means with a path.
+      def from_ruby(name, from)
+        path = without_suffix(File.expand_path(name, File.dirname(from.delete_prefix(RUBY)))).delete_prefix("/")
+        built_in?(path) ? path : raise(error("cannot load such file -- #{path}", path))
+      end
+
       def without_suffix(name)
+        name = name.delete_prefix("#{RUBY}/")
         name.end_with?(".rb") ? name[0...-3] : name
       end
 

@@ -17,7 +17,7 @@ module Enumerable
 
   def cycle(times = nil, &block)
     return to_enum(:cycle, *times) unless block
-    return if times && (times = times.__to_int) <= 0
+    return if !times.nil? && (times = FoolsGold.integer(times)) <= 0
     kept = []
     each do |*one|
       kept << one

@@ -1,12 +1,14 @@
-//! Which libraries an application may require by name. The list is Ruby's (ruby/require.rb), read out of its source so
-//! that it stands in one place.
+//! Which libraries an application may require by name: files of Ruby's own library, and those of a list in Ruby
+//! (ruby/require.rb), which is read out of its source so that it stands in one place.
+
+use crate::prelude;
 
 const SOURCE: &str = include_str!("../ruby/require.rb");
 
 /// Whether `require "name"` finds its classes built in. Files of the application are another matter.
 pub fn provides(name: &str) -> bool {
     let name = name.strip_suffix(".rb").unwrap_or(name);
-    built_in().any(|library| library == name)
+    built_in().any(|library| library == name) || prelude::is_ruby(name.as_bytes())
 }
 
 fn built_in() -> impl Iterator<Item = &'static str> {
@@ -20,7 +22,7 @@ mod tests {
 
     #[test]
     fn the_list_is_found_in_the_source() {
-        for name in ["json", "json.rb", "set", "rack", "rack/lint", "rbconfig"] {
+        for name in ["json", "json.rb", "set", "rack", "rack/lint", "rbconfig", "shellwords", "csv/row"] {
             assert!(provides(name), "{name}");
         }
         for name in ["", "sinatra", "jso", "]", "freeze"] {

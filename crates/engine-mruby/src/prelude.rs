@@ -1,5 +1,6 @@
 //! The Ruby side of the interpreter. Compiled by the first interpreter that opens; all others load what it compiled,
-//! which is many times quicker and what makes `--fresh` bearable. A library is compiled when it is first required.
+//! which is many times quicker and what makes `--fresh` bearable. A library of ours is compiled when it is first
+//! required; the files of Ruby's own library are bytecode since the build.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -56,7 +57,6 @@ const SOURCES: &[(&CStr, &str)] = &[
 const LIBRARIES: &[(&CStr, &str)] = &[
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
     (c"fileutils", include_str!("../ruby/library/fileutils.rb")),
-    (c"delegate", include_str!("../ruby/library/delegate.rb")),
     (c"foolsgold/encoding", include_str!("../ruby/library/encoding.rb")),
     (c"foolsgold/dir", include_str!("../ruby/library/dir.rb")),
     (c"foolsgold/lazy", include_str!("../ruby/library/lazy.rb")),
@@ -76,14 +76,12 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/thread", include_str!("../ruby/library/thread.rb")),
     (c"foolsgold/struct", include_str!("../ruby/library/struct.rb")),
     (c"foolsgold/data", include_str!("../ruby/library/data.rb")),
-    (c"foolsgold/set", include_str!("../ruby/library/set.rb")),
     (c"json", include_str!("../ruby/library/json.rb")),
     (c"uri", include_str!("../ruby/library/uri.rb")),
     (c"foolsgold/uri_parser", include_str!("../ruby/library/uri_parser.rb")),
     (c"foolsgold/uri_generic", include_str!("../ruby/library/uri_generic.rb")),
     (c"foolsgold/uri_merge", include_str!("../ruby/library/uri_merge.rb")),
     (c"foolsgold/uri_kinds", include_str!("../ruby/library/uri_kinds.rb")),
-    (c"base64", include_str!("../ruby/library/base64.rb")),
     (c"foolsgold/time", include_str!("../ruby/library/time.rb")),
     (c"foolsgold/time_text", include_str!("../ruby/library/time_text.rb")),
     (c"foolsgold/time_new", include_str!("../ruby/library/time_new.rb")),
@@ -94,12 +92,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"erb", include_str!("../ruby/library/erb.rb")),
     (c"cgi", include_str!("../ruby/library/cgi.rb")),
     (c"foolsgold/cgi_cookie", include_str!("../ruby/library/cgi_cookie.rb")),
-    (c"logger", include_str!("../ruby/library/logger.rb")),
-    (c"benchmark", include_str!("../ruby/library/benchmark.rb")),
-    (c"shellwords", include_str!("../ruby/library/shellwords.rb")),
-    (c"tsort", include_str!("../ruby/library/tsort.rb")),
-    (c"pathname", include_str!("../ruby/library/pathname.rb")),
-    (c"pp", include_str!("../ruby/library/pp.rb")),
+    (c"pathname.so", include_str!("../ruby/library/pathname_native.rb")),
     (c"foolsgold/marshal", include_str!("../ruby/library/marshal.rb")),
     (c"foolsgold/marshal_objects", include_str!("../ruby/library/marshal_objects.rb")),
     (c"foolsgold/marshal_float", include_str!("../ruby/library/marshal_float.rb")),
@@ -113,14 +106,11 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/gzip", include_str!("../ruby/library/gzip.rb")),
     (c"foolsgold/gunzip", include_str!("../ruby/library/gunzip.rb")),
     (c"tempfile", include_str!("../ruby/library/tempfile.rb")),
-    (c"ipaddr", include_str!("../ruby/library/ipaddr.rb")),
-    (c"find", include_str!("../ruby/library/find.rb")),
     (c"prime", include_str!("../ruby/library/prime.rb")),
-    (c"forwardable", include_str!("../ruby/library/forwardable.rb")),
+    (c"ipaddr", include_str!("../ruby/library/ipaddr.rb")),
+    (c"logger", include_str!("../ruby/library/logger.rb")),
     (c"monitor", include_str!("../ruby/library/monitor.rb")),
-    (c"ostruct", include_str!("../ruby/library/ostruct.rb")),
     (c"rbconfig", include_str!("../ruby/library/rbconfig.rb")),
-    (c"singleton", include_str!("../ruby/library/singleton.rb")),
     (c"net/http", include_str!("../ruby/library/net_http.rb")),
     (c"foolsgold/net_errors", include_str!("../ruby/library/net_errors.rb")),
     (c"foolsgold/net_header", include_str!("../ruby/library/net_header.rb")),
@@ -133,11 +123,12 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/redis_pipeline", include_str!("../ruby/library/redis_pipeline.rb")),
     (c"sqlite3", include_str!("../ruby/library/sqlite3.rb")),
     (c"timeout", include_str!("../ruby/library/timeout.rb")),
-    (c"weakref", include_str!("../ruby/library/weakref.rb")),
     (c"rack/builder", "Rack::Builder = FoolsGold::Builder\n"),
     (c"rack/urlmap", "Rack::URLMap = FoolsGold::URLMap\n"),
-    (c"English", "# What it names is not there.\n"),
 ];
+
+/// Files of Ruby's own library, by the name they are required with (build.rs).
+const RUBY: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/cruby.rs"));
 
 /// Loaded before the native functions are there, which the others need.
 pub const BEFORE_NATIVES: usize = 1;
@@ -176,9 +167,17 @@ fn place(name: &[u8]) -> Option<usize> {
     LIBRARIES.iter().position(|(known, _)| known.to_bytes() == name)
 }
 
-/// The library of a name; none where there is no file of ours for it.
+/// Whether a file of Ruby's own library has this name.
+pub fn is_ruby(name: &[u8]) -> bool {
+    RUBY.iter().any(|(known, _)| known.to_bytes() == name)
+}
+
+/// The library of a name; none where there is no file for it.
 pub fn library(name: &[u8]) -> Option<Library> {
-    let at = place(name)?;
+    let Some(at) = place(name) else {
+        let (_, code) = RUBY.iter().find(|(known, _)| known.to_bytes() == name)?;
+        return Some(Library::Compiled(code));
+    };
     let compiled = LIBRARIES_COMPILED.get(at).and_then(OnceLock::get);
     Some(compiled.map_or(Library::Source(LIBRARIES[at].1), |code| Library::Compiled(code)))
 }

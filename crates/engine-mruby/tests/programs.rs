@@ -59,3 +59,8 @@ fn agree(table: &str) {
 fn control_flow_is_as_on_cruby() {
     agree("control.txt");
 }
+
+#[test]
+fn constants_and_core_objects_are_as_on_cruby() {
+    agree("objects.txt");
+}

@@ -21,7 +21,7 @@ module FoolsGold
       end
 
       def demand(name)
-        return true if all.any? { |gem| gem.name == name } || BUILT_IN.include?(name.tr("-", "/"))
+        return true if all.any? { |gem| gem.name == name } || Loader.built_in?(name.tr("-", "/"))
         raise LoadError, "Could not find '#{name}' among the gems (#{summary})"
       end
 

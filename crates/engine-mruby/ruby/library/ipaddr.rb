@@ -16,7 +16,18 @@ class IPAddr
   PRIVATE = { INET => %w[10.0.0.0/8 172.16.0.0/12 192.168.0.0/16], INET6 => %w[fc00::/7] }.freeze
   LINK_LOCAL = { INET => %w[169.254.0.0/16], INET6 => %w[fe80::/10] }.freeze
 
-  attr_reader :family, :prefix
+  attr_reader :family, :prefix, :zone_id
+
+  # Of an address as bytes, in the order of the network.
+  def self.new_ntoh(bytes) = new(ntop(bytes))
+
+  def self.ntop(bytes)
+    case bytes.bytesize
+    when 4 then bytes.unpack("C4").join(".")
+    when 16 then bytes.unpack("n8").map { |group| group.to_s(16).rjust(4, "0") }.join(":")
+    else raise AddressFamilyError, "unsupported address family"
+    end
+  end
 
   # An address of text, such as "10.0.0.0/8" or "[::1]", or of a number with its family.
   def initialize(address = "::", family = 0)
@@ -26,8 +37,10 @@ class IPAddr
     end
     @text = address.to_str
     plain, prefix = @text.split("/", 2)
-    plain = plain.to_s.delete_prefix("[").delete_suffix("]").split("%", 2).first.to_s
+    plain, zone = plain.to_s.delete_prefix("[").delete_suffix("]").split("%", 2)
+    plain = plain.to_s
     six = plain.include?(":")
+    @zone_id = "%#{zone}" if zone
     number = six ? number_of_six(plain) : number_of_four(plain)
     family = six ? INET6 : INET
     take(number, family, prefix ? bits_of(prefix, family) : BITS[family])
@@ -39,14 +52,25 @@ class IPAddr
   def mask(prefix) = IPAddr.new("#{self}/#{prefix}")
   def hash = [family, @number, prefix].hash
   def to_range = (with(@number)..with(@number | ((1 << (bits - prefix)) - 1)))
-  def succ = with(@number + 1)
+  def succ = moved(@number + 1)
+  def |(other) = moved(@number | number_of(other))
+  def &(other) = moved(@number & number_of(other))
+  def <<(count) = moved((@number << count) & all)
+  def >>(count) = moved(@number >> count)
+  def ~ = moved(~@number & all)
   def ipv4_mapped? = ipv6? && @number >> 32 == 0xffff
   def native = ipv4_mapped? ? IPAddr.new(@number & 0xffffffff, INET) : self
+  def ipv4_mapped = ipv4? ? IPAddr.new(@number | 0xffff00000000, INET6) : invalid!
+  def netmask = with(all - rest).to_string
+  def hton = ipv4? ? [@number].pack("N") : groups.pack("n8")
+  def reverse = ipv4? ? "#{to_s.split(".").reverse.join(".")}.in-addr.arpa" : ip6_arpa
+  def ip6_arpa = ipv6? ? "#{digits}.ip6.arpa" : invalid!
+  def ip6_int = ipv6? ? "#{digits}.ip6.int" : invalid!
   def loopback? = within?(LOOPBACK)
   def private? = within?(PRIVATE)
   def link_local? = within?(LINK_LOCAL)
-  def to_string = ipv4? ? to_s : groups.map { |group| group.to_s(16).rjust(4, "0") }.join(":")
-  def inspect = "#<IPAddr: #{ipv4? ? 'IPv4' : 'IPv6'}:#{to_string}/#{with((1 << bits) - 1 - rest).to_string}>"
+  def to_string = ipv4? ? to_s : "#{groups.map { |group| group.to_s(16).rjust(4, "0") }.join(":")}#{zone_id}"
+  def inspect = "#<IPAddr: #{ipv4? ? 'IPv4' : 'IPv6'}:#{to_string}/#{netmask}>"
 
   def include?(other)
     other = other.is_a?(IPAddr) ? other : IPAddr.new(other)
@@ -75,18 +99,27 @@ class IPAddr
     return 3.downto(0).map { |byte| (@number >> (8 * byte)) & 255 }.join(".") if ipv4?
     text = groups.map { |group| group.to_s(16) }.join(":")
     run = text.scan(/\b0(?::0\b)+/).max_by(&:size)
-    return text unless run
+    return "#{text}#{zone_id}" unless run
     before, after = text.split(run, 2)
-    "#{before.delete_suffix(':')}::#{after.delete_prefix(':')}"
+    "#{before.delete_suffix(':')}::#{after.delete_prefix(':')}#{zone_id}"
   end
 
   private
 
   def bits = BITS[family]
   def rest = (1 << (bits - prefix)) - 1
+  def all = (1 << bits) - 1
+  def digits = @number.to_s(16).rjust(32, "0").reverse.chars.join(".")
+  def number_of(other) = other.is_a?(Integer) ? other : IPAddr.new(other.to_s).to_i
   def groups = 7.downto(0).map { |group| (@number >> (16 * group)) & 0xffff }
   def with(number) = IPAddr.new(number, family)
   def within?(networks) = networks[family].any? { |network| IPAddr.new(network).include?(self) }
+
+  # The same network's, with another number.
+  def moved(number)
+    raise InvalidAddressError, "invalid address: #{number}" if number < 0 || number > all
+    clone.tap { |address| address.instance_variable_set(:@number, number) }
+  end
 
   def take(number, family, prefix)
     raise InvalidAddressError, "invalid address: #{number}" if number < 0 || number >> BITS[family] > 0
@@ -96,7 +129,7 @@ class IPAddr
   end
 
   def invalid!(error = InvalidAddressError)
-    raise error, "invalid #{error == InvalidPrefixError ? 'prefix' : 'address'}: #{@text}"
+    raise error, "invalid #{error == InvalidPrefixError ? 'prefix' : 'address'}: #{@text || self}"
   end
 
   def number_of_four(text)

@@ -3,11 +3,12 @@
 class Logger
   module Severity
     DEBUG, INFO, WARN, ERROR, FATAL, UNKNOWN = 0, 1, 2, 3, 4, 5
-    LEVELS = { "debug" => 0, "info" => 1, "warn" => 2, "error" => 3, "fatal" => 4, "unknown" => 5 }.freeze
+    NAMES = %w[debug info warn error fatal unknown].freeze
+    private_constant :NAMES
 
     def self.coerce(level)
       return level if level.is_a?(Integer)
-      LEVELS[level.to_s.downcase] || raise(ArgumentError, "invalid log level: #{level}")
+      NAMES.index(level.to_s.downcase) || raise(ArgumentError, "invalid log level: #{level}")
     end
   end
   include Severity
@@ -16,6 +17,7 @@ class Logger
   class ShiftingError < Error; end
 
   SEV_LABEL = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
+  VERSION = "1.6.0"
   ProgName = "logger.rb/1.6.0".freeze
 
   # "I, [2024-01-02T03:04:05.678901 #42]  INFO -- program: message"
@@ -51,7 +53,13 @@ class Logger
       @dev = dev
     end
 
-    def write(text) = @dev.write(text)
+    # A line that cannot be written ends nothing but itself.
+    def write(text)
+      @dev.write(text)
+    rescue StandardError => error
+      warn("log writing failed. #{error}")
+    end
+
     def close = @dev.respond_to?(:close) && ![$stdout, $stderr].include?(@dev) ? @dev.close : nil
     def reopen(*) = self
   end
@@ -66,7 +74,7 @@ class Logger
     @default_formatter = Formatter.new
     self.datetime_format = datetime_format
     @formatter = formatter
-    @logdev = logdev && LogDevice.new(logdev)
+    @logdev = device(logdev)
   end
 
   def level=(level)
@@ -113,11 +121,13 @@ class Logger
   def close = @logdev&.close
 
   def reopen(logdev = nil)
-    @logdev = LogDevice.new(logdev) if logdev
+    @logdev = device(logdev) if logdev
     self
   end
 
   private
+
+  def device(logdev) = logdev && logdev != File::NULL ? LogDevice.new(logdev) : nil
 
   def label(severity) = SEV_LABEL[severity] || "ANY"
 end

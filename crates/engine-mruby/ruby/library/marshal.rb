@@ -116,10 +116,10 @@ module Marshal
     def class_of(object) = symbol(named("c", object.class.to_s).to_sym)
 
     def thing(object, limit)
-      if object.respond_to?(:marshal_dump) && !object.is_a?(Time)
+      if object.respond_to?(:marshal_dump, true) && !object.is_a?(Time)
         @out << "U"
         class_of(object)
-        return put(object.marshal_dump, limit)
+        return put(object.__send__(:marshal_dump), limit)
       end
       return own_text(object) if object.respond_to?(:_dump) || object.is_a?(Time)
       raise TypeError, "singleton can't be dumped" unless object.singleton_methods(false).empty? || object.is_a?(Module)

@@ -102,8 +102,9 @@ module Marshal
       klass = constant
       at = place
       made = keep(at, klass.allocate)
-      raise TypeError, "instance of #{klass} needs to have method 'marshal_load'" unless made.respond_to?(:marshal_load)
-      made.marshal_load(take)
+      wanting = "instance of #{klass} needs to have method 'marshal_load'"
+      raise TypeError, wanting unless made.respond_to?(:marshal_load, true)
+      made.__send__(:marshal_load, take)
       done(made)
     end
 

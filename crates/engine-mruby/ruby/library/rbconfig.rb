@@ -7,6 +7,15 @@ module RbConfig
     "MAJOR" => RUBY_VERSION.split(".")[0], "MINOR" => RUBY_VERSION.split(".")[1], "TEENY" => "0", "bindir" => ""
   }
 
+  SIZEOF = {
+    "int" => 4, "short" => 2, "long" => 8, "long long" => 8, "void*" => 8, "size_t" => 8, "time_t" => 8, "float" => 4,
+    "double" => 8
+  }.freeze
+  LIMITS = {
+    "FIXNUM_MAX" => 2**62 - 1, "FIXNUM_MIN" => -2**62, "INT_MAX" => 2**31 - 1, "INT_MIN" => -2**31,
+    "LONG_MAX" => 2**63 - 1, "LONG_MIN" => -2**63
+  }.freeze
+
   def self.ruby = nil
   def self.expand(text, *) = text
 end

@@ -37,15 +37,18 @@ class Struct
     __initialize(*members.map { |name| named[name] })
   end
 
-  def to_h(&block) = block ? each_pair.to_a.to_h(&block) : members.zip(to_a).to_h
+  def to_h(&block) = block ? members.zip(to_a).to_h { |name, value| block.call(name, value) } : members.zip(to_a).to_h
   alias deconstruct to_a
 
   def deconstruct_keys(keys)
-    return to_h unless keys
+    return to_h if keys.nil?
+    raise TypeError, "wrong argument type #{keys.class} (expected Array or nil)" unless keys.is_a?(Array)
     found = {}
+    return found if keys.size > size
     keys.each do |key|
-      break unless key.is_a?(Symbol) && members.include?(key)
-      found[key] = self[key]
+      found[key] = self[String === key || Symbol === key ? key : FoolsGold.integer(key)]
+    rescue NameError, IndexError
+      break
     end
     found
   end
@@ -74,7 +77,10 @@ class Struct
   def filter_map(&block) = to_a.filter_map(&block)
   def select(&block) = block ? to_a.select(&block) : to_enum(:select)
   alias filter select
-  def values_at(*places) = to_a.values_at(*places)
+  def values_at(*places)
+    places.each { |place| self[place] unless place.is_a?(Range) }
+    to_a.values_at(*places)
+  end
   def hash = [self.class, to_a].hash
 
   def inspect

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::folders::failed;
+use crate::prelude;
 use crate::tree::Tree;
 use engine::regular;
 
@@ -46,6 +47,11 @@ pub fn read_source(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn knows_source(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let is_known = context.shared.source(path(arg(args, 0))?).is_some();
     Ok(if is_known { Value::Int(1) } else { Value::Nil })
+}
+
+/// Whether it is the name of a file of Ruby's own library, without its suffix.
+pub fn knows_library(_context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Bool(prelude::is_ruby(arg(args, 0).bytes()?)))
 }
 
 fn whole(context: &mut Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {

@@ -109,6 +109,7 @@ pub static TABLE: &[Native] = &[
     function(c"file_read", path::read),
     function(c"source_read", path::read_source),
     function(c"source_known", path::knows_source),
+    function(c"library_known", path::knows_library),
     function(c"file_expand", path::expand),
     function(c"file_real", path::real),
     function(c"allow", path::allow),

@@ -15,6 +15,8 @@ pub struct Difference {
     pub real: Vec<String>,
     /// What changes each time, and was not compared: names of headers, `body`, `status`.
     pub changing: Vec<String>,
+    /// The status or the body is another one, and it is no error there.
+    pub another_answer: bool,
 }
 
 /// Of two answers here and two there, to the same path. The same ones twice where nobody asked again.
@@ -25,8 +27,9 @@ pub fn between(here: [&Answer; 2], there: [&Answer; 2]) -> Difference {
     } else if here[0].status != there[0].status {
         found.real.push(format!("status {} there", there[0].status));
     }
-    headers(here, there, &mut found);
     body(here.map(|answer| &answer.body), there.map(|answer| &answer.body), &mut found);
+    found.another_answer = !found.real.is_empty() && there[0].status < 500;
+    headers(here, there, &mut found);
     found
 }
 
@@ -114,8 +117,20 @@ mod tests {
         let one = answer(200, &[("x", "1")], "gold");
         assert_eq!(once(&one, &one), [""; 0]);
         assert_eq!(once(&one, &answer(404, &[("x", "1")], "gold")), ["status 404 there"]);
-        let words = ["other headers there: x, y", "another body there (5 bytes), from byte 3 on"];
+        let words = ["another body there (5 bytes), from byte 3 on", "other headers there: x, y"];
         assert_eq!(once(&one, &answer(200, &[("x", "2"), ("y", "1")], "golly")), words);
+    }
+
+    #[test]
+    fn another_answer_is_told_from_other_headers_and_from_an_error_there() {
+        let is_another = |there: &Answer| {
+            let here = answer(200, &[("x", "1")], "gold");
+            between([&here, &here], [there, there]).another_answer
+        };
+        assert!(is_another(&answer(200, &[("x", "1")], "fool")));
+        assert!(is_another(&answer(404, &[("x", "1")], "gold")));
+        assert!(!is_another(&answer(200, &[("x", "2")], "gold")));
+        assert!(!is_another(&answer(500, &[], "an error")));
     }
 
     #[test]

@@ -77,7 +77,7 @@ module FoolsGoldDoctor
     # What waits for its file (autoload) goes on waiting, but for classes of the interpreter's own.
     def walk_constant(mod, name, seen, found)
       waits = FoolsGold.waits_for(mod, name)
-      own = waits && (waits.start_with?("foolsgold/") || FoolsGold::BUILT_IN.include?(waits))
+      own = waits && (waits.start_with?("foolsgold/") || FoolsGold::Loader.built_in?(waits))
       return if waits && !(own && mod.equal?(Object))
       value = mod.const_get(name)
       walk(value, seen, found) if value.is_a?(Module)

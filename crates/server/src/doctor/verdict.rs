@@ -11,6 +11,8 @@ pub enum Verdict {
     HereWithDoubts,
     /// The user's own Ruby.
     There,
+    /// The user's own Ruby: here something has another answer.
+    ThereAsItDiffers,
     /// It fails on both: no engine helps.
     Neither,
 }
@@ -34,6 +36,13 @@ impl Verdict {
         if report.asked.iter().any(fails) {
             return Verdict::Neither;
         }
+        let another = |asked: &super::report::Asked| match &asked.there {
+            There::Other { found, .. } => found.another_answer,
+            There::NotAsked | There::Same(_) | There::Failed(_) => false,
+        };
+        if report.asked.iter().any(another) {
+            return Verdict::ThereAsItDiffers;
+        }
         let differs = report.asked.iter().any(|asked| matches!(asked.there, There::Other { .. }));
         if differs || !report.doubts.is_empty() { Verdict::HereWithDoubts } else { Verdict::Here }
     }
@@ -47,7 +56,7 @@ impl Verdict {
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Here | Verdict::HereWithDoubts => "mruby",
-            Verdict::There => "ruby",
+            Verdict::There | Verdict::ThereAsItDiffers => "ruby",
             Verdict::Neither => "none",
         }
     }
@@ -70,6 +79,10 @@ impl Verdict {
                  interpreter lacks what is listed above."
             }
             Verdict::There => "Recommended: --engine ruby. The embedded interpreter lacks what is listed above.",
+            Verdict::ThereAsItDiffers => {
+                "Recommended: --engine ruby. The embedded interpreter answers otherwise than the Ruby, as listed \
+                 above. Where that is meant, --engine mruby may do."
+            }
             Verdict::Neither => return neither(report),
         }
         .to_owned()
@@ -127,12 +140,16 @@ mod tests {
     #[test]
     fn what_works_is_recommended() {
         let other = || There::Other { found: Difference::default(), answer: None };
+        let another =
+            || There::Other { found: Difference { another_answer: true, ..Difference::default() }, answer: None };
         let failed = || There::Failed("raised".into());
         let same = || There::Same(Vec::new());
         let cases = [
             (vec![(Some(200), same()), (Some(404), There::NotAsked)], Verdict::Here),
             (vec![(Some(200), other())], Verdict::HereWithDoubts),
+            (vec![(Some(200), same()), (Some(200), another())], Verdict::ThereAsItDiffers),
             (vec![(Some(500), other())], Verdict::There),
+            (vec![(Some(500), another())], Verdict::There),
             (vec![(None, other())], Verdict::There),
             (vec![(None, failed())], Verdict::Neither),
             (vec![(Some(500), same())], Verdict::Neither),
