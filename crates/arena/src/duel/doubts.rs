@@ -10,8 +10,6 @@ use super::lesson::Lesson;
 const REQUESTS_MIN: f64 = 500.0;
 /// Draws of a short turn differ by less than this.
 const KEPT_UP: f64 = 0.93;
-/// Processes per processor that already wanted to run: more than this is company.
-const LOAD_SHARE_MAX: f64 = 0.5;
 
 /// Of what is asked and checked.
 pub fn of_workload(lesson: &Lesson) -> Vec<String> {
@@ -53,18 +51,6 @@ pub fn of_machine(cores: u32) -> Vec<String> {
             .to_owned(),
         "clients were on this machine and fast: slow networks, TLS and large uploads were not measured".to_owned(),
     ]
-}
-
-/// Of what else the machine did: `load` is the mean number of processes that wanted a processor in the last minute
-/// before.
-pub fn of_company(load: f64, cores: u32) -> Vec<String> {
-    if load < f64::from(cores) * LOAD_SHARE_MAX {
-        return Vec::new();
-    }
-    vec![format!(
-        "the machine was busy with other work when the duel began (a load of {load:.1} on {cores} processors): its \
-         figures are those of a busy machine"
-    )]
 }
 
 /// Of numbers that are too few, or that contradict each other.
@@ -144,9 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_machine_is_told() {
-        assert!(of_company(0.4, 2).is_empty());
-        assert!(of_company(13.0, 2)[0].contains("13.0 on 2 processors"));
+    fn who_did_not_keep_up_is_told() {
         let at = |rate: f64| {
             let numbers =
                 [("requests".to_owned(), 4e3), (RATE.to_owned(), rate), ("offered_per_s".to_owned(), 1e3)].into();

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, Table};
+use regex::Regex;
 use serde::Serialize;
 
 use super::look::{Chip, Looks};
@@ -173,7 +174,8 @@ fn case_diff(old: &Case, new: &Case, looks: &Looks) -> CaseDiff {
 }
 
 fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
-    let verdict = match (stats::level(before, after), metric.sense) {
+    // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
+    let verdict = match (!stats::are_apart(before, after), metric.sense) {
         (true, _) => "level",
         (_, Sense::Plain) => "other",
         (_, Sense::Higher) if after.median > before.median => "better",
@@ -235,9 +237,16 @@ fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
         note(&format!("version of {title}"), &old.version, &new.version);
         note(&format!("Ruby of {title}"), &old.ruby, &new.ruby);
         note(&format!("settings of {title}"), &settings(old), &settings(new));
-        note(&format!("commands of {title}"), &old.commands.join("; "), &new.commands.join("; "));
+        note(&format!("commands of {title}"), &commands(old), &commands(new));
     }
     found
+}
+
+/// Without ports, which are others in every run.
+fn commands(who: &Who) -> String {
+    let port = Regex::new(r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b");
+    let all = who.commands.join("; ");
+    port.map_or_else(|_| all.clone(), |port| port.replace_all(&all, "${1}PORT").into_owned())
 }
 
 fn settings(who: &Who) -> String {

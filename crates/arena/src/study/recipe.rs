@@ -136,6 +136,10 @@ pub struct CaseRecipe {
     /// Of ladder and overload: one case for each of these shares of the contender's own capacity, in percent.
     #[serde(default)]
     pub load_pct: Vec<u32>,
+    /// Of ladder: one case for each of these shares of the slowest contender's capacity, in percent: the same requests
+    /// per second for all. From the second round on, since all must have shown what they can do.
+    #[serde(default)]
+    pub slowest_pct: Vec<u32>,
     /// Of stuck: what hangs.
     #[serde(default)]
     pub stuck_path: Option<String>,
@@ -188,6 +192,13 @@ pub enum Tool {
     Overload,
 }
 
+impl Tool {
+    /// Whether what loads the server does not look at its answers.
+    pub fn is_blind(self) -> bool {
+        matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce)
+    }
+}
+
 /// A picture.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -203,6 +214,9 @@ pub struct PlotRecipe {
     /// What the places of lines are.
     #[serde(default)]
     pub x_title: String,
+    /// Of a ladder's cases those at shares of the slowest contender's capacity, rather than of each one's own.
+    #[serde(default)]
+    pub at_equal_rates: bool,
     /// Both axes grow by factors.
     #[serde(default)]
     pub is_log: bool,
