@@ -4,6 +4,7 @@ use crate::metric::{FAILED, RATE};
 use crate::record::Sample;
 
 use super::cases;
+use super::learn::Learned;
 use super::lesson::Lesson;
 
 /// A p99 of fewer requests than this rests on a handful of slow ones.
@@ -22,6 +23,7 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
             "the pages of {count} of {all} paths vary so much that little of them was checked, such as {first}"
         ));
     }
+    doubts.extend(of_pages_that_are_none(learned));
     let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
     if writes > 0 {
         doubts.push(format!(
@@ -37,6 +39,26 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
         ));
     }
     doubts
+}
+
+/// Of paths that answer with no page but a way elsewhere or a refusal: a login that is asked for instead of the page is
+/// quick, and says nothing of the page.
+pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
+    let is_none = |one: &&Learned| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
+    let found: Vec<&Learned> = learned.iter().filter(is_none).collect();
+    let first = found.first()?;
+    let instead = match first.status {
+        401 | 403 => "is refused".to_owned(),
+        _ => format!("only leads to {}", String::from_utf8_lossy(first.location.longest()).escape_debug()),
+    };
+    let (count, all) = (found.len(), learned.len());
+    let what = if count == all { "no page of the application is measured at all" } else { "that page is not measured" };
+    Some(format!(
+        "{count} of {all} requests get no page: {} {instead} ({}), so {what}; where a login is needed, send the cookie of \
+         one: 'GET /page header=cookie:NAME=VALUE'",
+        first.asked.in_words(),
+        first.status
+    ))
 }
 
 /// Of any duel on one machine.
@@ -101,7 +123,7 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::asked::Asked;
-    use super::super::learn::{Answer, Learned};
+    use super::super::learn::Answer;
     use super::*;
 
     fn learned(method: &str, bodies: &[&str]) -> Learned {
@@ -119,6 +141,22 @@ mod tests {
         }
         let sure = Lesson { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
         assert!(of_workload(&sure).is_empty());
+    }
+
+    #[test]
+    fn a_page_that_only_asks_for_a_login_is_told() {
+        let answered = |path: &str, status: u16, location: &str| {
+            let answer = Answer { status, location: location.into(), ..Answer::default() };
+            Learned::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
+        };
+        let words = of_pages_that_are_none(&[answered("/", 302, "/login")]).unwrap();
+        assert!(words.contains("1 of 1 requests get no page: GET / only leads to /login (302)"), "{words}");
+        assert!(words.contains("no page of the application is measured at all"), "{words}");
+        let words = of_pages_that_are_none(&[answered("/ok", 200, ""), answered("/x", 403, "")]).unwrap();
+        assert!(words.contains("1 of 2") && words.contains("GET /x is refused (403)"), "{words}");
+        assert_eq!(of_pages_that_are_none(&[answered("/ok", 200, "")]), None);
+        let lesson = Lesson { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
+        assert!(of_workload(&lesson).iter().any(|doubt| doubt.contains("get no page")));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::contender::Catalogue;
 use crate::load::{Closed, Until, closed, warm_up};
 use crate::metric::{CPU, P50};
 use crate::place::Place;
+use crate::process::delay_us;
 use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
@@ -239,6 +240,9 @@ impl<'a> Duel<'a> {
             let varying = rest.len() - exact;
             self.says(format!("  and {} more: {exact} byte for byte, {varying} with places that vary", rest.len()));
         }
+        if let Some(words) = doubts::of_pages_that_are_none(&lesson.learned) {
+            self.says(words);
+        }
         let left: Vec<String> = lesson.left_out.iter().map(|(_, why)| why.clone()).collect();
         if !left.is_empty() {
             self.says(format!("left out ({}): {}", left.len(), lesson::shortened(left).join("; ")));
@@ -253,10 +257,15 @@ impl<'a> Duel<'a> {
         // A new connection each: some servers put a kept one aside for a while, which is no waiting of the
         // application's.
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
+        let own = std::process::id();
+        let delayed = || running.server.usage().delay_us + delay_us(own);
+        let before = delayed();
         let outcome = observed(&running.server, |port| closed(port, &workload, &plan));
+        let delay = delayed().saturating_sub(before) as f64;
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
-        Ok(Probe { cpu_us: number(CPU), latency_us, worker_kib: running.server.usage().pss_kib })
+        let delay_us = delay / number("requests").max(1.0);
+        Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
     }
 
     /// Whether another server gives the same answers.
