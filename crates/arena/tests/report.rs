@@ -222,3 +222,53 @@ fn a_page_of_markdown_is_kept_current() {
         assert_eq!(splice::is_current(&new, name, &summary, "arena/runs/x"), Ok(true));
     }
 }
+
+/// The README shows no run that is of a release further back than this.
+const RELEASES_BACK: usize = 1;
+/// Since this day the version of a run says of which commit it is.
+const COMMITS_SINCE: &str = "2026-11-24";
+
+/// What is wrong with the runs that a page shows, by the releases of the program, newest first.
+fn too_old(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Summary) -> Vec<String> {
+    let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let runs: std::collections::BTreeSet<&str> = links.filter(|link| link.starts_with("arena/runs/")).collect();
+    assert!(!runs.is_empty(), "the page shows no run");
+    let mut found = Vec::new();
+    for path in runs {
+        let summary = run(path);
+        let ours = summary.contenders.iter().filter(|who| who.name.starts_with("foolsgold") && who.missing.is_empty());
+        for who in ours {
+            let (release, commit) = who.version.split_once('+').unwrap_or((&who.version, ""));
+            if releases.iter().position(|one| one == &release).is_none_or(|back| back > RELEASES_BACK) {
+                found.push(format!("{path}: {} is {}; make the run again (arena run)", who.name, who.version));
+            } else if commit.is_empty() && summary.started.as_str() > COMMITS_SINCE {
+                found.push(format!("{path}: {} does not say its commit: build by bin/arena", who.name));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_readme_shows_no_run_of_a_program_of_long_ago() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = |name: &str| fs::read_to_string(root.join(name)).expect(name);
+    let log = text("CHANGELOG.md");
+    let heads = log.lines().filter_map(|line| line.strip_prefix("## ")?.split_whitespace().next());
+    let mut releases: Vec<&str> = heads.filter(|head| head.starts_with(|c: char| c.is_ascii_digit())).collect();
+    if !releases.contains(&env!("CARGO_PKG_VERSION")) {
+        releases.insert(0, env!("CARGO_PKG_VERSION"));
+    }
+    let run = |path: &str| read_summary(&root.join(path).join("summary.json")).expect(path);
+    assert_eq!(too_old(&text("README.md"), &releases, &run), Vec::<String>::new());
+
+    let page = "[Run](arena/runs/x) and [Run](arena/runs/x)";
+    let of = |version: &str, started: &str| {
+        let who = Who { name: "foolsgold-mruby".into(), version: version.into(), ..Who::default() };
+        let summary = Summary { contenders: vec![who], started: started.into(), ..Summary::default() };
+        too_old(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| summary.clone())
+    };
+    assert!(of("0.2.0+abc", "2027-01-01").is_empty() && of("0.3.0", "2026-11-21").is_empty());
+    assert!(of("0.1.0+abc", "2027-01-01")[0].contains("make the run again"));
+    assert!(of("0.3.0", "2027-01-01")[0].contains("does not say its commit"));
+}

@@ -45,7 +45,8 @@ pub struct Run {
     out: Option<PathBuf>,
     /// Go on with an interrupted run, as it was asked for.
     #[arg(long, value_name = "FOLDER")]
-    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out", "seed"])]
+    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
+    #[arg(conflicts_with = "seed")]
     resume: Option<PathBuf>,
     /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
     #[arg(long, value_name = "NAME")]

@@ -18,7 +18,8 @@ const P99_NEAR_MS: f64 = 1.0;
 /// … nor does memory, before one holds a third more than the other: nobody changes the server for less.
 const MEMORY_NEAR: f64 = 4.0 / 3.0;
 
-/// Where nothing tells them apart, the simplest is recommended of those that showed at least this share of the best rate.
+/// Where nothing tells them apart, the simplest is recommended of those that showed at least this share of the best
+/// rate.
 const RATE_SHOWN: f64 = 0.9;
 
 /// What the user says about the choice.

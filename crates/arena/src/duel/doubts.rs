@@ -54,8 +54,8 @@ pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
     let (count, all) = (found.len(), learned.len());
     let what = if count == all { "no page of the application is measured at all" } else { "that page is not measured" };
     Some(format!(
-        "{count} of {all} requests get no page: {} {instead} ({}), so {what}; where a login is needed, send the cookie of \
-         one: 'GET /page header=cookie:NAME=VALUE'",
+        "{count} of {all} requests get no page: {} {instead} ({}), so {what}; where a login is needed, send the cookie \
+         of one: 'GET /page header=cookie:NAME=VALUE'",
         first.asked.in_words(),
         first.status
     ))

@@ -133,9 +133,13 @@ pub struct Spread {
     pub high: f64,
     /// In the order of the rounds.
     pub all: Vec<f64>,
-    /// The rounds' numbers, so that those of one round can be compared; none in older records, which lack none.
-    #[serde(default)]
+    /// The rounds' numbers, so that those of one round can be compared; none stands for 1, 2, 3, …
+    #[serde(default, skip_serializing_if = "is_plain")]
     pub at: Vec<u32>,
+}
+
+fn is_plain(rounds: &[u32]) -> bool {
+    rounds.iter().copied().eq(1..=rounds.len() as u32)
 }
 
 /// Figures of the original study.

@@ -271,3 +271,28 @@ fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<Stri
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_differ_by_their_ports_only_are_the_same() {
+        let who = |port: u16| Who {
+            commands: vec![
+                format!("puma -b tcp://127.0.0.1:{port} -t 5:5"),
+                format!("thin -p {port} start"),
+                format!("server 127.0.0.1:{port};\n listen {port} backlog=4096;"),
+                format!("passenger start --port={port} --port {port} -c worker_processes=4096"),
+                format!("unicorn -l 0.0.0.0:{port}"),
+            ],
+            ..Who::default()
+        };
+        assert_eq!(commands(&who(40123)), commands(&who(9292)));
+        assert!(
+            commands(&who(9292)).contains("backlog=4096") && commands(&who(9292)).contains("worker_processes=4096")
+        );
+        let other = Who { commands: vec!["puma -t 5:5".into()], ..Who::default() };
+        assert_ne!(commands(&other), commands(&Who { commands: vec!["puma -t 3:3".into()], ..Who::default() }));
+    }
+}

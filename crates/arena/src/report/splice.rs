@@ -88,6 +88,8 @@ fn table(summary: &Summary, metric: Option<&str>, begin: &str, link: &str) -> Re
         words::machine(summary).replace(" · ", ", "),
         words::count(summary.rounds as usize, "round", "rounds"),
     );
+    let settings = words::settings(summary, &looks);
+    let place = format!("{settings}. {place}");
     Ok(format!("\n{}\n\n{}\n\n", lines.join("\n"), escaped(&place).replace("\\[Run\\]", "[Run]")))
 }
 
@@ -180,7 +182,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Measured, Spread};
+    use crate::record::summary::{Measured, Spread, Who};
 
     fn summary() -> Summary {
         let result = |name: &str, rate: f64| Measured {
@@ -194,7 +196,16 @@ mod tests {
             ranking: vec![vec!["a|b".into()], vec!["c".into()]],
             ..Case::default()
         };
-        Summary { study: "s".into(), started: "2026-01-02T".into(), rounds: 3, cases: vec![case], ..Summary::default() }
+        let who = Who { name: "a".into(), version: "1.2".into(), workers: 2, threads: 3, ..Who::default() };
+        let contenders = vec![who];
+        Summary {
+            contenders,
+            study: "s".into(),
+            started: "2026-01-02T".into(),
+            rounds: 3,
+            cases: vec![case],
+            ..Summary::default()
+        }
     }
 
     #[test]
@@ -204,7 +215,11 @@ mod tests {
         assert_eq!(is_current(page, "s", &run, "runs/x"), Ok(false));
         let new = splice(page, "s", &run, "runs/x").expect("a page");
         assert!(new.contains("| a\\|b | **100** |") && new.contains("| c | 50.0 |"), "{new}");
-        assert!(new.contains("2 January 2026; machine not recorded; 3 rounds") && new.contains("[Run](runs/x)."));
+        assert!(
+            new.contains("2 January 2026; machine not recorded; 3 rounds")
+                && new.contains("a (1.2) 2 × 3")
+                && new.contains("[Run](runs/x).")
+        );
         assert!(new.starts_with("# T\n") && new.ends_with("<!-- arena:end s -->\nafter\n") && !new.contains("stale"));
         assert_eq!(splice(&new, "s", &run, "runs/x"), Ok(new.clone()));
         assert_eq!(is_current(&new, "s", &run, "runs/x"), Ok(true));

@@ -7,8 +7,8 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use super::look::Looks;
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
-use super::words;
-use crate::metric::Metric;
+use super::{number, words};
+use crate::metric::{Metric, P99};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
 
@@ -126,7 +126,14 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    write_table(out, table, width)
+    write_table(out, table, width)?;
+    for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
+        for result in case.results.iter().filter(|result| !result.remarks.is_empty()) {
+            let at = case.x.map_or_else(String::new, number::tick);
+            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+        }
+    }
+    Ok(())
 }
 
 fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {

@@ -13,6 +13,9 @@ pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
     Metric::of(case.metrics.first()?)
 }
 
+/// In what is known of a Ruby that has no YJIT.
+pub const YJIT_NOT_BUILT: &str = "built without YJIT";
+
 /// A contender's number in a case, if it counts.
 pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option<&'a Spread> {
     let result = case.results.iter().find(|result| result.contender == contender && result.disqualified.is_none())?;
@@ -55,7 +58,12 @@ pub fn of_case(case: &Case, looks: &Looks) -> String {
             };
             format!("{why}: {}, {}.", list(&titles(best)), between(case, best, metric))
         }
-        _ => format!("{} are level, {}{ahead}.", list(&titles(best)), between(case, best, metric)),
+        _ => {
+            // The ratio is that of the first of them.
+            let first = titles(best).into_iter().next().unwrap_or_default();
+            let ahead = ahead.strip_prefix(", ").map_or(ahead.clone(), |ratio| format!("; {first} has {ratio}"));
+            format!("{} are level, {}{ahead}.", list(&titles(best)), between(case, best, metric))
+        }
     }
 }
 
@@ -94,7 +102,9 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
 
 /// The run in one or two sentences: how often each was best.
 pub fn of_run(summary: &Summary, looks: &Looks) -> String {
-    let ranked: Vec<&Case> = summary.cases.iter().filter(|case| !case.ranking.is_empty()).collect();
+    // Where one alone could be ranked, it has won nothing.
+    let is_contest = |case: &&Case| case.ranking.iter().flatten().count() > 1;
+    let ranked: Vec<&Case> = summary.cases.iter().filter(is_contest).collect();
     if let [case] = ranked[..] {
         return of_case(case, looks);
     }
@@ -216,6 +226,25 @@ pub fn machine(summary: &Summary) -> String {
     let fact = |name: &&str| summary.machine.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     let facts: Vec<String> = wanted.iter().filter_map(fact).collect();
     if facts.is_empty() { "machine not recorded".to_owned() } else { facts.join(" · ") }
+}
+
+/// With how many workers and threads each ran, in which version and on which Ruby: figures without these are a rumour.
+pub fn settings(summary: &Summary, looks: &Looks) -> String {
+    let mut by_ruby: Vec<(String, Vec<String>)> = Vec::new();
+    for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
+        let version = if who.version.is_empty() { String::new() } else { format!(" ({})", who.version) };
+        let one = format!("{}{version} {} × {}", looks.title(&who.name), who.workers, who.threads.max(1));
+        // Its description ends with the date and the platform, which say nothing more.
+        let ruby = who.ruby.split(" (").next().unwrap_or_default();
+        let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
+        let ruby = if ruby.is_empty() { "its own".to_owned() } else { format!("{ruby}{jit}") };
+        match by_ruby.iter_mut().find(|(name, _)| *name == ruby) {
+            Some((_, all)) => all.push(one),
+            None => by_ruby.push((ruby, vec![one])),
+        }
+    }
+    let parts: Vec<String> = by_ruby.iter().map(|(ruby, all)| format!("on {ruby}: {}", all.join("; "))).collect();
+    format!("Workers × threads {}", parts.join(". And "))
 }
 
 /// What counts what: "3 rounds".

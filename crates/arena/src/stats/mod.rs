@@ -51,7 +51,7 @@ impl Spread {
         Some(Spread { median: median(&all)?, low, high, at: finite().map(|(round, _)| *round).collect(), all })
     }
 
-    /// Its numbers with their rounds. Older records have no rounds: their numbers are those of the first ones.
+    /// Its numbers with their rounds. Where no rounds stand, they are the first ones.
     pub fn by_round(&self) -> impl Iterator<Item = (u32, f64)> {
         let round = |at: usize| self.at.get(at).copied().unwrap_or(at as u32 + 1);
         self.all.iter().enumerate().map(move |(at, number)| (round(at), *number))

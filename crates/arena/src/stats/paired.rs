@@ -3,17 +3,17 @@
 //! bootstrap is worked out over all resamples at once.
 //!
 //! The interval is that of the median of the logarithms of the ratios. Its width is the bootstrap's standard error of
-//! that median, times Student's t for as many ratios as there are, since with a few of them the bootstrap alone promises
-//! too much (Hesterberg 2015, "What teachers should know about the bootstrap"; the resamples' probabilities are those
-//! of Hutson and Ernst 2000, "The exact bootstrap mean and variance of an L-estimator").
+//! that median, times Student's t for as many ratios as there are, since with a few of them the bootstrap alone
+//! promises too much (Hesterberg 2015, "What teachers should know about the bootstrap"; the resamples' probabilities
+//! are those of Hutson and Ernst 2000, "The exact bootstrap mean and variance of an L-estimator").
 
 use std::sync::OnceLock;
 
 use crate::record::summary::Spread;
 
 /// The interval holds the true ratio in so many of 100 comparisons. More than the usual 95, because a run looks again
-/// after each round and stops when it sees a difference: the simulation in the tests below shows that with 3 to 10 looks
-/// two equal servers are told apart in less than 5 of 100 pairs.
+/// after each round and stops when it sees a difference: the simulation in the tests shows that with 3 to 10 looks two
+/// equal servers are told apart in less than 5 of 100 pairs.
 pub const CONFIDENCE_PERCENT: u32 = 98;
 /// A difference smaller than this part is of no interest: nobody should choose a server by it.
 pub const SMALLEST_PART: f64 = 0.05;

@@ -236,6 +236,9 @@ pub struct VerdictRecipe {
     /// Who won in the original.
     #[serde(default)]
     pub published: String,
+    /// What a reader must know before believing it.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// All studies.

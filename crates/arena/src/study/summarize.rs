@@ -84,7 +84,8 @@ fn rounds_in_words(plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<
         open => format!("{open} pairs stayed undecided"),
     };
     Some(format!(
-        "{least} rounds of everything, then further ones, {most} at most, of what was not decided: {rounds} in all; {why}"
+        "{least} rounds of everything, then further ones of what was not decided, {most} at most: {rounds} in all; \
+         {why}"
     ))
 }
 
@@ -174,8 +175,8 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let mut remarks = Vec::new();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     if late > 0 {
-        // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would keep
-        // the best ones. A figure is of all rounds or of none.
+        // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would
+        // keep the best ones. A figure is of all rounds or of none.
         let is_shown = late * 2 < good.len();
         let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
         remarks.push(format!("in {late} of {} rounds the load generator itself was late: {shown}", good.len()));
@@ -193,8 +194,8 @@ fn is_late(sample: &Sample) -> bool {
     number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
 }
 
-/// Of a load whose tool does not look at answers: what share of wrong ones could have gone unseen, where it is more than
-/// one in a thousand.
+/// Of a load whose tool does not look at answers: what share of wrong ones could have gone unseen, where it is more
+/// than one in a thousand.
 fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
     let checked: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(CHECKED).copied()).collect();
     let sum: f64 = checked.iter().sum();

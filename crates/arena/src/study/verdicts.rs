@@ -1,5 +1,5 @@
-//! Who is best for which use: one case decides, or several alike by the geometric mean of their figures, round by round,
-//! so that the same intervals tell contenders apart as in a single case.
+//! Who is best for which use: one case decides, or several alike by the geometric mean of their figures, round by
+//! round, so that the same intervals tell contenders apart as in a single case.
 
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictRecipe};
@@ -24,7 +24,8 @@ fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Opti
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
     let list = means(&decisive, metric);
     let groups = stats::ranking(list.clone(), metric.sense);
-    let why = why(&decisive, metric, &groups, &list, who);
+    let mut why = why(&decisive, metric, &groups, &list, who);
+    why.extend(recipe.note.iter().flat_map(|note| ["; ", note.as_str()]));
     let winners = groups.into_iter().next()?;
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }

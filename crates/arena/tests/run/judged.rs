@@ -1,4 +1,4 @@
-//! What a run makes of what it measured: liars under every tool, twins, further rounds, rates that are the same for all.
+//! What a run makes of what it measured: liars under every tool, twins, further rounds, the same rate for all.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 # A server of one file, good or bad as it is told:  ruby server.rb PORT KIND [WORKERS]
 # good answers rightly; wrong answers something else; later turns wrong after a hundred answers; liar gives one wrong
-# answer in a hundred, late enough that a single look meets none; dies ends after a hundred; never does not listen; alone
-# starts one worker whatever it was asked for; slow takes twenty milliseconds for each answer.
+# answer in a hundred, late enough that a single look meets none; dies ends after a hundred; never does not listen;
+# alone starts one worker whatever it was asked for; slow takes twenty milliseconds for each answer.
 
 require "socket"
 
