@@ -8,13 +8,16 @@ use super::on_this_thread;
 use super::tally::{Tally, Watch};
 use super::work::Work;
 
+/// Before an overloaded server is asked again.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Asks everything once, each on a new connection. The first wrong answer is described.
 pub fn check(port: u16, workload: &Workload) -> Result<(), String> {
     check_patiently(port, workload, Duration::ZERO)
 }
 
-/// The same, for a server that may still have a queue from before: what gets no answer in time is asked again until the
-/// patience ends.
+/// The same, for a server that may still have a queue from before: what gets no answer in time, or is told that the
+/// queue is full, is asked again until the patience ends.
 pub fn check_patiently(port: u16, workload: &Workload, patience: Duration) -> Result<(), String> {
     on_this_thread(run(port, workload, Instant::now() + patience))?
 }
@@ -26,12 +29,17 @@ async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String>
         loop {
             match work.exchange(&mut work.line(), Instant::now(), place).await.1 {
                 Ok(_) => break,
-                Err(Fault::Timeout) if Instant::now() < end => {}
+                Err(fault) if is_overload(&fault) && Instant::now() < end => tokio::time::sleep(PAUSE).await,
                 Err(fault) => return Err(described(port, ask, &fault)),
             }
         }
     }
     Ok(())
+}
+
+/// Too busy to answer, or saying so.
+fn is_overload(fault: &Fault) -> bool {
+    matches!(fault, Fault::Timeout | Fault::Status(429 | 502..=504, _))
 }
 
 fn described(port: u16, ask: &Ask, fault: &Fault) -> String {

@@ -11,6 +11,8 @@ use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
 use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
 
+/// So many winners of one use are named: that ten are level is told by their number.
+const NAMED: usize = 4;
 /// So many columns of a matrix can be read beside each other.
 const MATRIX_MOST: usize = 9;
 
@@ -42,6 +44,8 @@ struct Page<'a> {
 struct VerdictRow {
     use_case: String,
     winners: Vec<Chip>,
+    /// Those beyond the first few.
+    more: usize,
     why: String,
     published: String,
 }
@@ -135,7 +139,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
 fn verdicts(summary: &Summary, looks: &Looks) -> Vec<VerdictRow> {
     let row = |verdict: &crate::record::summary::Verdict| VerdictRow {
         use_case: verdict.use_case.clone(),
-        winners: verdict.winners.iter().map(|name| looks.chip(name)).collect(),
+        winners: verdict.winners.iter().take(NAMED).map(|name| looks.chip(name)).collect(),
+        more: verdict.winners.len().saturating_sub(NAMED),
         why: verdict.why.clone(),
         published: verdict.published.clone(),
     };

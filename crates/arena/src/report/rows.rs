@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::look::{Chip, Looks};
 use super::number;
 use super::plot::{good_end, in_order};
-use super::words::spread_of;
+use super::words::{is_best, spread_of};
 use crate::metric::{FAILED, Metric, Sense};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats;
@@ -153,10 +153,10 @@ fn cell(spread: Option<&Spread>, metric: &Metric, is_best: bool) -> Cell {
 /// `2=`: two are before its group, and others are in it.
 fn rank(case: &Case, contender: &str) -> (String, bool) {
     let mut place = 1;
-    for (at, group) in case.ranking.iter().enumerate() {
+    for group in &case.ranking {
         if group.iter().any(|name| name == contender) {
             let level = if group.len() > 1 { "=" } else { "" };
-            return (format!("{place}{level}"), at == 0);
+            return (format!("{place}{level}"), is_best(case, contender));
         }
         place += group.len();
     }

@@ -22,6 +22,11 @@ pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option
     result.numbers.get(metric.name).filter(|spread| spread.is_sound())
 }
 
+/// Whether this contender is the best of its case, or not told apart from it. Where none are told apart, nobody is.
+pub fn is_best(case: &Case, contender: &str) -> bool {
+    case.ranking.len() > 1 && case.ranking[0].iter().any(|name| name == contender)
+}
+
 /// A, B and C.
 pub fn list(names: &[String]) -> String {
     match names {

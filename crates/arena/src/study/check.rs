@@ -165,6 +165,12 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if case.seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds <= SECONDS_MOST)) {
         found.push(format!("seconds is a number above 0, at most {SECONDS_MOST}"));
     }
+    if case.timeout_s.is_some_and(|seconds| !(1..=600).contains(&seconds)) {
+        found.push("timeout_s is a number of seconds from 1 to 600".into());
+    }
+    if case.timeout_s.is_some() && !matches!(case.tool, Tool::Wrk | Tool::Ab) {
+        found.push("timeout_s belongs to wrk and ab".into());
+    }
     if case.requests.is_some_and(|requests| !REQUESTS.contains(&requests)) {
         found.push(format!("requests: {}", from(&REQUESTS)));
     }

@@ -23,7 +23,7 @@ const REASON_MOST: usize = 400;
 /// A tool that goes leaves requests behind; a server with a long queue of slow ones may take so long for them.
 const QUEUE_LEFT: Duration = Duration::from_secs(120);
 /// A checked load is no shorter and no longer, in seconds.
-const CHECKED_S: (f64, f64) = (1.0, 10.0);
+const CHECKED_S: (f64, f64) = (0.3, 10.0);
 
 /// Everything that a turn needs.
 pub struct Turn<'a> {
@@ -114,6 +114,7 @@ impl Turn<'_> {
             memory_limit: self.study.memory_mib.map(|mib| mib << 20),
             allocator: self.entry.allocator,
             idle_s: self.entry.idle_s,
+            stock: self.entry.stock,
             extra: Vec::new(),
         };
         let mut server = Server::start(wanted)?;

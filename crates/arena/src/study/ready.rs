@@ -179,6 +179,8 @@ fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<Stri
 fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
     match (&entry.name, entry.allocator) {
         (None, _) => recipe.title.clone(),
+        (Some(_), None) if entry.stock => format!("{}, stock limits", recipe.title),
+        (Some(_), None) if entry.idle_s.is_some() => format!("{}, may go idle", recipe.title),
         (Some(_), Some(allocator)) => format!("{}, {}", recipe.title, allocator.name()),
         (Some(_), None) => format!("{}, {} × {}", recipe.title, entry.workers, entry.threads),
     }

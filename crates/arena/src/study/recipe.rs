@@ -90,6 +90,10 @@ pub struct Entry {
     /// It may shut down its workers after so many seconds without a request, if it can.
     #[serde(default)]
     pub idle_s: Option<u32>,
+    /// With the limits (queues, connections) that it comes with, which are raised for all others: as a published study
+    /// ran it.
+    #[serde(default)]
+    pub stock: bool,
     /// Its name among the published figures.
     #[serde(default)]
     pub published: Option<String>,
@@ -149,6 +153,9 @@ pub struct CaseRecipe {
     /// Longer or shorter than the study's.
     #[serde(default)]
     pub seconds: Option<f64>,
+    /// How long wrk or ab waits for an answer, in seconds; 30 if nothing is said.
+    #[serde(default)]
+    pub timeout_s: Option<u32>,
     /// So many requests rather than seconds.
     #[serde(default)]
     pub requests: Option<u64>,
@@ -236,9 +243,19 @@ pub struct VerdictRecipe {
     /// Who won in the original.
     #[serde(default)]
     pub published: String,
-    /// What a reader must know before believing it.
+    /// What a reader must know before believing it, where one of these contenders took part.
     #[serde(default)]
-    pub note: Option<String>,
+    pub note: Option<VerdictNote>,
+}
+
+/// A remark on a verdict.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerdictNote {
+    /// Names of contenders.
+    pub contenders: Vec<String>,
+    /// For people.
+    pub words: String,
 }
 
 /// All studies.

@@ -2,7 +2,7 @@
 //! round, so that the same intervals tell contenders apart as in a single case.
 
 use super::plan::Plan;
-use super::recipe::{Recipe, VerdictRecipe};
+use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
 use crate::metric::{Metric, Sense};
 use crate::record::summary::{Case, Spread, Verdict, Who};
 use crate::stats;
@@ -25,7 +25,8 @@ fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Opti
     let list = means(&decisive, metric);
     let groups = stats::ranking(list.clone(), metric.sense);
     let mut why = why(&decisive, metric, &groups, &list, who);
-    why.extend(recipe.note.iter().flat_map(|note| ["; ", note.as_str()]));
+    let is_about = |note: &&VerdictNote| list.iter().any(|(name, _)| note.contenders.contains(name));
+    why.extend(recipe.note.iter().filter(is_about).flat_map(|note| ["; ", note.words.as_str()]));
     let winners = groups.into_iter().next()?;
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }

@@ -34,7 +34,7 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
     let home = Home::with(&["good", "liar"]);
     let tools = ["wrk", "ab", "siege", "closed"];
     // Without a warm-up: the load after a tool's own must find it.
-    let full = "full = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 4 }";
+    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "liar"], &tools, full)).unwrap();
     let output = home.run(&["run", "tiny"]);
     assert!(output.status.success(), "{}", said(&output));
