@@ -176,7 +176,8 @@ impl<'a> Question<'a> {
         let open = self.open.as_ref()?;
         let families = open.iter().map(|(family, _)| family).collect::<BTreeSet<_>>().len();
         let count = self.contenders();
-        Some(format!("round {round}: {count} contenders in {families} cases are neither told apart nor level yet"))
+        let cases = if families == 1 { "case" } else { "cases" };
+        Some(format!("round {round}: {count} contenders in {families} {cases} are neither told apart nor level yet"))
     }
 }
 

@@ -77,15 +77,17 @@ fn rounds_in_words(plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<
     if least == most {
         return None;
     }
-    let open: usize = cases.iter().map(|case| undecided(case).len()).sum();
+    // The best of a case stands among those that are compared with it.
+    let open: usize = cases.iter().map(|case| undecided(case).len().saturating_sub(1)).sum();
     let why = match open {
         0 => "every contender is told apart from the best of its case or found level with it".to_owned(),
         1 => "one pair stayed undecided".to_owned(),
         open => format!("{open} pairs stayed undecided"),
     };
     Some(format!(
-        "{least} rounds of everything, then further ones of what was not decided, {most} at most: {rounds} in all; \
-         {why}"
+        "{least} {} of everything, then further ones of what was not decided, {most} at most: {rounds} in all; \
+         {why}",
+        if least == 1 { "round" } else { "rounds" }
     ))
 }
 

@@ -84,6 +84,21 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
 }
 
 #[test]
+fn what_is_open_has_further_rounds_up_to_the_last_one() {
+    // One round decides nothing: all are open after it.
+    let home = Home::with(&["good", "slow"]);
+    let output = home.run(&["run", "tiny", "--seconds", "0.3", "--rounds", "1", "--rounds-most", "2"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let mut rounds: Vec<u64> = samples(&home).iter().map(|one| one["round"].as_u64().unwrap()).collect();
+    rounds.sort_unstable();
+    assert_eq!(rounds, [1, 1, 2, 2]);
+    assert_eq!(home.summary()["rounds"], 2);
+    let notes = home.summary()["notes"].to_string();
+    assert!(notes.contains("1 round of everything"), "{notes}");
+    assert!(said(&output).contains("round 2: 2 contenders in 1 case are neither"), "{}", said(&output));
+}
+
+#[test]
 fn a_single_round_has_no_twin_and_a_busy_machine_is_told() {
     let home = Home::with(&["good"]);
     let output = home.run(&["run", "tiny", "--quick"]);

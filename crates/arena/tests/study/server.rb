@@ -1,7 +1,8 @@
 # A server of one file, good or bad as it is told:  ruby server.rb PORT KIND [WORKERS]
-# good answers rightly; wrong answers something else; later turns wrong after a hundred answers; liar gives one wrong
-# answer in a hundred, late enough that a single look meets none; dies ends after a hundred; never does not listen;
-# alone starts one worker whatever it was asked for; slow takes twenty milliseconds for each answer.
+# good answers rightly; wrong answers something else; later turns wrong after a hundred answers; early is wrong for
+# four answers soon after the first; liar gives one wrong answer in a hundred, late enough that a single look meets
+# none; dies ends after a hundred; never does not listen; alone starts one worker whatever it was asked for; slow takes
+# twenty milliseconds for each answer.
 
 require "socket"
 
@@ -17,6 +18,7 @@ $answers = 0
 def wrong?(kind)
   case kind
   when "wrong" then true
+  when "early" then $answers.between?(5, 8)
   when "later" then $answers > LIMIT
   when "liar" then ($answers % 100) == 99
   end
