@@ -45,12 +45,16 @@ pub const FIRST_ANSWER: &str = "first_answer_ms";
 /// How late the load generator itself sent, at its 99th percentile: a machine too small for both is seen by it.
 pub const LATE: &str = "late_ms";
 
+/// Answers that were held against the right one after a load whose tool does not look at them.
+pub const CHECKED: &str = "checked";
+
 /// All of them, in the order in which they are shown.
-pub const METRICS: [Metric; 30] = [
+pub const METRICS: [Metric; 31] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
     metric("requests", "Requests", "", 0, Sense::Plain),
     metric(FAILED, "Failed", "", 0, Sense::Lower),
+    metric(CHECKED, "Checked", "answers", 0, Sense::Plain),
     metric("availability_pct", "Availability", "%", 2, Sense::Higher),
     metric("elapsed_s", "Elapsed", "s", 2, Sense::Lower),
     metric("concurrency", "In flight", "", 1, Sense::Plain),

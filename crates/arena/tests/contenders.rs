@@ -66,6 +66,7 @@ fn wanted<'a>(recipe: &'a Recipe, place: &'a Place, rackup: &'a Path, logs: &'a 
         memory_limit: None,
         allocator: None,
         idle_s: None,
+        stock: false,
         extra: Vec::new(),
     }
 }

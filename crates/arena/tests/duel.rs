@@ -130,6 +130,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
     assert!(advice.sentence.contains("for this app on this machine, "), "{advice:?}");
     assert!(!advice.command.is_empty() && !advice.reasons.is_empty() && advice.uncertainty.len() >= 4, "{advice:?}");
     let words = heard.words.join("\n");
+    assert!(words.contains("1 of 6 requests get no page: GET /old only leads to / (302)"), "{words}");
     for part in ["GET /form: 200, a page of HTML", "one place that varies", "GET /old: 302, to /", "GET /none: 404"] {
         assert!(words.contains(part), "{part} in {words}");
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use arena::metric::{Metric, Sense};
 use arena::record::folder::read_summary;
 use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
 use arena::report::{compare, index, page, splice, table};
@@ -16,7 +15,12 @@ const NAMES: [&str; 6] =
 
 fn fixture(name: &str) -> Summary {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    read_summary(&folder.join(format!("{name}.json"))).expect("a fixture")
+    let mut summary = read_summary(&folder.join(format!("{name}.json"))).expect("a fixture");
+    // They are of older programs: what is made of them is what today's rules say.
+    for case in &mut summary.cases {
+        case.ranking = stats::ranking_of(case);
+    }
+    summary
 }
 
 /// A page is kept when somebody wants to look at it.
@@ -98,12 +102,15 @@ fn nothing_in_a_summary_becomes_markup() {
                 contender: evil.into(),
                 numbers: [number("requests_per_s")].into(),
                 errors: [(evil.to_owned(), 3)].into(),
-                disqualified: None,
+                remarks: vec![evil.into()],
+                ..Measured::default()
             },
             Measured { contender: "b".into(), disqualified: Some(evil.into()), ..Measured::default() },
         ],
         published: vec![Published { server: evil.into(), contender: None, numbers: BTreeMap::new() }],
         ranking: vec![vec![evil.into()]],
+        twin: Some(Measured { contender: evil.into(), remarks: vec![evil.into()], ..Measured::default() }),
+        ..Case::default()
     };
     let plot = |kind| Plot {
         title: evil.into(),
@@ -150,7 +157,7 @@ fn odd_summaries_have_pages_too() {
     let mut summary = fixture("round-3");
     for result in summary.cases.iter_mut().flat_map(|case| &mut case.results) {
         for spread in result.numbers.values_mut() {
-            *spread = Spread { median: f64::NAN, low: 0.0, high: f64::INFINITY, all: vec![] };
+            *spread = Spread { median: f64::NAN, low: 0.0, high: f64::INFINITY, all: vec![], at: vec![] };
         }
     }
     assert!(page::html(&summary).is_ok_and(|html| !html.contains(">NaN")));
@@ -216,13 +223,52 @@ fn a_page_of_markdown_is_kept_current() {
     }
 }
 
-#[test]
-fn fixtures_are_ranked_as_runs_are() {
-    for case in NAMES.iter().flat_map(|name| fixture(name).cases) {
-        let metric = Metric::of(&case.metrics[0]).expect("a metric");
-        assert_ne!(metric.sense, Sense::Plain);
-        let good = case.results.iter().filter(|result| result.disqualified.is_none());
-        let number = |result: &Measured| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone()));
-        assert_eq!(stats::ranking(good.filter_map(number).collect(), metric.sense), case.ranking, "{}", case.title);
+/// The README shows no run that is of a release further back than this.
+const RELEASES_BACK: usize = 1;
+/// Since this day the version of a run says of which commit it is.
+const COMMITS_SINCE: &str = "2026-11-24";
+
+/// What is wrong with the runs that a page shows, by the releases of the program, newest first.
+fn too_old(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Summary) -> Vec<String> {
+    let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let runs: std::collections::BTreeSet<&str> = links.filter(|link| link.starts_with("arena/runs/")).collect();
+    assert!(!runs.is_empty(), "the page shows no run");
+    let mut found = Vec::new();
+    for path in runs {
+        let summary = run(path);
+        let ours = summary.contenders.iter().filter(|who| who.name.starts_with("foolsgold") && who.missing.is_empty());
+        for who in ours {
+            let (release, commit) = who.version.split_once('+').unwrap_or((&who.version, ""));
+            if releases.iter().position(|one| one == &release).is_none_or(|back| back > RELEASES_BACK) {
+                found.push(format!("{path}: {} is {}; make the run again (arena run)", who.name, who.version));
+            } else if commit.is_empty() && summary.started.as_str() > COMMITS_SINCE {
+                found.push(format!("{path}: {} does not say its commit: build by bin/arena", who.name));
+            }
+        }
     }
+    found
+}
+
+#[test]
+fn the_readme_shows_no_run_of_a_program_of_long_ago() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = |name: &str| fs::read_to_string(root.join(name)).expect(name);
+    let log = text("CHANGELOG.md");
+    let heads = log.lines().filter_map(|line| line.strip_prefix("## ")?.split_whitespace().next());
+    let mut releases: Vec<&str> = heads.filter(|head| head.starts_with(|c: char| c.is_ascii_digit())).collect();
+    if !releases.contains(&env!("CARGO_PKG_VERSION")) {
+        releases.insert(0, env!("CARGO_PKG_VERSION"));
+    }
+    let run = |path: &str| read_summary(&root.join(path).join("summary.json")).expect(path);
+    assert_eq!(too_old(&text("README.md"), &releases, &run), Vec::<String>::new());
+
+    let page = "[Run](arena/runs/x) and [Run](arena/runs/x)";
+    let of = |version: &str, started: &str| {
+        let who = Who { name: "foolsgold-mruby".into(), version: version.into(), ..Who::default() };
+        let summary = Summary { contenders: vec![who], started: started.into(), ..Summary::default() };
+        too_old(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| summary.clone())
+    };
+    assert!(of("0.2.0+abc", "2027-01-01").is_empty() && of("0.3.0", "2026-11-21").is_empty());
+    assert!(of("0.1.0+abc", "2027-01-01")[0].contains("make the run again"));
+    assert!(of("0.3.0", "2027-01-01")[0].contains("does not say its commit"));
 }

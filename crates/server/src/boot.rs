@@ -59,7 +59,9 @@ pub struct Plan {
 
 /// The versions of the program and of the engine in it.
 pub fn versions() -> String {
-    format!("foolsgold {VERSION} ({})", engine_mruby::version())
+    // Whoever builds it for others says of which commit it is; a figure of "0.1.0" could be of any.
+    let commit = option_env!("FOOLSGOLD_COMMIT").map_or_else(String::new, |commit| format!("+{commit}"));
+    format!("foolsgold {VERSION}{commit} ({})", engine_mruby::version())
 }
 
 /// The embedded interpreter, by name and version.

@@ -8,7 +8,7 @@ use clap::Args;
 use super::{run, say};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
-use crate::report;
+use crate::{report, stats};
 
 /// Of which runs.
 #[derive(Debug, Args)]
@@ -32,7 +32,11 @@ impl Report {
         let mut all: Vec<(PathBuf, Summary)> = Vec::new();
         for path in &self.runs {
             let folder = Folder::open(path)?;
-            let summary = folder.read_summary()?;
+            let mut summary = folder.read_summary()?;
+            // The page of an older run shows what today's rules make of its figures.
+            for case in &mut summary.cases {
+                case.ranking = stats::ranking_of(case);
+            }
             if !self.check {
                 folder.write_page(&report::page::html(&summary)?)?;
             }

@@ -9,6 +9,7 @@ use clap::Args;
 use super::progress::Progress;
 use super::{Home, Source, above_0, interrupt, say, seed};
 use crate::record::folder::Folder;
+use crate::record::machine;
 use crate::record::summary::Summary;
 use crate::report;
 use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
@@ -30,9 +31,12 @@ pub struct Run {
     /// Only cases with this in their name; may be given several times.
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
-    /// Rounds, in each of which every contender has a turn.
+    /// Rounds in each of which every contender has a turn; no further ones, unless --rounds-most says so.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds: Option<u32>,
+    /// The last of the further rounds for what is not decided yet.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
+    rounds_most: Option<u32>,
     /// Seconds of each timed load.
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = above_0)]
     seconds: Option<f64>,
@@ -41,7 +45,8 @@ pub struct Run {
     out: Option<PathBuf>,
     /// Go on with an interrupted run, as it was asked for.
     #[arg(long, value_name = "FOLDER")]
-    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "seconds", "out", "seed"])]
+    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
+    #[arg(conflicts_with = "seed")]
     resume: Option<PathBuf>,
     /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
     #[arg(long, value_name = "NAME")]
@@ -92,6 +97,9 @@ impl Run {
         // What cannot be run leaves no folder behind.
         let ready = Ready::make(&asked, recipe, ground, &[])?;
         let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
+        if let Some(words) = machine::company() {
+            let _ = writeln!(std::io::stderr(), "{words}");
+        }
         let folder = Folder::create(parent, &recipe.name, &plan)?;
         let _lock = folder.lock()?;
         self.measure(ready, &folder, out)
@@ -106,12 +114,16 @@ impl Run {
         let earlier = folder.read_who()?;
         let ready = Ready::make(&asked, recipes.get(&asked.study)?, ground, &earlier)?;
         let differences = ready.differences(&earlier);
-        // A whole run is only summed up again.
-        if !folder.is_whole() && !differences.is_empty() {
+        if !differences.is_empty() {
             let differences = differences.join("\n  ");
+            // Summed up again, the figures of one server would stand under the name and version of another.
+            let why = match folder.is_whole() {
+                true => "it is whole, and was measured with others than those that are here now",
+                false => "what is left cannot be measured as the rest was",
+            };
             return Err(told(format!(
-                "what is left cannot be measured as the rest was:\n  {differences}\nGo on where it began, with the \
-                 same --ring, --gemfile and --foolsgold; or begin anew"
+                "{why}:\n  {differences}\nGo on where it began, with the same --ring, --gemfile and --foolsgold; or \
+                 begin anew"
             )));
         }
         let note = folder.mend()?;
@@ -155,9 +167,12 @@ impl Run {
 
     fn asked(&self, recipe: &Recipe) -> Result<Asked, String> {
         let mut effort: Effort = if self.quick { recipe.quick.clone() } else { recipe.full.clone() };
-        effort.rounds = self.rounds.unwrap_or(effort.rounds);
+        if let Some(rounds) = self.rounds {
+            (effort.rounds, effort.rounds_most) = (rounds, None);
+        }
+        effort.rounds_most = self.rounds_most.or(effort.rounds_most);
         effort.seconds = self.seconds.unwrap_or(effort.seconds);
-        let complaints = effort.complaints("--rounds, --seconds");
+        let complaints = effort.complaints("--rounds, --rounds-most, --seconds");
         if !complaints.is_empty() {
             return Err(complaints.join("\n"));
         }
@@ -193,6 +208,7 @@ impl Run {
         self.only.iter().for_each(|word| add(&format!("--only {word}")));
         self.cases.iter().for_each(|word| add(&format!("--case {word}")));
         self.rounds.iter().for_each(|rounds| add(&format!("--rounds {rounds}")));
+        self.rounds_most.iter().for_each(|rounds| add(&format!("--rounds-most {rounds}")));
         self.seconds.iter().for_each(|seconds| add(&format!("--seconds {seconds}")));
         words
     }

@@ -148,11 +148,15 @@ pub(super) fn command(runtime: Runtime) -> &'static str {
     }
 }
 
+/// What a Ruby says of itself, and whether it could have a just-in-time compiler: Debian's has none.
+const DESCRIBE: &str = "puts RUBY_DESCRIPTION + \
+                        (RUBY_ENGINE == 'ruby' && !defined?(RubyVM::YJIT) ? ', built without YJIT' : '')";
+
 fn ruby(runtime: Runtime, place: &Place) -> String {
     if runtime == Runtime::Mruby {
         return "mruby inside".into();
     }
-    let said = place.said(&[command(runtime), "-e", "puts RUBY_DESCRIPTION"]);
+    let said = place.said(&[command(runtime), "-e", DESCRIBE]);
     said.and_then(|text| text.lines().last().map(str::to_owned)).unwrap_or_else(|| "unknown".into())
 }
 

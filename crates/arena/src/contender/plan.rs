@@ -69,6 +69,8 @@ pub(crate) struct Words {
     pub own_port: u16,
     /// Seconds after which it may shut down when nobody asks, 0 for never.
     pub idle_s: u32,
+    /// Whether limits stay as they come.
+    pub stock: bool,
     /// What the recipe looked for.
     pub found: BTreeMap<String, String>,
 }
@@ -112,6 +114,7 @@ impl Words {
             ("socket", Value::from(self.socket.clone())),
             ("own_port", Value::from(self.own_port)),
             ("idle_s", Value::from(self.idle_s)),
+            ("stock", Value::from(self.stock)),
         ];
         let found = self.found.iter().map(|(name, text)| (name.clone(), Value::from(text.clone())));
         Value::from_pairs(own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(found))

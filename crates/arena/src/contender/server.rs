@@ -43,6 +43,8 @@ pub struct Wanted<'a> {
     pub allocator: Option<Allocator>,
     /// Seconds after which it may shut down processes that nobody asks, if it can.
     pub idle_s: Option<u32>,
+    /// Whether its limits stay as they come, rather than being raised as those of all others are.
+    pub stock: bool,
     /// More words for its command line.
     pub extra: Vec<String>,
 }

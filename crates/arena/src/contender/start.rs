@@ -43,6 +43,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
         folder,
         tmp,
         idle_s: wanted.idle_s.unwrap_or(0),
+        stock: wanted.stock,
         found: look::find(recipe, place).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
         ..Words::default()
     };

@@ -3,9 +3,9 @@
 
 use regex::Regex;
 
-use crate::metric::{P99, RATE};
+use crate::metric::{P99, RATE, Sense};
 use crate::record::summary::{Advice, Spread, Summary};
-use crate::stats::level;
+use crate::stats::{are_apart, better};
 
 use super::compare::{Rival, SAME_P99, of_its_p99, rivals, server, spread, times, value};
 
@@ -17,6 +17,10 @@ const P99_UNNOTICED_MS: f64 = 10.0;
 const P99_NEAR_MS: f64 = 1.0;
 /// … nor does memory, before one holds a third more than the other: nobody changes the server for less.
 const MEMORY_NEAR: f64 = 4.0 / 3.0;
+
+/// Where nothing tells them apart, the simplest is recommended of those that showed at least this share of the best
+/// rate.
+const RATE_SHOWN: f64 = 0.9;
 
 /// What the user says about the choice.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -86,9 +90,12 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let lowest = rivals.iter().filter_map(p99).min_by(f64::total_cmp);
     let usual = lowest.map_or(f64::INFINITY, |lowest| (P99_TIMES_BEST * lowest).max(P99_UNNOTICED_MS));
     let bound_ms = wishes.p99_max_ms.unwrap_or(usual);
-    // Against the usual bound even the best round must fail; what a user wants is held against the median.
-    let counts = |spread: &Spread| if wishes.p99_max_ms.is_some() { spread.median } else { spread.low };
-    let keeps = |one: &&Rival| one.p99.is_none_or(|spread| counts(spread) <= bound_ms);
+    // What a user wants is held against the median. Against the usual bound one must also be shown to be worse than the
+    // best: a wide range is no excuse for a p99 far above it, and no charge against one that is near.
+    let best = rivals.iter().filter_map(|one| one.p99).min_by(|a, b| a.median.total_cmp(&b.median));
+    let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Sense::Lower));
+    let is_told = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
+    let keeps = |one: &&Rival| one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_told(spread));
     let mut within: Vec<&Rival> = rivals.iter().filter(keeps).collect();
     let out: Vec<&Rival> = rivals.iter().filter(|one| !keeps(one)).collect();
     let is_over = within.is_empty();
@@ -103,40 +110,46 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
 }
 
 fn level_rates(one: &Rival, other: &Rival) -> bool {
-    one.who.name == other.who.name || level(one.rate, other.rate)
+    one.who.name == other.who.name || !are_apart(one.rate, other.rate)
 }
 
-/// The best of those with the same rate, and what made it so.
+/// The best of those with the same rate, and what made it so. What the user has now wins, unless another is shown to be
+/// better by more than anybody notices: a figure that only happens to be lower is no reason to change.
 fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes) -> Option<(&'a Rival<'a>, Because)> {
     let mut left: Vec<&Rival> = tied.to_vec();
     if left.len() == 1 {
         return Some((left.pop()?, Because::Rate));
     }
-    for (because, of, near) in [
-        (Because::P99, p99_spread as fn(&'a Rival<'a>) -> _, near_p99 as fn(&Spread, &Spread) -> bool),
-        (Because::Memory, memory_spread, near_memory),
+    for (because, of, beats) in [
+        (Because::P99, p99_spread as fn(&'a Rival<'a>) -> _, beats_in_p99 as fn(&Spread, &Spread) -> bool),
+        (Because::Memory, memory_spread, beats_in_memory),
     ] {
-        let lowest = left.iter().filter_map(|one| of(one)).min_by(|a, b| a.median.total_cmp(&b.median));
-        if let Some(lowest) = lowest {
-            left.retain(|one| of(one).is_none_or(|its| near(its, lowest)));
+        let figures: Vec<&Spread> = left.iter().filter_map(|one| of(one)).collect();
+        let is_beaten = |own: &Spread| figures.iter().any(|other| beats(other, own));
+        let unbeaten: Vec<&Rival> = left.iter().copied().filter(|one| !of(one).is_some_and(is_beaten)).collect();
+        // Nobody is beaten by all others: somebody is always left.
+        if let [one] = unbeaten[..] {
+            return Some((one, because));
         }
-        if left.len() == 1 {
-            return Some((left.pop()?, because));
-        }
+        left = unbeaten;
     }
     if let Some(now) = left.iter().find(|one| is_now(one, wishes)) {
         return Some((now, Because::Now));
     }
+    // One that may be as good, because it scatters, has not shown it.
+    let top = left.iter().map(|one| one.rate.median).fold(0.0, f64::max);
+    left.retain(|one| one.rate.median >= top * RATE_SHOWN);
     let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
     Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
 }
 
-fn near_p99(one: &Spread, lowest: &Spread) -> bool {
-    level(one, lowest) || one.median - lowest.median < P99_NEAR_MS
+/// Told apart, and by more than anybody notices.
+fn beats_in_p99(one: &Spread, other: &Spread) -> bool {
+    better(one, other, Sense::Lower) && other.median - one.median >= P99_NEAR_MS
 }
 
-fn near_memory(one: &Spread, lowest: &Spread) -> bool {
-    level(one, lowest) || one.median < lowest.median * MEMORY_NEAR
+fn beats_in_memory(one: &Spread, other: &Spread) -> bool {
+    better(one, other, Sense::Lower) && other.median >= one.median * MEMORY_NEAR
 }
 
 fn p99_spread<'a>(one: &Rival<'a>) -> Option<&'a Spread> {
@@ -184,13 +197,13 @@ fn sentence(best: &Rival, other: Option<&Rival>, wishes: &Wishes) -> String {
     let start = format!("for this app on this machine, {verb} {name} with {options}");
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
-    let rate = match level(best.rate, other.rate) {
+    let rate = match !are_apart(best.rate, other.rate) {
         true => format!("it serves as much as {whom}"),
         false => format!("it serves {} what {whom} does", times(best.rate.median, other.rate.median)),
     };
     let p99 = match (best.p99, other.p99) {
         (Some(a), Some(b)) if of_its_p99(a.median, b.median) == SAME_P99 => format!(" at {SAME_P99}"),
-        (Some(a), Some(b)) if level(a, b) => ", at a p99 that was not told apart".to_owned(),
+        (Some(a), Some(b)) if !are_apart(a, b) => ", at a p99 that was not told apart".to_owned(),
         (Some(a), Some(b)) => format!(" at {}", of_its_p99(a.median, b.median)),
         _ => String::new(),
     };
@@ -217,7 +230,7 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     for one in rivals {
         if !told.contains(&one.server()) {
             told.push(one.server());
-            let share = match level(one.rate, best.rate) {
+            let share = match !are_apart(one.rate, best.rate) {
                 true => format!("level in rate with {}", best.who.name),
                 false => format!("{} the rate of {}", times(one.rate.median, best.rate.median), best.who.name),
             };

@@ -12,7 +12,7 @@ struct Figures(&'static str, u32, u32, [f64; 3], f64, f64);
 fn three(numbers: [f64; 3]) -> Spread {
     let mut sorted = numbers;
     sorted.sort_by(f64::total_cmp);
-    Spread { median: sorted[1], low: sorted[0], high: sorted[2], all: numbers.to_vec() }
+    Spread { median: sorted[1], low: sorted[0], high: sorted[2], all: numbers.to_vec(), at: vec![] }
 }
 
 fn near(number: f64) -> Spread {
@@ -116,6 +116,30 @@ fn ties_are_called_ties_and_broken_in_order() {
     let by_simplicity = advise(&summary(&[larger, row("b", 9.0, 90.0), row("c", 9.0, 90.0)]), &Wishes::default());
     assert!(by_simplicity.sentence.contains("use b"), "{by_simplicity:?}");
     assert!(by_simplicity.reasons.iter().any(|reason| reason.contains("fewest processes")));
+}
+
+#[test]
+fn the_noisiest_setting_is_not_recommended_for_its_noise() {
+    // As seen on a busy machine: rates, p99 at 80 % load, memory.
+    let rows = |now: [f64; 2], noisy: [f64; 2]| {
+        let mut seen = summary(&[
+            Figures("puma", 2, 5, [now[0], now[0], now[1]], 0.0, 48.0),
+            Figures("puma", 2, 16, [noisy[0], noisy[0], noisy[1]], 0.0, 66.0),
+        ]);
+        for (at, p99) in [[479.0, 2738.0], [258.0, 3047.0]].into_iter().enumerate() {
+            seen.cases[0].results[at].numbers.insert(RATE.into(), Spread::of(&[now, noisy][at]).unwrap());
+            seen.cases[1].results[at].numbers.insert(P99.into(), Spread::of(&p99).unwrap());
+        }
+        seen
+    };
+    let seen = rows([700.0, 1192.0], [217.0, 1249.0]);
+    let advice = advise(&seen, &now("puma -w 2 -t 5"));
+    assert!(advice.sentence.contains("stay with puma with -w 2 -t 5"), "{advice:?}");
+    // With nothing to go by but the rates that were shown it is not chosen either, were it the simpler one.
+    let advice = advise(&seen, &Wishes::default());
+    assert!(advice.sentence.contains("use puma with -w 2 -t 5"), "{advice:?}");
+    let simpler = rows([217.0, 1249.0], [700.0, 1192.0]);
+    assert!(advise(&simpler, &Wishes::default()).sentence.contains("-w 2 -t 16"));
 }
 
 #[test]

@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn numbers_have_their_units_and_ranges() {
-        let three = Spread { median: 1000.4, low: 990.0, high: 1010.0, all: vec![] };
+        let three = Spread { median: 1000.4, low: 990.0, high: 1010.0, all: vec![], at: vec![] };
         assert_eq!(spread(RATE, &three), "1000 requests/s (990 to 1010)");
-        let one = Spread { median: 1.5, low: 1.5, high: 1.5, all: vec![1.5] };
+        let one = Spread { median: 1.5, low: 1.5, high: 1.5, all: vec![1.5], at: vec![] };
         assert_eq!(spread(P99, &one), "1.50 ms");
         assert_eq!(server("puma-jruby -w 1 -t 8"), "puma-jruby");
     }

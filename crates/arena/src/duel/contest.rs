@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use crate::record::machine;
 use crate::record::summary::{FORMAT, Summary, Who};
+use crate::record::{TWIN, machine};
 
 use super::advise::{Wishes, advise};
 use super::crew::Contender;
@@ -111,8 +111,9 @@ impl Duel<'_> {
             self.says(format!("in the rounds: {}", names.join(", ")));
         }
         let rounds = self.plan.rounds;
-        self.turns.1 = self.turns.0 + stay.len() * rounds as usize;
-        self.clock.replan(stay.len() as f64 * f64::from(rounds) * self.plan.turn_s());
+        let turns = self.plan.turns_in_round(stay.len());
+        self.turns.1 = self.turns.0 + turns * rounds as usize;
+        self.clock.replan(turns as f64 * f64::from(rounds) * self.plan.turn_s());
         Ok(stay)
     }
 
@@ -123,7 +124,11 @@ impl Duel<'_> {
         here: &mut [Contender],
         finalists: &[Entry],
     ) -> Result<(), String> {
-        let mut left = finalists.to_vec();
+        let mut left: Vec<(Entry, bool)> = finalists.iter().map(|entry| (*entry, false)).collect();
+        // One of them has a second turn in each round, as if it were another: what that makes different is none.
+        let original = finalists.get(self.dice.below(finalists.len())).filter(|_| self.plan.has_twin());
+        self.twin_of = original.map(|(at, setting)| here[*at].name_with(*setting));
+        left.extend(original.map(|entry| (*entry, true)));
         for round in 1..=self.plan.rounds {
             self.dice.shuffle(&mut left);
             let mut out = Vec::new();
@@ -135,17 +140,32 @@ impl Duel<'_> {
                 self.says(words);
                 return Ok(());
             }
-            for (at, setting) in left.iter().copied() {
-                let since =
-                    self.begins(format!("round {round} of {}: {}", self.plan.rounds, here[at].name_with(setting)));
+            for ((at, setting), is_twin) in left.iter().copied() {
+                let again = if is_twin { ", once more" } else { "" };
+                let name = here[at].name_with(setting);
+                let since = self.begins(format!("round {round} of {}: {name}{again}", self.plan.rounds));
                 let plan = self.plan;
                 let turn = |stage: &Stage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
                 let account = self.fair_turn(stage, here, at, &turn);
-                out.extend(account.disqualified.is_some().then_some((at, setting)));
-                self.record(&here[at], setting, account)?;
+                if is_twin {
+                    self.record_twin(account)?;
+                } else {
+                    out.extend(account.disqualified.is_some().then_some((at, setting)));
+                    self.record(&here[at], setting, account)?;
+                }
                 self.ends(since, plan.turn_s());
             }
-            left.retain(|entry| !out.contains(entry));
+            left.retain(|(entry, _)| !out.contains(entry));
+        }
+        Ok(())
+    }
+
+    /// Keeps the samples of the twin, under its own name.
+    fn record_twin(&mut self, account: Account) -> Result<(), String> {
+        for mut sample in account.samples {
+            TWIN.clone_into(&mut sample.contender);
+            self.listener.sample(&sample)?;
+            self.samples.push(sample);
         }
         Ok(())
     }
@@ -188,7 +208,7 @@ impl Duel<'_> {
         let cases = summing::cases(&self.samples, stage.clients);
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.extend(doubts::of_samples(&self.samples));
-        doubts.extend(doubts::of_machine(super::run::cores()));
+        doubts.extend(doubts::of_machine(machine::cores()));
         let mut summary = Summary {
             format: FORMAT,
             study: "duel".to_owned(),
@@ -203,6 +223,7 @@ impl Duel<'_> {
             command: self.options.command.clone(),
             machine: machine::facts(),
             contenders: self.whos,
+            twin_of: self.twin_of,
             plots: summing::plots(&cases),
             verdicts: summing::verdicts(&cases),
             cases,

@@ -4,14 +4,13 @@ use crate::metric::{FAILED, RATE};
 use crate::record::Sample;
 
 use super::cases;
+use super::learn::Learned;
 use super::lesson::Lesson;
 
 /// A p99 of fewer requests than this rests on a handful of slow ones.
 const REQUESTS_MIN: f64 = 500.0;
 /// Draws of a short turn differ by less than this.
 const KEPT_UP: f64 = 0.93;
-/// Processes per processor that already wanted to run: more than this is company.
-const LOAD_SHARE_MAX: f64 = 0.5;
 
 /// Of what is asked and checked.
 pub fn of_workload(lesson: &Lesson) -> Vec<String> {
@@ -24,6 +23,7 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
             "the pages of {count} of {all} paths vary so much that little of them was checked, such as {first}"
         ));
     }
+    doubts.extend(of_pages_that_are_none(learned));
     let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
     if writes > 0 {
         doubts.push(format!(
@@ -41,6 +41,26 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
     doubts
 }
 
+/// Of paths that answer with no page but a way elsewhere or a refusal: a login that is asked for instead of the page is
+/// quick, and says nothing of the page.
+pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
+    let is_none = |one: &&Learned| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
+    let found: Vec<&Learned> = learned.iter().filter(is_none).collect();
+    let first = found.first()?;
+    let instead = match first.status {
+        401 | 403 => "is refused".to_owned(),
+        _ => format!("only leads to {}", String::from_utf8_lossy(first.location.longest()).escape_debug()),
+    };
+    let (count, all) = (found.len(), learned.len());
+    let what = if count == all { "no page of the application is measured at all" } else { "that page is not measured" };
+    Some(format!(
+        "{count} of {all} requests get no page: {} {instead} ({}), so {what}; where a login is needed, send the cookie \
+         of one: 'GET /page header=cookie:NAME=VALUE'",
+        first.asked.in_words(),
+        first.status
+    ))
+}
+
 /// Of any duel on one machine.
 pub fn of_machine(cores: u32) -> Vec<String> {
     vec![
@@ -53,18 +73,6 @@ pub fn of_machine(cores: u32) -> Vec<String> {
             .to_owned(),
         "clients were on this machine and fast: slow networks, TLS and large uploads were not measured".to_owned(),
     ]
-}
-
-/// Of what else the machine did: `load` is the mean number of processes that wanted a processor in the last minute
-/// before.
-pub fn of_company(load: f64, cores: u32) -> Vec<String> {
-    if load < f64::from(cores) * LOAD_SHARE_MAX {
-        return Vec::new();
-    }
-    vec![format!(
-        "the machine was busy with other work when the duel began (a load of {load:.1} on {cores} processors): its \
-         figures are those of a busy machine"
-    )]
 }
 
 /// Of numbers that are too few, or that contradict each other.
@@ -115,7 +123,7 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::asked::Asked;
-    use super::super::learn::{Answer, Learned};
+    use super::super::learn::Answer;
     use super::*;
 
     fn learned(method: &str, bodies: &[&str]) -> Learned {
@@ -136,6 +144,22 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_only_asks_for_a_login_is_told() {
+        let answered = |path: &str, status: u16, location: &str| {
+            let answer = Answer { status, location: location.into(), ..Answer::default() };
+            Learned::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
+        };
+        let words = of_pages_that_are_none(&[answered("/", 302, "/login")]).unwrap();
+        assert!(words.contains("1 of 1 requests get no page: GET / only leads to /login (302)"), "{words}");
+        assert!(words.contains("no page of the application is measured at all"), "{words}");
+        let words = of_pages_that_are_none(&[answered("/ok", 200, ""), answered("/x", 403, "")]).unwrap();
+        assert!(words.contains("1 of 2") && words.contains("GET /x is refused (403)"), "{words}");
+        assert_eq!(of_pages_that_are_none(&[answered("/ok", 200, "")]), None);
+        let lesson = Lesson { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
+        assert!(of_workload(&lesson).iter().any(|doubt| doubt.contains("get no page")));
+    }
+
+    #[test]
     fn few_requests_are_told() {
         let numbers = [("requests".to_owned(), 40.0), (FAILED.to_owned(), 2.0)].into();
         let sample = Sample { case: "load-80".into(), numbers, ..Sample::default() };
@@ -144,9 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_machine_is_told() {
-        assert!(of_company(0.4, 2).is_empty());
-        assert!(of_company(13.0, 2)[0].contains("13.0 on 2 processors"));
+    fn who_did_not_keep_up_is_told() {
         let at = |rate: f64| {
             let numbers =
                 [("requests".to_owned(), 4e3), (RATE.to_owned(), rate), ("offered_per_s".to_owned(), 1e3)].into();

@@ -8,6 +8,9 @@ pub const LEARNING_S: f64 = 5.0;
 /// The probe of the reference, with its start.
 pub const PROBE_S: f64 = 7.0;
 
+/// Fewer rounds have no twin.
+const TWIN_ROUNDS: u32 = 3;
+
 /// The lengths of everything.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
@@ -104,10 +107,20 @@ impl Plan {
 
     /// All of it.
     pub fn seconds(&self, contenders: usize, finalists: usize) -> f64 {
-        let (contenders, finalists) = (contenders as f64, finalists as f64);
+        let (contenders, turns) = (contenders as f64, self.turns_in_round(finalists) as f64);
         let heats = contenders * (self.settings as f64 * self.heat_s(self.first_heat_s) + 2.0 * self.second_s());
-        let rounds = finalists * f64::from(self.rounds) * self.turn_s();
+        let rounds = turns * f64::from(self.rounds) * self.turn_s();
         contenders * LEARNING_S + PROBE_S + heats + rounds
+    }
+
+    /// Of so many finalists one has a second turn, as a twin of itself.
+    pub fn turns_in_round(&self, finalists: usize) -> usize {
+        finalists + usize::from(self.has_twin())
+    }
+
+    /// One or two rounds tell hardly anybody apart, and no twins.
+    pub fn has_twin(&self) -> bool {
+        self.rounds >= TWIN_ROUNDS
     }
 
     /// A turn of a round.

@@ -7,6 +7,8 @@ use crate::contender::Catalogue;
 use crate::load::{Closed, Until, closed, warm_up};
 use crate::metric::{CPU, P50};
 use crate::place::Place;
+use crate::process::delay_us;
+use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
 use crate::stats::Dice;
@@ -45,6 +47,8 @@ pub(super) struct Duel<'a> {
     /// What stays uncertain.
     pub(super) doubts: Vec<String>,
     pub(super) turns: (usize, usize),
+    /// Who has a second turn in each round.
+    pub(super) twin_of: Option<String>,
 }
 
 /// Nothing stands in the way of a duel any more.
@@ -105,7 +109,7 @@ impl<'a> Duel<'a> {
             listener.says(&format!("{} takes no part: {}", who.name, who.missing.join("; ")));
         }
         let clock = Clock::new(plan.seconds(contenders, finalists));
-        let turns = (0, contenders * (2 + plan.settings) + finalists * plan.rounds as usize);
+        let turns = (0, contenders * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
         Duel {
             options,
             place,
@@ -118,8 +122,9 @@ impl<'a> Duel<'a> {
             whos: crew.missing.clone(),
             notes: options.workload.clone(),
             known: Vec::new(),
-            doubts: doubts::of_company(load(), cores()),
+            doubts: machine::company().into_iter().collect(),
             turns,
+            twin_of: None,
         }
     }
 
@@ -235,6 +240,9 @@ impl<'a> Duel<'a> {
             let varying = rest.len() - exact;
             self.says(format!("  and {} more: {exact} byte for byte, {varying} with places that vary", rest.len()));
         }
+        if let Some(words) = doubts::of_pages_that_are_none(&lesson.learned) {
+            self.says(words);
+        }
         let left: Vec<String> = lesson.left_out.iter().map(|(_, why)| why.clone()).collect();
         if !left.is_empty() {
             self.says(format!("left out ({}): {}", left.len(), lesson::shortened(left).join("; ")));
@@ -249,10 +257,15 @@ impl<'a> Duel<'a> {
         // A new connection each: some servers put a kept one aside for a while, which is no waiting of the
         // application's.
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
+        let own = std::process::id();
+        let delayed = || running.server.usage().delay_us + delay_us(own);
+        let before = delayed();
         let outcome = observed(&running.server, |port| closed(port, &workload, &plan));
+        let delay = delayed().saturating_sub(before) as f64;
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
-        Ok(Probe { cpu_us: number(CPU), latency_us, worker_kib: running.server.usage().pss_kib })
+        let delay_us = delay / number("requests").max(1.0);
+        Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
     }
 
     /// Whether another server gives the same answers.
@@ -306,17 +319,6 @@ impl<'a> Duel<'a> {
 
 fn hangs(one: &Contender, why: &str) -> String {
     format!("the app hangs: started on {}, it takes a request and does not answer it: {why}", one.name())
-}
-
-/// Processors that this program may use.
-pub(super) fn cores() -> u32 {
-    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
-}
-
-/// Processes that wanted a processor, in the mean of the last minute.
-fn load() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0.0)
 }
 
 /// Memory that could be had without swapping. Unknown is much: then nothing is bounded.

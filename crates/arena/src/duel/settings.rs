@@ -9,6 +9,9 @@ const MEMORY_SHARE: f64 = 0.8;
 /// What a new connection and two changes of process take by themselves: no waiting of the application's.
 const EXCHANGE_US: f64 = 300.0;
 
+/// A smaller share of a request's time that others had the processor is not worth a word.
+const DELAY_TOLD: f64 = 0.1;
+
 /// What the contenders run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
@@ -25,6 +28,9 @@ pub struct Probe {
     pub cpu_us: f64,
     /// From question to answer.
     pub latency_us: f64,
+    /// How long of that the server or the client was ready and another had the processor: no waiting of the
+    /// application's, but of a busy machine.
+    pub delay_us: f64,
     /// What its processes hold (PSS).
     pub worker_kib: u64,
 }
@@ -108,11 +114,15 @@ impl Probe {
             Nature::Mixed => "it does some of both, so a few threads for each processor should help",
             Nature::Waits => "it waits, so threads (or many processes) should help",
         };
-        format!("a request takes {latency:.2} ms, the server computes {cpu:.2} ms of it: {consequence}")
+        let delay = match self.delay_us / 1000.0 {
+            delay if delay >= latency * DELAY_TOLD => format!(" and is kept from a processor for {delay:.2} ms"),
+            _ => String::new(),
+        };
+        format!("a request takes {latency:.2} ms, the server computes {cpu:.2} ms of it{delay}: {consequence}")
     }
 
     fn share(&self) -> f64 {
-        let own_us = self.latency_us - EXCHANGE_US;
+        let own_us = self.latency_us - EXCHANGE_US - self.delay_us;
         if own_us > 0.0 { (self.cpu_us / own_us).clamp(0.0, 1.0) } else { 1.0 }
     }
 }
@@ -122,7 +132,10 @@ pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Opti
     let mut notes = Vec::new();
     let affordable = affordable(machine, probe);
     let mut settings: Vec<Setting> = Vec::new();
-    for wanted in now.into_iter().chain(promising(machine.cores.max(1), probe)) {
+    let has_threads = ability.threads_most.is_none_or(|most| most > 1);
+    let tried =
+        if has_threads { promising(machine.cores.max(1), probe) } else { processes(machine.cores.max(1), probe) };
+    for wanted in now.into_iter().chain(tried) {
         let fitting = fit(wanted, ability);
         let workers = fitting.workers.min(affordable);
         if workers < fitting.workers && notes.is_empty() {
@@ -145,9 +158,20 @@ fn promising(cores: u32, probe: &Probe) -> Vec<Setting> {
     let rows: Vec<(u32, u32)> = match probe.nature() {
         Nature::Computes => vec![(cores, 1), (cores, 3), (2 * cores, 1), (cores, 5), (cores + 1, 1)],
         Nature::Mixed => vec![(cores, 3), (2 * cores, 1), (cores, useful + 2), (cores, 5), (2 * cores, 3), (cores, 1)],
-        Nature::Waits => vec![(cores, 16), (cores, useful), (cores, 5), (2 * cores, 16), (4 * cores, 1), (cores, 32)],
+        Nature::Waits => vec![(cores, 16), (cores, 5), (cores, useful), (2 * cores, 1), (2 * cores, 16), (cores, 32)],
     };
     rows.into_iter().map(|(workers, threads)| Setting { workers, threads: threads.clamp(1, THREADS_MOST) }).collect()
+}
+
+/// For a server without threads, most promising first: always a few processes as well, since many of them that compute
+/// only take turns.
+fn processes(cores: u32, probe: &Probe) -> Vec<Setting> {
+    let rows = match probe.nature() {
+        Nature::Computes => [1, 2, 3, 4, 6],
+        Nature::Mixed => [2, 1, 4, 3, 8],
+        Nature::Waits => [4, 2, 16, 8, 1],
+    };
+    rows.into_iter().map(|each| Setting { workers: cores.saturating_mul(each), threads: 1 }).collect()
 }
 
 /// The same number of requests at once, as far as this server can; what it lacks in threads it gets in processes.
@@ -183,7 +207,7 @@ mod tests {
     const ALL: Ability = Ability { workers_most: None, threads_most: None, threads_run_together: false };
 
     fn probe(cpu_us: f64, latency_us: f64) -> Probe {
-        Probe { cpu_us, latency_us, worker_kib: 50 * 1024 }
+        Probe { cpu_us, latency_us, delay_us: 0.0, worker_kib: 50 * 1024 }
     }
 
     fn tried(probe: &Probe, ability: Ability) -> Vec<(u32, u32)> {
@@ -195,19 +219,43 @@ mod tests {
     fn computing_applications_get_processes_and_waiting_ones_threads() {
         assert_eq!(tried(&probe(9000.0, 10_000.0), ALL), [(4, 1), (4, 3), (8, 1), (4, 5), (5, 1)]);
         assert_eq!(tried(&probe(5000.0, 10_000.0), ALL), [(4, 3), (8, 1), (4, 4), (4, 5), (8, 3)]);
-        assert_eq!(tried(&probe(500.0, 10_000.0), ALL), [(4, 16), (4, 20), (4, 5), (8, 16), (16, 1)]);
+        assert_eq!(tried(&probe(500.0, 10_000.0), ALL), [(4, 16), (4, 5), (4, 20), (8, 1), (8, 16)]);
     }
 
     #[test]
     fn servers_get_what_they_can_do() {
         let no_threads = Ability { threads_most: Some(1), ..ALL };
-        assert_eq!(tried(&probe(9000.0, 10_000.0), no_threads), [(4, 1), (12, 1), (8, 1), (20, 1), (5, 1)]);
+        assert_eq!(tried(&probe(9000.0, 10_000.0), no_threads), [(4, 1), (8, 1), (12, 1), (16, 1), (24, 1)]);
         let one_process = Ability { workers_most: Some(1), ..ALL };
         assert_eq!(tried(&probe(9000.0, 10_000.0), one_process), [(1, 1), (1, 3), (1, 5)]);
         let jruby = Ability { threads_run_together: true, ..one_process };
         assert_eq!(tried(&probe(9000.0, 10_000.0), jruby), [(1, 4), (1, 12), (1, 8), (1, 20), (1, 5)]);
         let few = Ability { threads_most: Some(8), ..ALL };
         assert_eq!(tried(&probe(500.0, 10_000.0), few)[0], (8, 8));
+    }
+
+    #[test]
+    fn waiting_for_a_processor_is_no_waiting_of_the_application() {
+        // As seen at a load of 27 on 2 processors: half a millisecond of work, ten in the queue of the scheduler.
+        let busy = Probe { delay_us: 9_000.0, ..probe(500.0, 10_000.0) };
+        assert_eq!((busy.nature(), probe(500.0, 10_000.0).nature()), (Nature::Mixed, Nature::Waits));
+        let busier = Probe { delay_us: 9_500.0, ..probe(500.0, 10_000.0) };
+        assert_eq!(busier.nature(), Nature::Computes);
+        assert!(busier.in_words().contains("is kept from a processor for 9.50 ms"), "{}", busier.in_words());
+        assert!(!probe(500.0, 10_000.0).in_words().contains("kept"));
+    }
+
+    #[test]
+    fn a_server_without_threads_is_always_tried_with_a_few_processes() {
+        let two = Machine { cores: 2, ..MACHINE };
+        let unicorn = Ability { threads_most: Some(1), ..ALL };
+        for probe in [probe(500.0, 10_000.0), probe(5000.0, 10_000.0), probe(9000.0, 10_000.0)] {
+            for most in [2, 5] {
+                let grid = worth_trying(two, &probe, unicorn, None, most);
+                let workers: Vec<u32> = grid.settings.iter().map(|setting| setting.workers).collect();
+                assert!(workers.contains(&4) || workers.contains(&2), "{workers:?}");
+            }
+        }
     }
 
     #[test]

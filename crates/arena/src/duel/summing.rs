@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::metric::{Metric, P99, PSS_PEAK, RATE, Sense};
-use crate::record::Sample;
+use crate::metric::{Metric, P99, PSS_PEAK, RATE};
 use crate::record::summary::{Case, Measured, Plot, PlotKind, Spread, Verdict};
-use crate::stats::ranking;
+use crate::record::{Sample, TWIN};
+use crate::stats::{ranking, ranking_of};
 
 use super::cases;
 use super::compare::spread;
@@ -37,28 +37,27 @@ fn case(case: Case, samples: &[&Sample]) -> Case {
     for sample in samples {
         by_contender.entry(&sample.contender).or_default().push(sample);
     }
+    let twin = by_contender.remove(TWIN).map(|samples| measured(TWIN, &samples));
     let results: Vec<Measured> = by_contender.into_iter().map(|(name, samples)| measured(name, &samples)).collect();
-    let first = case.metrics.first().map_or(RATE, String::as_str);
-    let sense = Metric::of(first).map_or(Sense::Plain, |metric| metric.sense);
-    let counting = results.iter().filter(|one| one.disqualified.is_none());
-    let list = counting.filter_map(|one| Some((one.contender.clone(), one.numbers.get(first)?.clone())));
-    Case { ranking: ranking(list.collect(), sense), results, ..case }
+    let mut case = Case { results, twin, ..case };
+    case.ranking = ranking_of(&case);
+    case
 }
 
 fn measured(name: &str, samples: &[&Sample]) -> Measured {
-    let mut numbers: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut numbers: BTreeMap<String, Vec<(u32, f64)>> = BTreeMap::new();
     let mut errors: BTreeMap<String, u64> = BTreeMap::new();
     for sample in samples {
         for (metric, number) in &sample.numbers {
-            numbers.entry(metric.clone()).or_default().push(*number);
+            numbers.entry(metric.clone()).or_default().push((sample.round, *number));
         }
         for (kind, count) in &sample.errors {
             *errors.entry(kind.clone()).or_default() += count;
         }
     }
-    let spreads = numbers.into_iter().filter_map(|(metric, all)| Some((metric, Spread::of(&all)?)));
+    let spreads = numbers.into_iter().filter_map(|(metric, all)| Some((metric, Spread::of_rounds(&all)?)));
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
-    Measured { contender: name.to_owned(), numbers: spreads.collect(), errors, disqualified }
+    Measured { contender: name.to_owned(), numbers: spreads.collect(), errors, disqualified, ..Measured::default() }
 }
 
 /// The pictures that these cases allow.
@@ -95,7 +94,7 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     ];
     let verdict = |(use_case, name, metric): (&str, &str, &str)| {
         let case = cases.iter().find(|case| case.name == name)?;
-        let counting = case.results.iter().filter(|one| one.disqualified.is_none());
+        let counting = case.results.iter().filter(|one| case.counts(one));
         let list: Vec<(String, Spread)> =
             counting.filter_map(|one| Some((one.contender.clone(), one.numbers.get(metric)?.clone()))).collect();
         let why = |name: &String| {
@@ -113,6 +112,14 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_twin_stands_apart_from_those_that_are_compared() {
+        let list =
+            cases(&[sample(cases::CAPACITY, "a -w 1 -t 1", 1.0, 1.0), sample(cases::CAPACITY, TWIN, 9.0, 1.0)], 1);
+        assert_eq!((list[0].results.len(), list[0].ranking.len()), (1, 1));
+        assert_eq!(list[0].twin.as_ref().map(|twin| twin.numbers[RATE].median), Some(9.0));
+    }
+
     fn sample(case: &str, contender: &str, rate: f64, p99: f64) -> Sample {
         let numbers = [(RATE.to_owned(), rate), (P99.to_owned(), p99), (PSS_PEAK.to_owned(), 50.0)].into();
         let errors = [("timeout".to_owned(), 1)].into();
@@ -122,13 +129,16 @@ mod tests {
     #[test]
     fn samples_become_cases_with_rankings() {
         let mut samples = Vec::new();
-        for round in 0..3 {
-            let more = f64::from(round);
-            samples.push(sample(cases::CAPACITY, "a -w 1 -t 1", 100.0 + more, 5.0));
-            samples.push(sample(cases::CAPACITY, "b -w 1 -t 1", 200.0 + more, 5.0));
-            samples.push(sample("load-80", "a -w 1 -t 1", 80.0, 5.0 + more));
-            samples.push(sample("load-80", "b -w 1 -t 1", 160.0, 50.0 + more));
-            samples.push(sample("load-50", "b -w 1 -t 1", 160.0, 50.0 + more));
+        for round in 1..=3 {
+            let more = f64::from(round - 1);
+            let mut add = |case: &str, contender: &str, rate: f64, p99: f64| {
+                samples.push(Sample { round, ..sample(case, contender, rate, p99) });
+            };
+            add(cases::CAPACITY, "a -w 1 -t 1", 100.0 + more, 5.0);
+            add(cases::CAPACITY, "b -w 1 -t 1", 200.0 + more, 5.0);
+            add("load-80", "a -w 1 -t 1", 80.0, 5.0 + more);
+            add("load-80", "b -w 1 -t 1", 160.0, 50.0 + more);
+            add("load-50", "b -w 1 -t 1", 160.0, 50.0 + more);
         }
         let list = cases(&samples, 16);
         assert_eq!(list.iter().map(|case| case.name.as_str()).collect::<Vec<_>>(), ["capacity", "load-50", "load-80"]);

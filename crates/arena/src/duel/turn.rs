@@ -110,6 +110,7 @@ impl Stage<'_> {
             memory_limit: None,
             allocator: None,
             idle_s: None,
+            stock: false,
             extra: Vec::new(),
         };
         let mut server = Server::start(wanted)?;

@@ -1,28 +1,50 @@
 //! Are the answers right? Asked before any clock starts and after it stopped.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::ask::Workload;
+use super::ask::{Ask, Workload};
+use super::fault::Fault;
 use super::on_this_thread;
 use super::tally::{Tally, Watch};
 use super::work::Work;
 
+/// Before an overloaded server is asked again.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Asks everything once, each on a new connection. The first wrong answer is described.
 pub fn check(port: u16, workload: &Workload) -> Result<(), String> {
-    on_this_thread(run(port, workload))?
+    check_patiently(port, workload, Duration::ZERO)
 }
 
-async fn run(port: u16, workload: &Workload) -> Result<(), String> {
+/// The same, for a server that may still have a queue from before: what gets no answer in time, or is told that the
+/// queue is full, is asked again until the patience ends.
+pub fn check_patiently(port: u16, workload: &Workload, patience: Duration) -> Result<(), String> {
+    on_this_thread(run(port, workload, Instant::now() + patience))?
+}
+
+async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String> {
     let watch = Watch::default();
     let work = Work::new(port, workload, (false, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
     for (place, ask) in workload.asks.iter().enumerate() {
-        let (_, verdict) = work.exchange(&mut work.line(), Instant::now(), place).await;
-        verdict.map_err(|fault| {
-            let (asked, words) = (ask.in_words(), fault.in_words());
-            // Some faults name what was asked, others cannot.
-            let named = if words.starts_with(&asked) { words } else { format!("{asked}: {words}") };
-            format!("port {port}: {named}")
-        })?;
+        loop {
+            match work.exchange(&mut work.line(), Instant::now(), place).await.1 {
+                Ok(_) => break,
+                Err(fault) if is_overload(&fault) && Instant::now() < end => tokio::time::sleep(PAUSE).await,
+                Err(fault) => return Err(described(port, ask, &fault)),
+            }
+        }
     }
     Ok(())
+}
+
+/// Too busy to answer, or saying so.
+fn is_overload(fault: &Fault) -> bool {
+    matches!(fault, Fault::Timeout | Fault::Status(429 | 502..=504, _))
+}
+
+fn described(port: u16, ask: &Ask, fault: &Fault) -> String {
+    let (asked, words) = (ask.in_words(), fault.in_words());
+    // Some faults name what was asked, others cannot.
+    let named = if words.starts_with(&asked) { words } else { format!("{asked}: {words}") };
+    format!("port {port}: {named}")
 }

@@ -37,6 +37,13 @@ pub enum Until {
     Seconds(f64),
     /// When so many were made by all clients together.
     Requests(u64),
+    /// Whichever of the two comes first.
+    First {
+        /// By all clients together.
+        requests: u64,
+        /// By the clock.
+        seconds: f64,
+    },
 }
 
 /// Loads the server on this port.
@@ -56,6 +63,7 @@ impl Closed {
         let until = match self.until {
             Until::Seconds(seconds) => format!("{seconds} s"),
             Until::Requests(requests) => format!("{requests} requests"),
+            Until::First { requests, seconds } => format!("{requests} requests or {seconds} s"),
         };
         let connections = if self.keep { "connections kept" } else { "a new connection each" };
         format!("closed loop: {} clients, {connections}, {until}, seed {}", self.clients, self.seed)
@@ -63,7 +71,7 @@ impl Closed {
 
     fn span(&self) -> Result<Option<Duration>, String> {
         match self.until {
-            Until::Seconds(seconds) => Duration::try_from_secs_f64(seconds)
+            Until::Seconds(seconds) | Until::First { seconds, .. } => Duration::try_from_secs_f64(seconds)
                 .map(Some)
                 .map_err(|_| format!("a loop of {seconds} s: give a number of seconds above 0")),
             Until::Requests(_) => Ok(None),
@@ -78,7 +86,7 @@ async fn run(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Re
     let tally = Tally::new(begun, end, watch);
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let left = Rc::new(Cell::new(match plan.until {
-        Until::Requests(requests) => requests,
+        Until::Requests(requests) | Until::First { requests, .. } => requests,
         Until::Seconds(_) => u64::MAX,
     }));
     let mut clients = start(&work, plan.clients, end, &left);

@@ -24,7 +24,7 @@ mod wrk;
 
 pub use ab::{AbPlan, AbUntil, ab};
 pub use ask::{Ask, AskParts, BodyRule, Expect, Workload};
-pub use check::check;
+pub use check::{check, check_patiently};
 pub use closed::{Closed, Until, closed, watch_closed};
 pub use draw::Draw;
 pub use fault::Fault;

@@ -18,7 +18,7 @@ pub(crate) use ledger::{Entry, RUN, note, sweep};
 pub use ledger::{gate, halt};
 pub use sampler::{Sampled, Sampler};
 pub use tree::{Member, Tree, Usage};
-pub(crate) use tree::{signal_one, threads, with_environment};
+pub(crate) use tree::{delay_us, signal_one, threads, with_environment};
 
 /// Ports that were free a moment ago, all held at once so that none is given twice.
 pub fn free_ports(count: usize) -> Result<Vec<u16>, String> {

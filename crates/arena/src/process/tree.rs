@@ -38,6 +38,8 @@ pub struct Usage {
     pub rss_kib: u64,
     /// Memory that was swapped out, in parts as well.
     pub swap_kib: u64,
+    /// How long their threads were ready to run and another had the processor. 0 where the kernel does not count it.
+    pub delay_us: u64,
 }
 
 impl Tree {
@@ -63,6 +65,7 @@ impl Tree {
             all.pss_kib += kib(&memory, "Pss:");
             all.rss_kib += kib(&memory, "Rss:");
             all.swap_kib += kib(&memory, "SwapPss:");
+            all.delay_us += delay_us(id);
         }
         all
     }
@@ -91,6 +94,16 @@ impl Tree {
         }
         all.into_iter().filter(|(id, _)| ours.contains(id)).map(|(id, one)| (id, one.parent)).collect()
     }
+}
+
+/// How long the threads of a process waited for a processor.
+pub(crate) fn delay_us(id: u32) -> u64 {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    nanoseconds.sum::<u64>() / 1000
 }
 
 struct Kin {

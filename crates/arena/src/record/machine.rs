@@ -25,6 +25,41 @@ pub fn facts() -> Vec<(String, String)> {
     facts.into_iter().filter_map(|(name, value)| value.map(|value| (name.to_owned(), value))).collect()
 }
 
+/// Processes per processor that already wanted to run: more than this is company.
+const LOAD_SHARE_MAX: f64 = 0.5;
+
+/// A warning where the machine has other work to do: what it measures then are the figures of a busy machine.
+pub fn company() -> Option<String> {
+    company_of(load_now(), cores())
+}
+
+fn company_of(load: f64, cores: u32) -> Option<String> {
+    (load >= f64::from(cores) * LOAD_SHARE_MAX).then(|| {
+        format!(
+            "the machine was busy with other work at the beginning (a load of {load:.1} on {cores} processors): its \
+             figures are those of a busy machine"
+        )
+    })
+}
+
+/// Processors that this program may use.
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
+
+/// Processes that wanted a processor, in the mean of the last minute.
+fn load_now() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0.0)
+}
+
+/// The same from a run's own facts.
+pub fn company_then(facts: &[(String, String)]) -> Option<String> {
+    let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let load = fact("load before")?.split(',').next()?.trim().parse().ok()?;
+    company_of(load, fact("processor")?.split_whitespace().next()?.parse().ok()?)
+}
+
 /// How many processors there are for this process, and of what kind.
 fn processor(cpuinfo: &str) -> Option<String> {
     let count = std::thread::available_parallelism().ok()?;
@@ -113,6 +148,16 @@ mod tests {
         assert_eq!(distribution("ID=x\nPRETTY_NAME=\"Some 1\"\n").as_deref(), Some("Some 1"));
         assert_eq!(load("0.10 0.20 0.30 1/2 3").as_deref(), Some("0.10, 0.20, 0.30"));
         assert!(processor("model name\t: Some  CPU\n").is_some_and(|text| text.ends_with("× Some CPU")));
+    }
+
+    #[test]
+    fn a_busy_machine_is_told() {
+        assert_eq!(company_of(0.4, 2), None);
+        assert!(company_of(13.0, 2).is_some_and(|words| words.contains("13.0 on 2 processors")));
+        let facts = |load: &str| [("processor", "2 × A"), ("load before", load)].map(|(a, b)| (a.into(), b.into()));
+        assert_eq!(company_then(&facts("0.10, 9.00, 9.00")), None);
+        assert!(company_then(&facts("27.80, 9.00, 9.00")).is_some_and(|words| words.contains("27.8 on 2")));
+        assert_eq!(company_then(&[]), None);
     }
 
     #[test]

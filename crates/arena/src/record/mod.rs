@@ -26,6 +26,9 @@ pub(crate) fn plain(name: &str) -> Result<(), String> {
     Err(format!("{name:?} is no plain name: letters, digits, -, _ and single dots, at most 64"))
 }
 
+/// The name in records of the contender that takes part a second time, as if it were another, whoever it is.
+pub const TWIN: &str = "twin";
+
 /// One measured turn: a contender under one case in one round. A line of `raw.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::FAILED;
+
 /// The format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
 
@@ -34,6 +36,10 @@ pub struct Summary {
     pub machine: Vec<(String, String)>,
     /// Who took part or should have.
     pub contenders: Vec<Who>,
+    /// Which of them was measured twice, as if it were two: what the run tells apart there is no difference. None in
+    /// runs of one round, and in older ones.
+    #[serde(default)]
+    pub twin_of: Option<String>,
     /// What was measured.
     pub cases: Vec<Case>,
     /// Which pictures show it.
@@ -90,8 +96,14 @@ pub struct Case {
     pub results: Vec<Measured>,
     /// What the original study published for it, by the server's name there.
     pub published: Vec<Published>,
-    /// Best first; those in one group are level with each other.
+    /// Best first; those in one group are not told apart from its first one.
     pub ranking: Vec<Vec<String>>,
+    /// What the twin of [`Summary::twin_of`] did: neither ranked nor compared with others.
+    #[serde(default)]
+    pub twin: Option<Measured>,
+    /// Whether failing is what it is about, so that failures do not keep a contender out of the ranking.
+    #[serde(default)]
+    pub is_about_failures: bool,
 }
 
 /// What a contender did in a case.
@@ -105,6 +117,9 @@ pub struct Measured {
     pub errors: BTreeMap<String, u64>,
     /// Why it is not ranked.
     pub disqualified: Option<String>,
+    /// What a reader must know of its figures, in sentences.
+    #[serde(default)]
+    pub remarks: Vec<String>,
 }
 
 /// One number of several rounds.
@@ -118,6 +133,13 @@ pub struct Spread {
     pub high: f64,
     /// In the order of the rounds.
     pub all: Vec<f64>,
+    /// The rounds' numbers, so that those of one round can be compared; none stands for 1, 2, 3, …
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub at: Vec<u32>,
+}
+
+fn is_plain(rounds: &[u32]) -> bool {
+    rounds.iter().copied().eq(1..=rounds.len() as u32)
 }
 
 /// Figures of the original study.
@@ -158,6 +180,26 @@ pub enum PlotKind {
     Bars,
     /// A line for each contender over the places of its cases.
     Lines,
+}
+
+/// A contender that fails more of its requests than this is shown, and neither ranked nor the best of anything.
+pub const FAILED_SHARE_MAX: f64 = 0.01;
+
+impl Measured {
+    /// The share of its requests that got no right answer, over all rounds.
+    pub fn failed_share(&self) -> f64 {
+        let sum = |name: &str| self.numbers.get(name).map_or(0.0, |spread| spread.all.iter().sum::<f64>());
+        let (failed, requests) = (sum(FAILED), sum("requests"));
+        // What is counted as a request had a right answer.
+        if failed > 0.0 { failed / (requests + failed) } else { 0.0 }
+    }
+}
+
+impl Case {
+    /// Whether this result can be ranked and be the best of something.
+    pub fn counts(&self, result: &Measured) -> bool {
+        result.disqualified.is_none() && (self.is_about_failures || result.failed_share() <= FAILED_SHARE_MAX)
+    }
 }
 
 impl Published {

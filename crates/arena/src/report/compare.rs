@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{Cell, CellAlignment, Table};
+use regex::Regex;
 use serde::Serialize;
 
 use super::look::{Chip, Looks};
@@ -173,7 +174,8 @@ fn case_diff(old: &Case, new: &Case, looks: &Looks) -> CaseDiff {
 }
 
 fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
-    let verdict = match (stats::level(before, after), metric.sense) {
+    // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
+    let verdict = match (!stats::are_apart(before, after), metric.sense) {
         (true, _) => "level",
         (_, Sense::Plain) => "other",
         (_, Sense::Higher) if after.median > before.median => "better",
@@ -235,9 +237,16 @@ fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
         note(&format!("version of {title}"), &old.version, &new.version);
         note(&format!("Ruby of {title}"), &old.ruby, &new.ruby);
         note(&format!("settings of {title}"), &settings(old), &settings(new));
-        note(&format!("commands of {title}"), &old.commands.join("; "), &new.commands.join("; "));
+        note(&format!("commands of {title}"), &commands(old), &commands(new));
     }
     found
+}
+
+/// Without ports, which are others in every run.
+fn commands(who: &Who) -> String {
+    let port = Regex::new(r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b");
+    let all = who.commands.join("; ");
+    port.map_or_else(|_| all.clone(), |port| port.replace_all(&all, "${1}PORT").into_owned())
 }
 
 fn settings(who: &Who) -> String {
@@ -261,4 +270,29 @@ fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<Stri
         found.extend(added.map(|result| format!("{} in {} (after)", result.contender, new.title)));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_differ_by_their_ports_only_are_the_same() {
+        let who = |port: u16| Who {
+            commands: vec![
+                format!("puma -b tcp://127.0.0.1:{port} -t 5:5"),
+                format!("thin -p {port} start"),
+                format!("server 127.0.0.1:{port};\n listen {port} backlog=4096;"),
+                format!("passenger start --port={port} --port {port} -c worker_processes=4096"),
+                format!("unicorn -l 0.0.0.0:{port}"),
+            ],
+            ..Who::default()
+        };
+        assert_eq!(commands(&who(40123)), commands(&who(9292)));
+        assert!(
+            commands(&who(9292)).contains("backlog=4096") && commands(&who(9292)).contains("worker_processes=4096")
+        );
+        let other = Who { commands: vec!["puma -t 5:5".into()], ..Who::default() };
+        assert_ne!(commands(&other), commands(&Who { commands: vec!["puma -t 3:3".into()], ..Who::default() }));
+    }
 }

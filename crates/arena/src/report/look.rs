@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 
 use serde::Serialize;
 
-use crate::record::summary::Summary;
+use crate::record::summary::{Summary, Who};
 
 /// As many colours as can be told apart by most people; style.css has them as `--c0` to `--c7`.
 pub const COLOURS: usize = 8;
@@ -38,10 +38,14 @@ pub struct Chip {
 }
 
 impl Looks {
-    /// By the order of the contenders; those that are missing take no colour.
+    /// By the order of the contenders, those first that are in a picture of many cases: of many settings in a duel few
+    /// are. Those that are missing take no colour.
     pub fn of(summary: &Summary) -> Looks {
         let mut looks = Looks::default();
-        for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
+        let curves = || summary.cases.iter().filter(|case| case.x.is_some());
+        let is_drawn = |who: &&Who| curves().flat_map(|case| &case.results).any(|one| one.contender == who.name);
+        let present = || summary.contenders.iter().filter(|who| who.missing.is_empty());
+        for who in present().filter(is_drawn).chain(present().filter(|who| !is_drawn(who))) {
             looks.add(&who.name, if who.title.is_empty() { &who.name } else { &who.title });
         }
         for result in summary.cases.iter().flat_map(|case| &case.results) {
@@ -59,6 +63,7 @@ impl Looks {
 
     fn add(&mut self, name: &str, title: &str) {
         let at = self.0.len();
+        // One that shares a colour with an earlier one has another shape and another dash.
         let (colour, shape) = (at % COLOURS, (at + at / COLOURS) % COLOURS);
         self.0.entry(name.to_owned()).or_insert_with(|| Look { title: title.to_owned(), colour, shape });
     }
@@ -114,7 +119,7 @@ pub fn outline(shape: usize, x: f64, y: f64, radius: f64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Who;
+    use crate::record::summary::{Case, Measured};
 
     #[test]
     fn looks_are_steady_and_the_first_sixty_four_differ() {
@@ -127,6 +132,16 @@ mod tests {
         summary.contenders[0].missing.push("x".into());
         assert_eq!(Looks::of(&summary).get("n01").colour, 0, "one that is missing takes no colour");
         assert_eq!(looks.get("unknown").title, "unknown");
+    }
+
+    #[test]
+    fn those_in_a_curve_take_the_first_colours() {
+        let who = |at: usize| Who { name: format!("n{at:02}"), ..Who::default() };
+        let result = |at: usize| Measured { contender: format!("n{at:02}"), ..Measured::default() };
+        let curve = Case { x: Some(50.0), results: vec![result(8), result(0)], ..Case::default() };
+        let summary = Summary { contenders: (0..9).map(who).collect(), cases: vec![curve], ..Summary::default() };
+        let looks = Looks::of(&summary);
+        assert_eq!((looks.get("n00").colour, looks.get("n08").colour, looks.get("n01").colour), (0, 1, 2));
     }
 
     #[test]

@@ -83,10 +83,10 @@ pub fn times(number: f64) -> String {
     format!("{number:.digits$}×")
 }
 
-/// How many times, with its range: `1.38× (1.31–1.46)`.
+/// How many times, with its interval: `1.38× (1.31–1.46)`. One round has none.
 pub fn ratio(ratio: &Ratio) -> String {
     let (low, high) = (times(ratio.low), times(ratio.high));
-    if low == high {
+    if low == high || ratio.rounds < 2 {
         return times(ratio.median);
     }
     format!("{} ({}–{})", times(ratio.median), low.trim_end_matches('×'), high.trim_end_matches('×'))
@@ -145,14 +145,14 @@ mod tests {
         assert_eq!(value(99.999, of("availability_pct")), "99.99");
         assert_eq!(value(100.0, of("availability_pct")), "100.00");
         assert_eq!(with_unit(33.3, of("cpu_us_per_request")).replace(THIN, " "), "33.3 µs");
-        assert_eq!(range(&Spread { median: 2.0, low: 2.0, high: 2.001, all: vec![] }, of(P99)), "");
+        assert_eq!(range(&Spread { median: 2.0, low: 2.0, high: 2.001, all: vec![], at: vec![] }, of(P99)), "");
         assert_eq!(with_unit(8.68, of(RATE)).replace(THIN, " "), "8.68 requests/s");
     }
 
     #[test]
     fn times_ticks_and_durations() {
-        assert_eq!(ratio(&Ratio { median: 1.384, low: 1.31, high: 12.46 }), "1.38× (1.31–12.5)");
-        assert_eq!(ratio(&Ratio { median: 2.0, low: 1.0, high: f64::INFINITY }), "2.00× (1.00–∞)");
+        assert_eq!(ratio(&Ratio { median: 1.384, low: 1.31, high: 12.46, rounds: 3 }), "1.38× (1.31–12.5)");
+        assert_eq!(ratio(&Ratio { median: 2.0, low: 0.0, high: f64::INFINITY, rounds: 1 }), "2.00×");
         assert_eq!((tick(0.30000000000000004), tick(2_500_000.0).replace(THIN, " ")), ("0.3".into(), "2.5 M".into()));
         assert_eq!(duration(59.6).replace(THIN, " "), "60 s");
         assert_eq!(duration(7260.0).replace(THIN, " "), "2 h 1 min");

@@ -8,8 +8,11 @@ use super::rows::{self, Matrix, Table};
 use super::{number, template, words};
 use crate::metric::Metric;
 use crate::record::date;
-use crate::record::summary::{Advice, Case, Plot, PlotKind, Published, Summary, Who};
+use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
+use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
 
+/// So many winners of one use are named: that ten are level is told by their number.
+const NAMED: usize = 4;
 /// So many columns of a matrix can be read beside each other.
 const MATRIX_MOST: usize = 9;
 
@@ -20,6 +23,7 @@ struct Page<'a> {
     took: String,
     machine: String,
     verdict: String,
+    twins: Option<words::Twins>,
     verdicts: Vec<VerdictRow>,
     advice: Option<&'a Advice>,
     glance: Option<Matrix>,
@@ -28,6 +32,9 @@ struct Page<'a> {
     folded: Vec<CaseView>,
     published: bool,
     wrong: Vec<Wrong>,
+    /// Of the intervals, and the smallest difference of interest; both in percent.
+    confidence: u32,
+    interest: u32,
     present: Vec<WhoView<'a>>,
     missing: Vec<&'a Who>,
 }
@@ -37,6 +44,8 @@ struct Page<'a> {
 struct VerdictRow {
     use_case: String,
     winners: Vec<Chip>,
+    /// Those beyond the first few.
+    more: usize,
     why: String,
     published: String,
 }
@@ -61,9 +70,10 @@ struct CaseView {
     has_published: bool,
     table: Table,
     errors: Vec<Errors>,
+    remarks: Vec<Errors>,
 }
 
-/// What went wrong for one contender, by kind.
+/// What went wrong for one contender, by kind; or what else must be known of it.
 #[derive(Serialize)]
 struct Errors {
     chip: Chip,
@@ -109,6 +119,7 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         took: number::duration(summary.took_s),
         machine: words::machine(summary),
         verdict: words::of_run(summary, &looks),
+        twins: words::twins(summary, &looks),
         verdicts: verdicts(summary, &looks),
         advice: summary.advice.as_ref(),
         glance: if curves.is_empty() { glance(summary, &looks) } else { None },
@@ -117,6 +128,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         cases,
         folded,
         wrong: wrong(summary, &looks),
+        confidence: CONFIDENCE_PERCENT,
+        interest: (SMALLEST_PART * 100.0) as u32,
         present: present.iter().map(|who| who_view(who, &looks)).collect(),
         missing,
     };
@@ -126,7 +139,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
 fn verdicts(summary: &Summary, looks: &Looks) -> Vec<VerdictRow> {
     let row = |verdict: &crate::record::summary::Verdict| VerdictRow {
         use_case: verdict.use_case.clone(),
-        winners: verdict.winners.iter().map(|name| looks.chip(name)).collect(),
+        winners: verdict.winners.iter().take(NAMED).map(|name| looks.chip(name)).collect(),
+        more: verdict.winners.len().saturating_sub(NAMED),
         why: verdict.why.clone(),
         published: verdict.published.clone(),
     };
@@ -168,7 +182,15 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
         let kinds: Vec<String> = result.errors.iter().filter(|(_, count)| **count > 0).map(kind).collect();
         Errors { chip: looks.chip(&result.contender), kinds: kinds.join(", ") }
     });
+    let twin = case
+        .twin
+        .iter()
+        .flat_map(|twin| &twin.remarks)
+        .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), mark: String::new() }, kinds: words.clone() });
+    let of = |result: &Measured| Errors { chip: looks.chip(&result.contender), kinds: result.remarks.join("; ") };
+    let remarks = case.results.iter().filter(|result| !result.remarks.is_empty()).map(of).chain(twin);
     Ok(CaseView {
+        remarks: remarks.collect(),
         title: case.title.clone(),
         what: case.what.clone(),
         words: words::of_case(case, looks),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::look::{Chip, Looks};
 use super::number;
 use super::plot::{good_end, in_order};
-use super::words::spread_of;
+use super::words::{is_best, spread_of};
 use crate::metric::{FAILED, Metric, Sense};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats;
@@ -49,6 +49,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Why it does not count.
     pub disqualified: Option<String>,
+    /// The share of requests that failed, where some did: `2.1 %`. More than 1 in 100 is not ranked.
+    pub failed: String,
 }
 
 /// A number.
@@ -64,6 +66,8 @@ pub struct Cell {
     pub is_best: bool,
     /// Against the best one of its column, 1 or less; for a matrix.
     pub share: Option<f64>,
+    /// How many of its requests failed, where they are more than a ranking allows; for a matrix.
+    pub failed: String,
 }
 
 /// The table of a case.
@@ -83,6 +87,7 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
             chip: looks.chip(&result.contender),
             cells: cells.collect(),
             disqualified: result.disqualified.clone(),
+            failed: if case.counts(result) { String::new() } else { failed(result.failed_share()) },
         }
     };
     let old = |old: &Published| {
@@ -100,6 +105,15 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
     }
 }
 
+/// `2.1 %`; nothing where none failed.
+pub fn failed(share: f64) -> String {
+    match share * 100.0 {
+        none if none <= 0.0 => String::new(),
+        few if few < 0.1 => "< 0.1 %".to_owned(),
+        some => format!("{some:.1} %"),
+    }
+}
+
 fn column(metric: &Metric) -> Column {
     let unit = number::unit(metric).to_owned();
     Column { title: metric.title.to_owned(), unit, hint: good_end(metric).to_owned() }
@@ -113,16 +127,19 @@ fn shown(case: &Case) -> Vec<&'static Metric> {
     known.filter(|metric| measured.contains(metric.name)).collect()
 }
 
-/// Who is level with the best one of a metric; nobody, when all are or nothing is good.
+/// Who is not told apart from the best one of a metric; nobody, when all are or nothing is good. Whoever is not ranked
+/// for its failures is not the best of anything.
 fn best_of(case: &Case, metric: &Metric) -> Vec<String> {
-    let good = case.results.iter().filter(|result| result.disqualified.is_none());
+    let good = case.results.iter().filter(|result| case.counts(result));
     let list: Vec<(String, Spread)> =
         good.filter_map(|result| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone()))).collect();
     // That nothing failed is no merit worth bold letters.
     let is_merit = metric.sense != Sense::Plain && metric.name != FAILED;
+    // What a tool rounds to 0 is no measurement.
+    let is_measured = !metric.name.ends_with("_ms") || list.iter().all(|(_, spread)| spread.median > 0.0);
     let count = list.len();
     let best = stats::ranking(list, metric.sense).into_iter().next().unwrap_or_default();
-    if !is_merit || best.len() == count { Vec::new() } else { best }
+    if !is_merit || !is_measured || best.len() == count { Vec::new() } else { best }
 }
 
 fn cell(spread: Option<&Spread>, metric: &Metric, is_best: bool) -> Cell {
@@ -130,16 +147,16 @@ fn cell(spread: Option<&Spread>, metric: &Metric, is_best: bool) -> Cell {
         return Cell { text: number::NONE.to_owned(), ..Cell::default() };
     };
     let (text, range) = (number::value(spread.median, metric), number::range(spread, metric));
-    Cell { text, range, number: Some(spread.median), is_best, share: None }
+    Cell { text, range, number: Some(spread.median), is_best, ..Cell::default() }
 }
 
 /// `2=`: two are before its group, and others are in it.
 fn rank(case: &Case, contender: &str) -> (String, bool) {
     let mut place = 1;
-    for (at, group) in case.ranking.iter().enumerate() {
+    for group in &case.ranking {
         if group.iter().any(|name| name == contender) {
             let level = if group.len() > 1 { "=" } else { "" };
-            return (format!("{place}{level}"), at == 0);
+            return (format!("{place}{level}"), is_best(case, contender));
         }
         place += group.len();
     }
@@ -206,6 +223,7 @@ fn matrix_cell(case: &Case, name: &str, metric: &Metric, best: &[String]) -> Cel
         Sense::Plain => None,
     });
     cell.share = share.filter(|share| share.is_finite());
+    cell.failed = result.filter(|result| !case.counts(result)).map_or_else(String::new, |it| failed(it.failed_share()));
     cell
 }
 

@@ -5,12 +5,13 @@
 //! <!-- arena:end NAME -->
 //! ```
 //!
-//! NAME is the caller's name of a run. `NAME/METRIC` shows that metric instead of the one that ranks.
+//! NAME is the caller's name of a run. `NAME/METRIC` shows that metric instead of the one that ranks, and
+//! `NAME/METRIC/CASES` only of the cases whose names begin so: `fools-gold/p99_ms/ladder@`.
 
 use super::look::Looks;
 use super::rows::{self, Cell, Row};
 use super::words;
-use crate::metric::Metric;
+use crate::metric::{FAILED, Metric};
 use crate::record::date;
 use crate::record::summary::{Case, Summary};
 
@@ -20,8 +21,8 @@ const MOST_METRICS: usize = 5;
 /// The page with the table of this run in its place; the link leads to the run's folder.
 pub fn splice(markdown: &str, name: &str, summary: &Summary, link: &str) -> Result<String, String> {
     let (start, end) = place(markdown, name)?;
-    let metric = name.split_once('/').map(|(_, metric)| metric);
-    let table = table(summary, metric, link)?;
+    let mut parts = name.splitn(3, '/').skip(1);
+    let table = table(summary, parts.next(), parts.next().unwrap_or_default(), link)?;
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
@@ -56,7 +57,7 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 }
 
 /// Markdown, with a line of its date, machine and folder below.
-fn table(summary: &Summary, metric: Option<&str>, link: &str) -> Result<String, String> {
+fn table(summary: &Summary, metric: Option<&str>, begin: &str, link: &str) -> Result<String, String> {
     let looks = Looks::of(summary);
     let chosen = match metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
@@ -68,19 +69,27 @@ fn table(summary: &Summary, metric: Option<&str>, link: &str) -> Result<String, 
     // Unless it was asked for by name, a metric stands only for the cases that it ranks.
     let ranks =
         |case: &&Case| chosen.is_some() || words::ranking_metric(case).is_some_and(|one| one.name == metric.name);
-    let cases: Vec<&Case> = summary.cases.iter().filter(has).filter(ranks).collect();
+    let named = summary.cases.iter().filter(|case| case.name.starts_with(begin));
+    let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
     let lines = match (&cases[..], chosen) {
         ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
         ([case], None) => one_case(case, &looks),
         _ => many_cases(&cases, metric, &looks),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
+    let failed = cases.iter().flat_map(|case| &case.results).any(|result| result.failed_share() > 0.0);
+    let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
+    let twins = words::twins(summary, &looks).filter(|twins| twins.is_alarm);
+    let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
     let place = format!(
-        "{}; {}; {}; medians, the best bold. [Run]({link}).{quick}",
+        "{}; {}; {}; medians; bold: the best, and what is not told apart from it (nobody, where none are). \
+         {failures}{twins}[Run]({link}).{quick}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         words::count(summary.rounds as usize, "round", "rounds"),
     );
+    let settings = words::settings(summary, &looks);
+    let place = format!("{settings}. {place}");
     Ok(format!("\n{}\n\n{}\n\n", lines.join("\n"), escaped(&place).replace("\\[Run\\]", "[Run]")))
 }
 
@@ -96,13 +105,22 @@ fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
     lines("", heads, data.rows.iter().map(|row| (title(row), numbers(row, count))))
 }
 
-/// One metric: contenders down and cases across, or the other way round when there are more cases.
+/// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
+/// failed, their share over all of these cases stands beside it.
 fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks) -> Vec<String> {
     let matrix = rows::matrix(cases, metric, looks);
-    let heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
-    let rows = || matrix.rows.iter().map(|row| (title(row), numbers(row, heads.len())));
+    let mut heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
+    let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
+    let has_failures = failures.iter().any(|share| !share.is_empty());
+    let rows = || {
+        matrix.rows.iter().zip(&failures).map(|(row, share)| {
+            let share = has_failures.then(|| if share.is_empty() { "0".to_owned() } else { share.clone() });
+            (title(row), numbers(row, cases.len()).into_iter().chain(share).collect::<Vec<String>>())
+        })
+    };
+    heads.extend(has_failures.then(|| "Failed, of all".to_owned()));
     if cases.len() <= matrix.rows.len() {
-        return lines(&matrix.what, heads.clone(), rows());
+        return lines(&matrix.what, heads, rows());
     }
     let columns: Vec<(String, Vec<String>)> = rows().collect();
     let titles = columns.iter().map(|(title, _)| title.clone()).collect();
@@ -111,9 +129,21 @@ fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks) -> Vec<String> {
     lines(&matrix.what, titles, turned)
 }
 
+/// The share of a contender's requests that failed in all of these cases together.
+fn failed(cases: &[&Case], name: &str) -> String {
+    let own = cases.iter().flat_map(|case| &case.results).filter(|result| result.contender == name);
+    let sum = |metric: &str| -> f64 {
+        let spreads = own.clone().filter_map(|result| result.numbers.get(metric));
+        spreads.flat_map(|spread| &spread.all).sum()
+    };
+    let (failed, right) = (sum(FAILED), sum("requests"));
+    if failed > 0.0 { rows::failed(failed / (failed + right)) } else { String::new() }
+}
+
 fn title(row: &Row) -> String {
     match &row.disqualified {
         Some(_) => format!("{} (disqualified)", row.chip.title),
+        None if !row.failed.is_empty() => format!("{} ({} failed)", row.chip.title, row.failed),
         None => row.chip.title.clone(),
     }
 }
@@ -122,7 +152,8 @@ fn numbers(row: &Row, count: usize) -> Vec<String> {
     let number = |cell: &Cell| match (&row.disqualified, cell.is_best) {
         (Some(_), _) => "–".to_owned(),
         (None, true) => format!("**{}**", cell.text),
-        (None, false) => cell.text.clone(),
+        (None, false) if cell.failed.is_empty() => cell.text.clone(),
+        (None, false) => format!("{} ({} failed)", cell.text, cell.failed),
     };
     row.cells.iter().take(count).map(number).collect()
 }
@@ -151,12 +182,12 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Measured, Spread};
+    use crate::record::summary::{Measured, Spread, Who};
 
     fn summary() -> Summary {
         let result = |name: &str, rate: f64| Measured {
             contender: name.into(),
-            numbers: [("requests_per_s".to_owned(), Spread::of(&[rate]).expect("a number"))].into(),
+            numbers: [("requests_per_s".to_owned(), Spread::of(&[rate; 3]).expect("a number"))].into(),
             ..Measured::default()
         };
         let case = Case {
@@ -165,7 +196,16 @@ mod tests {
             ranking: vec![vec!["a|b".into()], vec!["c".into()]],
             ..Case::default()
         };
-        Summary { study: "s".into(), started: "2026-01-02T".into(), rounds: 3, cases: vec![case], ..Summary::default() }
+        let who = Who { name: "a".into(), version: "1.2".into(), workers: 2, threads: 3, ..Who::default() };
+        let contenders = vec![who];
+        Summary {
+            contenders,
+            study: "s".into(),
+            started: "2026-01-02T".into(),
+            rounds: 3,
+            cases: vec![case],
+            ..Summary::default()
+        }
     }
 
     #[test]
@@ -175,7 +215,11 @@ mod tests {
         assert_eq!(is_current(page, "s", &run, "runs/x"), Ok(false));
         let new = splice(page, "s", &run, "runs/x").expect("a page");
         assert!(new.contains("| a\\|b | **100** |") && new.contains("| c | 50.0 |"), "{new}");
-        assert!(new.contains("2 January 2026; machine not recorded; 3 rounds") && new.contains("[Run](runs/x)."));
+        assert!(
+            new.contains("2 January 2026; machine not recorded; 3 rounds")
+                && new.contains("a (1.2) 2 × 3")
+                && new.contains("[Run](runs/x).")
+        );
         assert!(new.starts_with("# T\n") && new.ends_with("<!-- arena:end s -->\nafter\n") && !new.contains("stale"));
         assert_eq!(splice(&new, "s", &run, "runs/x"), Ok(new.clone()));
         assert_eq!(is_current(&new, "s", &run, "runs/x"), Ok(true));
@@ -194,6 +238,32 @@ mod tests {
         let page = "<!-- arena:begin s/nonsense -->\n<!-- arena:end s/nonsense -->";
         assert!(splice(page, "s/nonsense", &summary(), "x").is_err_and(|text| text.contains("no metric")));
         assert!(splice(page, "s/nonsense", &Summary::default(), "x").is_err());
+    }
+
+    #[test]
+    fn whoever_fails_is_never_bold_and_errors_are_a_column() {
+        let mut run = summary();
+        for (result, failed) in run.cases[0].results.iter_mut().zip([2.0, 0.0]) {
+            result.numbers.insert("failed".into(), Spread::of(&[failed]).unwrap());
+            result.numbers.insert("requests".into(), Spread::of(&[98.0]).unwrap());
+        }
+        run.cases.push(run.cases[0].clone());
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let new = splice(page, "s", &run, "x").expect("a page");
+        assert!(new.contains("| a\\|b | 100 (2.0 % failed) | 100 (2.0 % failed) | 2.0 % |"), "{new}");
+        assert!(new.contains("Failed, of all |") && new.contains("| c | 50.0 | 50.0 | 0 |"), "{new}");
+        assert!(new.contains("not ranked. [Run]"), "{new}");
+    }
+
+    #[test]
+    fn cases_are_chosen_by_the_start_of_their_names() {
+        let mut run = summary();
+        let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
+        run.cases = vec![case("ladder"), case("ladder@50"), case("ladder@80")];
+        let name = "s/requests_per_s/ladder@";
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        let new = splice(&page, name, &run, "x").expect("a page");
+        assert!(new.contains("| Rate, requests/s | ladder@50 | ladder@80 |"), "{new}");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use super::look::Looks;
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
-use super::words;
-use crate::metric::Metric;
+use super::{number, words};
+use crate::metric::{Metric, P99};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
 
@@ -40,6 +40,10 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     }
     let rounds = words::count(summary.rounds as usize, "round", "rounds");
     say(out, &format!("{} · {} · {rounds}", date::day_in_words(&summary.started), words::machine(summary)), width)?;
+    if let Some(twins) = words::twins(summary, &Looks::of(summary)) {
+        let alarm = if twins.is_alarm { "THE TWINS DIFFER: " } else { "" };
+        say(out, &format!("{alarm}{}.", twins.words), width)?;
+    }
     if summary.is_quick {
         say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
     }
@@ -76,6 +80,9 @@ fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
     say(out, &words::of_case(case, looks), width)?;
+    for result in in_order(case).into_iter().filter(|result| !result.remarks.is_empty()) {
+        say(out, &format!("Of {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+    }
     for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
         let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
         say(out, &format!("Errors of {}: {}.", looks.title(&result.contender), kinds.join(", ")), width)?;
@@ -94,7 +101,8 @@ fn cells(row: &Row, columns: usize) -> Vec<Cell> {
         let range = if cell.range.is_empty() { String::new() } else { format!("\n{}", cell.range) };
         Cell::new(format!("{star}{}{range}", cell.text))
     };
-    let names = [Cell::new(&row.rank), Cell::new(format!("{star}{}", row.chip.title))];
+    let failed = if row.failed.is_empty() { String::new() } else { format!("\n{} failed", row.failed) };
+    let names = [Cell::new(&row.rank), Cell::new(format!("{star}{}{failed}", row.chip.title))];
     names.into_iter().chain(row.cells.iter().take(columns).map(number)).collect()
 }
 
@@ -109,13 +117,23 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     let heads = matrix.columns.iter().map(|head| head.title.clone());
     table.set_header([plot.x_title.clone()].into_iter().chain(heads));
     for row in &matrix.rows {
-        let number = |cell: &rows::Cell| format!("{}{}", if cell.is_best { "★ " } else { "" }, cell.text);
+        let number = |cell: &rows::Cell| {
+            let failed = if cell.failed.is_empty() { String::new() } else { format!("\n{} failed", cell.failed) };
+            format!("{}{}{failed}", if cell.is_best { "★ " } else { "" }, cell.text)
+        };
         table.add_row([row.chip.title.clone()].into_iter().chain(row.cells.iter().map(number)));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    write_table(out, table, width)
+    write_table(out, table, width)?;
+    for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
+        for result in case.results.iter().filter(|result| !result.remarks.is_empty()) {
+            let at = case.x.map_or_else(String::new, number::tick);
+            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+        }
+    }
+    Ok(())
 }
 
 fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
@@ -145,7 +163,9 @@ fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io
         for doubt in &advice.uncertainty {
             say(out, &format!("  ? {doubt}"), width)?;
         }
-        writeln!(out, "  $ {}", advice.command)?;
+        if !advice.command.is_empty() {
+            writeln!(out, "  $ {}", advice.command)?;
+        }
     } else {
         say(out, &words::of_run(summary, looks), width)?;
     }

@@ -1,5 +1,7 @@
 //! Who won, in words, from a summary: no figure in prose is typed by hand.
 
+use serde::Serialize;
+
 use super::look::Looks;
 use super::number;
 use crate::metric::{Metric, Sense};
@@ -11,10 +13,18 @@ pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
     Metric::of(case.metrics.first()?)
 }
 
+/// In what is known of a Ruby that has no YJIT.
+pub const YJIT_NOT_BUILT: &str = "built without YJIT";
+
 /// A contender's number in a case, if it counts.
 pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option<&'a Spread> {
     let result = case.results.iter().find(|result| result.contender == contender && result.disqualified.is_none())?;
     result.numbers.get(metric.name).filter(|spread| spread.is_sound())
+}
+
+/// Whether this contender is the best of its case, or not told apart from it. Where none are told apart, nobody is.
+pub fn is_best(case: &Case, contender: &str) -> bool {
+    case.ranking.len() > 1 && case.ranking[0].iter().any(|name| name == contender)
 }
 
 /// A, B and C.
@@ -38,16 +48,38 @@ pub fn of_case(case: &Case, looks: &Looks) -> String {
         return "Nobody could be ranked.".to_owned();
     };
     let leader = best.first().and_then(|name| spread_of(case, name, metric));
-    let figure = leader.map_or_else(String::new, |spread| number::with_unit(spread.median, metric));
     let second = case.ranking.get(1);
+    let figure = leader.map_or_else(String::new, |spread| number::with_unit(spread.median, metric));
     let ahead = second.map_or_else(String::new, |group| behind(case, metric, leader, group, &titles(group)));
     match (metric.sense, best.len()) {
         (Sense::Plain, _) => String::new(),
         (_, 1) if second.is_none() => format!("Only {} could be ranked: {figure}.", titles(best).concat()),
         (_, 1) => format!("{} is best with {figure}{ahead}.", titles(best).concat()),
-        _ if second.is_none() => format!("All are level at about {figure}: {}.", list(&titles(best))),
-        _ => format!("{} are level at about {figure}{ahead}.", list(&titles(best))),
+        _ if second.is_none() => {
+            let why = if leader.is_some_and(|spread| spread.all.len() < 2) {
+                "One round tells nobody apart"
+            } else {
+                "None are told apart"
+            };
+            format!("{why}: {}, {}.", list(&titles(best)), between(case, best, metric))
+        }
+        _ => {
+            // The ratio is that of the first of them.
+            let first = titles(best).into_iter().next().unwrap_or_default();
+            let ahead = ahead.strip_prefix(", ").map_or(ahead.clone(), |ratio| format!("; {first} has {ratio}"));
+            format!("{} are level, {}{ahead}.", list(&titles(best)), between(case, best, metric))
+        }
     }
+}
+
+/// From which median to which those of one group go: they are not the same, but were not told apart.
+fn between(case: &Case, group: &[String], metric: &Metric) -> String {
+    let medians: Vec<f64> =
+        group.iter().filter_map(|name| spread_of(case, name, metric)).map(|spread| spread.median).collect();
+    let low = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (from, to) = (number::value(low, metric), number::with_unit(high, metric));
+    if from == number::value(high, metric) { format!("at {to}") } else { format!("between {from} and {to}") }
 }
 
 /// What the next group does, beside the leader.
@@ -75,7 +107,9 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
 
 /// The run in one or two sentences: how often each was best.
 pub fn of_run(summary: &Summary, looks: &Looks) -> String {
-    let ranked: Vec<&Case> = summary.cases.iter().filter(|case| !case.ranking.is_empty()).collect();
+    // Where one alone could be ranked, it has won nothing.
+    let is_contest = |case: &&Case| case.ranking.iter().flatten().count() > 1;
+    let ranked: Vec<&Case> = summary.cases.iter().filter(is_contest).collect();
     if let [case] = ranked[..] {
         return of_case(case, looks);
     }
@@ -129,12 +163,93 @@ impl Best {
     }
 }
 
+/// What the run makes of no difference at all: its twin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Twins {
+    /// For people.
+    pub words: String,
+    /// Whether more cases tell the twins apart than chance explains: then its other differences are worth no more.
+    pub is_alarm: bool,
+}
+
+/// As many of 100 equal pairs may be told apart by chance.
+const BY_CHANCE: f64 = 0.05;
+
+/// In how many cases the twins were told apart; none in a run that has no twin.
+pub fn twins(summary: &Summary, looks: &Looks) -> Option<Twins> {
+    let title = looks.title(summary.twin_of.as_deref()?);
+    let compared = summary.cases.iter().filter_map(|case| {
+        let metric = ranking_metric(case).filter(|metric| metric.sense != Sense::Plain)?;
+        let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
+        let twin = case.twin.as_ref().filter(|twin| twin.disqualified.is_none())?;
+        let ratio = stats::ratio(twin.numbers.get(metric.name)?, original.numbers.get(metric.name)?)?;
+        Some((case, ratio))
+    });
+    let compared: Vec<(&Case, stats::Ratio)> = compared.collect();
+    let apart: Vec<String> = compared
+        .iter()
+        .filter(|(_, ratio)| ratio.standing() == stats::Standing::Apart)
+        .map(|(case, ratio)| format!("{}: {}", case.title, number::ratio(ratio)))
+        .collect();
+    let is_alarm = chance(compared.len(), apart.len()) < BY_CHANCE;
+    let count = match (apart.len(), compared.len()) {
+        (_, 0) => format!("{title} was to be measured twice, as if it were two servers, and was not"),
+        (0, all) => {
+            let cases = count(all, "case", "cases");
+            format!("{title} was measured twice, as if it were two servers: they are told apart in none of {cases}")
+        }
+        (some, all) => {
+            let cases = count(all, "case", "cases");
+            let so = match is_alarm {
+                true => "that is more than chance explains, and the other differences of this run are worth no more",
+                false => "chance explains that",
+            };
+            format!(
+                "{title} was measured twice, as if it were two servers: they are told apart in {some} of {cases} \
+                 ({}); {so}",
+                apart.join("; ")
+            )
+        }
+    };
+    Some(Twins { words: count, is_alarm })
+}
+
+/// How likely it is that at least so many of these equal pairs are told apart by chance.
+fn chance(pairs: usize, apart: usize) -> f64 {
+    let mut ways = 1.0;
+    let mut fewer = 0.0;
+    for hits in 0..apart {
+        fewer += ways * BY_CHANCE.powi(hits as i32) * (1.0 - BY_CHANCE).powi((pairs - hits) as i32);
+        ways *= (pairs - hits) as f64 / (hits + 1) as f64;
+    }
+    1.0 - fewer
+}
+
 /// The machine in one line: its processor, its memory, its system.
 pub fn machine(summary: &Summary) -> String {
     let wanted = ["processor", "memory", "virtualisation", "system"];
     let fact = |name: &&str| summary.machine.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     let facts: Vec<String> = wanted.iter().filter_map(fact).collect();
     if facts.is_empty() { "machine not recorded".to_owned() } else { facts.join(" · ") }
+}
+
+/// With how many workers and threads each ran, in which version and on which Ruby: figures without these are a rumour.
+pub fn settings(summary: &Summary, looks: &Looks) -> String {
+    let mut by_ruby: Vec<(String, Vec<String>)> = Vec::new();
+    for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
+        let version = if who.version.is_empty() { String::new() } else { format!(" ({})", who.version) };
+        let one = format!("{}{version} {} × {}", looks.title(&who.name), who.workers, who.threads.max(1));
+        // Its description ends with the date and the platform, which say nothing more.
+        let ruby = who.ruby.split(" (").next().unwrap_or_default();
+        let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
+        let ruby = if ruby.is_empty() { "its own".to_owned() } else { format!("{ruby}{jit}") };
+        match by_ruby.iter_mut().find(|(name, _)| *name == ruby) {
+            Some((_, all)) => all.push(one),
+            None => by_ruby.push((ruby, vec![one])),
+        }
+    }
+    let parts: Vec<String> = by_ruby.iter().map(|(ruby, all)| format!("on {ruby}: {}", all.join("; "))).collect();
+    format!("Workers × threads {}", parts.join(". And "))
 }
 
 /// What counts what: "3 rounds".
@@ -188,8 +303,10 @@ mod tests {
         assert_eq!(said(&rate), "a is best with 200 requests/s, 2.00× as much as b.");
         let p99 = case("p99_ms", &[("a", &[2.0]), ("b", &[6.0]), ("c", &[6.1])], &[&["a"], &["b", "c"]]);
         assert_eq!(said(&p99), "a is best with 2.00 ms; b and c have about 3.00× as much.");
-        let tie = case("p99_ms", &[("a", &[2.0]), ("b", &[2.0])], &[&["a", "b"]]);
-        assert_eq!(said(&tie), "All are level at about 2.00 ms: a and b.");
+        let tie = case("p99_ms", &[("a", &[2.0, 2.1]), ("b", &[491.0, 3.0])], &[&["a", "b"]]);
+        assert_eq!(said(&tie), "None are told apart: a and b, between 2.05 and 247 ms.");
+        let once = case("p99_ms", &[("a", &[2.0]), ("b", &[9.0])], &[&["a", "b"]]);
+        assert_eq!(said(&once), "One round tells nobody apart: a and b, between 2.00 and 9.00 ms.");
         assert_eq!(said(&case("p99_ms", &[], &[])), "Nobody could be ranked.");
         assert_eq!(said(&case("p99_ms", &[("a", &[2.0])], &[&["a"]])), "Only a could be ranked: 2.00 ms.");
         let run = Summary { cases: vec![rate.clone(), rate, p99, tie], ..Summary::default() };
@@ -198,5 +315,28 @@ mod tests {
             "a is best in 3 of 4 cases and level with the best in 1 more; b is level with the best in 1."
         );
         assert_eq!(of_run(&Summary::default(), &looks), "Nothing could be ranked.");
+    }
+
+    #[test]
+    fn twins_that_differ_are_an_alarm_when_chance_does_not_explain_it() {
+        let of = |ratios: &[f64]| {
+            let one = |ratio: &f64| {
+                let mut one = case("requests_per_s", &[("a", &[100.0, 101.0, 99.0])], &[&["a"]]);
+                let numbers: Vec<f64> = [100.0, 101.0, 99.0].map(|rate| rate * ratio).into();
+                one.title = "Page".into();
+                one.twin = case("requests_per_s", &[("twin", &numbers)], &[]).results.pop();
+                one
+            };
+            let cases = ratios.iter().map(one).collect();
+            twins(&Summary { cases, twin_of: Some("a".into()), ..Summary::default() }, &Looks::default()).unwrap()
+        };
+        let calm = of(&[1.0, 1.0, 1.0]);
+        assert!(calm.words.ends_with("told apart in none of 3 cases") && !calm.is_alarm, "{calm:?}");
+        let mut many = vec![1.0; 12];
+        many[3] = 1.5;
+        assert!(of(&many).words.contains("in 1 of 12 cases (Page: 1.50×); chance explains that"), "{:?}", of(&many));
+        (many[4], many[5]) = (0.5, 0.5);
+        assert!(of(&many).is_alarm && of(&many).words.contains("worth no more"), "{:?}", of(&many));
+        assert_eq!(twins(&Summary::default(), &Looks::default()), None);
     }
 }

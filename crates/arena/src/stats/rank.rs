@@ -1,14 +1,26 @@
-//! Who is better than whom, in groups: those in one group are level with its leader.
+//! Who is better than whom, in groups: those in one group are not told apart from its leader.
 
-use super::level;
-use crate::metric::Sense;
-use crate::record::summary::Spread;
+use super::{Standing, ratio};
+use crate::metric::{Metric, Sense};
+use crate::record::summary::{Case, Spread};
+
+/// The ranking of a case by its first metric: of those that answered rightly and failed little.
+pub fn ranking_of(case: &Case) -> Vec<Vec<String>> {
+    let Some(metric) = case.metrics.first().and_then(|name| Metric::of(name)) else { return Vec::new() };
+    if metric.sense == Sense::Plain {
+        return Vec::new();
+    }
+    let ranked = case.results.iter().filter(|result| case.counts(result));
+    let list = ranked.filter_map(|result| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone())));
+    ranking(list.collect(), metric.sense)
+}
 
 /// Best first. Each is compared with the leader of the group before it, not with its neighbour: a chain of small steps
 /// must not make the first and the last one level. What has no finite number is left out. A metric without a good end
 /// ranks nobody: all stand in one group.
 pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
-    let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| spread.is_sound()).collect();
+    let is_of_rounds = |spread: &Spread| spread.is_sound() && !spread.all.is_empty();
+    let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| is_of_rounds(spread)).collect();
     match sense {
         Sense::Higher => list.sort_by(|a, b| b.1.median.total_cmp(&a.1.median)),
         Sense::Lower => list.sort_by(|a, b| a.1.median.total_cmp(&b.1.median)),
@@ -18,11 +30,21 @@ pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
     let mut groups: Vec<(Spread, Vec<String>)> = Vec::new();
     for (name, spread) in list {
         match groups.last_mut() {
-            Some((leader, names)) if level(leader, &spread) => names.push(name),
+            Some((leader, names)) if !better(leader, &spread, sense) => names.push(name),
             _ => groups.push((spread, vec![name])),
         }
     }
     groups.into_iter().map(|(_, names)| names).collect()
+}
+
+/// Whether what was measured tells that the first one is better than the second.
+pub fn better(one: &Spread, other: &Spread, sense: Sense) -> bool {
+    let Some(ratio) = ratio(one, other).filter(|ratio| ratio.standing() == Standing::Apart) else { return false };
+    match sense {
+        Sense::Higher => ratio.median > 1.0,
+        Sense::Lower => ratio.median < 1.0,
+        Sense::Plain => false,
+    }
 }
 
 #[cfg(test)]
@@ -37,10 +59,10 @@ mod tests {
     #[test]
     fn groups_follow_their_leaders() {
         let list = vec![
-            entry("slow", &[50.0, 51.0]),
-            entry("second", &[98.0, 99.0]),
-            entry("first", &[100.0, 101.0]),
-            entry("third", &[96.0, 96.5]),
+            entry("slow", &[50.0, 51.0, 49.0]),
+            entry("second", &[96.0, 97.0, 95.0]),
+            entry("first", &[100.0, 101.0, 99.0]),
+            entry("third", &[92.0, 93.0, 91.0]),
             entry("nothing", &[]),
         ];
         let groups = ranking(list.clone(), Sense::Higher);
@@ -57,7 +79,7 @@ mod tests {
         for _ in 0..300 {
             let count = dice.below(9);
             let mut list: Vec<_> = (0..count)
-                .map(|at| entry(&at.to_string(), &[dice.fraction() * 100.0, dice.fraction() * 100.0]))
+                .map(|at| entry(&at.to_string(), &[1.0, 1.2, 1.1].map(|more| more * dice.fraction() * 100.0)))
                 .collect();
             let groups = ranking(list.clone(), Sense::Lower);
             dice.shuffle(&mut list);

@@ -11,7 +11,7 @@ use crate::load::{self, AbPlan, AbUntil, Closed, Open, SiegePlan, SiegeUntil, Un
 use crate::metric::{FIRST_ANSWER, RATE};
 use crate::record::Outcome;
 
-/// Longer than any right answer takes; the original studies' siege had the same.
+/// Longer than any right answer takes, where a study says nothing; the original studies' siege had the same.
 const TIME_OUT_S: u32 = 30;
 /// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
 /// long enough for those that shut down after five seconds.
@@ -26,7 +26,7 @@ const LOAD_THREADS: u32 = 2;
 pub fn run(case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Result<Outcome, String> {
     let port = up.server.port();
     let (path, workload) = (&family.recipe.path, &family.workload);
-    let (clients, timeout_s) = (case.clients, TIME_OUT_S);
+    let (clients, timeout_s) = (case.clients, family.recipe.timeout_s.unwrap_or(TIME_OUT_S));
     let whole_seconds = case.seconds.ceil() as u32;
     Ok(match case.tool {
         Tool::Wrk => {

@@ -8,7 +8,7 @@ use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
 use crate::contender::Catalogue;
 use crate::metric::{METRICS, Metric};
-use crate::record::plain;
+use crate::record::{TWIN, plain};
 
 /// More would not start on any machine.
 const WORKERS: RangeInclusive<u32> = 1..=512;
@@ -93,6 +93,9 @@ fn contenders(recipe: &Recipe, found: &mut Vec<String>) {
     for two in names.windows(2).filter(|two| two[0] == two[1]) {
         found.push(format!("two contenders are named {}: give one of them a name", two[0]));
     }
+    if names.contains(&TWIN) {
+        found.push(format!("a contender is named {TWIN}: that is the name of the one that takes part twice"));
+    }
     for entry in &recipe.contenders {
         let mut told = |words: String| found.push(format!("contender {}: {words}", entry.name()));
         if let Err(words) = plain(entry.name()) {
@@ -143,6 +146,9 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if matches!(case.tool, Tool::Ladder | Tool::Overload) == case.load_pct.is_empty() {
         found.push("load_pct belongs to ladder and overload, which need it: [50, 80, 100, 120]".into());
     }
+    if case.tool != Tool::Ladder && !case.slowest_pct.is_empty() {
+        found.push("slowest_pct belongs to ladder".into());
+    }
     if (case.tool == Tool::Stuck) == case.stuck_path.is_none() {
         found.push("stuck_path belongs to stuck, which needs it: the path that hangs".into());
     }
@@ -153,11 +159,17 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if clients.into_iter().any(|number| !CLIENTS.contains(number)) {
         found.push(format!("users, clients and slow: {}", from(&CLIENTS)));
     }
-    if case.load_pct.iter().any(|percent| !PERCENT.contains(percent)) {
-        found.push(format!("load_pct: {}", from(&PERCENT)));
+    if case.load_pct.iter().chain(&case.slowest_pct).any(|percent| !PERCENT.contains(percent)) {
+        found.push(format!("load_pct and slowest_pct: {}", from(&PERCENT)));
     }
     if case.seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds <= SECONDS_MOST)) {
         found.push(format!("seconds is a number above 0, at most {SECONDS_MOST}"));
+    }
+    if case.timeout_s.is_some_and(|seconds| !(1..=600).contains(&seconds)) {
+        found.push("timeout_s is a number of seconds from 1 to 600".into());
+    }
+    if case.timeout_s.is_some() && !matches!(case.tool, Tool::Wrk | Tool::Ab) {
+        found.push("timeout_s belongs to wrk and ab".into());
     }
     if case.requests.is_some_and(|requests| !REQUESTS.contains(&requests)) {
         found.push(format!("requests: {}", from(&REQUESTS)));

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::case;
 use super::plan::{Case, Family, Plan};
 use super::recipe::{Entry, Recipe, Tool};
 use super::run::Watcher;
+use super::summarize::CHECKED_ENOUGH;
 use crate::contender::{self, Counts, Observation, Server, Wanted};
-use crate::load;
-use crate::metric::{FIRST_ANSWER, P50, P99, RATE};
+use crate::load::{self, Closed, Until, Warmth};
+use crate::metric::{CHECKED, FIRST_ANSWER, P50, P99, RATE};
 use crate::place::Place;
 use crate::record::date::now;
 use crate::record::{Outcome, Sample};
@@ -18,6 +19,11 @@ use crate::record::{Outcome, Sample};
 /// Of a reason, as it is shown.
 const REASON_LINES: usize = 3;
 const REASON_MOST: usize = 400;
+
+/// A tool that goes leaves requests behind; a server with a long queue of slow ones may take so long for them.
+const QUEUE_LEFT: Duration = Duration::from_secs(120);
+/// A checked load is no shorter and no longer, in seconds.
+const CHECKED_S: (f64, f64) = (0.3, 10.0);
 
 /// Everything that a turn needs.
 pub struct Turn<'a> {
@@ -37,6 +43,8 @@ pub struct Turn<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// Where the servers' logs go.
     pub logs: &'a Path,
+    /// By family, what the slowest contender can do, as far as it is known.
+    pub slowest: &'a BTreeMap<String, f64>,
     /// From 1.
     pub round: u32,
     /// Its place among the contenders.
@@ -79,7 +87,7 @@ impl Turn<'_> {
             }
         };
         for family in families.into_iter().filter(|family| family.cases.iter().any(is_wanted)) {
-            self.family(family, &mut server, keep, watcher)?;
+            self.family(family, &mut server, is_wanted, keep, watcher)?;
         }
         if let Err(why) = server.server.stop() {
             watcher.said(&format!("{}: {why}", self.entry.name()));
@@ -106,6 +114,7 @@ impl Turn<'_> {
             memory_limit: self.study.memory_mib.map(|mib| mib << 20),
             allocator: self.entry.allocator,
             idle_s: self.entry.idle_s,
+            stock: self.entry.stock,
             extra: Vec::new(),
         };
         let mut server = Server::start(wanted)?;
@@ -114,12 +123,15 @@ impl Turn<'_> {
         let of_study = self.plan.families.iter().find(|family| self.can(family)).ok_or("a study without cases")?;
         let first_answer = server.wait_ready(&|port| load::check(port, &of_study.workload))?;
         // Every path is asked before any load is timed.
-        for workload in families.iter().map(|family| &family.workload) {
-            load::check(server.port(), workload)?;
-            let _ = load::warm_up(server.port(), workload, self.entry.workers * self.entry.threads, 0.3);
+        let mut warm = BTreeMap::new();
+        for family in families {
+            load::check(server.port(), &family.workload)?;
+            let clients = self.entry.workers * self.entry.threads;
+            let warmth = load::warm_up(server.port(), &family.workload, clients, 0.3);
+            warm.insert(family.recipe.name.clone(), warmth);
         }
         facts.counts = Some(server.check_counts()?);
-        Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 })
+        Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0, warm })
     }
 
     /// What it cannot do at all stands among its notes, and is not a failure.
@@ -131,16 +143,33 @@ impl Turn<'_> {
         }
     }
 
-    fn family(&self, family: &Family, up: &mut Up, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {
+    fn family(
+        &self,
+        family: &Family,
+        up: &mut Up,
+        is_wanted: &dyn Fn(&Case) -> bool,
+        keep: &mut Keep,
+        watcher: &dyn Watcher,
+    ) -> Result<(), String> {
         let is_loaded = !matches!(family.recipe.tool, Tool::Start | Tool::Idle);
+        // What it answered while it warmed up counts as much as what it answers later.
+        let mut warmth = up.warm.remove(&family.recipe.name).unwrap_or_default();
         if is_loaded && self.plan.effort.warm_up_s > 0.0 {
             let clients = family.cases.iter().map(|case| case.clients).max().unwrap_or(1).min(64);
-            load::warm_up(up.server.port(), &family.workload, clients, self.plan.effort.warm_up_s);
+            let longer = load::warm_up(up.server.port(), &family.workload, clients, self.plan.effort.warm_up_s);
+            warmth.requests += longer.requests;
+            warmth.wrong = warmth.wrong.or(longer.wrong);
         }
         let mut capacity = None;
-        for case in &family.cases {
+        for case in family.cases.iter().filter(|case| case.slowest_pct == 0 || is_wanted(case)) {
             watcher.doing(&format!("round {}: {}, {}", self.round, self.entry.name(), case.title));
-            let sample = self.measure(case, family, up, &mut capacity);
+            let mut sample = self.measure(case, family, up, &mut capacity);
+            if let Some(wrong) = &warmth.wrong {
+                sample.disqualified.get_or_insert_with(|| format!("wrong answer while warming up: {wrong}"));
+            }
+            if let Some(checked) = sample.numbers.get_mut(CHECKED) {
+                *checked += warmth.requests as f64;
+            }
             watcher.passed(case.seconds + 0.5);
             keep(sample)?;
         }
@@ -150,9 +179,12 @@ impl Turn<'_> {
     fn measure(&self, case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
         let (since, started) = (Instant::now(), now());
         let mut sample = self.sample(case, started);
-        if let Err(why) = load::check(up.server.port(), &family.workload) {
+        if let Err(why) = load::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT) {
             sample.disqualified = Some(format!("before the load: {why}"));
             return sample;
+        }
+        if let Some(whole) = self.slowest.get(&family.recipe.name).filter(|_| case.slowest_pct > 0) {
+            *capacity = Some(*whole);
         }
         let observation = Observation::begin(&up.server);
         let ran = case::run(case, family, up, capacity);
@@ -164,8 +196,10 @@ impl Turn<'_> {
         // Nothing can be said of the times of answers that never came.
         let is_silent = outcome.numbers.get(RATE) == Some(&0.0);
         let silent = is_silent.then(|| "no right answer in the whole load".to_owned());
-        let wrong = outcome.wrong.map(|wrong| format!("wrong answer: {wrong}"));
-        sample.disqualified = failure.or(silent).or(wrong);
+        let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
+        let failed = failure.or(silent).or(wrong);
+        let checked = if failed.is_none() { self.checked_load(case, family, up, &mut outcome) } else { Ok(()) };
+        sample.disqualified = failed.or(checked.err());
         (sample.command, sample.numbers, sample.errors) = (outcome.command, outcome.numbers, outcome.errors);
         sample.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
         if let (Some(p50), Some(p99)) = (sample.numbers.get(P50), sample.numbers.get(P99)) {
@@ -175,12 +209,30 @@ impl Turn<'_> {
             let tail = up.server.log_tail();
             sample.disqualified = Some(format!("the server ended in the middle of it: {tail}"));
         } else if sample.disqualified.is_none()
-            && let Err(why) = load::check(up.server.port(), &family.workload)
+            && let Err(why) = load::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT)
         {
             sample.disqualified = Some(format!("after the load: {why}"));
         }
         sample.took_s = since.elapsed().as_secs_f64();
         sample
+    }
+
+    /// After a load of a tool that does not look at answers, one of our own that does: as many clients, until a wrong
+    /// answer in a thousand would have been found. It has at most half the time of the load; the rounds add up.
+    fn checked_load(&self, case: &Case, family: &Family, up: &Up, outcome: &mut Outcome) -> Result<(), String> {
+        if !case.tool.is_blind() {
+            return Ok(());
+        }
+        let port = up.server.port();
+        // What the tool left in the server's queue is not held against it.
+        load::check_patiently(port, &family.workload, QUEUE_LEFT).map_err(|why| format!("after the load: {why}"))?;
+        let seconds = (case.seconds / 2.0).clamp(CHECKED_S.0, CHECKED_S.1);
+        let until = Until::First { requests: CHECKED_ENOUGH, seconds };
+        let plan = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed: u64::from(self.round) };
+        let seen = load::closed(port, &family.workload, &plan);
+        let right = seen.numbers.get("requests").copied().unwrap_or(0.0);
+        outcome.numbers.insert(CHECKED.into(), right);
+        seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))
     }
 
     fn sample(&self, case: &Case, started: String) -> Sample {
@@ -205,4 +257,6 @@ pub struct Up {
     pub server: Server,
     /// From its start to its first right answer.
     pub first_answer_ms: f64,
+    /// By family, what it answered first.
+    warm: BTreeMap<String, Warmth>,
 }

@@ -2,7 +2,8 @@
 //!
 //! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at all
 //! that can be wrong before; `contest` is one contender's turn; `run` has all turns, in rounds, and can go on where an
-//! earlier run was interrupted; `summarize` makes of the samples what the report shows.
+//! earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of the samples what
+//! the report shows.
 
 mod bad_day;
 mod case;
@@ -18,6 +19,7 @@ mod run;
 mod service;
 mod services;
 mod summarize;
+mod twin;
 mod verdicts;
 
 pub use check::surroundings;

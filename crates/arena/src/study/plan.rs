@@ -33,6 +33,8 @@ pub struct Case {
     pub requests: Option<u64>,
     /// Share of the contender's own capacity; 0 for finding it.
     pub load_pct: u32,
+    /// Share of the slowest contender's capacity; 0 for the contender's own.
+    pub slowest_pct: u32,
     /// Its place on the axis of a line plot.
     pub x: Option<f64>,
     /// What is shown of it.
@@ -128,7 +130,12 @@ fn thinned(recipe: &CaseRecipe, is_quick: bool) -> CaseRecipe {
         [first, .., last] if is_quick && list.len() > 3 => vec![*first, list[list.len() / 2], *last],
         whole => whole.to_vec(),
     };
-    CaseRecipe { users: thin(&recipe.users), load_pct: thin(&recipe.load_pct), ..recipe.clone() }
+    CaseRecipe {
+        users: thin(&recipe.users),
+        load_pct: thin(&recipe.load_pct),
+        slowest_pct: thin(&recipe.slowest_pct),
+        ..recipe.clone()
+    }
 }
 
 fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figures) -> Vec<Case> {
@@ -159,6 +166,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         seconds,
         requests,
         load_pct: 0,
+        slowest_pct: 0,
         x: None,
         metrics: metrics.clone(),
         published: published(None),
@@ -175,19 +183,27 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         return recipe.users.iter().map(with).collect();
     }
     let is_ladder = recipe.tool == Tool::Ladder;
-    // What it can do is a case of its own.
+    // What it can do is a case of its own, and no open loop.
     let mut cases = vec![one.clone()];
+    if is_ladder || recipe.tool == Tool::Overload {
+        cases[0].title = format!("{}: capacity, by a closed loop", recipe.title);
+    }
     if recipe.tool == Tool::Overload {
         cases[0].metrics = vec![RATE.into()];
     }
-    cases.extend(recipe.load_pct.iter().map(|percent| Case {
-        name: format!("{}@{percent}", recipe.name),
-        title: format!("{}, {percent} % of its capacity", recipe.title),
-        load_pct: *percent,
-        x: Some(f64::from(*percent)),
+    let step = |percent: u32, mark: &str, of: &str| Case {
+        name: format!("{}{mark}{percent}", recipe.name),
+        title: format!("{}, open loop at {percent} % of {of}", recipe.title),
+        load_pct: percent,
+        x: Some(f64::from(percent)),
         metrics: if is_ladder { LADDER.map(String::from).into() } else { metrics.clone() },
         published: Vec::new(),
         ..one.clone()
+    };
+    cases.extend(recipe.load_pct.iter().map(|percent| step(*percent, "@", "its own capacity")));
+    cases.extend(recipe.slowest_pct.iter().map(|percent| Case {
+        slowest_pct: *percent,
+        ..step(*percent, "=", "the slowest one’s capacity, the same for all")
     }));
     cases
 }
@@ -222,6 +238,7 @@ mod tests {
         path = "/"
         expect = {}
         load_pct = [50, 100]
+        slowest_pct = [50]
         in_quick = false
     "#;
 
@@ -247,15 +264,22 @@ mod tests {
         let recipe: Recipe = toml::from_str(STUDY).unwrap();
         let figures = Figures::default();
         let full = Plan::of(&recipe, &asked(&recipe, false, &[]), &figures).unwrap();
-        assert_eq!(names(&full), ["users@1", "users@2", "users@4", "users@8", "steps", "steps@50", "steps@100"]);
+        assert_eq!(
+            names(&full),
+            ["users@1", "users@2", "users@4", "users@8", "steps", "steps@50", "steps@100", "steps=50"]
+        );
         let cases: Vec<&Case> = full.cases().collect();
         assert_eq!((cases[3].clients, cases[3].x, cases[3].requests), (8, Some(8.0), Some(500)));
         assert_eq!((cases[4].clients, cases[4].x, cases[4].load_pct), (7, None, 0));
         assert_eq!((cases[6].load_pct, cases[6].metrics[0].as_str()), (100, "p99_ms"));
+        // What is measured by a closed loop does not call itself an open one.
+        assert_eq!(cases[4].title, "Steps: capacity, by a closed loop");
+        assert_eq!(cases[6].title, "Steps, open loop at 100 % of its own capacity");
+        assert_eq!((cases[7].slowest_pct, cases[5].slowest_pct), (50, 0));
         let quick = Plan::of(&recipe, &asked(&recipe, true, &[]), &figures).unwrap();
         assert_eq!(names(&quick), ["users@1", "users@4", "users@8"]);
         let chosen = Plan::of(&recipe, &asked(&recipe, true, &["step"]), &figures).unwrap();
-        assert_eq!(names(&chosen), ["steps", "steps@50", "steps@100"]);
+        assert_eq!(names(&chosen), ["steps", "steps@50", "steps@100", "steps=50"]);
         assert!(
             Plan::of(&recipe, &asked(&recipe, true, &["none"]), &figures).is_err_and(|error| error.contains("users"))
         );

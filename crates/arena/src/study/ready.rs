@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
 use super::run::{Asked, Ground};
+use super::twin;
 use crate::contender::{self, Presence};
 use crate::place::Place;
 use crate::record::fingerprint;
@@ -22,6 +23,8 @@ pub struct Ready<'a> {
     pub(super) ground: &'a Ground<'a>,
     pub(super) plan: Plan,
     pub(super) who: Vec<Who>,
+    /// One of those who are here, once more; and whose twin it is.
+    pub(super) twin: Option<(Entry, String)>,
     /// Cases that cannot be measured here, in sentences.
     pub(super) left_out: Vec<String>,
 }
@@ -55,7 +58,10 @@ impl<'a> Ready<'a> {
         if who.iter().all(|one| !one.missing.is_empty()) {
             return Err(nobody(&who));
         }
-        Ok(Ready { asked, study, ground, plan, who, left_out })
+        let here: Vec<&Entry> = present(study, ground, &who).into_iter().map(|one| one.entry).collect();
+        let original = twin::original(&here, asked.effort.rounds, asked.seed);
+        let twin = original.map(|entry| (twin::of(entry), entry.name().to_owned()));
+        Ok(Ready { asked, study, ground, plan, who, twin, left_out })
     }
 
     /// What is not as it was when the run began; it is none any more if this is mixed with that.
@@ -173,6 +179,8 @@ fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<Stri
 fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
     match (&entry.name, entry.allocator) {
         (None, _) => recipe.title.clone(),
+        (Some(_), None) if entry.stock => format!("{}, stock limits", recipe.title),
+        (Some(_), None) if entry.idle_s.is_some() => format!("{}, may go idle", recipe.title),
         (Some(_), Some(allocator)) => format!("{}, {}", recipe.title, allocator.name()),
         (Some(_), None) => format!("{}, {} × {}", recipe.title, entry.workers, entry.threads),
     }

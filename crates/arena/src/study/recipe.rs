@@ -90,6 +90,10 @@ pub struct Entry {
     /// It may shut down its workers after so many seconds without a request, if it can.
     #[serde(default)]
     pub idle_s: Option<u32>,
+    /// With the limits (queues, connections) that it comes with, which are raised for all others: as a published study
+    /// ran it.
+    #[serde(default)]
+    pub stock: bool,
     /// Its name among the published figures.
     #[serde(default)]
     pub published: Option<String>,
@@ -136,6 +140,10 @@ pub struct CaseRecipe {
     /// Of ladder and overload: one case for each of these shares of the contender's own capacity, in percent.
     #[serde(default)]
     pub load_pct: Vec<u32>,
+    /// Of ladder: one case for each of these shares of the slowest contender's capacity, in percent: the same requests
+    /// per second for all. From the second round on, since all must have shown what they can do.
+    #[serde(default)]
+    pub slowest_pct: Vec<u32>,
     /// Of stuck: what hangs.
     #[serde(default)]
     pub stuck_path: Option<String>,
@@ -145,6 +153,9 @@ pub struct CaseRecipe {
     /// Longer or shorter than the study's.
     #[serde(default)]
     pub seconds: Option<f64>,
+    /// How long wrk or ab waits for an answer, in seconds; 30 if nothing is said.
+    #[serde(default)]
+    pub timeout_s: Option<u32>,
     /// So many requests rather than seconds.
     #[serde(default)]
     pub requests: Option<u64>,
@@ -188,6 +199,13 @@ pub enum Tool {
     Overload,
 }
 
+impl Tool {
+    /// Whether what loads the server does not look at its answers.
+    pub fn is_blind(self) -> bool {
+        matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce)
+    }
+}
+
 /// A picture.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -203,6 +221,9 @@ pub struct PlotRecipe {
     /// What the places of lines are.
     #[serde(default)]
     pub x_title: String,
+    /// Of a ladder's cases those at shares of the slowest contender's capacity, rather than of each one's own.
+    #[serde(default)]
+    pub at_equal_rates: bool,
     /// Both axes grow by factors.
     #[serde(default)]
     pub is_log: bool,
@@ -222,6 +243,19 @@ pub struct VerdictRecipe {
     /// Who won in the original.
     #[serde(default)]
     pub published: String,
+    /// What a reader must know before believing it, where one of these contenders took part.
+    #[serde(default)]
+    pub note: Option<VerdictNote>,
+}
+
+/// A remark on a verdict.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerdictNote {
+    /// Names of contenders.
+    pub contenders: Vec<String>,
+    /// For people.
+    pub words: String,
 }
 
 /// All studies.

@@ -1,22 +1,22 @@
 //! From samples to the summary: spreads, disqualifications, rankings, pictures, verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::run::{Asked, Ground};
 use super::verdicts;
-use crate::metric::{FAILED, LATE, Metric, P99, RATE, Sense};
-use crate::record::Sample;
+use crate::metric::{CHECKED, LATE, P99, RATE};
+use crate::record::machine::company_then;
 use crate::record::summary::{self, FORMAT, Measured, Plot, PlotKind, Spread, Summary, Who};
+use crate::record::{Sample, TWIN};
 use crate::stats;
 
-/// A contender that fails more of its requests than this is shown, and not ranked.
-const FAILED_SHARE_MAX: f64 = 0.01;
-
-/// An open loop that sent later than this, and than this share of the latency that it measured, is not believed.
+/// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
 const LATE_MS: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
+/// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
+pub const CHECKED_ENOUGH: u64 = 4603;
 
 /// All of it.
 #[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
@@ -25,16 +25,22 @@ pub fn summary(
     study: &Recipe,
     plan: &Plan,
     ground: &Ground,
-    who: Vec<Who>,
+    (who, twin_of): (Vec<Who>, Option<String>),
     machine: Vec<(String, String)>,
     samples: &[Sample],
     took_s: f64,
 ) -> Summary {
     let names: Vec<&str> = who.iter().map(|one| one.name.as_str()).collect();
-    let cases: Vec<summary::Case> = plan.cases().map(|case| one_case(case, plan, &names, samples)).collect();
+    let cases = plan.cases().map(|case| one_case(case, plan, &names, samples));
+    // In a run of one round the capacities are known too late for rates that are the same for all.
+    let cases: Vec<summary::Case> = cases.filter(|case| !case.results.is_empty()).collect();
+    let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
     let verdicts = verdicts::of(study, plan, &cases, &who);
     let mut notes = notes(study, ground);
-    notes.push(format!("servers come from {}; {} rounds in random order", ground.place.in_words(), plan.effort.rounds));
+    notes.push(format!("servers come from {}; rounds in random order", ground.place.in_words()));
+    notes.extend(company_then(&machine));
+    notes.extend(rounds_in_words(plan, &cases, rounds));
+    let has_twin = cases.iter().any(|case| case.twin.is_some());
     Summary {
         format: FORMAT,
         study: study.name.clone(),
@@ -44,10 +50,11 @@ pub fn summary(
         is_quick: asked.is_quick,
         started: samples.iter().map(|sample| sample.started.clone()).min().unwrap_or_default(),
         took_s,
-        rounds: plan.effort.rounds,
+        rounds,
         command: asked.command.clone(),
         machine,
         contenders: who,
+        twin_of: twin_of.filter(|_| has_twin),
         plots: plots(study, plan),
         cases,
         verdicts,
@@ -64,25 +71,89 @@ fn notes(study: &Recipe, ground: &Ground) -> Vec<String> {
     facts.into_iter().flatten().collect()
 }
 
+/// How many rounds there were, and why not fewer or more.
+fn rounds_in_words(plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<String> {
+    let (least, most) = (plan.effort.rounds, plan.effort.most());
+    if least == most {
+        return None;
+    }
+    // The best of a case stands among those that are compared with it.
+    let open: usize = cases.iter().map(|case| undecided(case).len().saturating_sub(1)).sum();
+    let why = match open {
+        0 => "every contender is told apart from the best of its case or found level with it".to_owned(),
+        1 => "one pair stayed undecided".to_owned(),
+        open => format!("{open} pairs stayed undecided"),
+    };
+    Some(format!(
+        "{least} {} of everything, then further ones of what was not decided, {most} at most: {rounds} in all; \
+         {why}",
+        if least == 1 { "round" } else { "rounds" }
+    ))
+}
+
+/// What another round would be for: by family, the best of a case and all those that are neither told apart from it
+/// nor found level with it.
+pub fn open(plan: &Plan, names: &[&str], samples: &[Sample]) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for case in plan.cases() {
+        for name in undecided(&one_case(case, plan, names, samples)) {
+            found.insert((case.family.clone(), name));
+        }
+    }
+    found
+}
+
+/// By family, what the slowest contender served in the first round in which all did what they can.
+pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
+    let families = plan.families.iter().filter(|family| family.cases.iter().any(|case| case.slowest_pct > 0));
+    let rate = |family: &str| {
+        let first = samples.iter().filter(|one| one.round == 1 && one.case == family && one.disqualified.is_none());
+        let counted = first.filter(|one| summary::Case::default().counts(&measured(&one.contender, &[*one])));
+        let rates = counted.filter_map(|one| one.numbers.get(RATE).copied()).filter(|rate| *rate > 0.0);
+        rates.min_by(f64::total_cmp)
+    };
+    families.filter_map(|family| Some((family.recipe.name.clone(), rate(&family.recipe.name)?))).collect()
+}
+
+/// Those of one case, with its best where there are any.
+fn undecided(case: &summary::Case) -> Vec<String> {
+    let Some(metric) = case.metrics.first() else { return Vec::new() };
+    let figure = |name: &String| {
+        case.results.iter().find(|result| result.contender == *name).and_then(|result| result.numbers.get(metric))
+    };
+    let mut ranked = case.ranking.iter().flatten();
+    let Some((best, leader)) = ranked.next().and_then(|name| Some((name, figure(name)?))) else { return Vec::new() };
+    let mut open: Vec<String> =
+        ranked.filter(|name| figure(name).is_some_and(|one| stats::are_open(leader, one))).cloned().collect();
+    if !open.is_empty() {
+        open.push(best.clone());
+    }
+    open
+}
+
 fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample]) -> summary::Case {
     let of = |name: &str| -> Vec<&Sample> {
         samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
     };
-    let results = names.iter().map(|name| (name, of(name))).filter(|(_, samples)| !samples.is_empty());
-    let results: Vec<Measured> = results.map(|(name, samples)| measured(name, &samples)).collect();
+    let figures = |name: &str| Some(of(name)).filter(|own| !own.is_empty()).map(|own| measured(name, &own));
     let command = samples.iter().find(|sample| sample.case == case.name && !sample.command.is_empty());
     let path = plan.families.iter().find(|family| family.recipe.name == case.family);
     let path = path.map_or("", |family| family.recipe.path.as_str());
-    summary::Case {
+    let mut found = summary::Case {
         name: case.name.clone(),
         title: case.title.clone(),
         what: command.map_or_else(|| path.to_owned(), |sample| without_port(&sample.command, path)),
         metrics: case.metrics.clone(),
         x: case.x,
-        ranking: ranking(case, &results),
-        results,
+        results: names.iter().filter_map(|name| figures(name)).collect(),
         published: case.published.clone(),
-    }
+        twin: figures(TWIN),
+        // There it is the metric.
+        is_about_failures: matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload),
+        ..summary::Case::default()
+    };
+    found.ranking = stats::ranking_of(&found);
+    found
 }
 
 /// The command is the same for all contenders but for the port.
@@ -92,48 +163,52 @@ fn without_port(command: &str, path: &str) -> String {
 }
 
 fn measured(name: &str, samples: &[&Sample]) -> Measured {
-    let mut lists: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut lists: BTreeMap<String, Vec<(u32, f64)>> = BTreeMap::new();
     let mut errors: BTreeMap<String, u64> = BTreeMap::new();
-    for sample in samples.iter().filter(|sample| sample.disqualified.is_none()) {
-        let is_late = is_late(sample);
-        let believed = |name: &str| !is_late || name == LATE || !name.ends_with("_ms");
-        for (metric, number) in sample.numbers.iter().filter(|(name, number)| number.is_finite() && believed(name)) {
-            lists.entry(metric.clone()).or_default().push(*number);
+    let good: Vec<&&Sample> = samples.iter().filter(|sample| sample.disqualified.is_none()).collect();
+    for sample in &good {
+        for (metric, number) in sample.numbers.iter().filter(|(_, number)| number.is_finite()) {
+            lists.entry(metric.clone()).or_default().push((sample.round, *number));
         }
     }
     for (kind, count) in samples.iter().flat_map(|sample| &sample.errors) {
         *errors.entry(kind.clone()).or_default() += count;
     }
-    let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of(&list)?)));
+    let mut remarks = Vec::new();
+    let late = good.iter().filter(|sample| is_late(sample)).count();
+    if late > 0 {
+        // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would
+        // keep the best ones. A figure is of all rounds or of none.
+        let is_shown = late * 2 < good.len();
+        let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
+        remarks.push(format!("in {late} of {} rounds the load generator itself was late: {shown}", good.len()));
+        lists.retain(|name, _| is_shown || name == LATE || !name.ends_with("_ms"));
+    }
+    remarks.extend(checked_too_little(&good));
+    let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
-    Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified }
+    Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified, remarks }
 }
 
-/// Whether the load generator measured itself: no figure is better than that one.
+/// Whether the load generator measured itself.
 fn is_late(sample: &Sample) -> bool {
     let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
     number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
 }
 
-/// By the case's first metric, of those that answered rightly and failed little.
-fn ranking(case: &Case, results: &[Measured]) -> Vec<Vec<String>> {
-    let Some(metric) = case.metrics.first().and_then(|name| Metric::of(name)) else { return Vec::new() };
-    if metric.sense == Sense::Plain {
-        return Vec::new();
+/// Of a load whose tool does not look at answers: what share of wrong ones could have gone unseen, where it is more
+/// than one in a thousand.
+fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
+    let checked: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(CHECKED).copied()).collect();
+    let sum: f64 = checked.iter().sum();
+    if checked.is_empty() || sum >= CHECKED_ENOUGH as f64 {
+        return None;
     }
-    // Failing is what the scenarios of deaths and overload are about: there it is the metric.
-    let counts_failures = matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload);
-    let ranked = results.iter().filter(|result| result.disqualified.is_none());
-    let ranked = ranked.filter(|result| counts_failures || failed_share(result) <= FAILED_SHARE_MAX);
-    let list = ranked.filter_map(|result| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone())));
-    stats::ranking(list.collect(), metric.sense)
-}
-
-fn failed_share(result: &Measured) -> f64 {
-    let sum = |name: &str| result.numbers.get(name).map_or(0.0, |spread| spread.all.iter().sum());
-    let (failed, requests) = (sum(FAILED), sum("requests"));
-    // What is counted as a request had a right answer.
-    if failed > 0.0 { failed / (requests + failed) } else { 0.0 }
+    let unseen = -(0.01_f64.ln()) / sum.max(1.0) * 100.0;
+    Some(format!(
+        "{sum:.0} answers were checked: with fewer than {:.1} % wrong ones it could have passed",
+        unseen.min(100.0)
+    ))
 }
 
 fn plots(study: &Recipe, plan: &Plan) -> Vec<Plot> {
@@ -156,6 +231,7 @@ fn of_recipe(recipe: &PlotRecipe, plan: &Plan) -> Option<Plot> {
     let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
     let cases = families.flat_map(|family| &family.cases);
     let cases = cases.filter(|case| (recipe.kind == PlotKind::Lines) == case.x.is_some());
+    let cases = cases.filter(|case| case.x.is_none() || recipe.at_equal_rates == (case.slowest_pct > 0));
     let cases: Vec<String> = cases.map(|case| case.name.clone()).collect();
     (!cases.is_empty()).then(|| Plot {
         title: recipe.title.clone(),
@@ -177,12 +253,27 @@ mod tests {
     }
 
     #[test]
-    fn latencies_of_a_late_generator_are_left_out_and_its_lateness_is_shown() {
+    fn a_latency_is_of_all_rounds_or_not_shown_and_the_late_ones_are_told() {
         let late = sample(&[(LATE, 5.0), (P99, 20.0), (RATE, 7.0)]);
-        let good = sample(&[(LATE, 0.9), (P99, 2.0), (RATE, 8.0)]);
-        let of = |sample: &Sample| measured("x", &[sample]).numbers.into_keys().collect::<Vec<_>>();
-        assert_eq!(of(&late), [LATE, RATE]);
-        assert_eq!(of(&good), [LATE, P99, RATE]);
+        let good = |p99: f64| sample(&[(LATE, 0.9), (P99, p99), (RATE, 8.0)]);
+        let of = |samples: &[&Sample]| measured("x", samples);
+        assert_eq!(of(&[&late]).numbers.into_keys().collect::<Vec<_>>(), [LATE, RATE]);
+        // As seen: 18.4, 95.9 and 2.78 ms became "2.78".
+        let most = of(&[&late, &late, &good(2.78)]);
+        assert_eq!(most.numbers.get(P99), None);
+        assert!(most.remarks[0].contains("in 2 of 3 rounds") && most.remarks[0].contains("no latency is shown"));
+        let few = of(&[&late, &good(2.0), &good(3.0)]);
+        assert_eq!((few.numbers[P99].median, few.numbers[P99].high), (3.0, 20.0));
+        assert!(few.remarks[0].contains("in 1 of 3 rounds"), "{:?}", few.remarks);
+        assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    #[test]
+    fn too_few_checked_answers_are_told() {
+        let of =
+            |checked: f64| measured("x", &[&sample(&[(CHECKED, checked)]), &sample(&[(CHECKED, checked)])]).remarks;
+        assert!(of(2302.0).is_empty());
+        assert!(of(90.0)[0].contains("180 answers were checked: with fewer than 2.6 % wrong"), "{:?}", of(90.0));
     }
 
     #[test]
@@ -197,10 +288,39 @@ mod tests {
     fn who_fails_more_than_one_in_a_hundred_is_not_ranked() {
         let shares = [(100.0, 0.0), (100.0, 1.0), (98.0, 2.0), (0.0, 5.0)];
         let shares = shares.map(|(right, failed)| {
-            let result = measured("x", &[&sample(&[("requests", right), (FAILED, failed)])]);
-            failed_share(&result) <= FAILED_SHARE_MAX
+            let result = measured("x", &[&sample(&[("requests", right), ("failed", failed)])]);
+            summary::Case::default().counts(&result)
         });
         assert_eq!(shares, [true, true, false, false]);
+    }
+
+    #[test]
+    fn what_is_not_decided_gets_further_rounds_and_what_is_does_not() {
+        let in_rounds = |name: &str, rates: [f64; 3]| {
+            (1..)
+                .zip(rates)
+                .map(|(round, rate)| Sample {
+                    round,
+                    case: "c".into(),
+                    contender: name.to_owned(),
+                    ..sample(&[(RATE, rate)])
+                })
+                .collect::<Vec<_>>()
+        };
+        let all: Vec<Sample> = [
+            in_rounds("best", [1000.0, 1010.0, 990.0]),
+            in_rounds("near", [900.0, 1100.0, 980.0]),
+            in_rounds("equal", [999.0, 1009.0, 990.0]),
+            in_rounds("slow", [100.0, 101.0, 99.0]),
+        ]
+        .concat();
+        let results = ["best", "near", "equal", "slow"]
+            .map(|name| measured(name, &all.iter().filter(|one| one.contender == name).collect::<Vec<_>>()));
+        let mut case =
+            summary::Case { metrics: vec![RATE.into()], results: results.into(), ..summary::Case::default() };
+        case.ranking = stats::ranking_of(&case);
+        assert_eq!(case.ranking, [vec!["best", "equal", "near"], vec!["slow"]]);
+        assert_eq!(undecided(&case), ["near", "best"]);
     }
 
     #[test]

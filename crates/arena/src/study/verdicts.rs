@@ -1,13 +1,14 @@
-//! Who is best for which use: one case decides, or several alike by the geometric mean of how far each is behind the
-//! best.
+//! Who is best for which use: one case decides, or several alike by the geometric mean of their figures, round by
+//! round, so that the same intervals tell contenders apart as in a single case.
 
 use super::plan::Plan;
-use super::recipe::{Recipe, VerdictRecipe};
+use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
 use crate::metric::{Metric, Sense};
-use crate::record::summary::{Case, Measured, Verdict, Who};
+use crate::record::summary::{Case, Spread, Verdict, Who};
+use crate::stats;
 
-/// Nearer to the best than this is level with it.
-const LEVEL: f64 = 0.97;
+/// A figure below this, such as a latency that a tool rounds to 0, would decide all by itself.
+const LEAST: f64 = 1e-3;
 
 /// Of every use that the study names and that was measured.
 pub fn of(study: &Recipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdict> {
@@ -21,63 +22,63 @@ fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Opti
     let metric = Metric::of(recipe.metric.as_ref().or_else(|| decisive.first()?.metrics.first())?)?;
     let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name);
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
-    let mut scores = scores(&decisive, metric);
-    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let best = scores.first()?.1;
-    let level = scores.iter().filter(|(_, score)| *score >= best * LEVEL);
-    let winners: Vec<String> = match decisive.as_slice() {
-        // One case has its own ranking, which knows the spreads of its rounds.
-        [case] if case.metrics.first().is_some_and(|name| name == metric.name) => case.ranking.first()?.clone(),
-        _ => level.map(|(name, _)| name.clone()).collect(),
-    };
-    let why = why(&decisive, metric, &winners, &scores, who);
+    let list = means(&decisive, metric);
+    let groups = stats::ranking(list.clone(), metric.sense);
+    let mut why = why(&decisive, metric, &groups, &list, who);
+    let is_about = |note: &&VerdictNote| list.iter().any(|(name, _)| note.contenders.contains(name));
+    why.extend(recipe.note.iter().filter(is_about).flat_map(|note| ["; ", note.words.as_str()]));
+    let winners = groups.into_iter().next()?;
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }
 
-/// 1 is the best in every case. Only those that are ranked in all of them.
-fn scores(cases: &[&Case], metric: &Metric) -> Vec<(String, f64)> {
-    let is_ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
-    let number = |result: &Measured| Some(result.numbers.get(metric.name)?.median.max(1e-9));
+/// For each contender that is ranked in all of the cases the geometric mean of its figures, in every round that has
+/// them all.
+fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
+    let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
     let Some(first) = cases.first() else { return Vec::new() };
     let names = first.results.iter().map(|result| result.contender.as_str());
-    let names = names.filter(|name| cases.iter().all(|case| is_ranked(case, name)));
-    let score = |name: &str| -> Option<f64> {
-        let mut sum = 0.0;
-        for case in cases {
-            let ranked = case.results.iter().filter(|result| is_ranked(case, &result.contender));
-            let all: Vec<f64> = ranked.filter_map(number).collect();
-            let own = case.results.iter().find(|result| result.contender == name).and_then(number)?;
-            let best = match metric.sense {
-                Sense::Lower => all.into_iter().min_by(f64::total_cmp)? / own,
-                _ => own / all.into_iter().max_by(f64::total_cmp)?,
-            };
-            sum += best.ln();
-        }
-        Some((sum / cases.len() as f64).exp())
+    let mean = |name: &str| -> Option<Spread> {
+        let own = |case: &'a Case| {
+            let result = case.results.iter().find(|result| result.contender == name)?;
+            result.numbers.get(metric.name).filter(|_| ranked(case, name))
+        };
+        let spreads: Vec<&Spread> = cases.iter().map(|case| own(case)).collect::<Option<_>>()?;
+        let of_round = |(round, _): (u32, f64)| {
+            let numbers: Option<Vec<f64>> = spreads.iter().map(|spread| spread.in_round(round)).collect();
+            let logs: Vec<f64> = numbers?.into_iter().map(|number| number.max(LEAST).ln()).collect();
+            Some((round, (logs.iter().sum::<f64>() / logs.len() as f64).exp()))
+        };
+        Spread::of_rounds(&spreads[0].by_round().filter_map(of_round).collect::<Vec<_>>())
     };
-    names.filter_map(|name| Some((name.to_owned(), score(name)?))).collect()
+    names.filter_map(|name| Some((name.to_owned(), mean(name)?))).collect()
 }
 
-fn why(cases: &[&Case], metric: &Metric, winners: &[String], scores: &[(String, f64)], who: &[Who]) -> String {
-    let Some(winner) = winners.first() else { return "nobody was ranked".into() };
-    let next = scores.iter().find(|(name, _)| !winners.contains(name));
+fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String, Spread)], who: &[Who]) -> String {
+    let first = |group: Option<&Vec<String>>| {
+        let name = group?.first()?;
+        list.iter().find(|(one, _)| one == name)
+    };
+    let Some((_, best)) = first(groups.first()) else { return "no contender was ranked".into() };
+    let next = first(groups.get(1));
     let title = |name: &str| {
         let title = who.iter().find(|who| who.name == name).map(|who| who.title.as_str());
         title.filter(|title| !title.is_empty()).unwrap_or(name).to_owned()
     };
     if let [case] = cases {
-        let figure = |name: &str| {
-            let result = case.results.iter().find(|result| result.contender == name)?;
+        let figure = |spread: &Spread| {
             let (digits, unit) = (metric.digits, metric.unit);
-            Some(format!("{:.digits$} {unit}", result.numbers.get(metric.name)?.median).trim_end().to_owned())
+            format!("{:.digits$} {unit}", spread.median).trim_end().to_owned()
         };
-        let best = figure(winner).unwrap_or_default();
-        let next = next.and_then(|(name, _)| Some(format!("; next is {} with {}", title(name), figure(name)?)));
-        return format!("{} {best} in {}{}", metric.title.to_lowercase(), case.title, next.unwrap_or_default());
+        let next = next.map(|(name, spread)| format!("; next is {} with {}", title(name), figure(spread)));
+        let (metric, best) = (metric.title.to_lowercase(), figure(best));
+        return format!("{metric} {best} in {}{}", case.title, next.unwrap_or_default());
     }
-    let behind = next.map(|(name, score)| match metric.sense {
-        Sense::Lower => format!("; next is {}, with {:.2}× as much", title(name), 1.0 / score.max(1e-9)),
-        _ => format!("; next is {}, at {:.0} % of it", title(name), score * 100.0),
+    let behind = next.and_then(|(name, spread)| {
+        let ratio = stats::ratio(spread, best)?.median;
+        Some(match metric.sense {
+            Sense::Lower => format!("; next is {}, with {ratio:.2}× as much", title(name)),
+            _ => format!("; next is {}, at {:.0} % of it", title(name), ratio * 100.0),
+        })
     });
     let (metric, behind) = (metric.title.to_lowercase(), behind.unwrap_or_default());
     format!("{metric} over {} cases, geometric mean{behind}", cases.len())
@@ -86,13 +87,12 @@ fn why(cases: &[&Case], metric: &Metric, winners: &[String], scores: &[(String, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Spread;
+    use crate::record::summary::Measured;
 
-    fn case(name: &str, figures: &[(&str, f64)], ranking: &[&[&str]]) -> Case {
-        let spread = |number: f64| Spread { median: number, low: number, high: number, all: vec![number] };
-        let result = |(contender, number): &(&str, f64)| Measured {
+    fn case(name: &str, figures: &[(&str, [f64; 3])], ranking: &[&[&str]]) -> Case {
+        let result = |(contender, numbers): &(&str, [f64; 3])| Measured {
             contender: (*contender).to_owned(),
-            numbers: [("p99_ms".to_owned(), spread(*number))].into(),
+            numbers: [("p99_ms".to_owned(), Spread::of(numbers).unwrap())].into(),
             ..Measured::default()
         };
         let owned = |group: &&[&str]| group.iter().map(|name| (*name).to_owned()).collect();
@@ -105,26 +105,43 @@ mod tests {
         }
     }
 
-    #[test]
-    fn several_cases_count_alike_and_who_is_not_ranked_in_one_has_no_part() {
-        let a = case("a", &[("x", 1.0), ("y", 2.0), ("z", 0.1)], &[&["x"], &["y"]]);
-        let b = case("b", &[("x", 8.0), ("y", 2.0), ("z", 0.1)], &[&["z"], &["y"], &["x"]]);
-        let cases = [&a, &b];
-        let scores = scores(&cases, Metric::of("p99_ms").unwrap());
-        // x is best in a and at a fortieth of z in b; z is not ranked in a, and counts as the best in b all the same.
-        let names: Vec<&str> = scores.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["x", "y"]);
-        assert!(scores[1].1 > scores[0].1, "{scores:?}");
+    fn near(number: f64) -> [f64; 3] {
+        [0.99, 1.0, 1.01].map(|share| share * number)
+    }
+
+    fn judged(cases: &[&Case], who: &[Who]) -> (Vec<Vec<String>>, String) {
+        let metric = Metric::of("p99_ms").unwrap();
+        let list = means(cases, metric);
+        let groups = stats::ranking(list.clone(), metric.sense);
+        let words = why(cases, metric, &groups, &list, who);
+        (groups, words)
     }
 
     #[test]
-    fn one_case_has_its_own_ranking() {
-        let a = case("a", &[("x", 1.0), ("y", 1.2)], &[&["x", "y"]]);
-        let metric = Metric::of("p99_ms").unwrap();
-        let words = why(&[&a], metric, &["x".into(), "y".into()], &scores(&[&a], metric), &[]);
+    fn several_cases_count_alike_and_who_is_not_ranked_in_one_has_no_part() {
+        let a = case("a", &[("x", near(1.0)), ("y", near(2.0)), ("z", near(0.1))], &[&["x"], &["y"]]);
+        let b = case("b", &[("x", near(8.0)), ("y", near(2.0)), ("z", near(0.1))], &[&["z"], &["y"], &["x"]]);
+        let (groups, words) = judged(&[&a, &b], &[]);
+        assert_eq!(groups, [["y"], ["x"]]);
+        assert!(words.ends_with("next is x, with 1.41× as much"), "{words}");
+    }
+
+    #[test]
+    fn several_cases_are_level_where_their_rounds_do_not_tell_them_apart() {
+        // A tenth better in the medians of both cases, and all over the place.
+        let a = case("a", &[("x", [1.0, 2.0, 1.4]), ("y", [1.6, 1.1, 2.1])], &[&["x", "y"]]);
+        let b = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [2.0, 1.2, 1.7])], &[&["x", "y"]]);
+        assert_eq!(judged(&[&a, &b], &[]).0, [["x", "y"]]);
+    }
+
+    #[test]
+    fn one_case_is_told_with_its_figures() {
+        let a = case("a", &[("x", [0.5, 1.5, 1.0]), ("y", [1.2, 1.0, 1.4])], &[&["x", "y"]]);
+        let (_, words) = judged(&[&a], &[]);
         assert!(words.contains("1.00 ms") && !words.contains("next is"), "{words}");
         let who = [Who { name: "y".into(), title: "The Other".into(), ..Who::default() }];
-        let words = why(&[&a], metric, &["x".into()], &scores(&[&a], metric), &who);
+        let a = case("a", &[("x", near(1.0)), ("y", near(1.2))], &[&["x"], &["y"]]);
+        let (_, words) = judged(&[&a], &who);
         assert!(words.ends_with("next is The Other with 1.20 ms"), "{words}");
     }
 }

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arena::load::{
-    Ask, Closed, Open, Phase, Steps, Until, Watch, Workload, check, closed, open, warm_up, watch_closed, watch_open,
+    Ask, Closed, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed, open, warm_up,
+    watch_closed, watch_open,
 };
 
 use crate::small::Small;
@@ -38,6 +39,30 @@ fn the_rate_is_that_of_the_time_given() {
     assert!(number(&outcome, "elapsed_s") > 1.02 && number(&outcome, "requests") > rate * 1.02, "{outcome:?}");
     let in_flight = number(&outcome, "concurrency");
     assert!((3.0..=4.1).contains(&in_flight), "{outcome:?}");
+}
+
+#[test]
+fn a_loop_of_requests_or_seconds_ends_with_the_first_of_them() {
+    let server = Small::start();
+    let plan = |requests, seconds| Closed { until: Until::First { requests, seconds }, ..requests_of(4) };
+    let outcome = closed(server.port, &workload("/right"), &plan(50, 60.0));
+    assert_eq!(number(&outcome, "requests"), 50.0, "{outcome:?}");
+    let outcome = closed(server.port, &workload("/slow"), &plan(1_000_000, 0.3));
+    assert!(number(&outcome, "elapsed_s") < 30.0 && number(&outcome, "requests") < 1000.0, "{outcome:?}");
+}
+
+fn requests_of(clients: u32) -> Closed {
+    requests(clients, 1, true)
+}
+
+#[test]
+fn a_queue_that_a_load_left_is_waited_for_and_a_wrong_answer_is_not() {
+    let server = Small::start();
+    assert!(check(server.port, &workload("/full")).unwrap_err().contains("503"));
+    assert_eq!(check_patiently(server.port, &workload("/full"), Duration::from_secs(60)), Ok(()));
+    assert_eq!(server.asked("/full"), 4);
+    let error = check_patiently(server.port, &workload("/wrong"), Duration::from_secs(600)).unwrap_err();
+    assert!(error.contains("not the right one"), "{error}");
 }
 
 #[test]

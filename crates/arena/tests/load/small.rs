@@ -127,6 +127,10 @@ async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, con
     let gone = || Err(io::Error::from(io::ErrorKind::ConnectionAborted));
     let text = match path {
         "/wrong" => whole("200 OK", "hallo\n"),
+        // A queue that is worked off after the third request.
+        "/full" if lock(&control.asked).get("/full").is_some_and(|count| *count <= 3) => {
+            whole("503 Service Unavailable", "queue full\n")
+        }
         "/status" => whole("500 Internal Server Error", "sorry\n"),
         "/garbage" => "this is no HTTP\r\n\r\n".into(),
         "/upload" => whole("200 OK", &format!("{body} bytes\n")),

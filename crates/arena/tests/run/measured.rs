@@ -10,7 +10,7 @@ use super::{Home, is_running, results, said, within};
 
 #[test]
 fn a_good_server_is_measured_and_bad_ones_are_caught() {
-    let home = Home::with(&["good", "wrong", "later", "dies", "never", "alone", "absent"]);
+    let home = Home::with(&["good", "wrong", "early", "later", "dies", "never", "alone", "absent"]);
     let output = home.run(&["run", "tiny", "--rounds", "1"]);
     let words = said(&output);
     // Somebody who is there could not be measured: the command says so by its exit code.
@@ -27,6 +27,7 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
     let why = |kind: &str| results[kind]["disqualified"].as_str().unwrap_or("not disqualified").to_owned();
     assert!(why("wrong").contains("not the right one"), "{}", why("wrong"));
     assert!(why("later").contains("not the right one"), "{}", why("later"));
+    assert!(why("early").contains("while warming up"), "{}", why("early"));
     assert!(why("never").contains("2 s"), "{}", why("never"));
     assert!(why("alone").contains('1') && why("alone").contains('2'), "{}", why("alone"));
     assert_ne!(why("dies"), "not disqualified");

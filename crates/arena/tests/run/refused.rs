@@ -59,11 +59,14 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     let folder = home.folder();
     let path = folder.display().to_string();
     let resumed = || said(&home.run(&["run", "--resume", &path]));
-    // A whole run is only summed up again, whatever has changed.
+    // A whole run is summed up again, and not as one of other servers.
     let recipe = home.path("arena/contenders/good.toml");
     let text = fs::read_to_string(&recipe).unwrap();
     fs::write(&recipe, text.replace("ready_s = 2", "ready_s = 9")).unwrap();
-    assert!(resumed().contains("run folder: "), "{}", resumed());
+    let before = fs::read(folder.join("summary.json")).unwrap();
+    let words = resumed();
+    assert!(words.contains("it is whole, and was measured with others") && words.contains("others: good"), "{words}");
+    assert_eq!(fs::read(folder.join("summary.json")).unwrap(), before, "its figures are still those of what was there");
     fs::remove_file(folder.join("summary.json")).unwrap();
     let words = resumed();
     assert!(words.contains(&format!("--resume {path}: what is left cannot be measured")), "{words}");
@@ -80,6 +83,10 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     let words = resumed();
     assert!(words.contains("the servers came from a ring, now they come from this machine"), "{words}");
     assert!(words.contains("good was 0.") && words.contains(", now it is "), "{words}");
+    let gone = folder.join("summary.json");
+    fs::write(&gone, &before).unwrap();
+    assert!(resumed().contains("it is whole") && resumed().contains("the servers came from a ring"), "{}", resumed());
+    assert_eq!(fs::read(&gone).unwrap(), before);
     put("run.json", "\"a ring\"", "\"this machine\"");
     put("who.json", "\"version\": \"0.", "\"version\": \"");
     let held = fs::File::open(&folder).unwrap();

@@ -1,6 +1,8 @@
 # A server of one file, good or bad as it is told:  ruby server.rb PORT KIND [WORKERS]
-# good answers rightly; wrong answers something else; later turns wrong after a hundred answers; dies ends then;
-# never does not listen; alone starts one worker whatever it was asked for.
+# good answers rightly; wrong answers something else; later turns wrong after a hundred answers; early is wrong for
+# four answers soon after the first; liar gives one wrong answer in a hundred, late enough that a single look meets
+# none; dies ends after a hundred; never does not listen; alone starts one worker whatever it was asked for; slow takes
+# twenty milliseconds for each answer.
 
 require "socket"
 
@@ -13,13 +15,28 @@ sleep if kind == "never"
 listener = TCPServer.new("127.0.0.1", port)
 $answers = 0
 
+def wrong?(kind)
+  case kind
+  when "wrong" then true
+  when "early" then $answers.between?(5, 8)
+  when "later" then $answers > LIMIT
+  when "liar" then ($answers % 100) == 99
+  end
+end
+
 def serve(client, kind)
   while (line = client.gets("\r\n"))
-    line = client.gets("\r\n") until ["\r\n", nil].include?(line)
+    closes = line.end_with?("HTTP/1.0\r\n")
+    until ["\r\n", nil].include?(line)
+      line = client.gets("\r\n")
+      closes ||= line&.match?(/\Aconnection: *close/i)
+    end
     $answers += 1
     exit! 3 if kind == "dies" && $answers > LIMIT
-    body = kind == "wrong" || (kind == "later" && $answers > LIMIT) ? WRONG : RIGHT
+    sleep 0.02 if kind == "slow"
+    body = wrong?(kind) ? WRONG : RIGHT
     client.write "HTTP/1.1 200 OK\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"
+    break if closes
   end
 rescue SystemCallError, IOError
   nil

@@ -8,6 +8,7 @@ use crate::metric::Metric;
 use crate::record::summary::{Case, Measured};
 use crate::report::look::{Looks, outline};
 use crate::report::number;
+use crate::report::words::is_best;
 
 /// Where the measures of the two forms differ.
 struct Form {
@@ -116,7 +117,7 @@ impl Panel<'_> {
                 self.name(pen, result, row + 10.0);
             }
             let middle = if form.names == 0.0 { row + form.row - form.bar / 2.0 - 5.0 } else { row + form.row / 2.0 };
-            self.result(pen, result, middle, form.bar, at == 0);
+            self.result(pen, result, middle, form.bar);
         }
         let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
         pen.line((self.left, self.top + HEAD), (self.left, bottom), Ink::Quiet, 1.0);
@@ -157,7 +158,7 @@ impl Panel<'_> {
         pen.text((self.left + 17.0, y), &title, LETTERS, Ink::Text, At::Left);
     }
 
-    fn result(&self, pen: &mut Pen, result: &Measured, y: f64, thick: f64, is_first: bool) {
+    fn result(&self, pen: &mut Pen, result: &Measured, y: f64, thick: f64) {
         let Some(spread) = counted(result, self.metric) else {
             let (words, ink) =
                 if result.disqualified.is_some() { ("disqualified", Ink::Bad) } else { ("no figure", Ink::Quiet) };
@@ -178,7 +179,7 @@ impl Panel<'_> {
             x = old + 10.0;
         }
         let ranks = self.case.metrics.first().is_some_and(|name| name == self.metric.name);
-        let letters = if is_first && ranks { Pen::bold } else { Pen::text };
+        let letters = if ranks && is_best(self.case, &result.contender) { Pen::bold } else { Pen::text };
         letters(pen, (x, y), &text, LETTERS, Ink::Text, At::Left);
     }
 

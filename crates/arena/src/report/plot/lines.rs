@@ -162,7 +162,7 @@ impl Chart<'_> {
             let points: Vec<(f64, f64)> =
                 seen.map(|(place, spread)| (self.x(form, *place), self.y(form, spread.median))).collect();
             if points.len() > 1 {
-                pen.path(&points, Ink::Dashed(colour), 2.0);
+                pen.path(&points, Ink::Dashed(colour, line.look.shape), 2.0);
             }
         }
     }

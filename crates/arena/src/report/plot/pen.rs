@@ -31,8 +31,8 @@ pub enum Ink {
     Bad,
     /// A contender, by its colour.
     Series(usize),
-    /// The same, with its dash.
-    Dashed(usize),
+    /// The same, with a dash of its own: those that share a colour do not share this.
+    Dashed(usize, usize),
     /// The same, half through.
     Faint(usize),
 }
@@ -202,7 +202,7 @@ fn colour(ink: Ink) -> RGBAColor {
         Ink::Paper => (0, 3, 1.0),
         Ink::Bad => (0, 4, 1.0),
         Ink::Series(which) => (1, which, 1.0),
-        Ink::Dashed(which) => (2, which, 1.0),
+        Ink::Dashed(colour, dash) => (2, colour | dash << 4, 1.0),
         Ink::Faint(which) => (1, which, 0.45),
     };
     RGBAColor(MARK, kind, which as u8, through)
@@ -213,11 +213,12 @@ fn named_colours(svg: &str) -> Result<String, String> {
     let ours = Regex::new("(fill|stroke)=\"#01([0-9A-F]{2})([0-9A-F]{2})\"").map_err(|error| error.to_string())?;
     let named = ours.replace_all(svg, |found: &Captures| {
         let which = usize::from_str_radix(&found[3], 16).unwrap_or(0);
+        let (which, dash) = if &found[2] == "02" { (which & 15, which >> 4) } else { (which, 0) };
         let name = match &found[2] {
             "00" => ["ink", "quiet", "rule", "paper", "bad"].get(which).map_or_else(String::new, |name| (*name).into()),
             _ => format!("c{which}"),
         };
-        let dash = DASHES.get(which).filter(|dash| &found[2] == "02" && !dash.is_empty());
+        let dash = DASHES.get(dash).filter(|dash| &found[2] == "02" && !dash.is_empty());
         let dash = dash.map_or_else(String::new, |dash| format!(" stroke-dasharray=\"{}\"", in_units(dash)));
         format!("{}=\"var(--{name})\"{dash}", &found[1])
     });
@@ -258,7 +259,8 @@ mod tests {
     #[test]
     fn a_picture_has_names_for_colours_and_words_for_readers() {
         let drawn = picture((100.0, 50.0), "p1", "A <title>", "All & more", |pen| {
-            pen.line((0.0, 0.0), (10.5, 10.0), Ink::Dashed(1), 1.5);
+            pen.line((0.0, 0.0), (10.5, 10.0), Ink::Dashed(1, 1), 1.5);
+            pen.line((0.0, 0.0), (10.5, 9.0), Ink::Dashed(1, 2), 1.5);
             pen.bar((0.0, 0.0), (5.0, 5.0), Ink::Series(7));
             pen.text((1.0, 1.0), "a < b", 13.0, Ink::Quiet, At::Right);
             pen.bold((1.0, 1.0), "c", 13.0, Ink::Text, At::Middle);
@@ -267,6 +269,7 @@ mod tests {
         assert!(svg.starts_with("<svg role=\"img\" aria-labelledby=\"p1-t\"") && svg.trim_end().ends_with("</svg>"));
         assert!(svg.contains("A &lt;title&gt;</title>") && svg.contains("All &amp; more</desc>"));
         assert!(svg.contains("stroke=\"var(--c1)\" stroke-dasharray=\"28 16\"") && svg.contains("x2=\"42\""));
+        assert!(svg.contains("stroke=\"var(--c1)\" stroke-dasharray=\"8 12\""), "another dash of the same colour");
         assert!(
             svg.contains("fill=\"var(--c7)\"") && svg.contains("fill=\"var(--quiet)\"") && svg.contains("a &lt; b")
         );

@@ -1,0 +1,166 @@
+//! The rule against what it promises: how often two equal servers are told apart, and how often a true difference is
+//! seen. Simulated: seeded, without a clock.
+
+use super::*;
+use crate::stats::Dice;
+
+const TRIALS: usize = 1500;
+/// As in the recipes of studies.
+const FIRST_LOOK: usize = 3;
+const LAST_LOOK: usize = 10;
+
+/// How the figures of rounds scatter about the truth.
+#[derive(Debug, Clone, Copy)]
+enum Noise {
+    Normal(f64),
+    /// Now and then a round meets a machine that stalls, and the figure falls far.
+    Stalls(f64),
+    /// The two exponential tails of a load that shares its machine.
+    HeavyTails(f64),
+}
+
+impl Noise {
+    /// By how much a figure's logarithm is off.
+    fn draw(self, dice: &mut Dice) -> f64 {
+        let normal =
+            |dice: &mut Dice| (-2.0 * dice.fraction().ln()).sqrt() * (std::f64::consts::TAU * dice.fraction()).cos();
+        match self {
+            Noise::Normal(cv) => normal(dice) * cv,
+            Noise::Stalls(cv) if dice.fraction() < 0.15 => normal(dice) * cv - dice.fraction() * cv * 6.0,
+            Noise::Stalls(cv) => normal(dice) * cv,
+            Noise::HeavyTails(cv) => (dice.fraction().ln() - dice.fraction().ln()) * cv / std::f64::consts::SQRT_2,
+        }
+    }
+}
+
+/// Two servers of which one has `truth` times the figure of the other, after each round.
+fn rounds(dice: &mut Dice, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for _ in 0..LAST_LOOK {
+        // A slow minute of the machine is common to both.
+        let minute = dice.fraction() * 0.5;
+        a.push((truth.ln() + minute + noise.draw(dice)).exp() * 1000.0);
+        b.push((minute + noise.draw(dice)).exp() * 1000.0);
+    }
+    (a, b)
+}
+
+fn standing(a: &[f64], b: &[f64]) -> Standing {
+    ratio(&Spread::of(a).unwrap(), &Spread::of(b).unwrap()).unwrap().standing()
+}
+
+/// Of how many in 100 pairs it is said that they differ, with a fixed number of rounds.
+fn told_apart(noise: Noise, truth: f64, count: usize) -> f64 {
+    let mut dice = Dice::from_seed(count as u64 + 1);
+    let apart = (0..TRIALS).filter(|_| {
+        let (a, b) = rounds(&mut dice, noise, truth);
+        standing(&a[..count], &b[..count]) == Standing::Apart
+    });
+    apart.count() as f64 / TRIALS as f64 * 100.0
+}
+
+/// The same with a look after each round, until it is decided or the rounds are used up; and how many rounds it took.
+fn told_apart_by_looks(noise: Noise, truth: f64) -> (f64, f64) {
+    let mut dice = Dice::from_seed(9);
+    let (mut apart, mut took) = (0, 0);
+    for _ in 0..TRIALS {
+        let (a, b) = rounds(&mut dice, noise, truth);
+        let decided = (FIRST_LOOK..=LAST_LOOK).find(|count| standing(&a[..*count], &b[..*count]) != Standing::Open);
+        let count = decided.unwrap_or(LAST_LOOK);
+        apart += usize::from(standing(&a[..count], &b[..count]) == Standing::Apart);
+        took += count;
+    }
+    (apart as f64 / TRIALS as f64 * 100.0, took as f64 / TRIALS as f64)
+}
+
+const NOISES: [Noise; 7] = [
+    Noise::Normal(0.02),
+    Noise::Normal(0.05),
+    Noise::Normal(0.10),
+    Noise::Normal(0.20),
+    Noise::Stalls(0.05),
+    Noise::Stalls(0.15),
+    Noise::HeavyTails(0.10),
+];
+
+#[test]
+fn twins_are_told_apart_in_less_than_5_of_100_pairs() {
+    for noise in NOISES {
+        for count in [2, 3, 5, LAST_LOOK] {
+            let wrong = told_apart(noise, 1.0, count);
+            assert!(wrong <= 5.0, "{noise:?}, {count} rounds: {wrong} %");
+        }
+        let (wrong, _) = told_apart_by_looks(noise, 1.0);
+        assert!(wrong <= 5.0, "{noise:?}, looked at after each round: {wrong} %");
+    }
+}
+
+#[test]
+fn a_true_tenth_is_seen_more_often_with_more_rounds() {
+    for noise in [Noise::Normal(0.03), Noise::Normal(0.05), Noise::Stalls(0.03), Noise::HeavyTails(0.05)] {
+        let power: Vec<f64> = [3, 5, 7, LAST_LOOK].map(|count| told_apart(noise, 1.1, count)).into();
+        assert!(power.windows(2).all(|two| two[0] < two[1]), "{noise:?}: {power:?}");
+        assert!(power[3] > 55.0, "{noise:?}: {power:?}");
+    }
+}
+
+#[test]
+fn a_large_difference_ends_early_and_a_twin_does_not_take_for_ever() {
+    let (seen, took) = told_apart_by_looks(Noise::Normal(0.05), 1.5);
+    assert!(seen > 99.0 && took < 5.0, "{seen} % in {took} rounds");
+    let (_, took) = told_apart_by_looks(Noise::Normal(0.005), 1.0);
+    assert!(took < 4.0, "two quiet equals are found level in {took} rounds");
+}
+
+#[test]
+fn a_ratio_is_of_rounds_that_both_have() {
+    let a = Spread::of_rounds(&[(1, 20.0), (2, 60.0), (4, 1000.0)]).unwrap();
+    let b = Spread::of_rounds(&[(2, 30.0), (1, 10.0), (3, 1.0)]).unwrap();
+    let found = ratio(&a, &b).unwrap();
+    assert!((found.median - 2.0).abs() < 1e-9 && found.rounds == 2, "{found:?}");
+    assert_eq!(ratio(&a, &Spread::of_rounds(&[(9, 1.0)]).unwrap()), None);
+}
+
+#[test]
+fn one_round_tells_nothing_apart_and_equals_are_level() {
+    let of = |numbers: &[f64]| Spread::of(numbers).unwrap();
+    let one = ratio(&of(&[900.0]), &of(&[100.0])).unwrap();
+    assert_eq!((one.standing(), one.low, one.high), (Standing::Open, 0.0, f64::INFINITY));
+    assert_eq!(standing(&[7.0, 8.0], &[7.0, 8.0]), Standing::Level);
+    assert_eq!(standing(&[100.0, 110.0, 90.0], &[50.0, 55.0, 45.0]), Standing::Apart, "half of it in each round");
+    assert!(!are_apart(&of(&[f64::MAX, 1.0]), &of(&[1.0, f64::MAX])));
+}
+
+#[test]
+fn counts_of_0_are_compared_all_the_same() {
+    assert_eq!(standing(&[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0]), Standing::Level);
+    assert_eq!(standing(&[0.0, 0.0, 0.0], &[1000.0, 1200.0, 900.0]), Standing::Apart);
+    assert_eq!(standing(&[0.0, 1.0, 0.0], &[0.0, 0.0, 0.0]), Standing::Open);
+    assert_eq!(ratio(&Spread::of(&[-1.0]).unwrap(), &Spread::of(&[1.0]).unwrap()), None);
+}
+
+#[test]
+fn resamples_are_counted_whole() {
+    for count in [2, 3, 4, 5, 10, 31, 100] {
+        let sum: f64 = middles(count).iter().map(|(_, _, share)| share).sum();
+        assert!((sum - 1.0).abs() < 1e-6, "{count}: {sum}");
+    }
+    // Of three: the smallest is the median of a resample when two or three of the draws are it, 7 of 27.
+    assert!((middles(3)[0].2 - 7.0 / 27.0).abs() < 1e-12);
+    // Of two: one of the four resamples is the first number twice.
+    assert!(middles(2).iter().any(|(i, j, share)| (*i, *j) == (0, 0) && (share - 0.25).abs() < 1e-12));
+}
+
+#[test]
+fn the_other_way_round_is_the_inverse() {
+    let mut dice = Dice::from_seed(3);
+    for _ in 0..500 {
+        let count = 1 + dice.below(9);
+        let mut list = || -> Vec<f64> { (0..count).map(|_| 1.0 + dice.fraction() * 9.0).collect() };
+        let (a, b) = (Spread::of(&list()).unwrap(), Spread::of(&list()).unwrap());
+        let (there, back) = (ratio(&a, &b).unwrap(), ratio(&b, &a).unwrap());
+        assert!((there.median * back.median - 1.0).abs() < 1e-9 && there.standing() == back.standing());
+        assert!(there.low <= there.median && there.median <= there.high);
+        assert!(ratio(&a, &a).unwrap().standing() != Standing::Apart);
+    }
+}

@@ -1,0 +1,118 @@
+//! What a run makes of what it measured: liars under every tool, twins, further rounds, the same rate for all.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::thread;
+
+use serde_json::Value;
+
+use super::{Home, said, study};
+
+/// A study whose cases load the page by these tools.
+fn by_tools(kinds: &[&str], tools: &[&str], full: &str) -> String {
+    let text = study(kinds, "closed");
+    let (head, case) = text.split_once("[[case]]").unwrap();
+    let cases = tools.iter().map(|tool| {
+        let steps = if *tool == "ladder" { "load_pct = [50]\nslowest_pct = [50]\n" } else { "" };
+        format!(
+            "[[case]]{}{steps}",
+            case.replace("\"page\"", &format!("\"{tool}\"")).replace("\"closed\"", &format!("\"{tool}\""))
+        )
+    });
+    let old = "full = { rounds = 2, seconds = 0.5, warm_up_s = 0.2, clients = 4 }";
+    assert!(head.contains(old), "{head}");
+    head.replace(old, full) + &cases.collect::<String>()
+}
+
+fn samples(home: &Home) -> Vec<Value> {
+    let text = fs::read_to_string(home.folder().join("raw.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
+    let home = Home::with(&["good", "liar"]);
+    let tools = ["wrk", "ab", "siege", "closed"];
+    // Without a warm-up: the load after a tool's own must find it.
+    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
+    fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "liar"], &tools, full)).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let summary = home.summary();
+    for (case, tool) in summary["cases"].as_array().unwrap().iter().zip(tools) {
+        assert_eq!(case["ranking"], serde_json::json!([["good"]]), "{tool}: {case}");
+        let liar = case["results"].as_array().unwrap().iter().find(|one| one["contender"] == "liar").unwrap();
+        assert!(liar["disqualified"].as_str().unwrap().contains("not the right one"), "{tool}: {liar}");
+        let good = case["results"].as_array().unwrap().iter().find(|one| one["contender"] == "good").unwrap();
+        let checked = good["numbers"]["checked"]["median"].as_f64();
+        assert_eq!(checked.is_some_and(|count| count > 100.0), tool != "closed", "{tool}: {good}");
+    }
+}
+
+#[test]
+fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
+    let home = Home::with(&["good", "slow"]);
+    let full = "full = { rounds = 3, rounds_most = 4, seconds = 0.3, warm_up_s = 0.1, clients = 2 }";
+    fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], &["ladder"], full)).unwrap();
+    let output = home.run(&["run", "tiny", "--seed", "2"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let samples = samples(&home);
+    let of = |case: &str, contender: &str| -> Vec<u64> {
+        let own = samples.iter().filter(|one| one["case"] == case && one["contender"] == contender);
+        own.map(|one| one["round"].as_u64().unwrap()).collect()
+    };
+    // Thirty times as many requests are told apart by three rounds, and the family has no more unless another of its
+    // cases needs them; the twin is there whenever its original is.
+    assert!(of("ladder", "good").len() >= 3, "{samples:#?}");
+    let summary = home.summary();
+    assert_eq!(summary["cases"][0]["ranking"], serde_json::json!([["good"], ["slow"]]), "{summary:#}");
+    assert_eq!(summary["twin_of"], "good", "by the seed");
+    assert_eq!(of("ladder", "twin"), of("ladder", "good"));
+    assert!(summary["cases"][0]["twin"]["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 0.0);
+    assert!(said(&output).contains("good was measured twice"), "{}", said(&output));
+    // The same rate for all is known from the first round on.
+    assert_eq!(of("ladder=50", "slow")[0], 2, "{samples:#?}");
+    let rates: BTreeSet<&str> = samples
+        .iter()
+        .filter(|one| one["case"] == "ladder=50")
+        .map(|one| one["command"].as_str().unwrap().split(" for ").next().unwrap())
+        .collect();
+    assert_eq!(rates.len(), 1, "{rates:?}");
+    let titles: Vec<&str> = summary["cases"].as_array().unwrap().iter().map(|c| c["title"].as_str().unwrap()).collect();
+    assert_eq!(titles[0], "The page: capacity, by a closed loop");
+    assert!(titles[1].contains("open loop at 50 % of its own") && titles[2].contains("the same for all"), "{titles:?}");
+}
+
+#[test]
+fn what_is_open_has_further_rounds_up_to_the_last_one() {
+    // One round decides nothing: all are open after it.
+    let home = Home::with(&["good", "slow"]);
+    let output = home.run(&["run", "tiny", "--seconds", "0.3", "--rounds", "1", "--rounds-most", "2"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let mut rounds: Vec<u64> = samples(&home).iter().map(|one| one["round"].as_u64().unwrap()).collect();
+    rounds.sort_unstable();
+    assert_eq!(rounds, [1, 1, 2, 2]);
+    assert_eq!(home.summary()["rounds"], 2);
+    let notes = home.summary()["notes"].to_string();
+    assert!(notes.contains("1 round of everything"), "{notes}");
+    assert!(said(&output).contains("round 2: 2 contenders in 1 case are neither"), "{}", said(&output));
+}
+
+#[test]
+fn a_single_round_has_no_twin_and_a_busy_machine_is_told() {
+    let home = Home::with(&["good"]);
+    let output = home.run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(home.summary()["twin_of"].is_null());
+    // The load of now decides, and may pass the bound in this moment: only where it is clear, it is asked for.
+    let text = fs::read_to_string("/proc/loadavg").unwrap();
+    let load: f64 = text.split(' ').next().unwrap().parse().unwrap();
+    let per_processor = load / thread::available_parallelism().unwrap().get() as f64;
+    let words = "the machine was busy";
+    let told = (home.summary()["notes"].to_string().contains(words), said(&output).contains(words));
+    match per_processor {
+        busy if busy > 1.0 => assert_eq!(told, (true, true), "{}", said(&output)),
+        calm if calm < 0.25 => assert_eq!(told, (false, false), "{}", said(&output)),
+        _ => {}
+    }
+}
