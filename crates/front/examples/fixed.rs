@@ -59,8 +59,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let engine = Arc::new(Fixed(Bytes::from(vec![b'x'; number("--body-bytes", 12)])));
     let address = SocketAddr::from(([127, 0, 0, 1], u16::try_from(number("--port", 9301))?));
     let listeners = front::listen(&[Bind::Tcp(address)])?;
-    let access_log =
-        (number("--log", 0) == 1).then(|| AccessLog::new(LogFormat::Text, QueryLog::default(), std::io::sink(), Arc::default()));
+    let access_log = (number("--log", 0) == 1)
+        .then(|| AccessLog::new(LogFormat::Text, QueryLog::default(), std::io::sink(), Arc::default()));
     let settings = Settings {
         limits: limits(),
         trusted: Vec::new(),
