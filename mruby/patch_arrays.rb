@@ -1,6 +1,6 @@
 # What patch.rb changes in mruby's Array and Hash: methods that change the receiver refuse a frozen one even where
-# nothing changes, and those that drop elements do so once, behind the last block, in one pass; `pop(n)`; and when two
-# procs or methods are the same; and what pads a String.
+# nothing changes, and those that drop elements do so once, behind the last block, in one pass; `pop(n)`, and `last` of
+# what is no Integer; when two procs or methods are the same; and what pads a String.
 
 FROZEN_CHECK = "    raise FrozenError, \"can't modify frozen \#{self.class}: \#{inspect}\" if frozen?\n".freeze
 
@@ -88,6 +88,7 @@ ARRAYS = {
   ],
   "src/array.c" => [
     ["void\nmrb_init_array(mrb_state *mrb)\n{\n", "#{ARRAY_POP}void\nmrb_init_array(mrb_state *mrb)\n{\n"],
+    ["  mrb_int size = mrb_integer(mrb_get_arg1(mrb));\n", "  mrb_int size = mrb_as_int(mrb, mrb_get_arg1(mrb));\n"],
     [/MRB_SYM\(pop\), +mrb_ary_pop, +MRB_ARGS_NONE\(\)\);/, "MRB_SYM(pop), fg_ary_pop_m, MRB_ARGS_OPT(1));"],
   ],
   # Blocks of one text that see different variables are not the same; an alias and what it is another name of are.

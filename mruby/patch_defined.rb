@@ -7,6 +7,24 @@ DEFINED = [
   # Without parentheses before a word after which nothing goes on, which mruby refuses in a list: it gets them here.
   ["static int\nparser_yylex(parser_state *p)\n{\n",
    <<~C + "static int\nparser_yylex(parser_state *p)\n{\n"],
+     /* Whether a list begins with a word that leaves where it stands, and has no value. */
+     static mrb_bool
+     fg_is_jump(const int *read, int n)
+     {
+       static const char *const words[] = {"break", "next", "redo", "retry", "return"};
+       char head[8] = "";
+       int at = 0, length = 0;
+
+       while (at < n && read[at] == ' ') at++;
+       while (at < n && length < 7 && read[at] < 128 && (ISALNUM(read[at]) || strchr("_?!", read[at]))) {
+         head[length++] = (char)read[at++];
+       }
+       for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+         if (!strcmp(head, words[i])) return TRUE;
+       }
+       return FALSE;
+     }
+
      /* Behind `defined?(`: `and`, `or` and `not`, which mruby takes in no list, get parentheses of their own. */
      static void
      fg_defined_list(parser_state *p)
@@ -34,7 +52,13 @@ DEFINED = [
          if (n < 198) pushback(p, c);
          word = FALSE;
        }
-       if (word) pushback(p, ')');
+       if (depth == 0 && fg_is_jump(read, n)) {
+         pushback(p, ')');
+         pushback(p, '0');
+         n = 0;
+       }
+       if (word && n > 0) pushback(p, ')');
+       else word = FALSE;
        while (n > 0) pushback(p, read[--n]);
        if (word) pushback(p, '(');
        pushback(p, '(');

@@ -27,9 +27,11 @@ pub fn between(here: [&Answer; 2], there: [&Answer; 2]) -> Difference {
     } else if here[0].status != there[0].status {
         found.real.push(format!("status {} there", there[0].status));
     }
-    body(here.map(|answer| &answer.body), there.map(|answer| &answer.body), &mut found);
-    found.another_answer = !found.real.is_empty() && there[0].status < 500;
+    let another_status = !found.real.is_empty();
     headers(here, there, &mut found);
+    let before = found.real.len();
+    body(here.map(|answer| &answer.body), there.map(|answer| &answer.body), &mut found);
+    found.another_answer = (another_status || found.real.len() > before) && there[0].status < 500;
     found
 }
 
@@ -117,7 +119,7 @@ mod tests {
         let one = answer(200, &[("x", "1")], "gold");
         assert_eq!(once(&one, &one), [""; 0]);
         assert_eq!(once(&one, &answer(404, &[("x", "1")], "gold")), ["status 404 there"]);
-        let words = ["another body there (5 bytes), from byte 3 on", "other headers there: x, y"];
+        let words = ["other headers there: x, y", "another body there (5 bytes), from byte 3 on"];
         assert_eq!(once(&one, &answer(200, &[("x", "2"), ("y", "1")], "golly")), words);
     }
 
