@@ -120,11 +120,11 @@ fn ties_are_called_ties_and_broken_in_order() {
 
 #[test]
 fn the_noisiest_setting_is_not_recommended_for_its_noise() {
-    // As seen on a busy machine: rates, p99 at 80 % load, memory.
+    // As seen on a busy machine: rates, p99 at 80 % load; memory that decides nothing.
     let rows = |now: [f64; 2], noisy: [f64; 2]| {
         let mut seen = summary(&[
             Figures("puma", 2, 5, [now[0], now[0], now[1]], 0.0, 48.0),
-            Figures("puma", 2, 16, [noisy[0], noisy[0], noisy[1]], 0.0, 66.0),
+            Figures("puma", 2, 16, [noisy[0], noisy[0], noisy[1]], 0.0, 60.0),
         ]);
         for (at, p99) in [[479.0, 2738.0], [258.0, 3047.0]].into_iter().enumerate() {
             seen.cases[0].results[at].numbers.insert(RATE.into(), Spread::of(&[now, noisy][at]).unwrap());
@@ -139,7 +139,8 @@ fn the_noisiest_setting_is_not_recommended_for_its_noise() {
     let advice = advise(&seen, &Wishes::default());
     assert!(advice.sentence.contains("use puma with -w 2 -t 5"), "{advice:?}");
     let simpler = rows([217.0, 1249.0], [700.0, 1192.0]);
-    assert!(advise(&simpler, &Wishes::default()).sentence.contains("-w 2 -t 16"));
+    let advice = advise(&simpler, &Wishes::default());
+    assert!(advice.sentence.contains("use puma with -w 2 -t 16"), "{advice:?}");
 }
 
 #[test]
