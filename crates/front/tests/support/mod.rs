@@ -290,7 +290,7 @@ impl Shelf {
     }
 
     pub fn log(&self, format: front::LogFormat) -> Option<AccessLog> {
-        Some(AccessLog::new(format, front::QueryLog::default(), self.clone()))
+        Some(AccessLog::new(format, front::QueryLog::default(), self.clone(), Arc::default()))
     }
 }
 
