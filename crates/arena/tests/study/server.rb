@@ -1,30 +1,32 @@
 # A server of one file, good or bad as it is told:  ruby server.rb PORT KIND [WORKERS]
-# good answers rightly; wrong answers something else; later turns wrong after a hundred answers; early is wrong for
-# four answers soon after the first; liar gives one wrong answer in a hundred, late enough that a single look meets
-# none; dies ends after a hundred; never does not listen; alone starts one worker whatever it was asked for; slow takes
-# twenty milliseconds for each answer.
+# good answers rightly; wrong answers something else; later turns wrong after thirty answers; early is wrong for
+# the first four answers after the third on a connection, so that no single look meets them; liar gives one wrong answer
+# in a hundred, late enough that a single look meets none; dies ends after thirty; never does not listen; alone starts
+# one worker whatever it was asked for; slow takes twenty milliseconds for each answer.
 
 require "socket"
 
 port, kind, workers = ARGV[0].to_i, ARGV[1], ARGV[2].to_i
 RIGHT = "right\n".freeze
 WRONG = "wrong\n".freeze
-LIMIT = 100
+LIMIT = 30
 
 sleep if kind == "never"
 listener = TCPServer.new("127.0.0.1", port)
 $answers = 0
+$early = 4
 
-def wrong?(kind)
+def wrong?(kind, here)
   case kind
   when "wrong" then true
-  when "early" then $answers.between?(5, 8)
+  when "early" then here > 3 && ($early -= 1) >= 0
   when "later" then $answers > LIMIT
   when "liar" then ($answers % 100) == 99
   end
 end
 
 def serve(client, kind)
+  here = 0
   while (line = client.gets("\r\n"))
     closes = line.end_with?("HTTP/1.0\r\n")
     until ["\r\n", nil].include?(line)
@@ -32,9 +34,10 @@ def serve(client, kind)
       closes ||= line&.match?(/\Aconnection: *close/i)
     end
     $answers += 1
+    here += 1
     exit! 3 if kind == "dies" && $answers > LIMIT
     sleep 0.02 if kind == "slow"
-    body = wrong?(kind) ? WRONG : RIGHT
+    body = wrong?(kind, here) ? WRONG : RIGHT
     client.write "HTTP/1.1 200 OK\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"
     break if closes
   end
