@@ -56,6 +56,8 @@ pub(crate) struct Link {
     served: AtomicBool,
     /// hyper holds no byte that the socket did not take yet.
     flushed: AtomicBool,
+    /// A response that breaks off waits until all before that is written.
+    awaits_flush: AtomicBool,
     /// Changes when a response begins, so that hints and take-overs of older requests are known as such.
     turn: AtomicU64,
     /// The task has let others go first since the request was handed in.
@@ -118,6 +120,7 @@ impl Link {
             malformed: OnceLock::new(),
             served: AtomicBool::new(false),
             flushed: AtomicBool::new(true),
+            awaits_flush: AtomicBool::new(false),
             turn: AtomicU64::new(0),
             gave_way: AtomicBool::new(false),
             aside_flag: AtomicBool::new(false),
@@ -251,6 +254,14 @@ impl Link {
 
     pub(crate) fn set_flushed(&self, flushed: bool) {
         self.flushed.store(flushed, Relaxed);
+    }
+
+    pub(crate) fn set_awaits_flush(&self, awaits: bool) {
+        self.awaits_flush.store(awaits, Relaxed);
+    }
+
+    pub(crate) fn awaits_flush(&self) -> bool {
+        self.awaits_flush.load(Relaxed)
     }
 
     pub(crate) fn is_flushed(&self) -> bool {

@@ -30,6 +30,8 @@ pub(crate) struct Out {
     announced: Option<u64>,
     link: Arc<Link>,
     record: Option<Box<Record>>,
+    /// What broke it off: told to hyper, which then drops what it has not written, when that is written.
+    failed: Option<io::Error>,
     /// The request, for the log; none where the body cannot fail. In a box, since most bodies have none.
     whose: Option<Box<Whose>>,
 }
@@ -50,7 +52,7 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record, whose: None }
+        Out { kind, announced, link, record, failed: None, whose: None }
     }
 
     /// Of this request.
@@ -64,6 +66,13 @@ impl Out {
             record.fault = fault.name();
         }
         io::Error::other(fault.to_string())
+    }
+
+    /// Breaks it off when what came before has been written: the client gets that, as under other servers.
+    fn fail<T>(&mut self, error: io::Error) -> Poll<T> {
+        self.failed = Some(error);
+        self.link.set_awaits_flush(true);
+        Poll::Pending
     }
 
     /// Counts bytes on their way out and cuts what is beyond the announced length.
@@ -100,9 +109,15 @@ impl Body for Out {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let this = self.get_mut();
+        if this.failed.is_some() {
+            return if this.link.awaits_flush() { Poll::Pending } else { Poll::Ready(this.failed.take().map(Err)) };
+        }
         loop {
             let next = match &mut this.kind {
-                Kind::Empty => return Poll::Ready(this.finish()),
+                Kind::Empty => match this.finish() {
+                    Some(Err(error)) => return this.fail(error),
+                    end => return Poll::Ready(end),
+                },
                 Kind::Full(bytes) => {
                     let bytes = std::mem::take(bytes);
                     this.kind = Kind::Empty;
@@ -112,13 +127,16 @@ impl Body for Out {
                 Kind::File(reader) => std::task::ready!(reader.poll_next(cx)),
             };
             return Poll::Ready(match next {
-                None => this.finish(),
+                None => match this.finish() {
+                    Some(Err(error)) => return this.fail(error),
+                    end => end,
+                },
                 Some(Err(fault)) => {
                     if let Some(whose) = &this.whose {
                         fault_log::write(&fault, whose, Duration::ZERO);
                     }
                     let error = this.fault(&fault);
-                    Some(Err(error))
+                    return this.fail(error);
                 }
                 Some(Ok(bytes)) => {
                     let is_surplus = !bytes.is_empty() && this.announced == Some(0);

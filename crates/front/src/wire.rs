@@ -362,7 +362,8 @@ impl hyper::rt::Write for Wire {
         if !this.link.is_busy() && matches!(this.link.state().stage(), Stage::Busy | Stage::Stalled) {
             this.link.enter(Stage::Idle, this.link.ended());
         }
-        if std::mem::take(&mut this.awaits_flush) {
+        if std::mem::take(&mut this.awaits_flush) || this.link.awaits_flush() {
+            this.link.set_awaits_flush(false);
             cx.waker().wake_by_ref();
         }
         this.poll_hints(cx)

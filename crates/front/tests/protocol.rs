@@ -220,6 +220,23 @@ fn a_stream_that_fails_breaks_the_connection() {
 }
 
 #[test]
+fn what_was_made_before_a_stream_failed_is_sent() {
+    let server = Server::start(|_| {
+        let (sink, source) = body::stream(1 << 20);
+        sink.send_blocking(Bytes::from(vec![b'x'; 100_000]), soon()).unwrap();
+        sink.fail(Fault::Broken("x".into()));
+        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+    });
+    for _ in 0..20 {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.head().status, 200);
+        let rest = client.rest();
+        assert!(rest.matches('x').count() == 100_000 && !rest.contains("0\r\n\r\n"), "{} bytes", rest.len());
+    }
+}
+
+#[test]
 fn a_stream_that_failed_before_its_head_is_a_500() {
     let server = Server::start(|_| {
         let (sink, source) = body::stream(100);
