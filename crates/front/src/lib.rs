@@ -40,6 +40,7 @@ mod reply;
 mod request_id;
 mod room;
 mod sanitize;
+mod sendfile;
 mod service;
 mod socket;
 mod spool;

@@ -2,9 +2,11 @@
 //! engine's thread (early hints, take-over). All but the last two run in one task, so the numbers are plain relaxed
 //! atomics and the locks are never waited for.
 
+use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -17,6 +19,7 @@ use crate::drain::Stop;
 use crate::head::Refusal;
 use crate::notices::Notices;
 use crate::room::Room;
+use crate::sendfile::Part;
 use crate::socket::Socket;
 use crate::stage::{Stage, State, StateCell};
 use crate::websocket::Tracker;
@@ -84,6 +87,8 @@ struct Aside {
     hints: Vec<u8>,
     taken: Option<Duplex>,
     handover: Option<Handover>,
+    /// What is to be sent in the place of placeholders that hyper has, in their order.
+    parts: VecDeque<Part>,
 }
 
 /// A connection that leaves HTTP.
@@ -304,6 +309,24 @@ impl Link {
                 aside.hints.clear();
             }
         }
+    }
+
+    /// hyper was given a placeholder for this.
+    pub(crate) fn add_part(&self, part: Part) {
+        self.aside().parts.push_back(part);
+    }
+
+    /// Sends of the part whose placeholder hyper writes now.
+    pub(crate) fn send_part(&self, send: impl FnOnce(&mut Part) -> Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        let mut aside = self.aside();
+        let Some(part) = aside.parts.front_mut() else {
+            return Poll::Ready(Err(io::Error::other("a placeholder that stands for no file")));
+        };
+        let sent = send(part);
+        if part.is_sent() {
+            aside.parts.pop_front();
+        }
+        sent
     }
 
     /// Whether an engine's thread has left something.

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::future::Future;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,10 +17,8 @@ use tokio::task::JoinHandle;
 use crate::access_log::Record;
 use crate::fault_log::{self, Whose};
 use crate::link::Link;
+use crate::sendfile::{self, Part};
 use crate::spool::Spool;
-
-/// Bytes of a file read at once, in a thread that may block.
-const READ_BYTES: u64 = 128 * 1024;
 
 /// The body.
 pub(crate) struct Out {
@@ -47,7 +44,8 @@ pub(crate) struct FileReader {
     file: Arc<File>,
     at: u64,
     len: u64,
-    reading: Option<JoinHandle<io::Result<Bytes>>>,
+    /// A part that is not in memory, in a thread that may block.
+    reading: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Out {
@@ -148,6 +146,9 @@ impl Body for Out {
                     if bytes.is_empty() {
                         continue;
                     }
+                    if let Kind::File(reader) = &mut this.kind {
+                        reader.take(&bytes, &this.link);
+                    }
                     Some(Ok(Frame::data(bytes)))
                 }
             });
@@ -200,30 +201,38 @@ impl FileReader {
         self.len
     }
 
+    /// What hyper gets for the next bytes of the file: they are in memory now, and `take` notes that it has them.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
         if self.at == self.len {
             return Poll::Ready(None);
         }
-        let (file, at, count) = (self.file.clone(), self.at, (self.len - self.at).min(READ_BYTES));
-        let reading = self.reading.get_or_insert_with(|| {
-            tokio::task::spawn_blocking(move || {
-                let mut bytes = vec![0; count as usize];
-                file.read_exact_at(&mut bytes, at)?;
-                Ok(Bytes::from(bytes))
-            })
-        });
-        let read = std::task::ready!(Pin::new(reading).poll(cx));
-        self.reading = None;
-        let read = read.unwrap_or_else(|_| Err(io::Error::other("the reading thread died")));
-        Poll::Ready(Some(match read {
-            Ok(bytes) => {
-                self.at += bytes.len() as u64;
-                Ok(bytes)
+        let left =
+            usize::try_from(self.len - self.at).map_or(sendfile::PART_BYTES, |left| left.min(sendfile::PART_BYTES));
+        let next = match self.reading.is_none().then(|| sendfile::now(&self.file, self.at, left)) {
+            Some(Ok(Some(bytes))) => Ok(bytes),
+            Some(Err(error)) => Err(error),
+            Some(Ok(None)) | None => {
+                let (file, at) = (self.file.clone(), self.at);
+                let reading = self.reading.get_or_insert_with(|| {
+                    tokio::task::spawn_blocking(move || sendfile::bring_into_memory(&file, at, left))
+                });
+                let read = std::task::ready!(Pin::new(reading).poll(cx));
+                self.reading = None;
+                let read = read.unwrap_or_else(|_| Err(io::Error::other("the reading thread died")));
+                read.map(|()| sendfile::placeholder(left))
             }
-            Err(error) => {
-                tracing::error!(target: "front", "cannot read the file of a response: {error}");
-                Err(Fault::Broken(format!("file of a response: {error}")))
-            }
-        }))
+        };
+        Poll::Ready(Some(next.map_err(|error| {
+            tracing::error!(target: "front", "cannot read the file of a response: {error}");
+            Fault::Broken(format!("file of a response: {error}"))
+        })))
+    }
+
+    /// Notes that hyper has taken these; what it has a placeholder for is sent by the wire.
+    fn take(&mut self, bytes: &Bytes, link: &Link) {
+        if sendfile::is_placeholder(bytes) {
+            link.add_part(Part::new(self.file.clone(), self.at, bytes.len()));
+        }
+        self.at += bytes.len() as u64;
     }
 }

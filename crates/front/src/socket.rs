@@ -4,11 +4,14 @@ use std::io::{self, IoSlice};
 use std::net;
 use std::os::unix;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use engine::Peer;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+
+use crate::sendfile::Part;
 
 /// One accepted connection.
 #[derive(Debug)]
@@ -63,6 +66,46 @@ impl Socket {
             Socket::Unix(stream) => rustix::io::ioctl_fionread(stream),
         };
         count.is_ok_and(|bytes| bytes > 0)
+    }
+
+    /// Sends this much of a file, or less.
+    pub(crate) fn poll_send_part(&self, cx: &mut Context<'_>, part: &mut Part, most: usize) -> Poll<io::Result<usize>> {
+        self.poll_send(cx, || match self {
+            Socket::Tcp(stream) => part.send(stream, most),
+            Socket::Unix(stream) => part.send(stream, most),
+        })
+    }
+
+    /// Writes what is followed by more at once: the kernel need not send it before that.
+    pub(crate) fn poll_write_more(&self, cx: &mut Context<'_>, bytes: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+        self.poll_send(cx, || {
+            let mut control = SendAncillaryBuffer::default();
+            Ok(match self {
+                Socket::Tcp(stream) => sendmsg(stream, bytes, &mut control, flags)?,
+                Socket::Unix(stream) => sendmsg(stream, bytes, &mut control, flags)?,
+            })
+        })
+    }
+
+    fn poll_send(&self, cx: &mut Context<'_>, mut send: impl FnMut() -> io::Result<usize>) -> Poll<io::Result<usize>> {
+        loop {
+            let went = match self {
+                Socket::Tcp(stream) => {
+                    ready!(stream.poll_write_ready(cx))?;
+                    stream.try_io(Interest::WRITABLE, &mut send)
+                }
+                Socket::Unix(stream) => {
+                    ready!(stream.poll_write_ready(cx))?;
+                    stream.try_io(Interest::WRITABLE, &mut send)
+                }
+            };
+            match went {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                went => return Poll::Ready(went),
+            }
+        }
     }
 }
 

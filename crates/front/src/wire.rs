@@ -19,6 +19,7 @@ use crate::alarm::Alarm;
 use crate::head::Refusal;
 use crate::held::Held;
 use crate::link::Link;
+use crate::sendfile;
 use crate::socket::Socket;
 use crate::stage::Stage;
 use crate::stepback::StepBack;
@@ -321,16 +322,7 @@ impl hyper::rt::Read for Wire {
 
 impl hyper::rt::Write for Wire {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        if this.link.is_unserved() {
-            return Poll::Ready(Ok(bytes.len()));
-        }
-        if !this.link.takes_gave_way() {
-            ready!(this.turn.poll(cx));
-        }
-        ready!(this.poll_hints(cx))?;
-        let went = Pin::new(&mut this.socket).poll_write(cx, bytes);
-        this.wrote(cx, bytes.len(), went)
+        self.poll_write_vectored(cx, &[IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -339,15 +331,19 @@ impl hyper::rt::Write for Wire {
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let wanted = bytes.iter().map(|slice| slice.len()).sum();
         if this.link.is_unserved() {
-            return Poll::Ready(Ok(bytes.iter().map(|slice| slice.len()).sum()));
+            return Poll::Ready(Ok(wanted));
         }
         if !this.link.takes_gave_way() {
             ready!(this.turn.poll(cx));
         }
         ready!(this.poll_hints(cx))?;
-        let wanted = bytes.iter().map(|slice| slice.len()).sum();
-        let went = Pin::new(&mut this.socket).poll_write_vectored(cx, bytes);
+        let went = match sendfile::before_placeholder(bytes) {
+            count if count == bytes.len() => Pin::new(&mut this.socket).poll_write_vectored(cx, bytes),
+            0 => this.link.send_part(|part| this.socket.poll_send_part(cx, part, bytes[0].len())),
+            count => this.socket.poll_write_more(cx, &bytes[..count]),
+        };
         this.wrote(cx, wanted, went)
     }
 

@@ -306,6 +306,73 @@ fn files_are_sent_whole_and_a_short_one_breaks_the_connection() {
     assert!(client.rest().len() < 2_000_000);
 }
 
+/// Serves the first bytes of a file, as many as the path says; with `/cut/` before, all of it under that length.
+fn bytes_of_a_file(content: &[u8]) -> impl Fn(Request) -> Reply + Send + Sync + 'static {
+    use std::io::Write;
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(content).unwrap();
+    let whole = content.len() as u64;
+    move |request| {
+        let (_, length) = request.path.rsplit_once('/').unwrap();
+        let Ok(len) = length.parse() else { return Reply::ready(Ok(full(&request.path))) };
+        let body = |len| Body::File(file.try_clone().unwrap(), len);
+        Reply::ready(Ok(if request.path.starts_with("/cut/") {
+            with(206, &[("content-length", length)], body(whole))
+        } else {
+            with(200, &[], body(len))
+        }))
+    }
+}
+
+#[test]
+fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket() {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    // No part of it looks like another.
+    let content: Vec<u8> = (0..2_600_000_u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8).collect();
+    let paths: Vec<String> = ["/", "/text/", "/cut/"]
+        .into_iter()
+        .flat_map(|kind| {
+            [0, 1, 32_767, 32_768, 32_769, 524_287, 524_288, 524_289, 1_048_576, 2_600_000]
+                .map(|length| if kind == "/text/" { format!("/text/{length}b") } else { format!("{kind}{length}") })
+        })
+        .collect();
+    let expected = |path: &str| match path.rsplit_once('/').unwrap().1.parse::<usize>() {
+        Ok(length) => content[..length].to_vec(),
+        Err(_) => path.as_bytes().to_vec(),
+    };
+    // A step that meets all of them, so that the kinds are mixed.
+    let order: Vec<&String> = (0..paths.len()).map(|at| &paths[at * 7 % paths.len()]).collect();
+    let asked: String = order.iter().map(|path| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).collect();
+    let server = Server::start(bytes_of_a_file(&content));
+    let mut client = server.connect();
+    client.send(&asked);
+    for path in &order {
+        let got = client.response();
+        assert!(got.body == expected(path), "{path}: {} bytes, {}", got.body.len(), got.head);
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let listeners = front::listen(&[format!("unix://{}", path.display()).parse().unwrap()]).unwrap();
+    let stop = front::Stop::new();
+    let lanes = front::Lanes::start(1).unwrap();
+    let (engine, ending) = (server.engine.clone(), stop.clone());
+    let serving =
+        runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
+    for wanted in &paths {
+        let mut stream = UnixStream::connect(&path).unwrap();
+        write!(stream, "GET {wanted} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let body = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+        assert!(answer[body..] == expected(wanted), "{wanted}: {} bytes", answer.len() - body);
+    }
+    stop.drain();
+    runtime.block_on(serving).unwrap();
+}
+
 #[test]
 fn a_client_that_goes_is_told_to_the_engine() {
     let kept: Arc<Mutex<Vec<Responder>>> = Arc::default();

@@ -1,0 +1,165 @@
+//! Files that the kernel moves to a socket without our reading them (`sendfile`). hyper takes a body for bytes, so it
+//! is given a placeholder of the right length, which nobody reads or writes; the wire knows it by its address when it
+//! is to be written, and sends the next part of a file in its place.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+/// The longest part.
+pub(crate) const PART_BYTES: usize = 512 * 1024;
+/// A file of this length is sent with its head, in one piece.
+const SMALL_BYTES: usize = 32 * 1024;
+/// Bytes read at once of a file that is to come into memory, or that `sendfile` does not take.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Zeros that are never looked at, so that they take no memory.
+static PLACEHOLDER: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; PART_BYTES]);
+
+/// A range of a file that is to be sent in the place of as many placeholder bytes.
+pub(crate) struct Part {
+    file: Arc<File>,
+    at: u64,
+    left: usize,
+}
+
+impl Part {
+    pub(crate) fn new(file: Arc<File>, at: u64, left: usize) -> Part {
+        Part { file, at, left }
+    }
+
+    /// Whether all of it is sent.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Moves at most this many bytes to the socket, as many as it takes.
+    pub(crate) fn send(&mut self, socket: impl std::os::fd::AsFd, most: usize) -> io::Result<usize> {
+        let count = self.left.min(most);
+        let mut at = self.at;
+        let sent = match rustix::fs::sendfile(&socket, &*self.file, Some(&mut at), count) {
+            // The file system cannot do it.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                let mut bytes = vec![0; count.min(READ_BYTES)];
+                let count = self.file.read_at(&mut bytes, self.at)?;
+                rustix::io::write(&socket, &bytes[..count])
+            }
+            went => went,
+        }?;
+        if sent == 0 && count > 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter"));
+        }
+        self.at += sent as u64;
+        self.left -= sent;
+        Ok(sent)
+    }
+}
+
+/// What hyper gets for a part of this length, [`PART_BYTES`] at most.
+pub(crate) fn placeholder(length: usize) -> Bytes {
+    let bytes: &'static [u8] = &PLACEHOLDER;
+    Bytes::from_static(&bytes[..length.min(PART_BYTES)])
+}
+
+/// Whether these bytes are a placeholder, or what is left of one.
+pub(crate) fn is_placeholder(bytes: &[u8]) -> bool {
+    PLACEHOLDER.as_ptr_range().contains(&bytes.as_ptr()) && !bytes.is_empty()
+}
+
+/// How many of these come before the first placeholder.
+pub(crate) fn before_placeholder(slices: &[IoSlice<'_>]) -> usize {
+    slices.iter().position(|slice| is_placeholder(slice)).unwrap_or(slices.len())
+}
+
+/// What hyper gets for the file's bytes from here on, [`PART_BYTES`] at most, if that will not wait for a disk: a
+/// placeholder, or the bytes where they are few. Nothing where the file is not in memory, as far as its first and last
+/// byte tell. `UnexpectedEof` where it has fewer bytes.
+pub(crate) fn now(file: &File, at: u64, length: usize) -> io::Result<Option<Bytes>> {
+    if length <= SMALL_BYTES {
+        let mut bytes = vec![0; length];
+        let count = read_now(file, at, &mut bytes)?;
+        // Fewer than wanted: the rest is not in memory.
+        return Ok((count == Some(length)).then(|| Bytes::from(bytes)));
+    }
+    let length = length.min(PART_BYTES);
+    for at in [at, at + length as u64 - 1] {
+        if read_now(file, at, &mut [0])?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(placeholder(length)))
+}
+
+/// How many bytes could be read without waiting, at least one.
+fn read_now(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+    match preadv2(file, &mut [io::IoSliceMut::new(bytes)], at, ReadWriteFlags::NOWAIT) {
+        Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+        Ok(count) => Ok(Some(count)),
+        // The second: the file system does not tell.
+        Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Brings them into memory; blocks.
+pub(crate) fn bring_into_memory(file: &File, at: u64, length: usize) -> io::Result<()> {
+    let mut bytes = vec![0; READ_BYTES.min(length)];
+    let (mut at, end) = (at, at + length as u64);
+    while at < end {
+        let count = usize::try_from(end - at).map_or(bytes.len(), |left| left.min(bytes.len()));
+        file.read_exact_at(&mut bytes[..count], at)?;
+        at += count as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_placeholder_is_known_by_its_address_also_when_a_part_of_it_is_gone() {
+        let mut placeholder = placeholder(100);
+        assert!(is_placeholder(&placeholder) && !is_placeholder(&[0; 100]));
+        bytes::Buf::advance(&mut placeholder, 99);
+        assert!(is_placeholder(&placeholder));
+        let slices = [IoSlice::new(b"head"), IoSlice::new(&placeholder), IoSlice::new(b"end")];
+        assert_eq!([before_placeholder(&slices), before_placeholder(&slices[1..]), before_placeholder(&[])], [1, 0, 0]);
+    }
+
+    #[test]
+    fn a_part_is_sent_and_a_file_that_has_become_shorter_is_told() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let file = Arc::new(file);
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut part = Part::new(file.clone(), 3, 5);
+        assert_eq!((part.send(&ours, 2).unwrap(), part.send(&ours, 100).unwrap()), (2, 3));
+        assert!(part.is_sent());
+        let mut got = [0; 5];
+        theirs.read_exact(&mut got).unwrap();
+        assert_eq!(&got, b"34567");
+        let mut beyond = Part::new(file.clone(), 10, 1);
+        assert_eq!(beyond.send(&ours, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(now(&file, 10, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(bring_into_memory(&file, 5, 6).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        bring_into_memory(&file, 0, 10).unwrap();
+    }
+
+    #[test]
+    fn what_sendfile_does_not_take_is_read() {
+        // A file whose length the kernel makes up as it is read.
+        let file = Arc::new(File::open("/proc/self/status").unwrap());
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        assert_eq!(Part::new(file, 0, 5).send(&ours, 5).unwrap(), 5);
+        let mut got = [0; 5];
+        theirs.read_exact(&mut got).unwrap();
+        assert_eq!(&got, b"Name:");
+    }
+}
