@@ -64,8 +64,7 @@ impl Shared {
 }
 
 impl AccessLog {
-    /// A log with a writer thread of its own.
-    /// Lines that are dropped are counted in `dropped`, too.
+    /// A log with a writer thread of its own. `dropped` counts the lines that are lost because it is full.
     pub fn new(
         format: LogFormat,
         query: QueryLog,

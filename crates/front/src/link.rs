@@ -59,7 +59,7 @@ pub(crate) struct Link {
     served: AtomicBool,
     /// hyper holds no byte that the socket did not take yet.
     flushed: AtomicBool,
-    /// A response that breaks off waits until all before that is written.
+    /// The task wants to be woken when all is written: for the next request's head, or to break a response off.
     awaits_flush: AtomicBool,
     /// Changes when a response begins, so that hints and take-overs of older requests are known as such.
     turn: AtomicU64,
@@ -257,18 +257,22 @@ impl Link {
         self.is_busy() && !self.served.load(Relaxed)
     }
 
+    /// Notes whether hyper holds no byte that the socket did not take yet.
     pub(crate) fn set_flushed(&self, flushed: bool) {
         self.flushed.store(flushed, Relaxed);
     }
 
+    /// The task wants to be woken when all is written. It is unset then.
     pub(crate) fn set_awaits_flush(&self, awaits: bool) {
         self.awaits_flush.store(awaits, Relaxed);
     }
 
+    /// Whether that was said and not all is written yet.
     pub(crate) fn awaits_flush(&self) -> bool {
         self.awaits_flush.load(Relaxed)
     }
 
+    /// Whether all is written.
     pub(crate) fn is_flushed(&self) -> bool {
         self.flushed.load(Relaxed)
     }

@@ -59,16 +59,12 @@ impl Out {
         self
     }
 
-    fn fault(&mut self, fault: &Fault) -> io::Error {
+    /// Breaks it off when what came before has been written: the client gets that, as under other servers.
+    fn fail<T>(&mut self, fault: &Fault) -> Poll<T> {
         if let Some(record) = &mut self.record {
             record.fault = fault.name();
         }
-        io::Error::other(fault.to_string())
-    }
-
-    /// Breaks it off when what came before has been written: the client gets that, as under other servers.
-    fn fail<T>(&mut self, error: io::Error) -> Poll<T> {
-        self.failed = Some(error);
+        self.failed = Some(io::Error::other(fault.to_string()));
         self.link.set_awaits_flush(true);
         Poll::Pending
     }
@@ -92,12 +88,12 @@ impl Out {
     }
 
     /// The end, unless more was announced.
-    fn finish(&mut self) -> Option<Result<Frame<Bytes>, io::Error>> {
+    fn finish<T>(&mut self) -> Poll<Option<T>> {
         if self.announced.is_none_or(|left| left == 0) {
-            return None;
+            return Poll::Ready(None);
         }
         tracing::error!(target: "app", "a response is shorter than its Content-Length; the connection is cut");
-        Some(Err(self.fault(&Fault::BadAnswer("shorter than announced".into()))))
+        self.fail(&Fault::BadAnswer("shorter than announced".into()))
     }
 }
 
@@ -112,10 +108,7 @@ impl Body for Out {
         }
         loop {
             let next = match &mut this.kind {
-                Kind::Empty => match this.finish() {
-                    Some(Err(error)) => return this.fail(error),
-                    end => return Poll::Ready(end),
-                },
+                Kind::Empty => None,
                 Kind::Full(bytes) => {
                     let bytes = std::mem::take(bytes);
                     this.kind = Kind::Empty;
@@ -124,17 +117,13 @@ impl Body for Out {
                 Kind::Spool(spool) => std::task::ready!(spool.poll_next(cx)),
                 Kind::File(reader) => std::task::ready!(reader.poll_next(cx)),
             };
-            return Poll::Ready(match next {
-                None => match this.finish() {
-                    Some(Err(error)) => return this.fail(error),
-                    end => end,
-                },
+            match next {
+                None => return this.finish(),
                 Some(Err(fault)) => {
                     if let Some(whose) = &this.whose {
                         fault_log::write(&fault, whose, Duration::ZERO);
                     }
-                    let error = this.fault(&fault);
-                    return this.fail(error);
+                    return this.fail(&fault);
                 }
                 Some(Ok(bytes)) => {
                     let is_surplus = !bytes.is_empty() && this.announced == Some(0);
@@ -149,9 +138,9 @@ impl Body for Out {
                     if let Kind::File(reader) = &mut this.kind {
                         reader.take(&bytes, &this.link);
                     }
-                    Some(Ok(Frame::data(bytes)))
+                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
-            });
+            }
         }
     }
 

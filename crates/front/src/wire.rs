@@ -58,8 +58,6 @@ pub(crate) struct Wire {
     stalled: Option<Instant>,
     hints: Vec<u8>,
     turn: StepBack,
-    /// The next request is looked at when the last answer is out.
-    awaits_flush: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +88,6 @@ impl Wire {
             stalled: None,
             hints: Vec::new(),
             turn: StepBack::default(),
-            awaits_flush: false,
         }
     }
 
@@ -122,8 +119,9 @@ impl Wire {
     fn poll_bytes(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         self.link.set_waker(cx.waker());
         if (self.turn.is_awaited() || !self.link.is_flushed()) && !self.link.is_busy() {
-            // hyper drops what it has not written when it sees an end, and a bad head ends a connection.
-            self.awaits_flush = true;
+            // The next request is looked at when the last answer is out: hyper drops what it has not written when it
+            // sees an end, and a bad head ends a connection.
+            self.link.set_awaits_flush(true);
             return Poll::Pending;
         }
         if self.waiting == Waiting::Busy && !self.link.is_busy() {
@@ -358,7 +356,7 @@ impl hyper::rt::Write for Wire {
         if !this.link.is_busy() && matches!(this.link.state().stage(), Stage::Busy | Stage::Stalled) {
             this.link.enter(Stage::Idle, this.link.ended());
         }
-        if std::mem::take(&mut this.awaits_flush) || this.link.awaits_flush() {
+        if this.link.awaits_flush() {
             this.link.set_awaits_flush(false);
             cx.waker().wake_by_ref();
         }

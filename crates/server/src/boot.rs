@@ -22,7 +22,7 @@ use crate::folder;
 use crate::found::Found;
 use crate::launch::Launch;
 use crate::log::Flush;
-use crate::logfiles::LogFiles;
+use crate::log_files::LogFiles;
 use crate::restart_file::{self, RestartFiles};
 use crate::runfiles::RunFiles;
 use crate::settings::{LogForm, Settings};

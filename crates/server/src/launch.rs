@@ -8,7 +8,7 @@ use rustix::fs::Mode;
 
 use crate::cradle::{Birth, Cradle, Handed};
 use crate::daemon::NotServing;
-use crate::logfiles::LogFiles;
+use crate::log_files::LogFiles;
 use crate::operating::{Operating, fixed};
 use crate::program::Program;
 use crate::settings::LogForm;

@@ -28,22 +28,22 @@ pub struct LogFile {
     path: Option<PathBuf>,
     /// How our own lines look.
     form: LogForm,
-    alarm: Alarm,
+    errors: ErrorSink,
     open: Mutex<Open>,
 }
 
 /// What standard error was before it became a file.
-pub type Before = Arc<Mutex<Option<File>>>;
+pub type FormerStderr = Arc<Mutex<Option<File>>>;
 
-/// Where it is said at once that a file cannot be written.
+/// Where it is reported at once that a file cannot be written.
 #[derive(Debug)]
-pub enum Alarm {
+pub enum ErrorSink {
     /// Standard error, which is no file of ours.
     StandardError,
     /// Standard error, which is this file.
     File(Arc<LogFile>),
     /// What standard error was before, as long as that is open.
-    Before(Before),
+    FormerStderr(FormerStderr),
 }
 
 #[derive(Debug)]
@@ -109,16 +109,16 @@ fn append(path: &Path) -> Result<File, String> {
 
 impl LogFile {
     /// Opens the file, to write behind what is in it.
-    pub fn open(path: &Path, form: LogForm, alarm: Alarm) -> Result<LogFile, String> {
+    pub fn open(path: &Path, form: LogForm, errors: ErrorSink) -> Result<LogFile, String> {
         let path = absolute(path)?;
         let file = append(&path)?;
-        Ok(LogFile { path: Some(path), form, alarm, open: Mutex::new(Open::new(file)) })
+        Ok(LogFile { path: Some(path), form, errors, open: Mutex::new(Open::new(file)) })
     }
 
     /// Standard output as it is now; none if it is closed.
-    pub fn standard_output(form: LogForm, alarm: Alarm) -> Option<LogFile> {
+    pub fn standard_output(form: LogForm, errors: ErrorSink) -> Option<LogFile> {
         let file = io::stdout().as_fd().try_clone_to_owned().ok()?;
-        Some(LogFile { path: None, form, alarm, open: Mutex::new(Open::new(file.into())) })
+        Some(LogFile { path: None, form, errors, open: Mutex::new(Open::new(file.into())) })
     }
 
     /// Whether it has this path, which is an absolute one.
@@ -184,7 +184,7 @@ impl LogFile {
         let why = open.failing.as_ref().filter(|_| begins).map(|failing| failing.why.clone());
         drop(open);
         if let Some(why) = why {
-            self.alarm.tell(&format!(
+            self.errors.tell(&format!(
                 "foolsgold: the log cannot be written to {}: {why}. Its lines are lost until it can; `foolsgold \
                  status` and /metrics count them\n",
                 self.name()
@@ -230,15 +230,15 @@ impl LogFile {
     }
 }
 
-impl Alarm {
+impl ErrorSink {
     /// Writes a line; where that fails there is nowhere left to say so.
     fn tell(&self, line: &str) {
         match self {
-            Alarm::StandardError => drop(io::stderr().write_all(line.as_bytes())),
-            Alarm::File(file) => file.write(line.as_bytes()),
-            Alarm::Before(before) => {
-                if let Some(before) = before.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-                    let _ = before.write_all(line.as_bytes());
+            ErrorSink::StandardError => drop(io::stderr().write_all(line.as_bytes())),
+            ErrorSink::File(file) => file.write(line.as_bytes()),
+            ErrorSink::FormerStderr(former) => {
+                if let Some(stderr) = former.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                    let _ = stderr.write_all(line.as_bytes());
                 }
             }
         }
@@ -301,7 +301,7 @@ mod tests {
     use std::io::Read as _;
 
     fn open(path: &Path) -> Result<LogFile, String> {
-        LogFile::open(path, LogForm::Text, Alarm::Before(Before::default()))
+        LogFile::open(path, LogForm::Text, ErrorSink::FormerStderr(FormerStderr::default()))
     }
 
     /// A line of text without its time.
@@ -333,7 +333,7 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");
-            let file = LogFile::open(&path, form, Alarm::Before(Before::default())).unwrap();
+            let file = LogFile::open(&path, form, ErrorSink::FormerStderr(FormerStderr::default())).unwrap();
             file.write(b"2026");
             let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
             let whole = std::mem::replace(&mut file.lock().file, full);
@@ -365,7 +365,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("errors");
         let errors = Arc::new(open(&path).unwrap());
-        let full = LogFile::open(Path::new("/dev/full"), LogForm::Text, Alarm::File(errors)).unwrap();
+        let full = LogFile::open(Path::new("/dev/full"), LogForm::Text, ErrorSink::File(errors)).unwrap();
         full.write(b"one\n");
         full.write(b"two\n");
         assert!(full.reopen().unwrap().contains("2 lines lost"));

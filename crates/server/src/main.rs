@@ -32,7 +32,7 @@ mod init;
 mod launch;
 mod log;
 mod log_file;
-mod logfiles;
+mod log_files;
 mod logfilter;
 mod machine_defaults;
 mod misfits;

@@ -82,7 +82,7 @@ fn table(summary: &Summary, metric: Option<&str>, begin: &str, link: &str) -> Re
     let twins = words::twins(summary, &looks).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
     let place = format!(
-        "{}; {}; {}; medians; bold: the best, and what is not told apart from it (nobody, where none are). \
+        "{}; {}; {}; medians; bold: the best and what is level with it (nothing where all are level). \
          {failures}{twins}[Run]({link}).{quick}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),

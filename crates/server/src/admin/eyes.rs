@@ -16,7 +16,7 @@ use crate::admin::service::{ControlFile, inode_of};
 use crate::admin::view::{look_at_server, look_briefly};
 use crate::desk::Desk;
 use crate::generation::wait_until;
-use crate::logfiles::LogFiles;
+use crate::log_files::LogFiles;
 
 /// A start that is called off has so long to end by itself.
 const CALL_OFF_TIME: Duration = Duration::from_secs(2);

@@ -32,7 +32,7 @@ use crate::admin::routes::Door;
 use crate::admin::service::Serving;
 use crate::admin::settings::{AdminSettings, Control, Token};
 use crate::control_path;
-use crate::logfiles::LogFiles;
+use crate::log_files::LogFiles;
 
 /// Both, until the value goes.
 pub struct Admin {

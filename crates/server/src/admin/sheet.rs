@@ -15,7 +15,7 @@ use crate::admin::view::by_hundreds;
 use crate::app::App;
 use crate::boot;
 use crate::deploy::Outcome;
-use crate::logfiles::LogView;
+use crate::log_files::LogView;
 
 /// Why workers end when something is wrong, or is replaced in time.
 const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];

@@ -14,7 +14,7 @@ use crate::admin::history::{Look, Recent, ServerLook};
 use crate::admin::process::Process;
 use crate::app::App;
 use crate::deploy::Deploy;
-use crate::logfiles::LogView;
+use crate::log_files::LogView;
 
 /// All of it.
 #[derive(Debug, Serialize)]

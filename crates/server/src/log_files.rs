@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::init;
-use crate::log_file::{Alarm, Before, FileView, LogFile, absolute};
+use crate::log_file::{ErrorSink, FileView, FormerStderr, LogFile, absolute};
 use crate::settings::LogForm;
 
 /// So much of what an application prints is written at once.
@@ -40,7 +40,7 @@ pub struct LogFiles {
     /// Closed when their thread has written all.
     ends: Mutex<Vec<Receiver<()>>>,
     /// What standard error was, if that is a file now: until the server serves somebody may look there.
-    before: Before,
+    former_stderr: FormerStderr,
 }
 
 /// What became of the lines of the log.
@@ -70,19 +70,20 @@ impl LogFiles {
         logs_to_stderr: bool,
         form: LogForm,
     ) -> Result<LogFiles, String> {
-        let before = Before::default();
-        let err =
-            stderr.map(|path| LogFile::open(path, form, Alarm::Before(before.clone())).map(Arc::new)).transpose()?;
-        let alarm = || err.clone().map_or(Alarm::StandardError, Alarm::File);
+        let former_stderr = FormerStderr::default();
+        let err = stderr
+            .map(|path| LogFile::open(path, form, ErrorSink::FormerStderr(former_stderr.clone())).map(Arc::new))
+            .transpose()?;
+        let errors = || err.clone().map_or(ErrorSink::StandardError, ErrorSink::File);
         let out = match (stdout, &err) {
             (Some(path), Some(err)) if err.is_at(&absolute(path)?) => Some(err.clone()),
-            (Some(path), _) => Some(Arc::new(LogFile::open(path, form, alarm())?)),
+            (Some(path), _) => Some(Arc::new(LogFile::open(path, form, errors())?)),
             (None, _) => None,
         };
         let has_own_file = out.is_some() || (logs_to_stderr && err.is_some());
-        let plain = if has_own_file { None } else { LogFile::standard_output(form, alarm()).map(Arc::new) };
+        let plain = if has_own_file { None } else { LogFile::standard_output(form, errors()).map(Arc::new) };
         let (stdout, stderr) = (out, err);
-        let files = LogFiles { stdout, stderr, plain, logs_to_stderr, before, ..LogFiles::default() };
+        let files = LogFiles { stdout, stderr, plain, logs_to_stderr, former_stderr, ..LogFiles::default() };
         files.turn().map_err(|error| format!("the log files cannot be written to: {error}"))?;
         Ok(files)
     }
@@ -96,7 +97,7 @@ impl LogFiles {
         }
         if let Some(file) = &self.stderr {
             let before: OwnedFd = io::stderr().as_fd().try_clone_to_owned()?;
-            *self.before() = Some(before.into());
+            *self.former_stderr() = Some(before.into());
             let (reader, writer) = io::pipe()?;
             rustix::stdio::dup2_stderr(&writer)?;
             ends.push(follow(reader, file.clone())?);
@@ -136,14 +137,14 @@ impl LogFiles {
         self.files().into_iter().chain(&self.plain)
     }
 
-    fn before(&self) -> std::sync::MutexGuard<'_, Option<File>> {
+    fn former_stderr(&self) -> std::sync::MutexGuard<'_, Option<File>> {
         // It is replaced whole.
-        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+        self.former_stderr.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says why there is no server to whoever started it, where standard error is a file by now.
     pub fn tell_starter(&self, text: &str) {
-        if let Some(mut before) = self.before().take() {
+        if let Some(mut before) = self.former_stderr().take() {
             // It may be closed.
             let _ = before.write_all(text.as_bytes());
         }
@@ -152,7 +153,7 @@ impl LogFiles {
     /// The server serves: whoever started it can go. What a service manager reads stays: there it is said if the files
     /// cannot be written.
     pub fn let_starter_go(&self) {
-        self.before().take_if(|before| !init::is_below() && !is_journal(before));
+        self.former_stderr().take_if(|before| !init::is_below() && !is_journal(before));
     }
 
     /// Where the files are.
