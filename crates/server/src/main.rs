@@ -85,6 +85,7 @@ use machine::Machine;
 use program::Program;
 use start::Start;
 
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
