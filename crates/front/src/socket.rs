@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::net;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -63,6 +64,15 @@ impl Socket {
             Socket::Unix(stream) => rustix::io::ioctl_fionread(stream),
         };
         count.is_ok_and(|bytes| bytes > 0)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Tcp(stream) => stream.as_fd(),
+            Socket::Unix(stream) => stream.as_fd(),
+        }
     }
 }
 
