@@ -153,8 +153,8 @@ async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Op
     Some(Place { _permit: permit, _visitor: visitor })
 }
 
-/// Whether the next file that is opened is none of those that are kept for everything else. Its number tells: the kernel
-/// gives the lowest that is free.
+/// Whether the next file that is opened is none of those that are kept for everything else. Its number tells: the
+/// kernel gives the lowest that is free.
 fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
     let Some(limit) = getrlimit(Resource::Nofile).current.filter(|_| spare > 0) else { return true };
     let first_spare = limit - spare.min(limit / 4);

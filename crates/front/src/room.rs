@@ -168,8 +168,8 @@ impl Room {
         }
     }
 
-    /// Returns when one more file may be opened: until then those connections are closed that can be spared. Where there
-    /// are few it does not ask.
+    /// Returns when one more file may be opened: until then those connections are closed that can be spared. Where
+    /// there are few it does not ask.
     pub(crate) async fn file(&self, is_there: impl Fn() -> bool) {
         while self.places - self.permits.available_permits().min(self.places) > FEW && !is_there() {
             self.file_or_soon().await;

@@ -15,8 +15,8 @@ use rustix::net::{
 /// Makes the file with this number ours. The number itself is given up: what this process starts has nothing to do
 /// with it.
 ///
-/// The process sends it to itself. pidfd_getfd would be shorter, and is forbidden in most containers, missing in kernels
-/// before 5.6.
+/// The process sends it to itself. pidfd_getfd would be shorter; it is forbidden in most containers, and missing in
+/// kernels before 5.6.
 pub fn take(number: RawFd) -> rustix::io::Result<OwnedFd> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let numbers = [number];
