@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -127,6 +128,8 @@ impl Pool {
             match reader.read_buf(&mut buffer).await {
                 Ok(0) => break None,
                 Ok(_) => {}
+                // A process has ended that had not read all it was sent.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break None,
                 Err(error) => break Some(format!("its connection broke: {error}")),
             }
             if let Err(error) = self.take_frames(&slot, &mut buffer).await {
