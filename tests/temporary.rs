@@ -116,6 +116,7 @@ fn the_ruby_engine_starts_and_reloads_where_the_temporary_folder_is_full() {
     server.signal(Signal::USR1);
     assert!(server.logs("generation 2 serves"), "{}", server.log());
     assert_eq!(server.client().post("/size", vec![b'x'; 5_000_000]).status, 507, "{}", server.log());
+    assert!(server.logs(&format!("No space left on device (os error 28), in {place}")), "{}", server.log());
     assert_eq!(server.text("/"), "gold");
     server.signal(Signal::TERM);
     assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));

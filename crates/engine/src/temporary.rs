@@ -57,7 +57,12 @@ impl TempFile {
     /// Writes all of this at this place. `StorageFull` where there is no room.
     pub fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         self.make_room(at + bytes.len() as u64)?;
-        self.file.write_all_at(bytes, at)
+        self.file.write_all_at(bytes, at).map_err(|error| match (&self.taken, error.kind()) {
+            (None, kind @ (ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) => {
+                io::Error::new(kind, format!("{error}, in {}", std::env::temp_dir().display()))
+            }
+            _ => error,
+        })
     }
 
     /// Gives back what it takes.
