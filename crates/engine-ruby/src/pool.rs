@@ -297,9 +297,12 @@ impl Pool {
             );
             let _ = self.events.send(Event::OutOfMemory(id));
         }
-        *self.ends().entry(reason.name()).or_default() += 1;
-        let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
         let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
+        // The end of all is nobody's crash.
+        if !is_ending || worker.reason.is_some() || died_of_memory {
+            *self.ends().entry(reason.name()).or_default() += 1;
+        }
+        let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
         for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
             let fault = match is_ending {
                 true => Fault::Stopping,

@@ -69,8 +69,8 @@ pub fn stop(call: &Call) -> Result<(), Failure> {
     end(call, "/v1/stop", json!({ "now": call.has(Flag::Now) }))
 }
 
-/// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does, and
-/// its own has ended. Then another one finds nothing taken.
+/// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does,
+/// and its own has ended. Then another one finds nothing taken.
 fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
     let before = match pid(&line) {
