@@ -7,8 +7,8 @@ use std::process::{Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::successor::{Process, adopt_orphans};
-use crate::support::{Client, PATIENCE, Reply, Server, app, paths, server, within};
+use crate::support::successor::{Process, adopt_orphans, signal};
+use crate::support::{Client, PATIENCE, Reply, Server, app, paths, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -276,6 +276,27 @@ fn stop_waits_for_the_end_and_running_requests_are_finished() {
     assert_eq!(failed(&server, &["status"]).0, 3);
 }
 
+/// What the application leaves behind holds the log, for whose last lines the server waits half a second.
+#[test]
+fn after_stop_the_process_has_ended_so_that_another_can_be_started() {
+    let ru = paths(&[("/", "$sleeper ||= spawn(\"sleep 60\"); text($sleeper)")]);
+    let options = ["--engine", "ruby", "--log-file", "web.log", "--pidfile", "web.pid"];
+    let folder = server::folder();
+    std::fs::write(folder.join("config.ru"), ru).unwrap();
+    let mut options = options.to_vec();
+    options.extend(["-b", "unix://web.sock"]);
+    let program = ruby::program();
+    options.extend(["--ruby", &program]);
+    let server = Server::begin(folder, &[], &options);
+    let web = server.folder.join("web.sock");
+    assert!(within(PATIENCE, || web.exists() && server.folder.join("web.pid").exists()), "{}", server.log());
+    let sleeper: u32 = Client::unix(&web).get("/").text().parse().unwrap();
+    let words = done(&server, &["stop"]);
+    let is_alive = ruby::is_alive(server.id());
+    signal(sleeper, Signal::KILL);
+    assert!(words.contains("ended") && !is_alive, "{words}");
+}
+
 #[test]
 fn drain_tells_load_balancers_before_connections_are_refused() {
     let mut server = Server::start(&app("", "\"gold\""), &["--drain-lag", "3s", "--admin", "0"]);
@@ -373,7 +394,7 @@ fn a_server_that_starts_can_be_seen_and_ended() {
         let call = |words: &[&str]| server::command().current_dir(&folder).args(words).output().unwrap();
         let is_starting = || said(&call(&["status", "--json"])).contains("\"state\":\"starting\"");
         assert!(within(PATIENCE, is_starting), "{}", said(&call(&["status"])));
-        assert!(said(&call(&["reload"])).contains("the server is starting"));
+        assert!(within(PATIENCE, || said(&call(&["reload"])).contains("the server is starting")));
         let stop = call(&["stop"]);
         assert!(stop.status.success(), "{}", said(&stop));
         let status = child.wait().unwrap();

@@ -172,6 +172,41 @@ fn open_files_are_taken_back_from_idle_connections() {
     assert!(server.is_alive());
 }
 
+#[test]
+fn idle_connections_leave_open_files_for_everything_else() {
+    let program = crate::support::ruby::program();
+    let options = ["--engine", "ruby", "--ruby", &program, "-w", "2", "--connections", "1000"];
+    let server = serve(&options);
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
+    let most = Some(open + 90);
+    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
+        .unwrap();
+    let _all = attackers(&server, 200, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    others_are_answered(&server);
+    let reload = support::server::command().current_dir(&server.folder).arg("reload").output().unwrap();
+    assert!(reload.status.success(), "{reload:?}\n{}", server.log());
+    let large = server.client().post("/", vec![b'x'; 1_000_000]);
+    assert_eq!(large.text(), "gold", "{}", server.log());
+    assert!(!server.log().contains("Too many open files"), "{}", server.log());
+}
+
+#[test]
+fn who_waits_for_a_place_when_the_server_ends_is_answered() {
+    let mut server = serve(&["--connections", "2", "--queue", "10"]);
+    let mut held = attackers(&server, 2, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut new = server.client();
+    new.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(server.logs("none can be closed, since all wait for answers"), "{}", server.log());
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.logs("shutting down: running requests have"), "{}", server.log());
+    std::fs::write(server.folder.join("go"), "").unwrap();
+    for client in &mut held {
+        assert_eq!(client.reply().unwrap().text(), "held");
+    }
+    assert_eq!(new.reply().unwrap().text(), "gold", "{}", server.log());
+    assert!(server.ended(support::PATIENCE).is_some_and(|status| status.success()));
+}
+
 /// A connection from an address of this machine.
 fn from(address: [u8; 4], port: u16) -> TcpStream {
     let own = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();

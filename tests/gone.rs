@@ -59,6 +59,26 @@ fn a_client_that_leaves_in_the_answer_ends_it() {
 }
 
 #[test]
+fn a_client_that_leaves_with_all_that_was_announced_has_not_gone_early() {
+    let ru = "
+class Late
+  def each
+    yield \"x\" * 500_000
+    sleep 0.005 until File.exist?(\"go\")
+  end
+end
+";
+    let cases = [("/late", "[200, { \"content-length\" => \"500000\" }, Late.new]"), ("/", "text(1)")];
+    let server = Server::start(&format!("{ru}{}", paths(&cases)), &["-t", "2"]);
+    let mut client = server.client();
+    assert_eq!(client.get("/late").body.len(), 500_000);
+    drop(client);
+    assert!(server.logs("GET /late 200 500000"), "{}", server.log());
+    assert!(!server.log().contains("client_gone"), "{}", server.log());
+    std::fs::write(server.folder.join("go"), "").unwrap();
+}
+
+#[test]
 fn a_client_that_leaves_while_it_waits_is_never_served() {
     let server = serve(&["-t", "1"]);
     let mut holder = server.client();

@@ -81,6 +81,33 @@ fn metrics_count_what_happened() {
 }
 
 #[test]
+fn workers_that_died_are_counted_over_reloads() {
+    let options = ["--engine", "ruby", "--ruby", &support::ruby::program(), "-w", "2"];
+    let (server, port) = start(&paths(&[("/", "text(1)")]), &options);
+    let ends = || {
+        let text = ask(port, "/metrics", "").text();
+        let all = samples(&text).into_iter();
+        all.filter(|(key, _)| key.starts_with("foolsgold_worker_ends_total") && key.contains("crash"))
+            .map(|(_, n)| n)
+            .sum::<f64>()
+    };
+    support::successor::signal(support::ruby::workers(&server)[0], rustix::process::Signal::KILL);
+    assert!(support::within(support::PATIENCE, || ends() == 1.0), "{}", server.log());
+    for generation in 2..4 {
+        server.signal(rustix::process::Signal::USR1);
+        let serves = format!("generation {generation} serves");
+        assert!(support::within(support::PATIENCE, || {
+            assert_eq!(ends(), 1.0, "{}", server.log());
+            server.log().contains(&serves)
+        }));
+    }
+    // The old code is gone after a while.
+    let is_gone = || server.log().matches("exited with status 0").count() >= 4;
+    assert!(support::within(support::PATIENCE, || ends() == 1.0 && is_gone()), "{}", server.log());
+    assert_eq!(ends(), 1.0);
+}
+
+#[test]
 fn prometheus_gets_the_newer_form_when_it_asks_for_it() {
     let (_server, port) = start(&app("", "\"gold\""), &[]);
     let accept = "Host: a.example\r\n".replace("a.example", "127.0.0.1")

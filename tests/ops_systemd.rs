@@ -233,6 +233,44 @@ fn a_manager_that_cannot_be_told_is_complained_of_once() {
     }
 }
 
+/// Runs the rest of its words where pidfd_getfd, as in most containers, is forbidden.
+const NO_PIDFD_GETFD: &str = r#"
+pidfd_getfd, errno, allow = 438, 0x50001, 0x7fff0000
+rules = [[0x20, 0, 0, 0], [0x15, 0, 1, pidfd_getfd], [0x06, 0, 0, errno], [0x06, 0, 0, allow]]
+rules = rules.map { |rule| rule.pack("SCCL") }.join
+prctl = RbConfig::CONFIG["host_cpu"] == "x86_64" ? 157 : 167
+$VERBOSE = nil
+syscall(prctl, 38, 1, 0, 0, 0)
+program = [4, rules].pack("Sx6P")
+syscall(prctl, 22, 2, [program].pack("P").unpack1("J"))
+exec(*ARGV)
+"#;
+
+#[test]
+fn sockets_are_taken_in_containers_that_forbid_pidfd_getfd_and_have_no_proc() {
+    let no_proc =
+        "unshare --mount sh -c 'mount --make-rprivate / && mount -t tmpfs -o ro none /proc && exec \"$@\"' sh";
+    let tried = Command::new("sh").args(["-c", &format!("{no_proc} true")]).output();
+    let may_mount = tried.is_ok_and(|ended| ended.status.success());
+    let filter = &*format!("{} -e \"$filter\"", ruby::program());
+    for (variable, by) in [
+        ("UNICORN_FD=3", filter),
+        ("LISTEN_FDS=1 LISTEN_PID=$$", filter),
+        ("UNICORN_FD=3", no_proc),
+        ("LISTEN_FDS=1 LISTEN_PID=$$", no_proc),
+    ] {
+        if by == no_proc && !may_mount {
+            eprintln!("skipped: mount is not permitted here");
+            continue;
+        }
+        let (socket, port) = tcp();
+        let script = format!("exec 3<&0 </dev/null; filter='{NO_PIDFD_GETFD}'; {variable} exec {by} \"$0\" \"$@\"");
+        let server = Activated::run(&script, Stdio::from(socket), &["--bind-to-activated-sockets=only"]);
+        server.logs(&format!("listening on tcp://127.0.0.1:{port},"));
+        assert_eq!(Client::tcp(port).get("/").text(), "v1 /", "{variable}: {}", server.log());
+    }
+}
+
 /// `start_server -- foolsgold`, and an older Unicorn or Puma that starts this program.
 #[test]
 fn sockets_of_other_starters_are_served() {

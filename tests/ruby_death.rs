@@ -204,6 +204,35 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
     assert!(within(PATIENCE, || says(&format!("timed out (--worker-timeout){why}"))), "{}", server.log());
 }
 
+/// Requests that they have not read make the ends of their connections look like faults of these.
+#[test]
+fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_for_their_deaths() {
+    let server = ruby::serve(APP, &["-w", "3", "-t", "2"]);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 3));
+    let workers = ruby::workers(&server);
+    for worker in &workers {
+        kill_process(Pid::from_raw(worker.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    }
+    let mut clients: Vec<_> = (0..6).map(|_| server.client()).collect();
+    for client in &mut clients {
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    }
+    let running = || {
+        let seen = command().current_dir(&server.folder).args(["recorder", "--json"]).output().unwrap();
+        let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
+        seen["apps"][0]["running"].as_array().map_or(0, Vec::len)
+    };
+    assert!(within(PATIENCE, || running() == 6), "{}", server.log());
+    workers.iter().copied().for_each(kill);
+    for client in &mut clients {
+        assert_eq!(client.reply().unwrap().text(), "gold", "{}", server.log());
+    }
+    for worker in workers {
+        assert!(server.logs(&format!("(pid {worker}) exited: killed by SIGKILL")), "{}", server.log());
+    }
+    assert!(!server.log().contains("its connection broke"), "{}", server.log());
+}
+
 #[test]
 fn a_boot_that_fails_later_does_not_spin() {
     let hooks = "on_worker_boot do |_|\n  File.write(\"notes\", \"boot\\n\", mode: \"a\")\n  \

@@ -93,6 +93,36 @@ fn a_read_only_file_system_is_enough() {
 }
 
 #[test]
+fn the_ruby_engine_starts_and_reloads_where_the_temporary_folder_is_full() {
+    let full = "mount --make-rprivate / && mount -t tmpfs -o size=64k none full && { head -c 100k /dev/zero >full/all; \
+                exec \"$@\"; } 2>&1";
+    let by = ["unshare", "--mount", "sh", "-c", full, "sh"];
+    let folder = ruby::folder(&[("config.ru", &paths(SIZE)), ("full/x", "")]);
+    if !Command::new(by[0])
+        .args(&by[1..])
+        .arg("true")
+        .current_dir(&folder)
+        .output()
+        .is_ok_and(|ended| ended.status.success())
+    {
+        eprintln!("skipped: mount is not permitted here");
+        return;
+    }
+    let place = folder.join("full").display().to_string();
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program(), "-w", "1", "-t", "1"];
+    let mut server = Server::spawn_by(&by, folder, &[("TMPDIR", &place)], &options);
+    let wire = wire(&server);
+    assert!(wire.starts_with("/dev/shm") && wire.exists(), "{}", wire.display());
+    server.signal(Signal::USR1);
+    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    assert_eq!(server.client().post("/size", vec![b'x'; 5_000_000]).status, 507, "{}", server.log());
+    assert!(server.logs(&format!("No space left on device (os error 28), in {place}")), "{}", server.log());
+    assert_eq!(server.text("/"), "gold");
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()));
+}
+
+#[test]
 fn where_no_folder_can_be_made_the_message_names_tmpdir() {
     let try_mount = "mount -t tmpfs -o ro none /dev/shm && exec \"$@\"";
     let tried = Command::new("unshare").args(["--mount", "sh", "-c", try_mount, "sh", "true"]).output();

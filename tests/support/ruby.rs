@@ -94,9 +94,11 @@ pub fn processes(of: u32) -> Vec<u32> {
     found
 }
 
-/// Whether this process still runs.
+/// Whether this process still runs: of one that was killed the first thread may be dead while others still hold its
+/// sockets.
 pub fn is_alive(pid: u32) -> bool {
-    parent(Path::new(&format!("/proc/{pid}"))).is_some()
+    let proc = Path::new("/proc").join(pid.to_string());
+    parent(&proc).is_some() || fs::read_dir(proc.join("task")).is_ok_and(|threads| threads.count() > 1)
 }
 
 /// A process and its parent.

@@ -30,10 +30,12 @@ impl Place {
     }
 
     fn made() -> io::Result<(Place, UnixListener)> {
-        let folder = TempFolder::new("foolsgold-wire-")?;
-        let (scripts, socket) = (folder.path().join("ruby"), folder.path().join("wire.sock"));
-        scripts::write(&scripts)?;
-        let listener = UnixListener::bind(&socket)?;
+        let (folder, (scripts, socket, listener)) = TempFolder::with("foolsgold-wire-", |folder| {
+            let (scripts, socket) = (folder.join("ruby"), folder.join("wire.sock"));
+            scripts::write(&scripts)?;
+            let listener = UnixListener::bind(&socket)?;
+            Ok((scripts, socket, listener))
+        })?;
         listener.set_nonblocking(true)?;
         Ok((Place { folder, scripts, socket }, listener))
     }

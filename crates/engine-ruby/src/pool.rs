@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -127,6 +128,8 @@ impl Pool {
             match reader.read_buf(&mut buffer).await {
                 Ok(0) => break None,
                 Ok(_) => {}
+                // A process has ended that had not read all it was sent.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break None,
                 Err(error) => break Some(format!("its connection broke: {error}")),
             }
             if let Err(error) = self.take_frames(&slot, &mut buffer).await {
@@ -294,9 +297,12 @@ impl Pool {
             );
             let _ = self.events.send(Event::OutOfMemory(id));
         }
-        *self.ends().entry(reason.name()).or_default() += 1;
-        let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
         let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
+        // The end of all is nobody's crash.
+        if !is_ending || worker.reason.is_some() || died_of_memory {
+            *self.ends().entry(reason.name()).or_default() += 1;
+        }
+        let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
         for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
             let fault = match is_ending {
                 true => Fault::Stopping,

@@ -57,7 +57,12 @@ impl TempFile {
     /// Writes all of this at this place. `StorageFull` where there is no room.
     pub fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         self.make_room(at + bytes.len() as u64)?;
-        self.file.write_all_at(bytes, at)
+        self.file.write_all_at(bytes, at).map_err(|error| match (&self.taken, error.kind()) {
+            (None, kind @ (ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) => {
+                io::Error::new(kind, format!("{error}, in {}", std::env::temp_dir().display()))
+            }
+            _ => error,
+        })
     }
 
     /// Gives back what it takes.
@@ -153,6 +158,11 @@ impl TempFolder {
     /// A new one for this user only, whose name begins with this: in the temporary folder, else in shared memory.
     /// Removes those of this name that dead processes of this user have left there.
     pub fn new(prefix: &str) -> io::Result<TempFolder> {
+        TempFolder::with(prefix, |_| Ok(())).map(|(folder, ())| folder)
+    }
+
+    /// The same with something in it. Where there is no room for that, it is made elsewhere.
+    pub fn with<T>(prefix: &str, fill: impl Fn(&Path) -> io::Result<T>) -> io::Result<(TempFolder, T)> {
         let mut why = Vec::new();
         for place in [std::env::temp_dir(), PathBuf::from(SHARED_MEMORY)] {
             let made = if place.as_os_str().len() > PATH_BYTES {
@@ -160,11 +170,13 @@ impl TempFolder {
             } else {
                 TempFolder::made_in(&place, prefix)
             };
-            match made {
-                Ok(folder) => {
-                    folder.sweep(&place, prefix);
-                    return Ok(folder);
-                }
+            let filled = made.and_then(|folder| {
+                // What dead processes have left may be why there is no room.
+                folder.sweep(&place, prefix);
+                fill(folder.path()).map(|content| (folder, content))
+            });
+            match filled {
+                Ok(filled) => return Ok(filled),
                 Err(error) => why.push(format!("{}: {error}", place.display())),
             }
         }

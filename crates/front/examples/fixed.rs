@@ -39,6 +39,7 @@ fn limits() -> Limits {
         keep_alive: long,
         connections: 16_384,
         connections_per_client: None,
+        spare_files: 0,
         write_time: long,
         spool_bytes: 1 << 30,
         queue_wait: long,

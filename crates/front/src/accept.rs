@@ -4,12 +4,14 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{SocketFlags, accept_with};
+use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -22,7 +24,7 @@ use crate::room::Visitor;
 use crate::socket::{Homeless, Socket};
 use crate::trust;
 
-/// The wait after an error such as too many open files: from the first to the last, doubling.
+/// The wait after an error such as too little memory: from the first to the last, doubling.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
@@ -79,25 +81,27 @@ fn without_delay(set: io::Result<()>) {
 /// Accepts until the stop, and then what the kernel had accepted for us by then.
 pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
+    let first_spare = first_spare_file(common.settings.limits.spare_files);
     loop {
         let accepted = tokio::select! {
             biased;
             () = common.stop.draining() => break,
-            accepted = next(&door, &common) => accepted,
+            accepted = poll_fn(|cx| door.poll_accept(cx)) => accepted,
         };
         match accepted {
-            Ok(Some((socket, place))) => {
+            Ok((socket, peer)) => {
                 wait = FIRST_WAIT;
-                settle(socket, lanes, &common, place, &guard);
+                // Without one it may not be here.
+                if let Some(place) = place(&socket, peer, &common, first_spare).await {
+                    settle(socket, lanes, &common, place, &guard);
+                }
             }
-            // One that may not be here.
-            Ok(None) => {}
             Err(error) if is_of_one_connection(&error) => {}
             // Somebody else's file makes room for this one: it is gone in a moment.
-            Err(error) if is_short_of_files(&error) && common.room.dismiss("open files") => {
+            Err(error) if is_short_of_files(&error) => {
                 tokio::select! {
                     () = common.stop.draining() => break,
-                    () = tokio::time::sleep(FIRST_WAIT) => {}
+                    () = common.room.file_or_soon() => {}
                 }
             }
             Err(error) => {
@@ -121,31 +125,60 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
 
 /// A connection's right to be here, which ends with it.
 struct Place {
-    _permit: OwnedSemaphorePermit,
+    /// None for who waited for a place when the end began, and is served as a last one.
+    _permit: Option<OwnedSemaphorePermit>,
     _visitor: Option<Visitor>,
 }
 
-/// The next connection, with its place, unless its client has enough of them. It is accepted first: only then is it
-/// known that one is needed, and for whom.
-async fn next(door: &Door, common: &Common) -> io::Result<Option<(Socket, Place)>> {
-    let (socket, peer) = poll_fn(|cx| door.poll_accept(cx)).await?;
+/// The place of a connection, unless its client has enough of them. It was accepted first: only then is it known that
+/// one is needed, and for whom.
+async fn place(
+    socket: &Socket,
+    peer: Option<SocketAddr>,
+    common: &Common,
+    first_spare: Option<RawFd>,
+) -> Option<Place> {
     let visitor = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
         None => Ok(None),
         Some(peer) => common.room.admit(peer),
     };
     let Ok(visitor) = visitor else {
         common.settings.counts.turned_away();
-        return Ok(None);
+        return None;
     };
-    // The semaphore is never closed.
-    let Some(permit) = common.room.place().await else { return Ok(None) };
-    Ok(Some((socket, Place { _permit: permit, _visitor: visitor })))
+    let permit = async {
+        let permit = common.room.place().await;
+        if let Some(first_spare) = first_spare {
+            common.room.file(|| has_more_than_spare_files(socket, first_spare)).await;
+        }
+        permit
+    };
+    let permit = tokio::select! {
+        biased;
+        permit = permit => permit,
+        () = common.stop.draining() => None,
+    };
+    Some(Place { _permit: permit, _visitor: visitor })
+}
+
+/// The number of the first of so many open files that connections leave to everything else.
+fn first_spare_file(spare: u64) -> Option<RawFd> {
+    let limit = getrlimit(Resource::Nofile).current.filter(|_| spare > 0)?;
+    RawFd::try_from(limit - spare.min(limit / 4)).ok()
+}
+
+/// Whether the next file that is opened is none of those that are kept for everything else. Its number tells: the
+/// kernel gives the lowest that is free. While this one's is far from them, the next one's is not asked for: if that is
+/// among them all the same, it is noticed when it is there.
+fn has_more_than_spare_files(socket: &Socket, first_spare: RawFd) -> bool {
+    socket.as_fd().as_raw_fd() < first_spare / 2
+        || fcntl_dupfd_cloexec(socket, 0).is_ok_and(|next| next.as_raw_fd() < first_spare)
 }
 
 /// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are places.
 fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard) {
     while let Some(permit) = common.room.place_now() {
-        let place = Place { _permit: permit, _visitor: None };
+        let place = Place { _permit: Some(permit), _visitor: None };
         match door.accept_now() {
             Ok(Some(homeless)) => spawn(Moved::Goes(homeless), lanes.quietest(), common, place, guard),
             Err(error) if is_of_one_connection(&error) => {}

@@ -31,6 +31,9 @@ pub struct Limits {
     pub connections: usize,
     /// How many of these one client may have. Further ones are closed. Trusted peers and Unix sockets are not counted.
     pub connections_per_client: Option<usize>,
+    /// Open files of the process that connections leave to everything else: logs, workers, whoever asks how it is. A
+    /// quarter of all that there may be, where that is less.
+    pub spare_files: u64,
     /// How long a client may take no byte of what is ready for it before it is cut off.
     pub write_time: Duration,
     /// Bytes of one streamed response kept in a temporary file for a slow client, before the application must wait.

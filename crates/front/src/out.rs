@@ -162,9 +162,10 @@ impl Body for Out {
 impl Drop for Out {
     fn drop(&mut self) {
         self.link.end();
+        // As much as was announced is all of it, though the application may not have come to its end.
         if let Some(record) = &mut self.record
             && record.fault.is_empty()
-            && !matches!(self.kind, Kind::Empty)
+            && self.announced != Some(0)
             && !is_read_out(&self.kind)
         {
             record.fault = self.link.cut_by().name();

@@ -38,6 +38,10 @@ const LAST_STEP: (usize, Duration) = (SLOW, Duration::from_millis(100));
 const IDLE: usize = 0;
 const SLOW: usize = 1;
 const STALLED: usize = 2;
+/// So few connections leave files enough to everything else.
+const FEW: usize = 16;
+/// So long there must have been nobody who could be closed before the log says so.
+const STUCK: Duration = Duration::from_millis(200);
 /// The log says at most so often that places were short.
 const SAID_EACH: Duration = Duration::from_secs(10);
 /// Addresses of IPv6 with so many equal bits are one client: a single one has at least so many for itself.
@@ -54,6 +58,8 @@ pub(crate) struct Room {
     inside: Mutex<Inside>,
     /// A connection has come to a shelf.
     changed: Notify,
+    /// A connection has ended.
+    left: Notify,
 }
 
 #[derive(Default)]
@@ -66,6 +72,8 @@ struct Inside {
     displaced: Notice,
     refused: Notice,
     full: Notice,
+    /// Since when there is nobody who could be closed.
+    stuck: Option<Instant>,
 }
 
 /// Where a connection stands that may be closed for another.
@@ -88,6 +96,7 @@ impl Room {
             serial: AtomicU64::new(0),
             inside: Mutex::default(),
             changed: Notify::new(),
+            left: Notify::new(),
         }
     }
 
@@ -130,6 +139,9 @@ impl Room {
         let mut inside = self.inside();
         inside.present = inside.present.saturating_sub(1);
         inside.take(link);
+        inside.stuck = None;
+        drop(inside);
+        self.left.notify_waiters();
     }
 
     /// A place, if one is free.
@@ -156,22 +168,45 @@ impl Room {
         }
     }
 
+    /// Returns when one more file may be opened: until then those connections are closed that can be spared. Where
+    /// there are few it does not ask.
+    pub(crate) async fn file(&self, is_there: impl Fn() -> bool) {
+        while self.places - self.permits.available_permits().min(self.places) > FEW && !is_there() {
+            self.file_or_soon().await;
+        }
+    }
+
+    /// Closes a connection, if one can be spared, and returns when one has ended, or it is time to look again.
+    pub(crate) async fn file_or_soon(&self) {
+        let mut left = pin!(self.left.notified());
+        left.as_mut().enable();
+        self.dismiss("open files");
+        tokio::select! {
+            () = left => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+
     /// Closes the connection that can best be spared, of which there is too little; whether there was one.
-    pub(crate) fn dismiss(&self, short_of: &str) -> bool {
+    fn dismiss(&self, short_of: &str) -> bool {
         let mut inside = self.inside();
         let places = self.places;
         let is_settled = inside.present >= places || self.permits.available_permits() > 0;
         let Some((link, state)) = inside.find(self.state(Stage::Idle, Instant::now()).since(), is_settled) else {
             let is_nobody = is_settled && inside.shelves.iter().all(BTreeMap::is_empty);
-            if is_nobody && inside.full.due().is_some() {
+            // Those that were told to go need a moment.
+            let since = is_nobody.then(|| *inside.stuck.get_or_insert_with(Instant::now));
+            if since.is_some_and(|since| since.elapsed() > STUCK) && inside.full.due().is_some() {
+                let why = if inside.present > 0 { "since all wait for answers" } else { "since there are none" };
                 tracing::warn!(
                     target: "front",
-                    "there are no {short_of} left ({places} connections are allowed), and none can be closed, since \
-                     all wait for answers: new ones wait"
+                    "there are no {short_of} left ({places} connections are allowed), and none can be closed, {why}: \
+                     new ones wait"
                 );
             }
             return false;
         };
+        inside.stuck = None;
         link.dismiss(state);
         link.common.settings.counts.displaced();
         if let Some((times, ago)) = inside.displaced.due() {

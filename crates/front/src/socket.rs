@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::net;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -105,6 +106,15 @@ impl Socket {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 went => return Poll::Ready(went),
             }
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Tcp(stream) => stream.as_fd(),
+            Socket::Unix(stream) => stream.as_fd(),
         }
     }
 }

@@ -16,6 +16,7 @@ pub(crate) fn limits() -> Limits {
         keep_alive: long,
         connections: 100,
         connections_per_client: None,
+        spare_files: 0,
         write_time: long,
         spool_bytes: 1 << 20,
         queue_wait: long,

@@ -1,7 +1,7 @@
 //! An application as the server has it: the generation that gets its requests, those before it that still have some,
 //! and what was said and done about it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -60,8 +60,28 @@ struct Log {
     deploys: VecDeque<Deploy>,
     /// Old ones that still have something to finish.
     leaving: Vec<Arc<Generation>>,
+    /// One that is about to leave: until it does it may have requests, too.
+    outgoing: Option<Arc<Generation>>,
     /// Of those that are gone.
+    past: Past,
+}
+
+/// What was counted.
+#[derive(Default, Clone)]
+struct Past {
     served: u64,
+    restarts: u64,
+    restarts_by: BTreeMap<String, u64>,
+}
+
+impl Past {
+    fn add(&mut self, snapshot: &Snapshot) {
+        self.served += snapshot.status.served;
+        self.restarts += snapshot.status.restarts;
+        for (reason, count) in &snapshot.restarts_by {
+            *self.restarts_by.entry(reason.clone()).or_default() += count;
+        }
+    }
 }
 
 /// What somebody ordered by hand: it holds for the next generations, too.
@@ -208,9 +228,28 @@ impl App {
 
     /// Requests given to it since the start.
     pub fn served(&self) -> u64 {
-        let log = self.log();
-        let leaving: u64 = log.leaving.iter().map(|old| old.engine().status().served).sum();
-        log.served + leaving + self.engine().status().served
+        self.snapshot_of(&self.current()).status.served
+    }
+
+    /// What this generation, the current one, does now, with the counts of all generations since the start.
+    pub fn snapshot_of(&self, current: &Arc<Generation>) -> Snapshot {
+        let (mut past, others) = {
+            let log = self.log();
+            (log.past.clone(), log.leaving.iter().chain(&log.outgoing).cloned().collect::<Vec<_>>())
+        };
+        for old in others.iter().filter(|old| !Arc::ptr_eq(old, current)) {
+            past.add(&old.engine().snapshot());
+        }
+        let mut snapshot = current.engine().snapshot();
+        past.add(&snapshot);
+        (snapshot.status.served, snapshot.status.restarts) = (past.served, past.restarts);
+        snapshot.restarts_by = past.restarts_by;
+        snapshot
+    }
+
+    /// This generation is to be replaced: it counts until it is gone.
+    pub(crate) fn part_with(&self, old: &Arc<Generation>) {
+        self.log().outgoing = Some(old.clone());
     }
 
     pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
@@ -240,7 +279,11 @@ impl App {
 
     /// Lets a generation that gets no requests any more finish what it has, in a thread of its own.
     pub(crate) fn retire(self: &Arc<App>, old: Arc<Generation>) {
-        self.log().leaving.push(old.clone());
+        {
+            let mut log = self.log();
+            log.outgoing = None;
+            log.leaving.push(old.clone());
+        }
         let (app, theirs) = (self.clone(), old.clone());
         let thread = thread::Builder::new().name("old generation".into()).spawn(move || app.let_go(&theirs));
         if let Err(error) = thread {
@@ -251,8 +294,9 @@ impl App {
 
     fn let_go(&self, old: &Arc<Generation>) {
         old.finish(self.ground.drain_time, &self.farewell);
+        let last = old.engine().snapshot();
         let mut log = self.log();
-        log.served += old.engine().status().served;
+        log.past.add(&last);
         log.leaving.retain(|other| !Arc::ptr_eq(other, old));
     }
 }

@@ -181,6 +181,7 @@ impl App {
     /// Gives the requests to the new generation, at once or, where it has but some of its workers, bit by bit.
     fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) {
         let old = self.current();
+        self.part_with(&old);
         if let Some(workers) = workers {
             self.enter(new.clone(), Some(old.clone()));
             self.shrink(&old, new, workers);

@@ -2,13 +2,10 @@
 //! Unicorn or a Puma that starts this program as its next version.
 
 use std::ffi::OsString;
-use std::os::fd::{OwnedFd, RawFd};
-
-use nix::unistd::close;
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use std::os::fd::RawFd;
 
 use crate::cradle::Handed;
+use crate::numbered::take;
 use crate::systemd;
 
 /// Variables that name sockets by their file descriptors; the last is how several begin.
@@ -60,17 +57,6 @@ fn named(environment: &[(OsString, OsString)]) -> Result<Vec<(&str, &str, RawFd)
         }
     }
     Ok(all)
-}
-
-/// Makes the socket with this number ours. The number itself is given up: what this process starts has nothing to do
-/// with it.
-fn take(number: RawFd) -> rustix::io::Result<OwnedFd> {
-    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
-    let socket = pidfd_getfd(own, number, PidfdGetfdFlags::empty())?;
-    fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
-    // It is open, or it could not have been had.
-    let _ = close(number);
-    Ok(socket)
 }
 
 #[cfg(test)]

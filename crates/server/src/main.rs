@@ -38,6 +38,7 @@ mod machine_defaults;
 mod misfits;
 mod native;
 mod near;
+mod numbered;
 mod old;
 mod openfiles;
 mod operating;

@@ -11,7 +11,7 @@ use crate::program::PARENT;
 pub const VARIABLE: &str = "FOOLSGOLD_OPEN_FILES";
 
 /// Files that are open beside connections: the log, listeners, pipes of the runtime, and the application's own.
-const BESIDE: u64 = 64;
+pub const BESIDE: u64 = 64;
 
 static BEFORE: OnceLock<u64> = OnceLock::new();
 

@@ -13,6 +13,7 @@ use crate::asked::{Asked, Given, Origin, Problem};
 use crate::choice::EngineKind;
 use crate::logfilter::LogFilter;
 use crate::misfits::{self, Misfits};
+use crate::openfiles;
 use crate::operating::Operating;
 use crate::options::{Name, TABLE};
 use crate::picker::Picker;
@@ -373,6 +374,7 @@ impl Picker<'_> {
             connections_per_client: self
                 .optional(Name::ConnectionsPerClient)
                 .map(|_| self.small(Name::ConnectionsPerClient)),
+            spare_files: openfiles::BESIDE,
             write_time: self.time(Name::WriteTime),
             spool_bytes: self.number(Name::SpoolBytes),
             queue_wait: self.time_or_none(Name::QueueWait),

@@ -2,20 +2,21 @@
 //! there is no systemd nothing happens.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::Errno;
 use sd_notify::NotifyState;
 use tokio::runtime::Handle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
 use crate::cradle::Handed;
+use crate::numbered::take;
 
 /// The number of the first socket that is handed over.
-const FIRST: u32 = 3;
+const FIRST: RawFd = 3;
 
 /// It is not told more often, however little time it allows.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
@@ -97,21 +98,15 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, St
         return Ok(Vec::new());
     }
     let told = find("LISTEN_FDS").unwrap_or("0");
-    let count: u32 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
-    // The crate believes what it is told; a socket that is not there must not become one.
-    let missing = (FIRST..FIRST.saturating_add(count)).find(|fd| !Path::new(&format!("/proc/self/fd/{fd}")).exists());
-    if let Some(missing) = missing {
-        return Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {missing} is not open"));
-    }
-    let sockets = sd_listen_fds::get().map_err(|error| format!("the activated sockets cannot be taken: {error}"))?;
-    let handed = (FIRST..).zip(sockets).map(|(number, (_, socket))| {
-        let socket = socket.into_std();
-        // What this process starts has nothing to do with it.
-        fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
-        Ok(Handed { socket, asked: format!("fd://{number}"), is_activated: true })
+    let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
+    let handed = (FIRST..FIRST + RawFd::from(count)).map(|number| match take(number) {
+        Ok(socket) => Ok(Handed { socket, asked: format!("fd://{number}"), is_activated: true }),
+        Err(Errno::BADF) => {
+            Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {number} is not open"))
+        }
+        Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
     });
-    let told = |error: rustix::io::Errno| format!("the activated sockets cannot be taken: {error}");
-    handed.collect::<Result<_, _>>().map_err(told)
+    handed.collect()
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ pub fn limits() -> Limits {
         keep_alive: SOON,
         connections: 100,
         connections_per_client: None,
+        spare_files: 0,
         write_time: SOON,
         spool_bytes: 1 << 30,
         queue_wait: Duration::from_secs(3),

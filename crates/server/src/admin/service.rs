@@ -171,6 +171,7 @@ fn front_settings() -> front::Settings {
         keep_alive: ASK_TIME,
         connections: CONNECTIONS,
         connections_per_client: None,
+        spare_files: 0,
         write_time: ASK_TIME,
         spool_bytes: 0,
         queue_wait: ANSWER_TIME,

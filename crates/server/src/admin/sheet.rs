@@ -37,7 +37,7 @@ struct Shown {
 impl Shown {
     fn of(app: &App, history: &History) -> Shown {
         let current = app.current();
-        let snapshot = current.engine().snapshot();
+        let snapshot = app.snapshot_of(&current);
         let reading = Reading::of(app.meter());
         let last = app.deploys().into_iter().next();
         Shown {

@@ -177,9 +177,7 @@ impl AppView {
         let current = app.current();
         let reading = Reading::of(app.meter());
         let faults = Fault::NAMES.iter().zip(app.meter().faults()).filter(|(_, count)| *count > 0);
-        let mut snapshot = current.engine().snapshot();
-        // Requests of generations that are gone were served, too.
-        snapshot.status.served = app.served();
+        let mut snapshot = app.snapshot_of(&current);
         snapshot.oldest_wait_ms = rounded(snapshot.oldest_wait_ms);
         AppView {
             name: app.name().to_owned(),

@@ -1,7 +1,10 @@
 //! Commands that tell a server to do something: one request each, and what came of it on standard output.
 
-use std::time::Duration;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Map, Value, json};
 
 use crate::client::asked::Call;
@@ -11,6 +14,8 @@ use crate::client::{Failure, find, say};
 
 /// How often it is looked whether a server is gone.
 const LOOK: Duration = Duration::from_millis(100);
+/// A process that does not answer any more has written its last lines and removed its files in this time.
+const LAST_TIME: Duration = Duration::from_secs(10);
 
 pub fn reload(call: &Call) -> Result<(), Failure> {
     order(call, "/v1/reload", json!({}))
@@ -64,18 +69,21 @@ pub fn stop(call: &Call) -> Result<(), Failure> {
     end(call, "/v1/stop", json!({ "now": call.has(Flag::Now) }))
 }
 
-/// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does.
+/// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does,
+/// and its own has ended. Then another one finds nothing taken.
 fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
     let before = match pid(&line) {
         Err(trouble @ Trouble::Silent(_)) => return Err(trouble.failure(&line.socket)),
         known => known.ok().flatten(),
     };
+    let process = before.and_then(|pid| process(&line, pid));
     tell(&line, call, |all| line.brief_order(target, all), parameters)?;
     if call.has(Flag::NoWait) {
         return Ok(());
     }
     let mut interrupts = line.interrupts()?;
+    let unwaited = || Failure::failed("not waited for any longer; the server goes on to end");
     loop {
         match pid(&line) {
             Err(Trouble::Gone(_) | Trouble::Other(_)) => break,
@@ -84,11 +92,28 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
             Ok(_) | Err(Trouble::Refused(..)) => {}
         }
         if !line.wait(LOOK, &mut interrupts) {
-            return Err(Failure::failed("not waited for any longer; the server goes on to end"));
+            return Err(unwaited());
+        }
+    }
+    let last = Instant::now() + LAST_TIME;
+    while process.as_ref().is_some_and(runs) && Instant::now() < last {
+        if !line.wait(LOOK / 10, &mut interrupts) {
+            return Err(unwaited());
         }
     }
     say("ended\n");
     Ok(())
+}
+
+/// The process with this number, if it is the one that listens: in another namespace it has another number.
+fn process(line: &Line, pid: u64) -> Option<OwnedFd> {
+    let listener = front::listener_of(&line.socket).ok().filter(|listener| u64::from(*listener) == pid)?;
+    pidfd_open(Pid::from_raw(listener.try_into().ok()?)?, PidfdFlags::empty()).ok()
+}
+
+fn runs(process: &OwnedFd) -> bool {
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&at_once)) == Ok(0)
 }
 
 fn pid(line: &Line) -> Result<Option<u64>, Trouble> {
