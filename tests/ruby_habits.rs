@@ -1,10 +1,10 @@
-//! What applications count on with their server though no SPEC says it: when their files are read, what is loaded before
-//! them, and which lists of the environment are looked at.
+//! What applications, and who starts them, count on though no SPEC says it: when their files are read, what is loaded
+//! before them, which lists of the environment are looked at, and which words a command line may have.
 
 use crate::support::{Server, ruby};
 
-/// A report at the same path for each request, as of an application with one thread in each process. Its size is the path,
-/// its letter the query.
+/// A report at the same path for each request, as of an application with one thread in each process. Its size is the
+/// path, its letter the query.
 const REPORT: &str = r#"
     class Report
       def initialize(path) = @path = path
@@ -52,8 +52,9 @@ fn a_path_that_begins_with_a_tilde_is_a_path_like_others() {
 #[test]
 fn libraries_that_other_servers_load_are_there() {
     let app = r#"
-        FOUND = [Tempfile, FileUtils, Delegator, SimpleDelegator, Etc, Set, Date, Forwardable, Logger, Timeout, URI, StringIO]
-        FOUND.push(Dir.tmpdir, Dir.mktmpdir { |folder| folder }, Time.parse("2026-11-23").httpdate, Fcntl)
+        FOUND = [Tempfile, FileUtils, Delegator, SimpleDelegator, Etc, Set, Date, Forwardable, Logger]
+        FOUND.push(Timeout, URI, StringIO, Fcntl)
+        FOUND.push(Dir.tmpdir, Dir.mktmpdir { |folder| folder }, Time.parse("2026-11-23").httpdate)
         run ->(_) { [200, {}, [FOUND.size.to_s]] }
     "#;
     for preload in ["--preload=yes", "--preload=no"] {
