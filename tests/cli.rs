@@ -70,7 +70,7 @@ fn a_missing_application_is_named() {
         (&["other.ru"], "other.ru"),
         (&["no/where"], "no/where"),
         (&["natve"], "`foolsgold native` is the nearest"),
-        (&["start"], "`foolsgold` alone starts, and stays in the foreground"),
+        (&["start"], "config.ru"),
         (&["-d"], "needs --log-file FILE"),
     ];
     for (arguments, word) in cases {

@@ -62,6 +62,7 @@ mod ruby_death;
 mod ruby_delay;
 mod ruby_end;
 mod ruby_files;
+mod ruby_habits;
 mod ruby_hijack;
 mod ruby_mold;
 mod ruby_native;

@@ -160,7 +160,7 @@ fn callbacks_run_after_the_answer() {
     ruby::wait_for_note(&server, "first 201 Hash nil");
     assert_eq!(ruby::notes(&server)[1..], ["second true", "first 201 Hash nil"], "the last registered comes first");
     assert_eq!(server.get("/finished-raise").status, 500);
-    ruby::wait_for_note(&server, "raised nil on purpose");
+    ruby::wait_for_note(&server, "raised 500 on purpose");
     ruby::assert_clean(&server);
 }
 

@@ -162,7 +162,8 @@ impl Client {
         }
     }
 
-    fn body(&mut self, reply: &Reply) -> io::Result<Vec<u8>> {
+    /// The body of an answer whose head has been read.
+    pub fn body(&mut self, reply: &Reply) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         if reply.header("transfer-encoding") == Some("chunked") {
             while let Some(mut chunk) = self.chunk()? {

@@ -164,8 +164,8 @@ shape_environment(struct slot *slot, unsigned number, const char *values, size_t
         if (NIL_P(shape)) protocol_error("a REQUEST of shape %u, which was not defined", number);
         environment = shaped_environment(shape, values, size);
     }
-    rb_hash_aset(environment, after_key, slot->after_reply);
-    rb_hash_aset(environment, finished_key, slot->finished);
+    rb_hash_aset(environment, after_key, rb_ary_new());
+    rb_hash_aset(environment, finished_key, rb_ary_new());
     if (slot->input != slot->no_input) rb_hash_aset(environment, input_key, slot->input);
     return environment;
 }

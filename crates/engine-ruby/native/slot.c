@@ -25,8 +25,6 @@ slot_mark(void *pointer)
     rb_gc_mark(slot->io);
     rb_gc_mark(slot->environment);
     rb_gc_mark(slot->input);
-    rb_gc_mark(slot->after_reply);
-    rb_gc_mark(slot->finished);
     rb_gc_mark(slot->taken);
     rb_gc_mark(slot->fixed);
     rb_gc_mark(slot->shapes);
@@ -66,7 +64,7 @@ slot_allocate(VALUE klass)
 
     slot->fd = -1;
     slot->wire = slot->worker = slot->number = slot->io = Qnil;
-    slot->environment = slot->input = slot->after_reply = slot->finished = slot->taken = Qnil;
+    slot->environment = slot->input = slot->taken = Qnil;
     slot->fixed = slot->shapes = slot->no_input = Qnil;
     slot->fixed = rb_hash_new();
     slot->shapes = rb_ary_new();
@@ -159,8 +157,6 @@ take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
         rb_funcall(self, rb_intern("withdraw"), 0);
         return Qnil;
     }
-    slot->after_reply = rb_ary_new();
-    slot->finished = rb_ary_new();
     slot->input = read_input(slot, (unsigned char)payload[6], payload + REQUEST_HEAD + values,
                              size - REQUEST_HEAD - values);
     slot->environment = shape_environment(slot, read_u16(payload + 4), payload + REQUEST_HEAD, values);
@@ -321,18 +317,6 @@ slot_input(VALUE self)
 }
 
 static VALUE
-slot_after_reply(VALUE self)
-{
-    return slot_of(self)->after_reply;
-}
-
-static VALUE
-slot_finished(VALUE self)
-{
-    return slot_of(self)->finished;
-}
-
-static VALUE
 slot_taken(VALUE self)
 {
     return slot_of(self)->taken;
@@ -361,8 +345,6 @@ slot_init(VALUE klass)
     rb_define_method(klass, "started", slot_started, 0);
     rb_define_method(klass, "environment", slot_environment, 0);
     rb_define_method(klass, "input", slot_input, 0);
-    rb_define_method(klass, "after_reply", slot_after_reply, 0);
-    rb_define_method(klass, "finished", slot_finished, 0);
     rb_define_method(klass, "taken", slot_taken, 0);
     rb_define_method(klass, "taken=", slot_set_taken, 1);
 }

@@ -25,7 +25,7 @@ struct slot {
     unsigned cancellations;
 
     VALUE wire, worker, number, io;
-    VALUE environment, input, after_reply, finished, taken;
+    VALUE environment, input, taken;
     /* The pairs that each environment has, and an Array with an Array for each shape. */
     VALUE fixed, shapes;
     /* The input of requests without a body, which is among the fixed pairs. */

@@ -26,8 +26,7 @@ module FoolsGold
       # Which need it in full. Nothing of ours is loaded later: by then somebody may have removed the files.
       require_relative "descriptors"
       require_relative "owners"
-      require "stringio"
-      require "uri" # Rack 2's Lint, and applications, count on the server having loaded it.
+      require_libraries
       require_rack
       return if @setup["hooks"].empty?
 
@@ -175,6 +174,23 @@ module FoolsGold
     rescue Bundler::GemNotFound, Bundler::GitError => error
       folder = File.dirname(@setup["gemfile"])
       raise LoadFailed, "#{error.message.strip}: `bundle install` in #{folder} gets what is missing"
+    end
+
+    # What other servers have loaded before the application (Puma, Unicorn and Thin most of it, Rack 2 the rest), which
+    # counts on it without a word. One that is a gem of its own in this Ruby, and not in the Gemfile, is left out.
+    LIBRARIES = %w[stringio uri date delegate etc fcntl fileutils forwardable logger set tempfile time timeout
+                   tmpdir].freeze
+
+    def require_libraries
+      verbose = $VERBOSE
+      $VERBOSE = nil # Of what will be a gem Ruby warns whoever loads it.
+      LIBRARIES.each do |name|
+        require name
+      rescue LoadError
+        nil
+      end
+    ensure
+      $VERBOSE = verbose
     end
 
     def require_rack

@@ -11,9 +11,8 @@ module FoolsGold
     NONE = [].freeze
     private_constant :NONE
 
-    # The number of the slot; of the current request its number, environment, input, the blocks for afterwards, and
-    # when it began in nanoseconds.
-    attr_reader :number, :seq, :environment, :input, :after_reply, :finished, :started
+    # The number of the slot; of the current request its number, environment, input, and when it began in nanoseconds.
+    attr_reader :number, :seq, :environment, :input, :started
 
     # The connection that the application took with `rack.hijack`, until its request is done; and whether the front
     # sends files that are named to it.

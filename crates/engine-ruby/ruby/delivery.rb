@@ -8,6 +8,9 @@ module FoolsGold
     # A body that says it is not longer than this is gathered and sent in one piece.
     GATHERED = 65_536
 
+    # So much may the times of files be wrong, in seconds: those of some file systems are even numbers.
+    CLOCK_SECONDS = 2
+
     # RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
     WITHOUT_CONTENT = [204, 205, 304].freeze
 
@@ -51,27 +54,49 @@ module FoolsGold
       return unless @slot.names_files && !headers.coded? && body.respond_to?(:to_path) && body.respond_to?(:each)
 
       path = body.to_path or return
-      path = File.expand_path(path)
+      path = File.absolute_path(path)
       return unless File.file?(path) && File.readable?(path)
       return if File === body && !(body.pos.zero? && same?(body, path))
 
       path unless status == 206 && headers.content_length && headers.content_length.to_i != File.size(path)
     end
 
-    # The body is closed before the front opens the file, and may remove it then.
+    # The body is closed before the front opens the file, and may remove it then. What this request may have written is
+    # sent from here: the next one may write to the same path before the client has all of it.
     def file(status, headers, path)
       File.open(path, "rb") do |file|
+        next copy(status, headers, file) unless at_rest?(file)
+
         close
-        if same?(file, path)
-          Thread.handle_interrupt(RequestTimeout => :never) do
-            head(status, headers, Frames::FILE, path)
-            @slot.flush
-          end
-        else
-          headers.add("content-length", file.size.to_s) unless headers.content_length
-          more(status, headers) { |out| IO.copy_stream(file, out) }
+        next copy(status, headers, file) unless same?(file, path)
+
+        Thread.handle_interrupt(RequestTimeout => :never) do
+          head(status, headers, Frames::FILE, path)
+          @slot.flush
         end
       end
+    end
+
+    # Whether nobody has changed the file since this request began, as far as clocks of file systems tell.
+    def at_rest?(file)
+      running = (Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - @slot.started) / 1e9
+      Time.now - file.ctime > running + CLOCK_SECONDS
+    end
+
+    def copy(status, headers, file)
+      return copy_long(status, headers, file, file.size) if file.size > Channel::WHOLE
+
+      content = file.read(Channel::WHOLE) || "" # Which may be more than what the size says, as in /proc.
+      headers.content_length = content.bytesize
+      head? ? head(status, headers, Frames::UNASKED) : head(status, headers, 0, content)
+    end
+
+    def copy_long(status, headers, file, size)
+      headers.content_length = size
+      return head(status, headers, Frames::UNASKED) if head?
+
+      part = String.new
+      more(status, headers) { |out| out.write(part) while file.read(Channel::WHOLE, part) }
     end
 
     # Not File.identical?, which compares names in JRuby.

@@ -39,6 +39,13 @@ module FoolsGold
       @coded || @content_length
     end
 
+    # In the place of what the application has said.
+    def content_length=(size)
+      remove("content-length") if @content_length
+      @content_length = size.to_s
+      add("content-length", @content_length)
+    end
+
     def add(name, value)
       name = name.b
       value = value.b
@@ -51,6 +58,12 @@ module FoolsGold
     end
 
     private
+
+    def remove(name)
+      pairs = @block.split("\0", -1)[0...-1].each_slice(2).reject { |other, _| same?(other, name) }
+      @pairs = pairs.size
+      @block = pairs.map { |pair| "#{pair.join("\0")}\0" }.join.b
+    end
 
     # Values of other classes go out as the text they are turned into, as with Puma and Unicorn.
     def take(name, value)

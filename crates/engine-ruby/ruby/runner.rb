@@ -48,17 +48,18 @@ module FoolsGold
       begin
         status, headers, body = @app.call(env)
         end_child unless own_process?
-        (!later? && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later?)
+        later = later?(env)
+        (!later && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
         leave
       rescue Exception => error # Even `exit` ends only the request.
         end_child(error) unless own_process?
         leave_failed
-        owes_free = report(error, later?)
+        owes_free = report(error, later?(env))
       ensure
         report_end if @running && own_process? # Nothing can be rescued of a thread that ends.
       end
       @slot.input.close if File === @slot.input
-      return unless later?
+      return unless later?(env) || owes_free || @answer.later?
 
       @slot.flush
       begin
@@ -79,9 +80,14 @@ module FoolsGold
       exit!(SystemExit === error ? error.status : error.nil?)
     end
 
-    # Whether there is something to do after the answer.
-    def later?
-      !@slot.finished.empty? || !@slot.after_reply.empty?
+    # Whether there is something to do after the answer. The lists are those of the environment: an application may put
+    # others in their place.
+    def later?(env)
+      waits?(env["rack.response_finished"]) || waits?(env["rack.after_reply"])
+    end
+
+    def waits?(list)
+      Array === list && !list.empty?
     end
 
     # From here on there is no interruption. One that is on its way comes now, and is too late.
@@ -147,10 +153,12 @@ module FoolsGold
       "request #{env['HTTP_X_REQUEST_ID']}, #{env['REQUEST_METHOD']} #{env['PATH_INFO']}"
     end
 
-    # In the order that the SPEC wants: the last registered first.
+    # In the order of Puma and of the SPEC, which wants the last registered first. As with Puma there is a status where
+    # the application gave none.
     def after(env, status, headers, error)
-      @slot.finished.reverse_each { |callable| guard { callable.call(env, status, headers, error) } }
-      @slot.after_reply.each { |callable| guard(&callable) }
+      Array(env["rack.after_reply"]).each { |callable| guard { callable.call } }
+      finished = [env, status || 500, headers || {}, error]
+      Array(env["rack.response_finished"]).reverse_each { |callable| guard { callable.call(*finished) } }
     end
 
     def guard

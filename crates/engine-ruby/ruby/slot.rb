@@ -40,7 +40,7 @@ module FoolsGold
             @mark = @out.bytesize
             next withdraw unless @cancelled.empty? || !gone?
 
-            return @environment = @makers[shape].call(values, @input, @after_reply = [], @finished = [])
+            return @environment = @makers[shape].call(values, @input, [], [])
           end
         end
         return nil unless other_frame(left) || fill

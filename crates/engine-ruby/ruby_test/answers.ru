@@ -11,7 +11,12 @@ class Listed < Closing
   def to_ary = @parts
 end
 class Filed < Closing
-  def to_path = __FILE__
+  def initialize(path)
+    super()
+    @path = path
+  end
+
+  def to_path = @path
 end
 class Failing < Closing
   def each
@@ -49,7 +54,10 @@ run(lambda do |env|
   when "/each" then [200, text, Closing.new("a", "b")]
   when "/gathered" then [200, { "Content-Length" => "2" }, Closing.new("a", "b")]
   when "/listed" then [200, text, Listed.new("a", "b")]
-  when "/file" then [200, text, Filed.new]
+  when "/file" then [200, text, Filed.new(RbConfig.ruby)]
+  when "/file-made"
+    File.write("#{__dir__}/made", "made")
+    [200, { "Content-Length" => "9", "a" => "" }, Filed.new("#{__dir__}/made")]
   when "/failing" then [200, text, Failing.new]
   when "/failing-early" then [200, { "content-length" => "9" }, Failing.new]
   when "/objects" then [200, text, Closing.new(Object.new)]

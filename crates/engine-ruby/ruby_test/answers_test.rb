@@ -101,7 +101,13 @@ module AnswersTest
   def self.rest(worker)
     H.check("a file") do
       answer = worker.get("/file")
-      H.same([F::FILE, true], [answer.flags, answer.body.end_with?("/config.ru")])
+      H.same([F::FILE, File.realpath(RbConfig.ruby)], [answer.flags, File.realpath(answer.body)])
+    end
+    H.check("a file that the request has made") do
+      answer = worker.get("/file-made")
+      H.same([0, [["a", ""], %w[content-length 4]], "made"], [answer.flags, answer.headers, answer.body])
+      answer = worker.get("/file-made", method: "HEAD")
+      H.same([F::UNASKED, ""], [answer.flags, answer.body])
     end
     H.check("early hints") do
       H.same([F::HINTS, "\0\x01link\0</a.css>\0".b], worker.get("/hints").to_a.values_at(0, -1))
@@ -109,7 +115,7 @@ module AnswersTest
     end
     H.check("after the answer") do
       worker.get("/after")
-      H.same("[200, nil, :one, :reply]", worker.get("/after?").body)
+      H.same("[:reply, 200, nil, :one]", worker.get("/after?").body)
     end
     H.check("a body in the request") { H.same("cba0", worker.get("/post", method: "POST", body: "abc").body) }
     H.check("a body in several reads") do

@@ -70,8 +70,8 @@ pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 /// How the refusal of a second application begins, after its name.
 pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 
-/// What other servers are told to do, as a first word.
-const CONTROL_WORDS: [&str; 1] = ["start"];
+/// What Thin and Passenger are told to do, in a word.
+const START: &str = "start";
 
 /// What the program is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -283,12 +283,14 @@ impl Asked {
         }
     }
 
-    fn take_rackup(&mut self, path: OsString) {
-        if let Some(word) = path.to_str().filter(|word| CONTROL_WORDS.contains(word)) {
-            return self.refuse(format!(
-                "{word}: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./{word} \
-                 to serve a folder of that name"
-            ));
+    /// Takes what stands alone, or behind another server's flag for it.
+    pub fn take_rackup(&mut self, path: OsString) {
+        if path == START {
+            return self.notices.push(
+                "start: the server starts with or without this word, and stays in the foreground without -d; say \
+                 ./start to serve a folder of that name"
+                    .to_owned(),
+            );
         }
         match &self.rackup {
             None => self.rackup = Some(path.into()),
@@ -415,7 +417,7 @@ mod tests {
 
     #[test]
     fn every_wrong_word_is_named_with_what_would_be_right() {
-        let cases: [(&[&str], &str); 12] = [
+        let cases: [(&[&str], &str); 11] = [
             (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
             (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
             (&["-z"], "-z: there is no such option; see foolsgold --help"),
@@ -429,11 +431,6 @@ mod tests {
                 &["--reload", "a.ru"],
                 "--reload: files are not watched: `foolsgold reload` takes new code without an \
                  interruption; Rails reloads its own code in development",
-            ),
-            (
-                &["start"],
-                "start: there is no such command: `foolsgold` alone starts, and stays in the foreground; say ./start \
-                 to serve a folder of that name",
             ),
             (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
         ];

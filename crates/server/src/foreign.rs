@@ -2,6 +2,7 @@
 //! with words.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use crate::asked::{Asked, Origin};
 use crate::old;
@@ -18,6 +19,12 @@ pub enum Means {
     Word(&'static str, &'static [(&'static str, &'static str)]),
     /// An address as Unicorn takes it.
     Listen,
+    /// An address as Unicorn takes it, or a log file as Thin does, by how it is written.
+    ListenOrLog,
+    /// A folder to go to as with Thin, or else a configuration file as with Unicorn.
+    FolderOrConfig,
+    /// The application's file.
+    Rackup,
     /// It is so anyway: in these words.
     Always(&'static str),
     /// It would be wrong to go on: in these words.
@@ -50,9 +57,9 @@ pub const ALL: &[Foreign] = &[
     foreign(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
     foreign(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
     foreign(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
-    foreign(&["-l"], "Unicorn, Thin", "X", Means::Refused("say --bind for an address, --log-file for a log")),
+    foreign(&["-l"], "Unicorn, Thin", "X", Means::ListenOrLog),
     foreign(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
-    foreign(&["-c"], "Unicorn, Thin", "X", Means::Refused("say -C for a configuration file, --dir for a folder")),
+    foreign(&["-c"], "Unicorn, Thin", "X", Means::FolderOrConfig),
     foreign(&["--chdir"], "Thin", "FOLDER", Means::Is("dir")),
     foreign(&["-D", "--daemon"], "Unicorn, rackup", "", Means::Says("daemonize", "yes")),
     foreign(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Means::Is("pidfile")),
@@ -60,7 +67,7 @@ pub const ALL: &[Foreign] = &[
     foreign(&["-g"], "Thin", "GROUP", Means::Is("group")),
     foreign(&["--servers"], "Thin", "N", Means::Is("workers")),
     foreign(&["-s", "--server"], "rackup, Thin, Puma", "", Means::Refused("say -w N for N workers, or leave it out")),
-    foreign(&["-R", "--rackup"], "Thin, Passenger", "FILE", Means::Refused("name the file alone: foolsgold FILE")),
+    foreign(&["-R", "--rackup"], "Thin, Passenger", "FILE", Means::Rackup),
     foreign(&["--max-conns"], "Thin", "N", Means::Is("connections")),
     foreign(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
     foreign(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
@@ -136,10 +143,23 @@ impl Foreign {
                 words.join(", ")
             }
             Means::Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
+            Means::ListenOrLog => {
+                "`--listen` of an address, `--log-file` of a name that ends in .log; refused for others".to_owned()
+            }
+            Means::FolderOrConfig => "`--dir` of a folder, `--config` of all others".to_owned(),
+            Means::Rackup => "the application's file, as without this".to_owned(),
             Means::Always(why) => format!("taken: {why}"),
             Means::Refused(why) => format!("refused: {why}"),
         }
     }
+}
+
+/// Whether it can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
+fn is_address(text: &str) -> bool {
+    let port = text.rsplit(':').next().unwrap_or_default();
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_socket = text.starts_with(['/', '.', '~']) && (text.ends_with(".sock") || text.ends_with(".socket"));
+    is_port || is_socket || text.starts_with("unix:")
 }
 
 impl Asked {
@@ -169,14 +189,25 @@ impl Asked {
                     self.refuse(format!("{spelt} {}: must be {}", value.to_string_lossy(), known.join(" or ")));
                 }
             },
-            Means::Listen => {
-                let bind = old::listen_address(&value.to_string_lossy());
-                self.take_as("bind", OsStr::new(&bind), spelt);
-            }
+            Means::Listen => self.listen(&value, spelt),
+            Means::ListenOrLog if value.to_string_lossy().ends_with(".log") => self.take_as("log-file", &value, spelt),
+            Means::ListenOrLog if is_address(&value.to_string_lossy()) => self.listen(&value, spelt),
+            Means::ListenOrLog => self.refuse(format!(
+                "{spelt} {}: say --bind for an address, --log-file for a log",
+                value.to_string_lossy()
+            )),
+            Means::FolderOrConfig if Path::new(&value).is_dir() => self.take_as("dir", &value, spelt),
+            Means::FolderOrConfig => self.take_as("config", &value, spelt),
+            Means::Rackup => self.take_rackup(value),
             Means::Always(why) => self.notices.push(format!("{spelt}: {why}, with or without this")),
             Means::Refused(why) => self.refuse(format!("{spelt}: {why}")),
         }
         true
+    }
+
+    fn listen(&mut self, address: &OsStr, spelt: &str) {
+        let bind = old::listen_address(&address.to_string_lossy());
+        self.take_as("bind", OsStr::new(&bind), spelt);
     }
 
     fn take_as(&mut self, name: &str, value: &OsStr, spelt: &str) {
@@ -215,16 +246,32 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_that_two_servers_use_is_told_by_its_value() {
+        let said = |arguments: &[&str], name: Name| {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            asked.values(name).last().map(|given| given.value.clone())
+        };
+        assert_eq!(said(&["-c", "config/unicorn.rb"], Name::Config).as_deref(), Some("config/unicorn.rb"));
+        assert_eq!(said(&["-c", "/"], Name::Dir).as_deref(), Some("/"));
+        assert_eq!(said(&["-l", "8080"], Name::Bind).as_deref(), Some("tcp://0.0.0.0:8080"));
+        assert_eq!(said(&["-l", "10.0.0.1:80"], Name::Bind).as_deref(), Some("tcp://10.0.0.1:80"));
+        assert_eq!(said(&["-l", "/run/a.sock"], Name::Bind).as_deref(), Some("unix:///run/a.sock"));
+        assert_eq!(said(&["-l", "log/thin.log"], Name::LogFile).as_deref(), Some("log/thin.log"));
+        assert_eq!(ask(&["-R", "app.ru", "start"]).rackup.as_deref(), Some(Path::new("app.ru")));
+    }
+
+    #[test]
     fn what_is_always_so_is_noticed_and_what_cannot_be_is_refused() {
         assert_eq!(
             ask(&["--redirect-append"]).notices,
             ["--redirect-append: log files are always appended to, with or without this"]
         );
         let problems: Vec<String> =
-            ask(&["--prefix", "/x", "-c", "y", "--pid"]).problems.iter().map(Problem::to_string).collect();
+            ask(&["--prefix", "/x", "-l", "y", "--pid"]).problems.iter().map(Problem::to_string).collect();
         let expected = [
             "--prefix: write an [[app]] with a prefix in foolsgold.toml",
-            "-c: say -C for a configuration file, --dir for a folder",
+            "-l y: say --bind for an address, --log-file for a log",
             "--pid: needs a value: --pid FILE",
         ];
         assert_eq!(problems, expected);
