@@ -135,8 +135,9 @@ fn memory_comes_back_after_those_who_ate_it() {
         server.get("/array");
     }
     assert_eq!(server.text("/work"), "2893");
-    // Two interpreters of 16 MiB each may be in use at any time; twenty rounds must not add to that.
-    let back = within(PATIENCE, || server.rss_kib() < before + 2 * 16 * 1024 + 24 * 1024);
+    // Two interpreters of 16 MiB each may be in use at any time, and what they had may be in the allocator's hands as
+    // often; twenty rounds must not add to that.
+    let back = within(PATIENCE, || server.rss_kib() < before + 5 * 16 * 1024);
     assert!(back, "{before} KiB before, {} KiB after", server.rss_kib());
 }
 

@@ -41,12 +41,21 @@ pub struct Headroom {
     memory: Memory,
     standing: Option<Standing>,
     looked: Option<Instant>,
-    /// No worker is added for want of memory: since when, and why.
-    held: Option<(Instant, Shortage)>,
+    /// No worker is added for want of memory.
+    held: Option<Held>,
     /// The worker that was sent away last, and when.
     relieved: Option<(u32, Instant)>,
     /// How often the kernel had killed somebody, and when.
     kills: Option<(Instant, u64)>,
+}
+
+/// A time in which no worker is added.
+struct Held {
+    /// When that was seen last.
+    seen: Instant,
+    why: Shortage,
+    /// The log has said how many workers run instead. That one had to leave does not say it.
+    is_logged: bool,
 }
 
 /// Whether there is room for one more worker.
@@ -78,7 +87,7 @@ impl Headroom {
 
     /// Why no worker is added, if that is for want of memory.
     pub fn shortage(&self) -> Option<Shortage> {
-        self.held.map(|(_, shortage)| shortage)
+        self.held.as_ref().map(|held| held.why)
     }
 
     /// Whether workers are to be weighed often.
@@ -171,7 +180,8 @@ impl Work {
         let there = self.staying();
         let Some(standing) = self.headroom.standing.filter(|_| there < self.settings.max_workers) else { return };
         let shortage = shortage(&standing, need, self.headroom.rests(now));
-        if self.headroom.held.replace((now, shortage)).is_none() {
+        let held = Held { seen: now, why: shortage, is_logged: true };
+        if self.headroom.held.replace(held).is_none_or(|before| !before.is_logged) {
             let wanted = match self.wanted {
                 wanted if wanted > there => format!("{there} of {} run", count(wanted, "worker")),
                 _ => format!("{} run, and requests wait", count(there, "worker")),
@@ -229,7 +239,7 @@ impl Work {
         self.headroom.looked = Some(now);
         self.headroom.standing = self.headroom.memory.look();
         self.forget_kills(now);
-        let is_past = |(then, _): &mut (Instant, Shortage)| now.saturating_duration_since(*then) > REST;
+        let is_past = |held: &mut Held| now.saturating_duration_since(held.seen) > REST;
         self.headroom.held.take_if(is_past);
         // They are all there by now.
         self.headroom.held.take_if(|_| there >= most);
@@ -254,8 +264,10 @@ impl Work {
             "memory is short: {}; {} is the largest, with {} of its own, and shuts down",
             in_words(standing), self.named(*id), mib(own * 1024)
         );
-        let shortage = shortage(&standing, self.need(now), true);
-        (self.headroom.relieved, self.headroom.held) = (Some((*id, now)), Some((now, shortage)));
+        let why = shortage(&standing, self.need(now), true);
+        let is_logged = self.headroom.held.as_ref().is_some_and(|held| held.is_logged);
+        self.headroom.held = Some(Held { seen: now, why, is_logged });
+        self.headroom.relieved = Some((*id, now));
         // Where fewer may be there are to be fewer; else its successor comes when there is room for it.
         if self.wanted > self.settings.min_workers.max(1) {
             self.wanted -= 1;
