@@ -284,6 +284,20 @@ fn what_pumas_files_lean_on_is_there() {
     ruby::wait_for_note(&server, "[3, [\"tcp://127.0.0.1:0\"], 1, \"config.ru\"]1");
 }
 
+/// As in Passenger's documentation: a value of 0 means that there is no limit.
+#[test]
+fn limits_of_passenger_that_are_nothing_are_none() {
+    let json = "{ \"address\": \"127.0.0.1\", \"port\": 0, \"pool_idle_time\": 0, \"max_request_time\": 0, \
+                \"max_requests\": 0, \"max_request_queue_time\": 0, \"max_request_queue_size\": 0 }";
+    let files = [("config.ru", APP), ("Passengerfile.json", json)];
+    let folder = ruby::folder(&files);
+    let (_, said) = run(&folder, &[], &["explain", "Passengerfile.json"]);
+    assert_says(&said, &["request-time = \"none\"", "queue-wait = \"none\"", "idle-time = \"24h\""]);
+    fs::remove_dir_all(folder).unwrap();
+    let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+}
+
 #[test]
 fn what_passengers_parser_takes_is_taken() {
     let json = "// for all\n{\n  \"address\": \"127.0.0.1\", /* here */\n  \"port\": \"0\",\n  \"nginx\": 1,\n  \

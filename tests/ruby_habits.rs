@@ -1,7 +1,13 @@
 //! What applications, and who starts them, count on though no SPEC says it: when their files are read, what is loaded
 //! before them, which lists of the environment are looked at, and which words a command line may have.
 
-use crate::support::{Server, ruby};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::support::{Server, ruby, server};
 
 /// A report at the same path for each request, as of an application with one thread in each process. Its size is the
 /// path, its letter the query.
@@ -106,4 +112,54 @@ fn the_words_of_other_servers_command_lines_start_it() {
     assert_eq!(server.text("/").split('/').next(), Some("FoolsGold::OldServer"), "{}", server.log());
     let server = ruby::serve_files(&[("shop/config.ru", files[0].1)], &[], &["start", "-c", "shop", "-w", "1"]);
     assert!(server.text("/").ends_with("/shop"), "{}", server.log());
+}
+
+/// As it is served in this folder, with a configuration or without one.
+fn serve_in(folder: &Path, options: &[&str]) -> Server {
+    let program = ruby::program();
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1"];
+    all.extend_from_slice(options);
+    Server::spawn(folder.to_owned(), &[], &all)
+}
+
+#[test]
+fn the_name_of_a_folder_need_not_be_utf8() {
+    let home = server::folder();
+    let folder = home.join(OsStr::from_bytes(b"r\xfcbe"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("name.rb"), "NAME = \"gold\"\n").unwrap();
+    fs::write(folder.join("config.ru"), "require_relative 'name'\nrun ->(_) { [200, {}, [NAME]] }\n").unwrap();
+    assert_eq!(serve_in(&folder, &[]).text("/"), "gold");
+    fs::remove_dir_all(home).unwrap();
+}
+
+/// Tools that deploy put symlinks to shared files into each release.
+#[test]
+fn files_that_are_symlinks_have_their_neighbours_where_the_symlinks_are() {
+    let home = server::folder();
+    let (release, shared) = (home.join("release"), home.join("shared"));
+    for (folder, name) in [(&release, "release"), (&shared, "shared")] {
+        fs::create_dir_all(folder.join("config")).unwrap();
+        for file in ["place.rb", "config/place.rb"] {
+            fs::write(folder.join(file), format!("PLACE = \"{name}\"\n")).unwrap();
+        }
+    }
+    let app =
+        "require_relative 'place'\nrun ->(_) { [200, {}, [PLACE, ' ', File.basename(__dir__), ' ', $hook.to_s]] }\n";
+    let hooks = "before_fork { $hook = File.basename(File.expand_path('../..', __FILE__)) + \" #{Process.pid}\" }\n";
+    fs::write(shared.join("config.ru"), app).unwrap();
+    fs::write(shared.join("config/puma.rb"), format!("require_relative 'place'\nworkers 1\n{hooks}")).unwrap();
+    for file in ["config.ru", "config/puma.rb"] {
+        symlink(shared.join(file), release.join(file)).unwrap();
+    }
+    let server = serve_in(&release, &["-C", "config/puma.rb"]);
+    let first = server.text("/");
+    assert!(first.starts_with("release release release "), "{first}\n{}", server.log());
+    // Another process evaluates the file then.
+    server.signal(rustix::process::Signal::USR1);
+    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    let second = server.text("/");
+    assert!(second.starts_with("release release release ") && second != first, "{second}\n{}", server.log());
+    drop(server);
+    fs::remove_dir_all(home).unwrap();
 }

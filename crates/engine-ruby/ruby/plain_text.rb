@@ -28,7 +28,7 @@ module FoolsGold
       when nil then "null"
       when Array then "[#{value.map { |one| json(one) }.join(',')}]"
       when Hash then "{#{value.map { |key, one| "#{json(key)}:#{json(one)}" }.join(',')}}"
-      when String then "\"#{value.gsub(/["\\\x00-\x1f]/) { |char| format('\u%04x', char.ord) }}\""
+      when String then "\"#{utf8(value).gsub(/["\\\x00-\x1f]/) { |char| format('\u%04x', char.ord) }}\""
       else value.to_s
       end
     end

@@ -1,5 +1,7 @@
 //! The connections over which molds and workers are given orders, and what they say on them.
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -52,29 +54,31 @@ async fn hear(mut reader: OwnedReadHalf, speaker: Speaker, events: &UnboundedSen
 
 /// What a mold is told first.
 pub fn setup(settings: &Settings) -> Bytes {
-    let path =
-        |path: &Option<std::path::PathBuf>| path.as_ref().map_or_else(String::new, |path| path.display().to_string());
-    let pairs = [
-        ("rackup", settings.rackup.display().to_string()),
-        ("environment", settings.environment.clone()),
+    // Bytes: a path need not be UTF-8.
+    let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
+    let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
+    let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
+    let pairs: [(&str, Vec<u8>); 15] = [
+        ("rackup", of(&settings.rackup)),
+        ("environment", settings.environment.clone().into()),
         ("hooks", path(&settings.hooks)),
-        ("hooks_kind", settings.hooks_kind.clone()),
-        ("hooks_names", settings.hooks_names.join(",")),
-        ("threads", settings.threads.to_string()),
+        ("hooks_kind", settings.hooks_kind.clone().into()),
+        ("hooks_names", settings.hooks_names.join(",").into()),
+        ("threads", settings.threads.to_string().into()),
         ("gemfile", path(&settings.gemfile)),
-        ("software", engine::env::SOFTWARE.to_owned()),
+        ("software", engine::env::SOFTWARE.into()),
         ("native", path(&settings.native)),
-        ("oob_gc", if settings.oob_gc { "yes" } else { "" }.to_owned()),
-        ("early_hints", if settings.early_hints { "yes" } else { "" }.to_owned()),
-        ("files", if settings.user.is_none() { "yes" } else { "" }.to_owned()),
-        ("tag", settings.tag.clone()),
-        ("single", if is_single(settings) { "yes" } else { "" }.to_owned()),
-        ("preload", settings.preload.as_str().to_owned()),
+        ("oob_gc", yes(settings.oob_gc)),
+        ("early_hints", yes(settings.early_hints)),
+        ("files", yes(settings.user.is_none())),
+        ("tag", settings.tag.clone().into()),
+        ("single", yes(is_single(settings))),
+        ("preload", settings.preload.as_str().into()),
     ];
     frame(kind::SETUP, |out| {
         for (name, value) in pairs {
             put_item(out, name.as_bytes());
-            put_item(out, value.as_bytes());
+            put_item(out, &value);
         }
     })
 }

@@ -1,10 +1,12 @@
 //! The Ruby process that evaluates another server's configuration. It tells what the file says, and waits: where the
 //! application is served with that file, it goes on as the first mold, so that the code of the file runs once.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -190,24 +192,25 @@ impl Evaluated {
 
     fn order(&self, settings: &Settings, command: &Command, mold: &Path, user: Option<User>) -> io::Result<Vec<u8>> {
         let hooks = settings.hooks.as_ref().filter(|hooks| fs::canonicalize(hooks).is_ok_and(|path| path == self.path));
-        let mut pairs = vec![
-            ("mold".to_owned(), mold.display().to_string()),
-            ("file".to_owned(), hooks.map(|path| path.display().to_string()).unwrap_or_default()),
-            ("folder".to_owned(), std::env::current_dir()?.display().to_string()),
-            ("umask".to_owned(), umask()?.to_string()),
+        // Bytes: paths and variables need not be UTF-8.
+        let bytes = |text: &OsStr| text.as_bytes().to_vec();
+        let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = vec![
+            ("mold".into(), bytes(mold.as_os_str())),
+            ("file".into(), hooks.map(|path| bytes(path.as_os_str())).unwrap_or_default()),
+            ("folder".into(), bytes(std::env::current_dir()?.as_os_str())),
+            ("umask".into(), umask()?.to_string().into()),
         ];
         if let Some(User { uid, gid, groups }) = user {
             let groups: Vec<String> = groups.iter().map(u32::to_string).collect();
-            pairs.push(("uid".to_owned(), uid.to_string()));
-            pairs.push(("gid".to_owned(), gid.to_string()));
-            pairs.push(("groups".to_owned(), groups.join(",")));
+            pairs.push(("uid".into(), uid.to_string().into()));
+            pairs.push(("gid".into(), gid.to_string().into()));
+            pairs.push(("groups".into(), groups.join(",").into()));
         }
         // What a mold is started without, this process was started without.
         for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
-            let value = value.to_string_lossy().into_owned();
-            pairs.push((format!("env:{}", name.to_string_lossy()), value));
+            pairs.push(([b"env:", name.as_bytes()].concat(), bytes(value)));
         }
-        Ok(pairs.iter().map(|(name, value)| format!("{name}\0{value}")).collect::<Vec<_>>().join("\0").into_bytes())
+        Ok(pairs.into_iter().map(|(name, value)| [name, value].join(&0)).collect::<Vec<_>>().join(&0))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{self, Path, PathBuf};
 
 use crate::client;
@@ -56,7 +56,18 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         }
         Err(error) => return Err(format!("{}: cannot be read: {error}", path.display())),
     }
-    fs::canonicalize(&path).map_err(|error| format!("{}: cannot be found again: {error}", path.display()))
+    in_real_folder(&path).map_err(|error| format!("{}: cannot be found again: {error}", path.display()))
+}
+
+/// The absolute path of a file in its folder as that is. A file that is a symlink keeps its own name and place: what is
+/// beside it is the application, and `__dir__` and `require_relative` in it mean that folder, as with other servers.
+pub fn in_real_folder(file: &Path) -> io::Result<PathBuf> {
+    let file = path::absolute(file)?;
+    fs::metadata(&file)?;
+    match (file.parent(), file.file_name()) {
+        (Some(folder), Some(name)) => Ok(fs::canonicalize(folder)?.join(name)),
+        _ => fs::canonicalize(file),
+    }
 }
 
 /// The Gemfile that Bundler would take: the one that `BUNDLE_GEMFILE` names, or the one beside config.ru. Absolute.
@@ -80,7 +91,7 @@ pub fn hooks(rackup: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, Str
     let usual = || rackup.with_file_name("config").join("foolsgold.rb");
     match named {
         None => Ok(Some(usual()).filter(|path| path.is_file())),
-        Some(path) => match fs::canonicalize(path) {
+        Some(path) => match in_real_folder(path) {
             Ok(path) if path.is_file() => Ok(Some(path)),
             Ok(path) => Err(format!("{}: is not a file; --hooks must name a Ruby file", path.display())),
             Err(error) => Err(format!("{}: the hooks file cannot be found: {error}", path.display())),

@@ -252,7 +252,7 @@ fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) ->
 fn gemfile(asked: &Asked, folder: &Path) -> Option<PathBuf> {
     let named = folder.join(asked.rackup.as_deref().unwrap_or(Path::new("")));
     let rackup = if named.is_dir() { named.join("config.ru") } else { named };
-    let rackup = rackup.canonicalize().unwrap_or(rackup);
+    let rackup = rackup::in_real_folder(&rackup).unwrap_or(rackup);
     rackup::gemfile(&rackup, std::env::var_os("BUNDLE_GEMFILE").as_deref())
 }
 

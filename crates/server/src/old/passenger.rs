@@ -54,13 +54,13 @@ pub const KNOWN: &[Known] = &[
     ("max_pool_size", Does::By(later)),
     ("min_instances", Does::By(later)),
     ("max_instances", Does::By(later)),
-    ("pool_idle_time", Does::Seconds("idle-time")),
+    ("pool_idle_time", Does::By(idle_time)),
     ("max_preloader_idle_time", Does::Missing(POOL)),
     ("start_timeout", Does::Seconds("boot-time")),
     ("max_requests", Does::Is("max-requests")),
     ("max_request_queue_size", Does::By(queue_size)),
     ("max_request_queue_time", Does::By(queue_time)),
-    ("max_request_time", Does::Seconds("request-time")),
+    ("max_request_time", Does::By(request_time)),
     ("memory_limit", Does::By(memory)),
     ("request_queue_overflow_status_code", Does::Missing("the status is 503")),
     ("force_max_concurrent_requests_per_process", Does::By(later)),
@@ -197,11 +197,24 @@ fn queue_size(to: &mut Translation, call: &Call) {
     }
 }
 
-/// Nothing stands for no limit.
 fn queue_time(to: &mut Translation, call: &Call) {
+    time(to, call, "queue-wait", "none");
+}
+
+fn request_time(to: &mut Translation, call: &Call) {
+    time(to, call, "request-time", "none");
+}
+
+/// The longest idle time that there is.
+fn idle_time(to: &mut Translation, call: &Call) {
+    time(to, call, "idle-time", "24h");
+}
+
+/// Nothing stands for no limit.
+fn time(to: &mut Translation, call: &Call, key: &str, no_limit: &str) {
     match seconds(call.args.first()) {
-        Some(time) if parse_time(&time) == Some(0) => to.set(call, "queue-wait", "none".to_owned()),
-        _ => to.seconds(call, "queue-wait"),
+        Some(time) if parse_time(&time) == Some(0) => to.set(call, key, no_limit.to_owned()),
+        _ => to.seconds(call, key),
     }
 }
 

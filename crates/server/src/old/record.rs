@@ -1,6 +1,6 @@
 //! What a configuration says that is Ruby, or YAML with Ruby in it: the user's Ruby evaluates it and tells.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use engine_ruby::Evaluated;
@@ -69,7 +69,8 @@ fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiti
         path: question.path.canonicalize().unwrap_or_else(|_| question.path.to_owned()),
         kind,
         ruby: question.ruby.to_owned(),
-        gemfile: Some(PathBuf::from(&record.bundler)).filter(|path| path != Path::new("")),
+        // Not by the name in the record, which is text: a path need not be.
+        gemfile: question.gemfile.filter(|_| !record.bundler.is_empty()).map(Path::to_owned),
         changes_user: record.changes_user,
         waiting: Arc::new(Mutex::new(Some(waiting))),
     }
