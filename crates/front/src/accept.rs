@@ -81,7 +81,6 @@ fn without_delay(set: io::Result<()>) {
 /// Accepts until the stop, and then what the kernel had accepted for us by then.
 pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
-    let first_spare = first_spare_file(common.settings.limits.spare_files);
     loop {
         let accepted = tokio::select! {
             biased;
@@ -92,7 +91,7 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
             Ok((socket, peer)) => {
                 wait = FIRST_WAIT;
                 // Without one it may not be here.
-                if let Some(place) = place(&socket, peer, &common, first_spare).await {
+                if let Some(place) = place(&socket, peer, &common).await {
                     settle(socket, lanes, &common, place, &guard);
                 }
             }
@@ -132,12 +131,7 @@ struct Place {
 
 /// The place of a connection, unless its client has enough of them. It was accepted first: only then is it known that
 /// one is needed, and for whom.
-async fn place(
-    socket: &Socket,
-    peer: Option<SocketAddr>,
-    common: &Common,
-    first_spare: Option<RawFd>,
-) -> Option<Place> {
+async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Option<Place> {
     let visitor = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
         None => Ok(None),
         Some(peer) => common.room.admit(peer),
@@ -148,9 +142,7 @@ async fn place(
     };
     let permit = async {
         let permit = common.room.place().await;
-        if let Some(first_spare) = first_spare {
-            common.room.file(|| has_more_than_spare_files(socket, first_spare)).await;
-        }
+        common.room.file(|| has_more_than_spare_files(socket, common.settings.limits.spare_files)).await;
         permit
     };
     let permit = tokio::select! {
@@ -161,18 +153,15 @@ async fn place(
     Some(Place { _permit: permit, _visitor: visitor })
 }
 
-/// The number of the first of so many open files that connections leave to everything else.
-fn first_spare_file(spare: u64) -> Option<RawFd> {
-    let limit = getrlimit(Resource::Nofile).current.filter(|_| spare > 0)?;
-    RawFd::try_from(limit - spare.min(limit / 4)).ok()
-}
-
 /// Whether the next file that is opened is none of those that are kept for everything else. Its number tells: the
 /// kernel gives the lowest that is free. While this one's is far from them, the next one's is not asked for: if that is
 /// among them all the same, it is noticed when it is there.
-fn has_more_than_spare_files(socket: &Socket, first_spare: RawFd) -> bool {
-    socket.as_fd().as_raw_fd() < first_spare / 2
-        || fcntl_dupfd_cloexec(socket, 0).is_ok_and(|next| next.as_raw_fd() < first_spare)
+fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
+    let Some(limit) = getrlimit(Resource::Nofile).current.filter(|_| spare > 0) else { return true };
+    let first_spare = limit - spare.min(limit / 4);
+    let is_below = |file: RawFd, number: u64| u64::try_from(file).is_ok_and(|file| file < number);
+    is_below(socket.as_fd().as_raw_fd(), first_spare / 2)
+        || fcntl_dupfd_cloexec(socket, 0).is_ok_and(|next| is_below(next.as_raw_fd(), first_spare))
 }
 
 /// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are places.

@@ -99,14 +99,17 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, St
     }
     let told = find("LISTEN_FDS").unwrap_or("0");
     let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
-    let handed = (FIRST..FIRST + RawFd::from(count)).map(|number| match take(number) {
+    // From the last one on: where fewer are there than are said, none is taken.
+    let handed = (FIRST..FIRST + RawFd::from(count)).rev().map(|number| match take(number) {
         Ok(socket) => Ok(Handed { socket, asked: format!("fd://{number}"), is_activated: true }),
         Err(Errno::BADF) => {
             Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {number} is not open"))
         }
         Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
     });
-    handed.collect()
+    let mut handed: Vec<Handed> = handed.collect::<Result<_, _>>()?;
+    handed.reverse();
+    Ok(handed)
 }
 
 #[cfg(test)]
