@@ -1,13 +1,15 @@
 //! One client takes all connections that there are and keeps them: with one request each and then silence, and with
 //! heads that never end. Others come meanwhile, and are answered.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::set_socket_reuseaddr;
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -30,6 +32,11 @@ const IN_TIME: Duration = Duration::from_secs(2);
 const SHARE: usize = 1_024;
 /// How many that were closed it opens anew in a fifth of a second: it is to keep places, not to flood.
 const ANEW: usize = 8;
+/// The first of the ports that it connects from. It names them itself: with thousands of closed connections in
+/// TIME_WAIT, the kernel's search for a free port takes milliseconds, and the crowd would not gather in time.
+const FIRST_PORT: u16 = 10_240;
+/// How many ports are tried for one connection.
+const TRIES: usize = 1_000;
 
 /// What each of the crowd says, once.
 #[derive(Clone, Copy)]
@@ -49,6 +56,9 @@ pub fn crowd(stage: &Stage) -> Result<Told, String> {
         let crowd = Crowd::gather(server.port, allowed + allowed / 10, says);
         let is_full = pace::within(Duration::from_secs(60), || crowd.size() >= allowed);
         told.expect(is_full, || format!("only {} of {allowed} connections could be taken", crowd.size()));
+        // What the crowd itself has asked came first, and is answered first.
+        let is_calm = pace::within(Duration::from_secs(60), || answer_time(server.port) < IN_TIME / 2);
+        told.expect(is_calm, || "the requests of the crowd itself are not through after a minute".to_owned());
         let load = stage.load_of(&server, &short()?, 4);
         pause(stage.lasts(30.0, 5.0));
         told.count("those who poll", &load.end(), &[]);
@@ -64,6 +74,13 @@ pub fn crowd(stage: &Stage) -> Result<Told, String> {
     server.settle(&mut told);
     server.end(&mut told);
     Ok(told)
+}
+
+/// How long one more request takes.
+fn answer_time(port: u16) -> Duration {
+    let begun = Instant::now();
+    let _ = request(port, "/", "Connection: close\r\n").and_then(|mut stream| stream.read_to_end(&mut Vec::new()));
+    begun.elapsed()
 }
 
 /// How many connections the server is to allow: as many files may be open here, and in it.
@@ -95,6 +112,24 @@ struct Shared {
     is_over: AtomicBool,
     size: AtomicUsize,
     came: AtomicUsize,
+    /// Ports that were tried.
+    ports: AtomicUsize,
+}
+
+impl Shared {
+    /// A socket with an address of the crowd.
+    fn socket(&self) -> io::Result<OwnedFd> {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        set_socket_reuseaddr(&socket, true)?;
+        let bound = (0..TRIES).find_map(|_| bind(&socket, &SocketAddrV4::new(ADDRESS, self.port())).ok());
+        bound.map(|()| socket).ok_or_else(|| ErrorKind::AddrInUse.into())
+    }
+
+    fn port(&self) -> u16 {
+        let count = usize::from(u16::MAX - FIRST_PORT);
+        let tried = u16::try_from(self.ports.fetch_add(1, Ordering::AcqRel) % count).unwrap_or(0);
+        FIRST_PORT + tried
+    }
 }
 
 impl Crowd {
@@ -132,7 +167,7 @@ fn hold(port: u16, count: usize, says: Says, shared: &Shared) {
         let most = if is_gathered { count.min(streams.len() + ANEW) } else { count };
         is_gathered = true;
         while streams.len() < most && !shared.is_over.load(Ordering::Acquire) {
-            let Ok(stream) = one(port, says) else { break };
+            let Ok(stream) = one(port, says, shared) else { break };
             streams.push(stream);
             shared.size.fetch_add(1, Ordering::AcqRel);
             shared.came.fetch_add(1, Ordering::AcqRel);
@@ -141,9 +176,8 @@ fn hold(port: u16, count: usize, says: Says, shared: &Shared) {
     }
 }
 
-fn one(port: u16, says: Says) -> std::io::Result<TcpStream> {
-    let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
-    bind(&socket, &SocketAddrV4::new(ADDRESS, 0))?;
+fn one(port: u16, says: Says, shared: &Shared) -> io::Result<TcpStream> {
+    let socket = shared.socket()?;
     connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
     let mut stream = TcpStream::from(socket);
     stream.write_all(match says {

@@ -52,7 +52,7 @@ const SHORTAGES: [Shortage; 8] = [
     },
     Shortage {
         name: "more workers than fit",
-        options: &["-w", "16"],
+        options: &["-w", "24"],
         env: &[],
         path: "/",
         are_two: false,
