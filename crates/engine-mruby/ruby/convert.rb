@@ -55,6 +55,12 @@ module FoolsGold
     raise TypeError, "no implicit conversion of #{named(object)} into String"
   end
 
+  # The String that stands for an object where a path is asked for.
+  def self.path(object)
+    object = object.to_path if object.respond_to?(:to_path)
+    string(object)
+  end
+
   # What an object is called in a message of a conversion.
   def self.named(object)
     case object

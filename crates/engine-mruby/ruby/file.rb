@@ -99,12 +99,7 @@ class File < IO
 
     private
 
-    def path_of(path)
-      path = path.to_path if path.respond_to?(:to_path)
-      path = path.to_str if !path.is_a?(String) && path.respond_to?(:to_str)
-      return path if path.is_a?(String)
-      raise TypeError, "no implicit conversion of #{path.nil? ? 'nil' : path.class} into String"
-    end
+    def path_of(path) = FoolsGold.path(path)
 
     def stat_of(path)
       FoolsGold::Native.file_stat(path_of(path))

@@ -5,7 +5,7 @@ module Process
   CLOCK_MONOTONIC = 1
   CLOCK_PROCESS_CPUTIME_ID = 2
 
-  # Processor time is not told apart.
+  # All processor time counts as user time.
   def self.times
     const_set(:Tms, Struct.new(:utime, :stime, :cutime, :cstime)) unless const_defined?(:Tms, false)
     Tms.new(clock_gettime(CLOCK_PROCESS_CPUTIME_ID), 0.0, 0.0, 0.0)

@@ -34,7 +34,7 @@ module FoolsGold
     class << self
       # Whether something was loaded; LoadError names what was looked for and where.
       def require(name)
-        name = path_of(name)
+        name = FoolsGold.path(name)
         path = find(name)
         return load_once(path) if path
         plain = without_suffix(name)
@@ -52,13 +52,13 @@ module FoolsGold
       def relative(name, from)
         return library(from_ruby(name, from)) if from&.start_with?(RUBY)
         base = from ? File.dirname(File.expand_path(from)) : nil
-        path = candidate(File.expand_path(path_of(name), base))
+        path = candidate(File.expand_path(FoolsGold.path(name), base))
         raise error("cannot load such file -- #{File.expand_path(name, base)}", name) unless path
         load_once(path)
       end
 
       def load(name)
-        name = path_of(name)
+        name = FoolsGold.path(name)
         path = File.file?(name) ? File.expand_path(name) : find(name)
         raise error("cannot load such file -- #{name}", name) unless path
         run(path)
@@ -103,13 +103,6 @@ module FoolsGold
       end
 
       private
-
-      def path_of(name)
-        name = name.to_path if name.respond_to?(:to_path)
-        name = name.to_str if !name.is_a?(String) && name.respond_to?(:to_str)
-        raise TypeError, "no implicit conversion of #{name.class} into String" unless name.is_a?(String)
-        name
-      end
 
       def find(name)
         return candidate(File.expand_path(name, Dir.pwd)) if name.start_with?("./", "../")

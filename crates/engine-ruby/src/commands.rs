@@ -1,12 +1,11 @@
 //! What somebody who operates the server tells the engine to do.
 
-use std::fs;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
 use engine::{Order, count};
 
-use crate::process::kill_now;
+use crate::process::{is_stopped, kill_now};
 use crate::reason::Reason;
 use crate::supervisor::{Outcome, Work};
 
@@ -98,11 +97,4 @@ impl Work {
         let there = if ids.is_empty() { "there is none".to_owned() } else { format!("there are {}", ids.join(", ")) };
         format!("there is no worker {id}: {there}")
     }
-}
-
-/// Whether a process is stopped by a signal or a debugger, as far as the system tells.
-fn is_stopped(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name, in parentheses, may have anything in it.
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
 }

@@ -239,10 +239,8 @@ impl Work {
         self.headroom.looked = Some(now);
         self.headroom.standing = self.headroom.memory.look();
         self.forget_kills(now);
-        let is_past = |held: &mut Held| now.saturating_duration_since(held.seen) > REST;
-        self.headroom.held.take_if(is_past);
-        // They are all there by now.
-        self.headroom.held.take_if(|_| there >= most);
+        // It was long ago, or they are all there by now.
+        self.headroom.held.take_if(|held| now.saturating_duration_since(held.seen) > REST || there >= most);
         let Some(standing) = self.headroom.standing.filter(Standing::is_short) else { return };
         let is_under_way = self.headroom.relieved.is_some_and(|(id, then)| {
             let passed = now.saturating_duration_since(then);
@@ -256,15 +254,15 @@ impl Work {
         let weighed: Vec<(u64, u32)> = staying.filter_map(|(id, worker)| Some((worker.own_kib?, *id))).collect();
         // The last one stays: without it nothing is answered.
         let Some((own, id)) = weighed.iter().max().filter(|_| weighed.len() > 1) else { return };
+        let why = shortage(&standing, self.need(now), true);
         tracing::warn!(
             target: "engine",
             worker = id,
             pid = self.workers.get(id).and_then(|worker| worker.pid),
             app = self.app(),
-            "memory is short: {}; {} is the largest, with {} of its own, and shuts down",
-            in_words(standing), self.named(*id), mib(own * 1024)
+            "memory is short: {}; {} is the largest, with {} MiB of its own, and shuts down",
+            why.used(), self.named(*id), own.div_ceil(1024)
         );
-        let why = shortage(&standing, self.need(now), true);
         let is_logged = self.headroom.held.as_ref().is_some_and(|held| held.is_logged);
         self.headroom.held = Some(Held { seen: now, why, is_logged });
         self.headroom.relieved = Some((*id, now));
@@ -297,15 +295,6 @@ fn shortage(standing: &Standing, need: Need, is_rest: bool) -> Shortage {
         growth_kib: kib(need.others),
         is_rest,
     }
-}
-
-fn in_words(standing: Standing) -> String {
-    let whose = if standing.is_machine { "of this machine" } else { "that the control group may use" };
-    format!("{} of the {} {whose} are used", mib(standing.used), mib(standing.limit))
-}
-
-fn mib(bytes: u64) -> String {
-    format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
 #[cfg(test)]

@@ -205,9 +205,9 @@ pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }
 
-/// Whether a signal has stopped it (SIGSTOP), or a debugger.
+/// Whether a process is stopped, by a signal (SIGSTOP) or a debugger. False where `/proc` does not say.
 pub fn is_stopped(pid: u32) -> bool {
-    // The state is the first word behind the name, which is in brackets and may have brackets in it.
+    // The state is the first word after the name, which is in parentheses and may have parentheses in it.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
 }

@@ -69,11 +69,21 @@ pub struct Shortage {
     pub is_rest: bool,
 }
 
+impl Shortage {
+    /// How much memory is used, and of what, in words.
+    pub fn used(&self) -> String {
+        let whose = if self.is_machine { "of this machine" } else { "that the control group may use" };
+        format!("{} MiB of the {} MiB {whose} are used", mib(self.used_kib), mib(self.limit_kib))
+    }
+}
+
+fn mib(kib: u64) -> u64 {
+    kib.div_ceil(1024)
+}
+
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = |kib: u64| kib.div_ceil(1024);
-        let whose = if self.is_machine { "of this machine" } else { "that the control group may use" };
-        write!(f, "{} MiB of the {} MiB {whose} are used", mib(self.used_kib), mib(self.limit_kib))?;
+        f.write_str(&self.used())?;
         if self.is_rest {
             return f.write_str(", and a worker has just ended for want of memory");
         }

@@ -12,9 +12,7 @@ class Pathname
   end
 
   def initialize(path)
-    path = path.to_path if path.respond_to?(:to_path)
-    path = path.to_str if !path.is_a?(String) && path.respond_to?(:to_str)
-    raise TypeError, "no implicit conversion of #{path.class} into String" unless path.is_a?(String)
+    path = FoolsGold.path(path)
     raise ArgumentError, "pathname contains null byte" if path.include?("\0")
     @path = path.dup
   end
