@@ -51,9 +51,9 @@ pub fn slowest() -> Duration {
 pub struct Work {
     /// Of all processors together, idle or not.
     all: u64,
-    /// In which they worked, or another machine had them.
+    /// In which they worked, or the host had given them to another machine.
     busy: u64,
-    /// Of the processes that were named, and of this one.
+    /// In which the given processes, and this one, worked.
     own: u64,
 }
 

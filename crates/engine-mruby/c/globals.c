@@ -1,5 +1,5 @@
-/* `alias $new $old`: other names of global variables. The lexer has made a call of `__alias_global__` of it
- * (mruby/patch_constants.rb); whoever reads or writes a global variable asks us for the name it stands for. */
+/* `alias $new $old`: further names of global variables. The lexer turns it into a call of `__alias_global__`
+ * (mruby/patch_constants.rb); each read or write of a global variable looks up here which variable a name means. */
 #include "fg.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <mruby/error.h>
 #include <mruby/variable.h>
 
-/* The name that a name stands for: itself where nobody gave it to another. */
+/* The global variable that a name means: the one it is an alias of, else the one of that name. */
 mrb_sym fg_global_name(const fg_vm *vm, mrb_sym name)
 {
   for (size_t i = 0; i < vm->alias_count; i++) {

@@ -135,8 +135,8 @@ module FoolsGold
       end
     end
 
-    # As Puma does, threads are left out that say that they know of forks; and idle ones of concurrent-ruby, whose pools
-    # notice a fork and begin anew: nobody could do anything about them.
+    # As in Puma, threads that are marked as fork-safe are left out; also idle ones of concurrent-ruby, whose pools
+    # notice a fork and start new threads, so that a warning would be of no use.
     def lost_threads
       threads = Thread.list - @threads
       threads.reject do |thread|
@@ -144,7 +144,7 @@ module FoolsGold
       end
     end
 
-    # Whether nothing of the application runs in it.
+    # Whether all of its backtrace is concurrent-ruby's or Ruby's own.
     def idle_in_pool?(thread)
       lines = thread.backtrace || []
       !lines.empty? && lines.all? { |line| line.include?("/concurrent-ruby/") || line.start_with?("<internal:") }
@@ -183,7 +183,7 @@ module FoolsGold
 
     def require_libraries
       verbose = $VERBOSE
-      $VERBOSE = nil # Of what will be a gem Ruby warns whoever loads it.
+      $VERBOSE = nil # Ruby warns when a library is loaded that is to become a gem.
       LIBRARIES.each do |name|
         require name
       rescue LoadError

@@ -8,7 +8,7 @@ module FoolsGold
     # A body that says it is not longer than this is gathered and sent in one piece.
     GATHERED = 65_536
 
-    # So much may the times of files be wrong, in seconds: those of some file systems are even numbers.
+    # How far the times of files may be off, in seconds: some file systems keep them to two seconds.
     CLOCK_SECONDS = 2
 
     # RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
@@ -77,7 +77,7 @@ module FoolsGold
       end
     end
 
-    # Whether nobody has changed the file since this request began, as far as clocks of file systems tell.
+    # Whether the file has not changed since this request began, by its ctime.
     def at_rest?(file)
       running = (Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - @slot.started) / 1e9
       Time.now - file.ctime > running + CLOCK_SECONDS

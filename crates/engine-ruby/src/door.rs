@@ -22,8 +22,8 @@ use crate::supervisor::Event;
 
 /// HELLO follows the connection at once.
 const HELLO_TIME: Duration = Duration::from_secs(10);
-/// The log is told at most so often that nobody can come in.
-const SAID_EACH: Duration = Duration::from_secs(10);
+/// An error of accepting is logged at most this often.
+const LOG_EACH: Duration = Duration::from_secs(10);
 /// A HELLO is short.
 const HELLO_BYTES: usize = 1024;
 
@@ -44,7 +44,7 @@ pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, event
             return;
         }
     };
-    let mut said: Option<Instant> = None;
+    let mut logged: Option<Instant> = None;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -56,8 +56,8 @@ pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, event
                 }));
             }
             Err(error) => {
-                if said.is_none_or(|at| at.elapsed() > SAID_EACH) {
-                    said = Some(Instant::now());
+                if logged.is_none_or(|at| at.elapsed() > LOG_EACH) {
+                    logged = Some(Instant::now());
                     tracing::error!(target: "engine", "cannot accept connections of Ruby processes: {error}");
                 }
                 tokio::time::sleep(Duration::from_millis(100)).await;

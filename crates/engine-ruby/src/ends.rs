@@ -30,7 +30,7 @@ impl Work {
             if is_of_memory {
                 self.pool.has_told_end(id);
                 self.memory_was_full(id, Instant::now());
-                // Others may be enough. If none is, what follows says so.
+                // The other workers may be enough. If there is none, what follows says so.
                 if self.staying() > 0 {
                     let (what, reason) = (Reason::OutOfMemory.words(), Reason::OutOfMemory.name());
                     let (app, pid, signal) = (self.app(), worker.pid, "SIGKILL");
@@ -51,8 +51,8 @@ impl Work {
         }
     }
 
-    /// The log has said why this worker does not start: that its process ends is no news.
-    pub(crate) fn end_is_no_news(&mut self, worker: u32) {
+    /// The log already says why this worker does not start, so the end of its process is not logged.
+    pub(crate) fn end_is_logged(&mut self, worker: u32) {
         self.workers.entry(worker).and_modify(|worker| (worker.is_ready, worker.is_leaving) = (true, true));
     }
 
@@ -95,7 +95,7 @@ impl Work {
         }
     }
 
-    /// Says how a worker ended, if nobody has.
+    /// Logs how a worker ended, unless the log has that already.
     pub(crate) fn log_exit(&self, worker: u32, pid: u32, exit: Exit) {
         if self.pool.is_end_told(worker) {
             return;

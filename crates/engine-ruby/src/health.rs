@@ -32,7 +32,7 @@ pub struct Health {
     weighed: Option<Instant>,
     is_weighing: bool,
     has_complained: bool,
-    /// The log has said that there was no thread to look at memory.
+    /// The log already says that no thread could be had to look at memory.
     lacks_threads: bool,
     /// The worker that was sent away last, and when.
     draining: Option<(u32, Instant)>,
@@ -232,7 +232,7 @@ impl Work {
     }
 }
 
-/// Says that a worker does not answer, before it is killed for that.
+/// Logs that a worker does not answer, before it is killed for that.
 fn tell_silence(app: Option<&str>, (id, pid): (u32, Option<u32>), silent: Duration, limit: Duration) {
     let (who, time) = (named(id, pid), engine::brief(silent));
     let why = if pid.is_some_and(is_stopped) { STOPPED } else { "" };

@@ -113,8 +113,8 @@ pub struct Settings {
     pub hooks_names: Vec<&'static str>,
     /// Another server's configuration that was evaluated: the process that did it becomes the first mold.
     pub evaluated: Option<Evaluated>,
-    /// Whether the start goes on trying while a hook keeps workers from starting, as the server does whose hooks these
-    /// are. Otherwise that is an error of the start.
+    /// Whether the start tries again while a hook keeps workers from starting, as Puma and Unicorn do. Otherwise a
+    /// failing hook is an error of the start.
     pub retries_hooks: bool,
     /// The accelerator, a Ruby extension, absolute.
     pub native: Option<PathBuf>,
@@ -173,7 +173,7 @@ pub struct Settings {
 pub enum StartError {
     /// The application raised while it was loaded.
     App(Box<AppError>),
-    /// The hook with this name, at this place where that is known, raised in a worker that was to start.
+    /// A hook raised in a worker that was starting: its name, its file and line or nothing, and the exception.
     Hook(String, String, Box<AppError>),
     /// Nothing can be given to that user.
     User(String, std::io::Error),

@@ -83,8 +83,8 @@ pub fn setup(settings: &Settings) -> Bytes {
     })
 }
 
-/// Whether applications are told that there is one process. Puma's cluster mode, Unicorn and Pitchfork tell them of
-/// several even where there is one worker.
+/// Whether `rack.multiprocess` is false. With the files of Puma's cluster mode, Unicorn and Pitchfork it is true even
+/// with one worker, as in those servers.
 fn is_single(settings: &Settings) -> bool {
     settings.max_workers == 1 && matches!(settings.hooks_kind.as_str(), "" | PUMA_SINGLE)
 }
@@ -126,11 +126,11 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
             work.cannot_start(failed(work, reader.list()));
         }
         (kind::HOOK_FAILED, Speaker::Worker(worker)) => {
-            work.end_is_no_news(worker);
+            work.end_is_logged(worker);
             work.hook_failed(failed_hook(reader.list()));
         }
         (kind::FAILED, Speaker::Worker(worker)) => {
-            work.end_is_no_news(worker);
+            work.end_is_logged(worker);
             let mut error = failed(work, reader.list());
             if let (Some(shared), StartError::App(error)) = (&work.not_shared, &mut error) {
                 error.message = format!("{} ({})", error.message, loads_again(shared));
@@ -144,7 +144,7 @@ fn understand(work: &mut Work, speaker: Speaker, frame: Frame) -> Result<(), Wir
         (kind::EXITED, Speaker::Mold(mold)) => {
             let (worker, pid, code) = (reader.u32()?, reader.u32()?, reader.i32()?);
             let exit = Exit::of(code);
-            // Of one that has not booted more is said when its own last words have come.
+            // While one boots, what it reports itself says more.
             let is_booting = work.workers.get(&worker).is_some_and(|worker| !worker.is_ready);
             exited(work, mold, worker, exit);
             if !is_booting {

@@ -60,7 +60,7 @@ pub struct Pool {
     memory: Memory,
     /// How often the kernel has killed somebody for want of memory, as far as we have made something of it.
     kernel_kills: AtomicU64,
-    /// Workers of whose end the log has told before their mold did.
+    /// Workers whose end was logged before their mold reported it.
     told_ends: Mutex<HashSet<u32>>,
 }
 
@@ -298,7 +298,7 @@ impl Pool {
             let _ = self.events.send(Event::OutOfMemory(id));
         }
         let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
-        // The end of all is nobody's crash.
+        // Workers that end because the server ends have not crashed.
         if !is_ending || worker.reason.is_some() || died_of_memory {
             *self.ends().entry(reason.name()).or_default() += 1;
         }
@@ -350,12 +350,12 @@ impl Pool {
         known.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |known| (known < now).then(|| known + 1)).is_ok()
     }
 
-    /// The log has said how this worker ended, and why.
+    /// Notes that the log says how this worker ended, and why.
     pub fn has_told_end(&self, worker: u32) {
         self.told_ends.lock().unwrap_or_else(PoisonError::into_inner).insert(worker);
     }
 
-    /// Whether it has. Asked once, when the end of the process is known.
+    /// Whether it does, and forgets it: asked once, when the end of the process is known.
     pub fn is_end_told(&self, worker: u32) -> bool {
         self.told_ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&worker)
     }

@@ -136,8 +136,8 @@ impl Work {
         self.try_again(&error);
     }
 
-    /// Code of a hook has kept a worker from starting. The server whose hook this is would start another worker until
-    /// one lives, at its own start, too.
+    /// A hook has kept a worker from starting. Puma and Unicorn start another worker until one lives, also at their own
+    /// start.
     pub(crate) fn hook_failed(&mut self, error: StartError) {
         if self.settings.retries_hooks { self.try_again(&error) } else { self.cannot_start(error) }
     }
@@ -187,7 +187,7 @@ impl Work {
             (mold.ready, mold.loading) = (Some(forks), None);
             let took = mold.since.elapsed();
             let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, engine::brief(took));
-            // Of the start, and of a reload, the server says more.
+            // At the start, and at a reload, the server itself logs more.
             match self.told {
                 Some(_) => {
                     tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");

@@ -124,7 +124,7 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
 
 /// A connection's right to be here, which ends with it.
 struct Place {
-    /// None for who waited for a place when the end began, and is served as a last one.
+    /// None for a connection that waited for a place when the server began to end, and is still served.
     _permit: Option<OwnedSemaphorePermit>,
     _visitor: Option<Visitor>,
 }

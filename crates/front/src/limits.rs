@@ -31,8 +31,8 @@ pub struct Limits {
     pub connections: usize,
     /// How many of these one client may have. Further ones are closed. Trusted peers and Unix sockets are not counted.
     pub connections_per_client: Option<usize>,
-    /// Open files of the process that connections leave to everything else: logs, workers, whoever asks how it is. A
-    /// quarter of all that there may be, where that is less.
+    /// How many of the process's open files connections leave to everything else, such as logs, workers and commands; a
+    /// quarter of the limit, where that is less.
     pub spare_files: u64,
     /// How long a client may take no byte of what is ready for it before it is cut off.
     pub write_time: Duration,

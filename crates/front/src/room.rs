@@ -38,9 +38,9 @@ const LAST_STEP: (usize, Duration) = (SLOW, Duration::from_millis(100));
 const IDLE: usize = 0;
 const SLOW: usize = 1;
 const STALLED: usize = 2;
-/// So few connections leave files enough to everything else.
+/// Up to this many connections always leave enough open files to everything else.
 const FEW: usize = 16;
-/// So long there must have been nobody who could be closed before the log says so.
+/// For this long no connection could be closed before the log says so.
 const STUCK: Duration = Duration::from_millis(200);
 /// The log says at most so often that places were short.
 const SAID_EACH: Duration = Duration::from_secs(10);
@@ -72,7 +72,7 @@ struct Inside {
     displaced: Notice,
     refused: Notice,
     full: Notice,
-    /// Since when there is nobody who could be closed.
+    /// Since when no connection can be closed.
     stuck: Option<Instant>,
 }
 

@@ -1,6 +1,6 @@
-//! Files that the kernel moves to a socket without our reading them (`sendfile`). hyper takes a body for bytes, so it
-//! is given a placeholder of the right length, which nobody reads or writes; the wire knows it by its address when it
-//! is to be written, and sends the next part of a file in its place.
+//! Files that the kernel moves to a socket, so that this process does not read them (`sendfile`). hyper knows only
+//! bodies of bytes, so it is given a placeholder of the right length. When hyper writes it, the wire recognizes its
+//! address and sends the next part of a file in its place.
 
 use std::fs::File;
 use std::io::{self, IoSlice};

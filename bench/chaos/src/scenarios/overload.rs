@@ -26,7 +26,7 @@ const ATTEMPTS: u32 = 3;
 const STEADY: f64 = 1.15;
 /// And nothing takes longer to start.
 const STALL: Duration = Duration::from_millis(300);
-/// And others have no more than this part of all processors.
+/// Nor may other programs use more than this part of the processor time.
 const OTHERS: f64 = 0.1;
 
 /// Pi to 4000 places: real work, about as long as a page of Rails takes. With less, the clients on the same cores are
@@ -80,7 +80,7 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Told, bo
         judge(&seen, f64::midpoint(before, after), &mut told);
     }
     let others = Work::now(&ours).of_others_since(&begun);
-    told.remark(format!("other programs had {:.0} % of the processors", others * 100.0));
+    told.remark(format!("other programs used {:.0} % of the processor time", others * 100.0));
     // As fast before and after does not mean as fast in between.
     let is_steady = before.max(after) < STEADY * before.min(after) && pace::slowest() < STALL && others < OTHERS;
     Ok((told, is_steady))

@@ -43,11 +43,14 @@ fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> R
     stage.doing("some hang");
     pause(stage.lasts(30.0, 6.0));
     let (count, stuck) = (load.end(), stuck.end());
-    // On a machine where nothing starts in time a quick one beside others that hang may have its deadline, too.
+    // On a machine where nothing starts in time a quick request beside others that hang may time out, too.
     let is_slow = pace::slowest() >= STALL;
     told.count("the quick ones", &count, if is_slow { &[LATE] } else { &[] });
     if is_slow {
-        told.remark(format!("the machine took {:?} to start a program: deadlines are no mistakes", pace::slowest()));
+        told.remark(format!(
+            "the machine took {:?} to start a program: timeouts are not counted as failures",
+            pace::slowest()
+        ));
     }
     told.bound(LONGEST);
     told.count("those that hang", &stuck, &[]);
