@@ -35,10 +35,15 @@ fn where_there_is_a_doubt_ruby_is_taken_and_the_other_engine_named() {
     assert!(config(&bin, &["config"]).contains("engine: mruby, because config.ru has no Gemfile"));
     fs::create_dir(server.folder.join("config")).unwrap();
     fs::write(server.folder.join("config/puma.rb"), "threads 1\n").unwrap();
-    let said = config(&bin, &["config", "-C", "config/puma.rb"]);
-    assert!(said.contains("engine: ruby, because config/puma.rb is a configuration of Puma"), "{said}");
+    fs::write(server.folder.join("thin.yml"), "").unwrap();
+    assert!(config(&bin, &["config"]).contains("engine: ruby, because there is a config/puma.rb"));
+    fs::remove_file(server.folder.join("thin.yml")).unwrap();
+    for words in [&["config", "-C", "config/puma.rb"][..], &["config"]] {
+        let said = config(&bin, words);
+        assert!(said.contains("engine: ruby, because config/puma.rb is a configuration of Puma"), "{said}");
+    }
     fs::write(server.folder.join("config/application.rb"), "").unwrap();
-    let said = config(&bin, &["config"]);
+    let said = config(&bin, &["config", "--no-config"]);
     assert!(said.contains("engine: ruby, because there is a config/application.rb"), "{said}");
 }
 

@@ -160,6 +160,44 @@ fn commands_find_the_server_of_their_folder_and_only_that() {
 }
 
 #[test]
+fn commands_find_the_server_that_a_settings_file_is_of() {
+    let server = Server::start(&app("", "\"gold\""), &[]);
+    let other = Server::start(&app("", "\"other\""), &[]);
+    let elsewhere = server::folder();
+    let folder = server.folder.display().to_string();
+    fs::write(elsewhere.join("thin.yml"), format!("port: 0\nchdir: {folder}\nuser: nobody-has-this-name\n")).unwrap();
+    fs::write(elsewhere.join("shop.toml"), format!("dir = \"{folder}\"\n")).unwrap();
+    let socket = socket(&server).display().to_string();
+    fs::write(elsewhere.join("socket.toml"), format!("control = \"{socket}\"\n")).unwrap();
+    fs::write(elsewhere.join("broken.toml"), "dir = \n").unwrap();
+    fs::write(elsewhere.join("puma.rb"), "abort 'is run'").unwrap();
+    // Called where another server is found by itself.
+    let of = |words: &[&str]| {
+        let words: Vec<String> =
+            words.iter().map(|word| word.replace("AT", &elsewhere.display().to_string())).collect();
+        server::command().current_dir(&other.folder).args(words).output().unwrap()
+    };
+    let pid = format!("process {}", server.id());
+    for file in ["AT/thin.yml", "AT/shop.toml", "AT/socket.toml"] {
+        let output = of(&["status", "-C", file]);
+        assert!(said(&output).contains(&pid), "{file}: {}", said(&output));
+    }
+    for (file, right) in [
+        ("AT/broken.toml", "broken.toml:1"),
+        ("AT/puma.rb", "puma.rb: is Ruby, which is not run to find its server: name the served folder by --dir"),
+        ("AT/none.yml", "there is no such file"),
+    ] {
+        let output = of(&["stop", "--config", file]);
+        assert_eq!(output.status.code(), Some(2), "{file}: {}", said(&output));
+        assert!(said(&output).contains(right), "{file}: {}", said(&output));
+    }
+    let output = of(&["stop", "-C", "AT/thin.yml"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(done(&other, &["status"]).contains(&format!("process {}", other.id())));
+    fs::remove_dir_all(elsewhere).unwrap();
+}
+
+#[test]
 fn commands_find_a_server_that_was_started_by_way_of_a_link() {
     let base = server::folder();
     for release in ["1", "2"] {

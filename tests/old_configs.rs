@@ -379,9 +379,38 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
     let folder = ruby::folder(&[("config.ru", APP), ("config/puma.rb", "threads 1, 2")]);
     let (_, said) = run(&folder, &[], &["-C", "config/puma.rb", "--ruby", "no-such-ruby"]);
     assert_says(&said, &["config/puma.rb: it is read by Ruby, and there is no no-such-ruby on PATH"]);
-    let (_, said) = run(&folder, &[], &["config"]);
-    assert_says(&said, &["note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it"]);
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_named() {
+    let check = |files: &[(&str, &str)], options: &[&str], right: &[&str], wrong: &str| {
+        let folder = ruby::folder(files);
+        let (_, said) = run(&folder, &[], &[&["config"], options].concat());
+        assert_says(&said, right);
+        assert!(!said.contains(wrong), "{wrong:?} is in: {said}");
+        fs::remove_dir_all(folder).unwrap();
+    };
+    let app = ("config.ru", APP);
+    let puma = ("config/puma.rb", "threads 1, 2");
+    let unicorn = ("config/unicorn.rb", "worker_processes 1");
+    check(&[app, puma], &[], &["config/puma.rb:1: threads 1, 2"], "is not read");
+    check(&[app, ("Passengerfile.json", "{ \"port\": 3456 }")], &[], &["3456"], "is not read");
+    // Puma prefers the file of the environment.
+    let staging = ("config/puma/staging.rb", "threads 3, 3");
+    check(&[app, puma, staging], &["-e", "staging"], &["config/puma/staging.rb:1"], "puma.rb:1");
+    check(&[app, puma, staging], &[], &["config/puma.rb:1: threads 1, 2"], "staging.rb:1");
+    // Another choice was made explicitly.
+    check(&[app, puma], &["--no-config"], &["threads"], "puma.rb");
+    check(&[app, puma, ("foolsgold.toml", "threads = 4")], &[], &["foolsgold.toml:1"], "puma.rb");
+    let not_read = "note: config/puma.rb is there and is not read: `-C config/puma.rb` reads it";
+    check(&[app, puma], &["--engine", "mruby"], &[not_read], "puma.rb:1");
+    // The application is elsewhere, and Puma would not look there.
+    let below = [("below/config.ru", APP), ("below/config/puma.rb", "threads 1, 2")];
+    check(&below, &["below"], &["below/config/puma.rb is there and is not read"], "puma.rb:1");
+    // Of several files it is not clear which one is meant; those of Unicorn and Thin are read only when they are named.
+    check(&[app, puma, unicorn], &[], &["config/puma.rb and config/unicorn.rb are there, and none is read"], "rb:1");
+    check(&[app, unicorn], &[], &["config/unicorn.rb is there and is not read"], "rb:1");
 }
 
 #[test]
@@ -390,6 +419,11 @@ fn of_several_files_none_is_left_out_without_a_word() {
     let (output, said) = run(&folder, &[], &["-C", "puma/a.rb", "-C", "puma/b.rb"]);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_says(&said, &["-C puma/a.rb and -C puma/b.rb: one settings file is read; one in Ruby takes in another by"]);
+    let (_, said) = run(&folder, &[], &["--no-config", "-C", "puma/b.rb"]);
+    assert_says(
+        &said,
+        &["--no-config and -C puma/b.rb: one settings file is read; - reads none: leave one of the two out"],
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 

@@ -188,7 +188,7 @@ fn a_worker_that_is_stopped_is_not_said_to_be_ready_and_the_log_says_why_it_does
     let server = ruby::serve(APP, &["-w", "2", "-t", "1", "--worker-timeout", "4s"]);
     assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
     let worker = ruby::workers(&server)[0];
-    kill_process(Pid::from_raw(worker.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    ruby::stop(worker);
     let state = || {
         let seen = command().current_dir(&server.folder).args(["status", "--json"]).output().unwrap();
         let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
@@ -210,9 +210,7 @@ fn workers_that_are_killed_before_they_read_their_requests_have_one_line_each_fo
     let server = ruby::serve(APP, &["-w", "3", "-t", "2"]);
     assert!(within(PATIENCE, || ruby::workers(&server).len() == 3));
     let workers = ruby::workers(&server);
-    for worker in &workers {
-        kill_process(Pid::from_raw(worker.cast_signed()).unwrap(), Signal::STOP).unwrap();
-    }
+    workers.iter().copied().for_each(ruby::stop);
     let mut clients: Vec<_> = (0..6).map(|_| server.client()).collect();
     for client in &mut clients {
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use crate::support;
 use crate::support::{Client, PATIENCE, Server, ruby, within};
-use rustix::process::{Pid, Signal, kill_process};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
 
@@ -100,7 +99,7 @@ fn a_worker_that_hangs_altogether_is_killed() {
     let server =
         ruby::serve(APP, &["-w", "1", "-t", "2", "--request-time", TIME, "--kill-time", "200ms", "--preload=yes"]);
     let pid: u32 = server.text("/pid").parse().unwrap();
-    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    ruby::stop(pid);
     let began = Instant::now();
     ruby::expect(&server, server.get("/"), 504);
     assert!(began.elapsed() < IN_TIME, "{:?}", began.elapsed());

@@ -122,7 +122,7 @@ fn a_worker_that_does_not_answer_is_killed_and_replaced() {
     let server = ruby::serve(APP, &["-w", "2", "--worker-timeout", "1s"]);
     expect_workers(&server, 2);
     let hung = ruby::workers(&server)[0];
-    signal(hung, Signal::STOP);
+    ruby::stop(hung);
     assert!(within(PATIENCE, || !ruby::is_alive(hung)), "{}", server.log());
     expect_workers(&server, 2);
     let is_told = || server.log().contains("did not answer the server, timed out (--worker-timeout)");

@@ -176,14 +176,14 @@ fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
         ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &["-w", "3", "-t", "1", "--reload-surge", "1"]);
     assert!(within(PATIENCE, || count(&server, "worker") == 3));
     // As long as it is stopped, nobody takes note of the end of its workers.
-    let mold = Pid::from_raw(ruby::mold(&server).cast_signed()).unwrap();
-    kill_process(mold, Signal::STOP).unwrap();
+    let mold = ruby::mold(&server);
+    ruby::stop(mold);
     put(&server.folder, "config.ru", &code(2, ""));
     server.signal(Signal::USR1);
     assert!(server.logs("shutting down: fewer workers wanted"), "{}", server.log());
     let serves = || server.log().contains("generation 2 serves");
     assert!(!within(Duration::from_secs(2), serves), "{}", server.log());
-    kill_process(mold, Signal::CONT).unwrap();
+    kill_process(Pid::from_raw(mold.cast_signed()).unwrap(), Signal::CONT).unwrap();
     assert!(within(PATIENCE, serves), "{}", server.log());
 }
 

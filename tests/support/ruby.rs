@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::{PATIENCE, Reply, Server, server, within};
 
 const COMMON: &str = include_str!("../apps/ruby/common.rb");
@@ -99,6 +101,22 @@ pub fn processes(of: u32) -> Vec<u32> {
 pub fn is_alive(pid: u32) -> bool {
     let proc = Path::new("/proc").join(pid.to_string());
     parent(&proc).is_some() || fs::read_dir(proc.join("task")).is_ok_and(|threads| threads.count() > 1)
+}
+
+/// Stops a process (SIGSTOP), and waits until each of its threads stands: on a busy machine one may still run for a
+/// while after the signal was sent.
+#[track_caller]
+pub fn stop(pid: u32) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    let stands = |thread: &Path| {
+        let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 't']))
+    };
+    let stand = || {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        threads.flatten().all(|thread| stands(&thread.path()))
+    };
+    assert!(within(PATIENCE, stand), "process {pid} is not stopped");
 }
 
 /// A process and its parent.

@@ -72,6 +72,8 @@ pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 
 /// What Thin and Passenger are told to do, in a word.
 const START: &str = "start";
+/// `--config -`, as Puma spells it.
+const NO_CONFIG: &str = "--no-config";
 
 /// What the program is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,6 +110,8 @@ pub struct Asked {
     pub old: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may go on as the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
+    /// Another server's file that is there and is not read, as messages show it.
+    pub unread: Option<String>,
     pub given: Vec<Given>,
     pub problems: Vec<Problem>,
     /// Things that are not wrong enough to refuse.
@@ -158,7 +162,7 @@ impl Given {
             Origin::Flag(flag) if is_secret => format!("{flag} {HIDDEN}"),
             Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),
             Origin::File(place) if is_secret => format!("{place}: {} = {HIDDEN}", self.name.row().long),
-            Origin::Flag(flag) if self.value.is_empty() => flag.clone(),
+            Origin::Flag(flag) if self.value.is_empty() || flag == NO_CONFIG => flag.clone(),
             Origin::Flag(flag) if self.name.row().value.is_empty() && self.value == "yes" => flag.clone(),
             Origin::Flag(flag) => format!("{flag} {}", self.value),
             Origin::Variable(name) => format!("{name}={}", self.value),
@@ -257,8 +261,8 @@ impl Asked {
                     self.command = Command::Version;
                     continue;
                 }
-                Ok(Some(Arg::Long("no-config"))) => {
-                    self.take(Name::Config.row(), OsStr::new("-"), Origin::Flag("--no-config".to_owned()));
+                Ok(Some(Arg::Long(word))) if NO_CONFIG.strip_prefix("--") == Some(word) => {
+                    self.take(Name::Config.row(), OsStr::new("-"), Origin::Flag(NO_CONFIG.to_owned()));
                     continue;
                 }
                 Ok(Some(Arg::Short(letter))) => {

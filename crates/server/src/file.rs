@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use crate::app_settings::DEVELOPMENT;
 use crate::asked::{Asked, Given, Origin};
 use crate::old;
 use crate::options::Name;
@@ -15,32 +16,33 @@ pub const USUAL: &str = "foolsgold.toml";
 /// Nobody has so many settings.
 const FILE_BYTES: u64 = 1024 * 1024;
 
-/// What other servers read, which is only mentioned.
-const OF_OTHERS: [&str; 7] = [
-    "config/puma.rb",
-    "config/unicorn.rb",
-    "config/unicorn.conf.rb",
-    "config/pitchfork.rb",
-    "config/thin.yml",
-    "thin.yml",
-    "Passengerfile.json",
-];
+/// Files that Puma and Passenger read without being given their names. This server reads them, too, where there is no
+/// other file of another server.
+const PUMA: &str = "config/puma.rb";
+const PASSENGER: &str = "Passengerfile.json";
 
-/// Adds what the settings file says, if there is one: what `--config` names, or the usual one beside the application.
-/// Relative paths begin at `home`.
+/// Files that other servers read only when they are given their names. Here they are mentioned at the start.
+const OF_OTHERS: [&str; 5] =
+    ["config/unicorn.rb", "config/unicorn.conf.rb", "config/pitchfork.rb", "config/thin.yml", "thin.yml"];
+
+/// Adds what the settings file says, if there is one: what `--config` names, or the usual one beside the application,
+/// or the one that Puma or Passenger would read in `home`. Relative paths begin at `home`.
 pub fn add(asked: &mut Asked, home: &Path) {
     let named = asked.values(Name::Config).last().map(|given| (*given).clone());
     if let Some(given) = &named
         && let Some(other) = asked.values(Name::Config).iter().find(|other| other.value != given.value)
     {
-        // Puma reads several, and who says so counts on all of them.
-        let why = format!(
-            "{} and {}: one settings file is read; one in Ruby takes in another by `instance_eval File.read(\"{}\")`",
+        // Puma reads all of several files, so none may be ignored silently.
+        let how = if [&other.value, &given.value].iter().any(|value| *value == "-") {
+            "- reads none: leave one of the two out".to_owned()
+        } else {
+            format!("one in Ruby takes in another by `instance_eval File.read(\"{}\")`", other.value)
+        };
+        return asked.refuse(format!(
+            "{} and {}: one settings file is read; {how}",
             other.as_written(),
-            given.as_written(),
-            other.value
-        );
-        return asked.refuse(why);
+            given.as_written()
+        ));
     }
     let folder = folder(asked.rackup.as_deref(), home);
     let path = match &named {
@@ -56,16 +58,18 @@ pub fn add(asked: &mut Asked, home: &Path) {
                 path.display()
             ));
         }
-        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => mention_others(asked, &folder, home),
+        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => add_unnamed(asked, &folder, home),
         Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
     }
 }
 
-/// Whether the settings file that was named is another server's, and Ruby.
+/// Whether the settings file is another server's, and Ruby.
 pub fn is_code(asked: &Asked) -> bool {
-    let Some(named) = asked.values(Name::Config).last().copied() else { return false };
-    let folder = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
-    let path = folder.join(&named.value);
+    let home = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
+    let named = asked.values(Name::Config).last().map(|named| PathBuf::from(&named.value));
+    let path = named.or_else(|| unnamed(asked, &folder(asked.rackup.as_deref(), &home), &home).ok());
+    let Some(path) = path else { return false };
+    let path = home.join(path);
     text_of(&path).is_ok_and(|text| old::Kind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(old::Kind::is_code)))
 }
 
@@ -109,12 +113,48 @@ fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
     }
 }
 
-fn mention_others(asked: &mut Asked, folder: &Path, home: &Path) {
-    let found = OF_OTHERS.iter().map(|name| folder.join(name)).find(|path| home.join(path).is_file());
-    if let Some(path) = found {
-        let path = path.display();
+/// Reads the file of Puma or Passenger that is the only one here, and otherwise says what is there and is not read.
+fn add_unnamed(asked: &mut Asked, folder: &Path, home: &Path) {
+    let unread = match unnamed(asked, folder, home) {
+        Ok(path) => {
+            return match text_of(&home.join(&path)) {
+                Ok(text) => read(asked, &path, home, &text),
+                Err(error) => asked.refuse(unreadable(None, &path, &error)),
+            };
+        }
+        Err(unread) => unread,
+    };
+    let names: Vec<String> = unread.iter().map(|path| path.display().to_string()).collect();
+    if let Some(first) = names.first() {
+        let is = if names.len() == 1 { "is there and is not read" } else { "are there, and none is read" };
         asked.notices.push(format!(
-            "{path} is there and is not read: `-C {path}` reads it, `foolsgold explain {path}` shows what comes of it"
+            "{} {is}: `-C {first}` reads it, `foolsgold explain {first}` shows what comes of it",
+            names.join(" and ")
         ));
+        asked.unread = Some(first.clone());
     }
+}
+
+/// Another server's file that is read without `-C`, or those that are there and are not read. One is read if the
+/// application is in the working directory, where Puma looks for its file, if `--engine mruby` is not asked for, and if
+/// there is no foolsgold.toml and no second such file: Rails writes a config/puma.rb whatever server is used.
+fn unnamed(asked: &Asked, folder: &Path, home: &Path) -> Result<PathBuf, Vec<PathBuf>> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_here = real(&home.join(folder)).is_some_and(|folder| real(&home.join(".")) == Some(folder));
+    let is_embedded = asked.values(Name::Engine).last().is_some_and(|given| given.value == "mruby");
+    let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
+    let mut found = present(asked, folder, home);
+    let is_read = |path: &PathBuf| !OF_OTHERS.iter().any(|name| path.ends_with(name));
+    let is_only_one = found.len() == 1 && found.iter().all(is_read);
+    if is_here && !is_embedded && !has_own && is_only_one { Ok(found.remove(0)) } else { Err(found) }
+}
+
+/// Other servers' files in this folder; of Puma's the one that it would read.
+fn present(asked: &Asked, folder: &Path, home: &Path) -> Vec<PathBuf> {
+    let environment = asked.values(Name::Environment).last().map_or(DEVELOPMENT, |given| &given.value);
+    let is_file = |path: &PathBuf| home.join(path).is_file();
+    let puma = [format!("config/puma/{environment}.rb"), PUMA.to_owned()].map(|name| folder.join(name));
+    let puma = puma.into_iter().find(is_file);
+    let others = OF_OTHERS.iter().chain([&PASSENGER]).map(|name| folder.join(name)).filter(is_file);
+    puma.into_iter().chain(others).collect()
 }

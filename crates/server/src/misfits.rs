@@ -44,12 +44,15 @@ pub fn find(asked: &Asked, app: Option<usize>, engine: EngineKind, is_named: boo
     misfits
 }
 
-/// What speaks for an engine: another server's file, and options of this program that only one engine has, the default
-/// value of such an option not counted. Each with the words for it.
+/// What speaks for an engine: another server's file, read or not, and options of this program that only one engine has,
+/// the default value of such an option not counted. Each with the words for it.
 pub fn leanings(asked: &Asked, app: Option<usize>) -> Vec<(EngineKind, String)> {
     let mut leanings = Vec::new();
     if let Some((file, server)) = &asked.old {
         leanings.push((EngineKind::Ruby, format!("{file} is a configuration of {server}")));
+    }
+    if let Some(file) = &asked.unread {
+        leanings.push((EngineKind::Ruby, format!("there is a {file}")));
     }
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
     // Of several applications, what is said for all need not be meant for this one.

@@ -88,7 +88,7 @@ impl Start {
             asked.problems.extend(operating::enter(&asked).err());
         }
         // Each of these may be the only one that was named by way of a symlink.
-        let file = asked.values(Name::Config).last().map(|given| home.join(&given.value));
+        let file = asked.file.as_ref().map(|path| home.join(path));
         let rackup = asked.rackup.as_deref().map(|path| asked.folder.join(path));
         let beside = file.iter().chain(&rackup).flat_map(|path| path.ancestors().take(3));
         [&*asked.folder].into_iter().chain(beside).for_each(folder::note);

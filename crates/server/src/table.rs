@@ -384,8 +384,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         short: Some('C'),
         kind: Kind::Path,
         help: "read settings from this file: a foolsgold.toml, or a configuration file of Puma, Unicorn, \
-               Pitchfork, Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru, if \
-               it is there)",
+               Pitchfork, Thin or Passenger; - or --no-config reads none (default: foolsgold.toml beside config.ru; \
+               without one, a config/puma.rb or Passengerfile.json in the working directory)",
         ..row(Name::Config, "config", "FILE", Section::Settings)
     },
     refused(Name::Reload, "reload", None, "", RELOAD_WHY),

@@ -32,8 +32,8 @@ const IN_TIME: Duration = Duration::from_secs(2);
 const SHARE: usize = 1_024;
 /// How many that were closed it opens anew in a fifth of a second: it is to keep places, not to flood.
 const ANEW: usize = 8;
-/// The first of the ports that it connects from. It names them itself: with thousands of closed connections in
-/// TIME_WAIT, the kernel's search for a free port takes milliseconds, and the crowd would not gather in time.
+/// The lowest local port that the crowd connects from. It chooses its ports itself: with thousands of closed
+/// connections in TIME_WAIT, the kernel's search for a free one takes milliseconds, and the crowd would be late.
 const FIRST_PORT: u16 = 10_240;
 /// How many ports are tried for one connection.
 const TRIES: usize = 1_000;
@@ -56,9 +56,9 @@ pub fn crowd(stage: &Stage) -> Result<Told, String> {
         let crowd = Crowd::gather(server.port, allowed + allowed / 10, says);
         let is_full = pace::within(Duration::from_secs(60), || crowd.size() >= allowed);
         told.expect(is_full, || format!("only {} of {allowed} connections could be taken", crowd.size()));
-        // What the crowd itself has asked came first, and is answered first.
+        // The crowd's own requests were queued first and are answered first.
         let is_calm = pace::within(Duration::from_secs(60), || answer_time(server.port) < IN_TIME / 2);
-        told.expect(is_calm, || "the requests of the crowd itself are not through after a minute".to_owned());
+        told.expect(is_calm, || "the crowd's own requests were not all answered within a minute".to_owned());
         let load = stage.load_of(&server, &short()?, 4);
         pause(stage.lasts(30.0, 5.0));
         told.count("those who poll", &load.end(), &[]);
@@ -76,7 +76,7 @@ pub fn crowd(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// How long one more request takes.
+/// How long one request takes from connecting to the end of the answer, or to an error.
 fn answer_time(port: u16) -> Duration {
     let begun = Instant::now();
     let _ = request(port, "/", "Connection: close\r\n").and_then(|mut stream| stream.read_to_end(&mut Vec::new()));
@@ -117,7 +117,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// A socket with an address of the crowd.
+    /// A socket bound to the crowd's address and a free port.
     fn socket(&self) -> io::Result<OwnedFd> {
         let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
         set_socket_reuseaddr(&socket, true)?;

@@ -75,7 +75,7 @@ fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
 /// A body that finds no room is refused with words that say so.
 fn judge_bodies(bodies: &Count, told: &mut Told) {
     let refused = bodies.errors.get(NO_ROOM).copied().unwrap_or(0);
-    told.remark(format!("of {} bodies, {refused} found no room and were told so", bodies.requests()));
+    told.remark(format!("of {} request bodies, {refused} were refused because the disk was full", bodies.requests()));
     told.take(bodies, &[NO_ROOM]);
     let others = Count { right: bodies.right.max(1), ..bodies.clone() };
     told.complaints.extend(others.complaint(&[NO_ROOM]));

@@ -10,7 +10,7 @@ use crate::client::table::{Command, Flag};
 use crate::near::nearest;
 
 /// Flags that say which server.
-const WHICH: [&str; 4] = ["control", "state", "dir", "help"];
+const WHICH: [&str; 5] = ["control", "state", "dir", "config", "help"];
 
 /// How the server is found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Which {
     pub control: Option<PathBuf>,
     pub state: Option<PathBuf>,
     pub dir: Option<PathBuf>,
+    /// The settings file that the server was started with.
+    pub config: Option<PathBuf>,
 }
 
 /// A command that is to be run.
@@ -48,6 +50,9 @@ impl Call {
                 Arg::Long("control") => call.which.control = Some(control(&value(&mut parser, "--control PATH")?)),
                 Arg::Long("state") => call.which.state = Some(value(&mut parser, "--state FILE")?.into()),
                 Arg::Long("dir") => call.which.dir = Some(value(&mut parser, "--dir DIR")?.into()),
+                Arg::Short('C') | Arg::Long("config") => {
+                    call.which.config = Some(value(&mut parser, "-C FILE")?.into());
+                }
                 Arg::Long("app") if command.flags.contains(&Flag::App) => {
                     call.app = Some(value(&mut parser, "--app NAME")?.to_string_lossy().into_owned());
                 }

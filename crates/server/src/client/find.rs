@@ -1,5 +1,6 @@
 //! Which server a command is for: the one that was named, or the one that serves the folder in which it is called.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::time::Duration;
 use machine::Machine;
 use serde_json::Value;
 
+use crate::asked::Asked;
 use crate::client::Failure;
 use crate::client::asked::{Call, Which};
 use crate::client::line::{Line, Trouble, silent};
@@ -29,15 +31,22 @@ struct Living {
 
 /// The server that this command is for.
 pub fn server(call: &Call) -> Result<Line, Failure> {
-    let Which { control, state, dir } = &call.which;
+    let Which { control, state, dir, config } = &call.which;
     if let Some(path) = control {
         return Line::to(path);
     }
     if let Some(path) = state {
         return Line::to(&in_state(path)?);
     }
-    let here = Here::of(dir.as_deref())?;
-    if let Some(path) = in_settings(&here, call) {
+    let (here, asked) = if let Some(file) = config {
+        let asked = by_file(file, dir.as_deref(), call)?;
+        (Here::of(Some(&asked.folder))?, Some(asked))
+    } else {
+        let here = Here::of(dir.as_deref())?;
+        let asked = by_folder(&here, call);
+        (here, asked)
+    };
+    if let Some(path) = asked.as_ref().and_then(|asked| in_settings(&here, asked)) {
         return Line::to(&path);
     }
     let mut others = Vec::new();
@@ -122,15 +131,35 @@ impl Living {
     }
 }
 
-/// The control socket that the settings file of this folder names. No file is read that would have to be run for it: no
-/// other server's can name one.
-fn in_settings(here: &Here, call: &Call) -> Option<PathBuf> {
+/// What the settings file beside the application in this folder says. One that is Ruby is not run for it: no other
+/// server's can name a control socket.
+fn by_folder(here: &Here, call: &Call) -> Option<Asked> {
     let start = Start::new(vec![here.real.clone().into()], call.environment.clone(), Machine::here());
-    if file::is_code(&start.typed()) {
-        return None;
-    }
     // What is wrong with other settings is none of our business.
+    (!file::is_code(&start.typed())).then(|| start.asked())
+}
+
+/// What the named settings file says: where its server runs, and perhaps the control socket.
+fn by_file(file: &Path, dir: Option<&Path>, call: &Call) -> Result<Asked, Failure> {
+    let dir = dir.map(|dir| [OsString::from("--dir"), dir.into()]);
+    let words = [OsString::from("-C"), file.into()].into_iter().chain(dir.into_iter().flatten()).collect();
+    let start = Start::new(words, call.environment.clone(), Machine::here());
+    if file::is_code(&start.typed()) {
+        let file = file.display();
+        return Err(Failure::usage(format!(
+            "-C {file}: is Ruby, which is not run to find its server: name the served folder by --dir, or go there"
+        )));
+    }
     let asked = start.asked();
+    // Errors in other settings do not matter. Where no folder is given, the error may be that the file cannot be read.
+    match asked.problems.first().filter(|_| asked.values(Name::Dir).is_empty()) {
+        Some(problem) => Err(Failure::usage(problem.to_string())),
+        None => Ok(asked),
+    }
+}
+
+/// The control socket that these settings name; a relative path begins at the served folder.
+fn in_settings(here: &Here, asked: &Asked) -> Option<PathBuf> {
     let given = asked.values(Name::Control).last().copied()?;
     let path = given.value.strip_prefix("unix://").unwrap_or(&given.value);
     (!["off", "auto", ""].contains(&path)).then(|| here.real.join(path))
