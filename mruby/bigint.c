@@ -1,4 +1,5 @@
-/* What patch_bigint.rb puts into mruby's core/bigint.c, in place of functions of the same names that answer wrongly. */
+/* Functions of large Integers that take the place of those of the same names in mruby's core/bigint.c, which answer
+ * wrongly. The patch integers says where they stand, and mruby/series puts them there, without this comment. */
 
 static void
 mpz_set_int(mrb_state *mrb, mpz_t *y, mrb_int v)

@@ -1,6 +1,6 @@
-/* What patch_parameters.rb puts into mruby's src/proc.c, in place of mrb_proc_arity. Which keywords a method takes, and
- * which of them it wants, stands nowhere but in its instructions: OP_KEY_P asks for one with a default, and OP_KARG
- * takes each. */
+/* What takes the place of mrb_proc_arity in mruby's src/proc.c, where the patch method-objects says. Which keywords a
+ * method takes, and which of them it wants, stands nowhere but in its instructions: OP_KEY_P asks for one with a
+ * default, and OP_KARG takes each. */
 #include <mruby/array.h>
 
 enum kind { KIND_Z, KIND_B, KIND_BB, KIND_BBB, KIND_BS, KIND_BSS, KIND_S, KIND_W };

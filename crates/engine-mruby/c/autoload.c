@@ -1,5 +1,5 @@
-/* autoload: a constant that waits for its file is held by an object of the type below. mruby/patch_language.rb asks us
- * when such a constant is looked up; the file is then required, and whoever asked looks again. */
+/* autoload: a constant whose file is not loaded yet is held by an object of the type below. When it is looked up, our
+ * mruby (mruby/patches, autoload) calls on_autoload, which requires the file, and then repeats the lookup. */
 #include "fg.h"
 
 #include <string.h>
@@ -35,7 +35,11 @@ static int on_autoload(mrb_state *mrb, struct RClass *klass, mrb_sym name, mrb_v
   mrb_gc_protect(mrb, value);
   mrb_iv_remove(mrb, module, name);
   mrb_value result = mrb_protect_error(mrb, require_body, DATA_PTR(value), &failed);
-  if (!failed) return 1;
+  if (!failed) {
+    /* The file may have registered an autoload of its own for this constant. */
+    if (mrb_iv_defined(mrb, module, name)) on_autoload(mrb, klass, name, mrb_iv_get(mrb, module, name));
+    return 1;
+  }
   if (!mrb_iv_defined(mrb, module, name)) mrb_iv_set(mrb, module, name, value);
   mrb_exc_raise(mrb, result);
   return 1;

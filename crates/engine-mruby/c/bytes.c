@@ -1,4 +1,4 @@
-/* Strings of bytes, whose characters are their bytes (mruby/patch_binary.rb), and the characters of others. */
+/* Strings of bytes, whose characters are their bytes (mruby/patches, binary-strings), and the characters of others. */
 #include "fg.h"
 
 #include <string.h>

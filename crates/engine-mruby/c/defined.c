@@ -1,4 +1,4 @@
-/* `defined?`: the parser (mruby/patch_defined.rb) has made a call of `__defined__(kind, name)` of it, with a block
+/* `defined?`: the parser (mruby/patches, defined) has made a call of `__defined__(kind, name)` of it, with a block
  * where there is a receiver to be evaluated. */
 #include "fg.h"
 
@@ -99,13 +99,24 @@ static bool answers(mrb_state *mrb, mrb_value object, mrb_sym name)
   return mrb_test(mrb_funcall(mrb, object, "respond_to?", 1, mrb_symbol_value(name)));
 }
 
+/* Whether a constant is Object's alone, which `A::B` does not see. */
+static bool is_outer(mrb_state *mrb, mrb_value module, mrb_sym name)
+{
+  struct RClass *klass = mrb_class_ptr(module);
+  if (klass == mrb->object_class) return false;
+  for (; klass && klass != mrb->object_class; klass = klass->super) {
+    if (mrb_obj_iv_defined(mrb, (struct RObject *)klass, name)) return false;
+  }
+  return mrb_obj_iv_defined(mrb, (struct RObject *)mrb->object_class, name);
+}
+
 static mrb_value path(mrb_state *mrb, mrb_value block, mrb_sym name)
 {
   mrb_value object;
   if (!receiver(mrb, block, &object)) return mrb_nil_value();
   enum mrb_vtype type = mrb_type(object);
   if (type == MRB_TT_CLASS || type == MRB_TT_MODULE || type == MRB_TT_SCLASS) {
-    if (mrb_const_defined(mrb, object, name)) return word(mrb, true, "constant");
+    if (mrb_const_defined(mrb, object, name) && !is_outer(mrb, object, name)) return word(mrb, true, "constant");
   }
   return word(mrb, answers(mrb, object, name), "method");
 }
@@ -126,7 +137,9 @@ static mrb_value defined(mrb_state *mrb, mrb_value self)
   case 'p': return path(mrb, block, name);
   case 's': return word(mrb, has_super(mrb), "super");
   case 'm': return word(mrb, mrb_respond_to(mrb, self, name), "method");
-  default: return word(mrb, receiver(mrb, block, &object) && answers(mrb, object, name), "method");
+  default:
+    if (!receiver(mrb, block, &object)) return mrb_nil_value();
+    return word(mrb, answers(mrb, object, name) || fg_is_shared(mrb, object, name, self), "method");
   }
 }
 

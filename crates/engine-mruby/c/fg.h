@@ -162,6 +162,8 @@ typedef struct fg_vm {
   mrb_sym match_symbols[24];
   struct fg_alias { mrb_sym name, means; } *aliases; /* of global variables */
   size_t alias_count;
+#define FG_GLOBAL_KINDS 25
+  mrb_sym global_kinds[FG_GLOBAL_KINDS]; /* global variables that take only some values */
   uint64_t regexp_timeout;
   fg_place places[FG_PLACES]; /* where it was when it was stopped, or met its memory limit */
   size_t place_count;
@@ -200,7 +202,10 @@ void fg_report(fg_vm *vm, mrb_value exception);
 void fg_note_places(fg_vm *vm);
 void fg_report_places(fg_vm *vm);
 void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
+bool fg_is_shared(mrb_state *mrb, mrb_value object, mrb_sym name, mrb_value self);
 void fg_globals_init(mrb_state *mrb);
+int fg_global_set(mrb_state *mrb, mrb_sym name, mrb_sym means, mrb_value value);
+int fg_global_backtrace(mrb_state *mrb, mrb_sym name, mrb_value *value);
 void fg_globals_close(fg_vm *vm);
 mrb_sym fg_global_name(const fg_vm *vm, mrb_sym name);
 void fg_rescue_reset(fg_vm *vm);

@@ -1,7 +1,7 @@
 /* Searches in strings, for patterns and for strings, and what `$~` is: the last match of a method, as in CRuby.
  *
- * A match is remembered in the frame of the method that searched; blocks share that of the method around them. mruby
- * is patched to have a place for it in each frame (mruby/patch_regexp.rb); without the patch an interpreter has one. */
+ * A match is remembered in the frame of the method that searched; blocks share that of the method around them. Our
+ * mruby has a place for it in each frame (mruby/patches, regexps); without the patch an interpreter has one. */
 #include "fg.h"
 
 #include <string.h>
@@ -253,6 +253,7 @@ static int set_global(mrb_state *mrb, mrb_sym name, mrb_value value)
 {
   if (fg_of(mrb) == NULL) return 0;
   mrb_sym means = fg_global_name(fg_of(mrb), name);
+  if (fg_global_set(mrb, name, means, value)) return 1;
   if (means != name) {
     mrb_gv_set(mrb, means, value);
     return 1;

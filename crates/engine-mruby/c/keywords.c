@@ -1,4 +1,4 @@
-/* Flags of procs and hashes that mruby/patch_language.rb heeds: ruby2_keywords, and Hash#compare_by_identity; and what
+/* Flags of procs and hashes that our mruby heeds (mruby/patches): ruby2-keywords and compare-by-identity; and what
  * methods that call blocks ask for. */
 #include "fg.h"
 

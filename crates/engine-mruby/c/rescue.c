@@ -1,9 +1,9 @@
 /* `$!`, a bare `raise` and Exception#cause, as CRuby has them and mruby has not.
  *
- * The virtual machine tells us each time it hands an exception to a rescue or ensure clause (mruby/patch.rb): which
- * frame, and where in its code the clause begins. Later, when somebody asks for `$!`, a remembered exception counts if
- * its frame still exists and is still inside that clause. The clause ends at the OP_RAISEIF that the compiler always
- * puts behind it; clauses nest like brackets, so the matching one is found by counting. */
+ * The virtual machine tells us each time it hands an exception to a rescue or ensure clause (mruby/patches,
+ * exceptions): which frame, and where in its code the clause begins. When `$!` is read later, a remembered
+ * exception counts if its frame still exists and is still inside that clause. The clause ends at the OP_RAISEIF that
+ * the compiler always puts behind it; clauses nest like brackets, so the matching one is found by counting. */
 #include "fg.h"
 
 #include <stdlib.h>
@@ -169,7 +169,9 @@ static int on_gv_get(mrb_state *mrb, mrb_sym name, mrb_value *value)
     return 1;
   }
   /* "$!" is short enough to be packed in the symbol itself: the comparison of two numbers. */
-  if (name != mrb_intern_lit(mrb, "$!")) return fg_match_global(mrb, name, value);
+  if (name != mrb_intern_lit(mrb, "$!")) {
+    return fg_match_global(mrb, name, value) || fg_global_backtrace(mrb, name, value);
+  }
   *value = current(mrb);
   return 1;
 }

@@ -1,6 +1,6 @@
-/* Private and protected methods: what sets, asks and lists them. mruby/patch_language.rb enforces them: a method's
- * visibility is in the flags of its proc, and a frame remembers what `private` alone said in it. Also define_method and
- * the evaluation of text in a class, since both define methods where they are called. */
+/* Private and protected methods: what sets, asks and lists them. Our mruby enforces them (mruby/patches,
+ * private-methods): a method's visibility is in the flags of its proc, and a frame remembers what `private` alone said
+ * in it. Also define_method and the evaluation of text in a class, since both define methods where they are called. */
 #include "fg.h"
 
 #include <string.h>
@@ -195,8 +195,17 @@ static mrb_value visible(mrb_state *mrb, mrb_value self)
   return mrb_bool_value(!MRB_METHOD_UNDEF_P(method) && visibility_of(mrb, name, method) == PUBLIC);
 }
 
+/* Whether `self` may call this protected method of the object. */
+bool fg_is_shared(mrb_state *mrb, mrb_value object, mrb_sym name, mrb_value self)
+{
+  struct RClass *owner = mrb_class(mrb, object);
+  mrb_method_t method = mrb_method_search_vm(mrb, &owner, name);
+  if (MRB_METHOD_UNDEF_P(method) || visibility_of(mrb, name, method) != PROTECTED) return false;
+  return mrb_obj_is_kind_of(mrb, self, owner);
+}
+
 /* FoolsGold.named_only, in method_missing: whether the call was a mere name, without arguments or parentheses. The
- * compiler marks such calls by an instruction that does nothing (mruby/patch_control.rb). */
+ * compiler marks such calls by an instruction that does nothing (mruby/patches, rescue). */
 static mrb_value named_only(mrb_state *mrb, mrb_value self)
 {
   const mrb_callinfo *ci = mrb->c->ci - 2;
@@ -248,6 +257,27 @@ static mrb_value method_names(mrb_state *mrb, mrb_value self)
     return listing.names;
   }
   for (; klass; klass = klass->super) mrb_mt_foreach(mrb, klass, list_one, &listing);
+  return listing.names;
+}
+
+/* FoolsGold.singleton_names(object, inherited): the public and protected methods of its singleton class, and,
+ * inherited, those of the modules in it and of the singleton classes above. */
+static mrb_value singleton_names(mrb_state *mrb, mrb_value self)
+{
+  mrb_value object;
+  mrb_bool inherited;
+  struct listing listing = {mrb_hash_new(mrb), mrb_ary_new(mrb), 5};
+  (void)self;
+  mrb_get_args(mrb, "ob", &object, &inherited);
+  struct RClass *klass = mrb_class(mrb, object);
+  if (!inherited && klass->tt == MRB_TT_SCLASS) {
+    MRB_CLASS_ORIGIN(klass);
+    mrb_mt_foreach(mrb, klass, list_one, &listing);
+    return listing.names;
+  }
+  for (; inherited && klass && (klass->tt == MRB_TT_SCLASS || klass->tt == MRB_TT_ICLASS); klass = klass->super) {
+    mrb_mt_foreach(mrb, klass, list_one, &listing);
+  }
   return listing.names;
 }
 
@@ -373,4 +403,5 @@ void fg_visibility_init(mrb_state *mrb)
   mrb_define_module_function(mrb, own, "named_only", named_only, MRB_ARGS_NONE());
   mrb_define_method(mrb, module, "attr_accessor", attr_accessor, MRB_ARGS_ANY());
   mrb_define_module_function(mrb, own, "method_names", method_names, MRB_ARGS_REQ(3));
+  mrb_define_module_function(mrb, own, "singleton_names", singleton_names, MRB_ARGS_REQ(2));
 }

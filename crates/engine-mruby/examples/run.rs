@@ -10,12 +10,7 @@ use std::io::Write;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let rackup = args.next().ok_or("usage: run CONFIG.RU [PATH...]")?.into();
-    let engine = engine_mruby::MrubyEngine::start(engine_mruby::Settings {
-        rackup,
-        interpreters: 1,
-        memory_bytes: 256 << 20,
-        ..support::settings()
-    })?;
+    let engine = engine_mruby::MrubyEngine::start(support::single(rackup))?;
     for path in args {
         let answer = support::wait(engine.call(support::get(&path)));
         match answer.result {

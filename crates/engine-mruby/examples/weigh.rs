@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let rackup = args.next().ok_or("usage: weigh CONFIG.RU INTERPRETERS")?.into();
     let interpreters = args.next().map_or(Ok(1), |count| count.parse())?;
-    let settings = engine_mruby::Settings { rackup, interpreters, memory_bytes: 256 << 20, ..support::settings() };
+    let settings = engine_mruby::Settings { interpreters, ..support::single(rackup) };
     let engine = engine_mruby::MrubyEngine::start(settings)?;
     let answer = support::wait(engine.call(support::get("/"))).result;
     let body = answer.map(|response| support::read(response.body)).map_err(|fault| format!("{fault:?}"))?;

@@ -46,6 +46,15 @@ module FoolsGold
     raise TypeError, "can't convert #{object.class} to Float (#{object.class}#to_f gives #{number.class})"
   end
 
+  # `0x1.8p3` as a Float; nil where it is no such number.
+  def self.hex_float(text)
+    parts = /\A\s*([-+]?)0x(\h+(?:_\h+)*)(?:\.(\h+(?:_\h+)*))?(?:p([-+]?\d+(?:_\d+)*))?\s*\z/i.match(text)
+    return unless parts
+    whole, fraction = parts[2].delete("_"), parts[3].to_s.delete("_")
+    size = (whole + fraction).hex * 2.0**(parts[4].to_s.delete("_").to_i - 4 * fraction.size)
+    parts[1] == "-" ? -size : size
+  end
+
   # The String that stands for an object where one is asked for.
   def self.string(object)
     return object if String === object

@@ -13,6 +13,11 @@ Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
 # These are made when they are first named; what Rust raises must be there before.
 [Errno::ENOENT, Errno::EACCES, Errno::EISDIR, Errno::ENOTDIR, Errno::EINVAL, Errno::EMFILE]
 
+class Exception
+  alias __set_backtrace set_backtrace
+  def set_backtrace(trace) = __set_backtrace(String === trace ? [trace] : trace)
+end
+
 class SystemExit < Exception
   attr_reader :status
 

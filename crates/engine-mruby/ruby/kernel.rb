@@ -1,7 +1,7 @@
 # Kernel's own methods for printing, sleeping and ending; those for other processes raise and say so.
 
 module Kernel
-  # What `nil` is behind `**` outside of parameters (mruby/patch_arguments.rb).
+  # What `nil` is behind `**` outside of parameters (mruby/patches, keywords).
   define_method(:nil) { nil }
   private :nil
 
@@ -31,8 +31,19 @@ module Kernel
 
   def __ENCODING__ = Encoding::UTF_8
 
-  def warn(*things, **)
-    $stderr.puts(*things)
+  def warn(*things, uplevel: nil, category: nil)
+    return if $VERBOSE.nil? || things.empty?
+    category = FoolsGold.string(category).to_sym unless category.nil? || Symbol === category
+    unless uplevel.nil?
+      uplevel = FoolsGold.integer(uplevel)
+      raise ArgumentError, "negative level (#{uplevel})" if uplevel < 0
+      place = caller(uplevel + 1, 1)&.first
+      things[0] = "#{place && "#{place[/\A.*?:\d+/]}: "}warning: #{things[0]}"
+    end
+    text = things.flatten.map { |thing| (line = thing.to_s).end_with?("\n") ? line : "#{line}\n" }.join
+    return if text.empty?
+    category ? Warning.warn(text, category: category) : Warning.warn(text)
+    nil
   end
 
   def sleep(seconds = nil)
@@ -78,14 +89,31 @@ module FoolsGold
     # `inspect` says of each.
     def format(form, values)
       form = string(form)
-      named = values[0] if values.size == 1 && values[0].is_a?(Hash) && (form.include?("<") || form.include?("{"))
-      inspected = form.include?("p") ? (named ? named.values : values).map(&:inspect) : nil
-      return Native.format(form, [named.transform_values { |value| plain(value) }], inspected) if named
+      if values.size == 1 && Hash === values[0] && (form.include?("<") || form.include?("{"))
+        return named_format(form, values[0])
+      end
+      inspected = form.include?("p") ? values.map(&:inspect) : nil
       values = numbered(form, values) unless values.all? { |value| plain?(value) }
       Native.format(form, values.map { |value| plain(value) }, inspected)
     end
 
     private
+
+    def named_format(form, named)
+      inspected = form.include?("p") ? named.values.map(&:inspect) : nil
+      Native.format(form, [named.transform_values { |value| plain(value) }], inspected)
+    rescue KeyError
+      # What the Hash has by its default, or the error with the key.
+      given = named.to_h
+      form.gsub("%%", "").scan(/%[-+ 0#\d.*$]*(<[^>]*>|\{[^}]*\})/) do |(name)|
+        key = name[1..-2].to_sym
+        next if given.key?(key)
+        value = named[key]
+        raise KeyError.new("key#{name} not found", receiver: named, key: key) if value.nil?
+        given = given.merge(key => value)
+      end
+      named_format(form, given)
+    end
 
     def plain(value) = plain?(value) ? value : value.to_s
 
@@ -96,16 +124,38 @@ module FoolsGold
       end
     end
 
-    # The values with numbers for objects where a directive wants one; as they are where directives name their places.
+    # The values with what directives want of objects, where these are not named.
     def numbered(form, values)
-      kinds = form.gsub("%%", "").scan(/%([-+ 0#\d.]*)([A-Za-z*<{$])/)
-      return values if kinds.any? { |_, kind| "*<{$".include?(kind) }
-      values.each_with_index.map do |value, at|
-        kind = kinds[at]&.last || "s"
-        next value if plain?(value)
-        next Integer(value) if "diuxXobB".include?(kind)
-        "feEgGaA".include?(kind) ? Float(value) : value
+      return values if form.include?("<") || form.include?("{")
+      values, turn = values.dup, -1
+      form.scan(/%(?:%|([-+ 0#\d.*$]*)([A-Za-z]))/) do |flags, kind|
+        next unless kind
+        flags.scan(/\*(\d+\$)?/) { |(place)| wanted(values, place ? place.to_i - 1 : turn += 1, "*") }
+        place = flags[/(?:\A|[-+ 0#])(\d+)\$/, 1]
+        wanted(values, place ? place.to_i - 1 : turn += 1, kind)
       end
+      values
+    end
+
+    def wanted(values, at, kind)
+      return if at >= values.size || plain?(values[at])
+      values[at] =
+        case kind
+        when "*" then integer(values[at])
+        when "d", "i", "u", "x", "X", "o", "b", "B" then Integer(values[at])
+        when "f", "e", "E", "g", "G", "a", "A" then Float(values[at])
+        when "c" then asked(values[at], :to_str, String) || asked(values[at], :to_int, Integer) || integer(values[at])
+        else values[at]
+        end
+    end
+
+    # What a method says that an object may have.
+    def asked(object, name, kind)
+      found = object.__send__(name) if Kernel === object ? object.respond_to?(name, true) : true
+      return found if found.nil? || kind === found
+      raise TypeError, "can't convert it to #{kind} (#{name} gives #{found.class})"
+    rescue NoMethodError
+      raise if Kernel === object
     end
   end
 end

@@ -103,15 +103,23 @@ module Kernel
   alias __float Float
 
   def Float(value, exception: true)
-    FoolsGold.plain_number?(value) ? __float(value) : FoolsGold.to_float(value)
-  rescue ArgumentError, TypeError
-    raise if exception
+    unless true == exception || false == exception
+      raise ArgumentError, "expected true or false as exception: #{exception.inspect}"
+    end
+    begin
+      return FoolsGold.to_float(value) unless FoolsGold.plain_number?(value)
+      return FoolsGold.hex_float(value) || __float(value) if String === value && value.match?(/\A\s*[-+]?0x/i)
+      __float(value)
+    rescue ArgumentError, TypeError
+      raise if exception
+    end
   end
 
   def methods(all = true)
     all ? FoolsGold.method_names(FoolsGold.own_class(self), 5, true) : singleton_methods(false)
   end
 
+  def singleton_methods(all = true) = FoolsGold.singleton_names(self, all)
   def public_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 1, all)
   def private_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 2, all)
   def protected_methods(all = true) = FoolsGold.method_names(FoolsGold.own_class(self), 4, all)

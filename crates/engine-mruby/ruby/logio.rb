@@ -44,6 +44,9 @@ module FoolsGold
       0
     end
 
+    def external_encoding = nil
+    def internal_encoding = nil
+
     # It is the server's, and stays open.
     def close
       nil
@@ -67,4 +70,3 @@ end
 $stdout = STDOUT = FoolsGold::LogIO.new("info")
 $stderr = STDERR = FoolsGold::LogIO.new("warn")
 $0 = "foolsgold"
-$PROGRAM_NAME = $0

@@ -10,17 +10,15 @@ module FoolsGold
     end
 
     def print(*texts)
+      texts << $_ if texts.empty?
+      texts << $\ if $\
       write(*texts)
       nil
     end
 
     def puts(*things)
       write("\n") if things.empty?
-      things.each do |thing|
-        next puts(*thing) if thing.is_a?(Array)
-        line = thing.to_s
-        write(line.end_with?("\n") ? line : "#{line}\n")
-      end
+      things.each { |thing| FoolsGold.put_line(self, thing) }
       nil
     end
 
@@ -30,9 +28,23 @@ module FoolsGold
     end
 
     def putc(char)
-      write(char.is_a?(Integer) ? (char & 255).chr : char.to_s[0])
+      write(String === char ? char[0] : (FoolsGold.integer(char) & 255).chr)
       char
     end
+  end
+
+  # Writes a line, or a line for each element; `lists` are those that it stands in.
+  def self.put_line(out, thing, lists = nil)
+    unless String === thing
+      if (list = listed(thing))
+        return out.write("[...]\n") if lists && lists.any? { |outer| outer.equal?(list) }
+        lists = lists ? lists + [list] : [list]
+        return list.each { |one| put_line(out, one, lists) }
+      end
+      line = thing.to_s
+      thing = String === line ? line : Kernel.instance_method(:to_s).bind(thing).call
+    end
+    out.write(thing.end_with?("\n") ? thing : "#{thing}\n")
   end
 
   # Needs `@position` and `size`.
@@ -52,8 +64,10 @@ module FoolsGold
     end
 
     def seek(offset, whence = 0)
-      base = { 0 => 0, 1 => @position, 2 => size, :SET => 0, :CUR => @position, :END => size }.fetch(whence)
-      self.pos = base + offset
+      raise IOError, "closed stream" if closed?
+      base = { 0 => 0, 1 => @position, 2 => size, :SET => 0, :CUR => @position, :END => size }[whence]
+      raise Errno::EINVAL, "invalid whence" unless base
+      self.pos = base + FoolsGold.integer(offset)
       0
     end
 

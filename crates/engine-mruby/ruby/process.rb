@@ -63,3 +63,7 @@ end
 RUBY_PLATFORM = "embedded" unless Object.const_defined?(:RUBY_PLATFORM)
 RUBY_PATCHLEVEL = 0 unless Object.const_defined?(:RUBY_PATCHLEVEL)
 ARGV = [] unless Object.const_defined?(:ARGV)
+$* = ARGV
+$$ = Process.pid
+$/ = "\n".freeze
+$. = 0

@@ -3,9 +3,9 @@
 class Random
   alias __rand rand
   def rand(limit = nil)
-    return SecureRandom.random_number(limit) if limit.is_a?(Integer) && limit.bit_length > 62
     return __rand * limit if limit.is_a?(Float) && limit > 0
     raise ArgumentError, "invalid argument - #{limit}" if limit.is_a?(Numeric) && limit <= 0
+    return SecureRandom.random_number(limit) if limit.is_a?(Integer) && limit.bit_length > 62
     return limit ? __rand(limit) : __rand unless limit.is_a?(Range)
     low, high = limit.begin, limit.end
     return low + __rand * (high - low) if low.is_a?(Float) || high.is_a?(Float)
@@ -24,7 +24,8 @@ module Kernel
   alias __rand rand
 
   def rand(limit = nil)
-    return FoolsGold::RANDOM.rand(limit) if limit.is_a?(Range) || (limit.is_a?(Integer) && limit.bit_length > 62)
+    return FoolsGold::RANDOM.rand(limit) if limit.is_a?(Range)
+    return FoolsGold::RANDOM.rand(limit.abs) if limit.is_a?(Integer) && limit.bit_length > 62
     limit.nil? || limit == 0 ? __rand : __rand(limit.to_i.abs)
   end
 end
@@ -35,9 +36,22 @@ class Array
     start
   end
 
+  # Numbers are gathered and added as a whole; from the first other value on, each is added before the block makes the
+  # next.
+  def __sum_by(start)
+    found = []
+    each do |one|
+      found << (value = yield(one))
+      break unless value.is_a?(Integer) || value.is_a?(Float)
+    end
+    total = found.sum(start)
+    drop(found.size).each { |one| total += yield(one) }
+    total
+  end
+
   # Kahan's way with Neumaier's improvement, from the first Float on.
   def sum(start = 0, &block)
-    return map(&block).sum(start) if block
+    return __sum_by(start, &block) if block
     whole = __total(start)
     return whole if whole
     return __sum(start) unless any?(Float)

@@ -2,28 +2,52 @@
 
 class Range
   alias __size size
-  alias __max max
-  alias __min min
   alias __cover? cover?
   alias __include? include?
 
   def count(*item, &block) = item.empty? && !block && self.end.nil? ? Float::INFINITY : super
 
   def max(count = nil, &block)
-    return super if count
-    return __max(&block) if block || exclude_end? || !(String === self.end)
-    order = self.begin <=> self.end
-    order && order <= 0 ? self.end : nil
+    from, to = self.begin, self.end
+    raise RangeError, "cannot get the maximum of endless range" if to.nil?
+    if block || count || (exclude_end? && !(Numeric === to))
+      raise RangeError, "cannot get the maximum of beginless range with custom comparison method" if from.nil?
+      return count ? super(count, &block) : super(&block)
+    end
+    order = from.nil? ? -1 : from <=> to
+    return if order.nil? || order > 0
+    return to unless exclude_end?
+    raise TypeError, "cannot exclude non Integer end value" unless Integer === to
+    return if order == 0
+    raise TypeError, "cannot exclude end value with non Integer begin value" unless Integer === from
+    to - 1
   end
 
-  def min(count = nil, &block) = count ? super : __min(&block)
+  def min(count = nil, &block)
+    from, to = self.begin, self.end
+    raise RangeError, "cannot get the minimum of beginless range" if from.nil?
+    if block
+      raise RangeError, "cannot get the minimum of endless range with custom comparison method" if to.nil?
+      return count ? super(count, &block) : super(&block)
+    end
+    return first(count) if count
+    return from if to.nil?
+    order = from <=> to
+    order.nil? || order > 0 || (order == 0 && exclude_end?) ? nil : from
+  end
 
-  # Texts are looked for among those that the range has, not between its ends.
+  # Numbers and times are looked for between the ends, all else among what the range has.
   def include?(value)
     from, to = self.begin, self.end
-    return __include?(value) unless from.is_a?(String) || to.is_a?(String)
-    raise TypeError, "cannot determine inclusion in beginless/endless ranges" unless from && to
-    return false unless value.is_a?(String) && __cover?(value)
+    unless String === from && String === to
+      return __cover?(value) if Numeric === from || Numeric === to || Time === from || Time === to
+      return __cover?(value) if from.nil? && to.nil? && (Numeric === value || Time === value)
+      raise TypeError, "cannot determine inclusion in beginless/endless ranges" if from.nil? || to.nil?
+      return super
+    end
+    value = FoolsGold.string(value) if !(String === value) && value.respond_to?(:to_str)
+    return false unless String === value
+    return __cover?(value) && value.size == 1 if from.size == 1 && to.size == 1 && from.ascii_only? && to.ascii_only?
     each { |one| return true if one == value }
     false
   end
@@ -38,12 +62,21 @@ class Range
       return false if order.nil? || order > 0 || (order == 0 && value.exclude_end?)
     end
     return false if low && !__cover?(low)
-    return true if to.nil?
-    order = to <=> high
-    return false unless order
-    return order >= 0 if exclude_end? == value.exclude_end? || order >= 0 && value.exclude_end?
+    order = to.nil? ? (high.nil? ? 0 : 1) : to <=> high
+    return false if order.nil?
+    return order >= 0 if exclude_end? == value.exclude_end?
     return order > 0 if exclude_end?
-    low.is_a?(Integer) && high.is_a?(Integer) && to >= high - 1
+    order >= 0 || __holds_last?(value)
+  end
+
+  # Whether the last element of a range without its end is within this one.
+  def __holds_last?(range)
+    last = range.max
+    return false if last.nil?
+    order = self.end <=> last
+    order.nil? || order >= 0
+  rescue TypeError
+    false
   end
   alias __to_a to_a
 
@@ -74,9 +107,10 @@ class Range
   end
 
   def step(by = 1, &block)
-    return to_enum(:step, by) unless block
-    raise ArgumentError, "step can't be 0" if by == 0
     at = self.begin
+    by = FoolsGold.integer(by) if Numeric === at && !(Numeric === by)
+    raise ArgumentError, "step can't be 0" if by == 0
+    return to_enum(:step, by) unless block
     raise ArgumentError, "#step iteration for beginless ranges is meaningless" if at.nil?
     unless at.is_a?(Numeric) || by.is_a?(Integer)
       raise TypeError, "no implicit conversion of Float into Integer" if by.is_a?(Float)
@@ -84,12 +118,8 @@ class Range
     end
     raise ArgumentError, "step can't be negative" if by < 0 && !at.is_a?(Numeric)
     return each_with_index { |one, index| yield one if index % by == 0 } unless at.is_a?(Numeric)
-    if at.is_a?(Float) || by.is_a?(Float)
-      count = ((last - at) / by.to_f + 1e-9).floor
-      (0..count).each do |index|
-        value = at + index * by
-        yield value if value < last || (!exclude_end? && value == last)
-      end
+    if Float === at || Float === by || Float === self.end
+      FoolsGold.step(at.to_f, self.end, by.to_f, exclude_end?, &block)
       return self
     end
     while self.end.nil? || (by > 0 ? at < self.end : at > self.end) || (!exclude_end? && at == self.end)
@@ -100,5 +130,22 @@ class Range
   end
   alias % step
 
-  def overlap?(other) = cover?(other.begin) || other.cover?(self.begin)
+  def overlap?(other)
+    raise TypeError, "wrong argument type #{other.class} (expected Range)" unless Range === other
+    return false unless __starts_before_end?(other) && other.__starts_before_end?(self)
+    from, start = self.begin, other.begin
+    return !(self.end <=> other.end).nil? if from.nil? && start.nil?
+    unless from.nil? || start.nil?
+      order = from <=> start
+      return order == 0 if order.nil? || order == 0
+    end
+    __starts_before_end?(self) && other.__starts_before_end?(other)
+  end
+
+  # Whether the other range begins before this one ends.
+  def __starts_before_end?(other)
+    return true if self.end.nil? || other.begin.nil?
+    order = other.begin <=> self.end
+    !order.nil? && (exclude_end? ? order < 0 : order <= 0)
+  end
 end

@@ -10,47 +10,49 @@ module FoolsGold
     # All that is left ("" at the end), or at most `length` bytes (nil at the end), also put into `buffer`.
     def read(length = nil, buffer = nil)
       opened!
-      data = length ? read_some(length) : read_rest
+      data = length ? read_some(Integer === length ? length : FoolsGold.integer(length)) : read_rest
       return replaced(buffer, data) if buffer
       data
     end
 
     # The next line with its end, at most `limit` bytes of it; nil at the end of all. A separator of nil takes what is
     # left, "" a paragraph.
-    def gets(separator = "\n", limit = nil, chomp: false)
+    def gets(separator = $/, limit = nil, chomp: false)
       opened!
-      separator, limit = "\n", separator if separator.is_a?(Integer)
-      return (rest = read_rest).empty? ? nil : rest if separator.nil? && limit.nil?
-      skip_newlines if separator == ""
-      line = take_line(separator, limit)
-      return nil unless line
-      @lineno = lineno + 1
-      skip_newlines if separator == ""
-      chomp ? line.chomp(separator) : line
+      separator, limit = line_end(separator, limit) unless limit.nil? && String === separator
+      $_ = next_line(separator, limit, chomp)
     end
 
-    def each(*args, **options)
-      return Enumerator.new { |lines| each(*args, **options) { |line| lines << line } } unless block_given?
-      while (line = gets(*args, **options))
+    def each(separator = $/, limit = nil, chomp: false)
+      return to_enum(:each, separator, limit, chomp: chomp) unless block_given?
+      separator, limit = line_end(separator, limit)
+      raise ArgumentError, "invalid limit: 0 for each_line" if limit == 0
+      opened!
+      while (line = next_line(separator, limit, chomp))
         yield line
       end
       self
     end
     alias each_line each
 
-    def readlines(*args, **options)
-      each(*args, **options).to_a
+    def readlines(separator = $/, limit = nil, chomp: false)
+      separator, limit = line_end(separator, limit)
+      raise ArgumentError, "invalid limit: 0 for readlines" if limit == 0
+      each(separator, limit, chomp: chomp).to_a
     end
 
     def readline(*args, **options)
       gets(*args, **options) || raise(EOFError, "end of file reached")
     end
 
-    def readpartial(length, buffer = nil)
+    def readpartial(length = nil, buffer = nil)
       read(length, buffer) || raise(EOFError, "end of file reached")
     end
     alias sysread readpartial
-    alias read_nonblock readpartial
+
+    def read_nonblock(length = nil, buffer = nil, exception: true)
+      exception ? readpartial(length, buffer) : read(length, buffer)
+    end
 
     def getbyte
       byte = read(1)
@@ -117,9 +119,35 @@ module FoolsGold
       data.empty? ? nil : data.__binary!(true)
     end
 
+    # The separator and the limit that were given: one argument may be either.
+    def line_end(separator, limit)
+      unless separator.nil? || String === separator
+        if limit.nil? && !separator.respond_to?(:to_str)
+          separator, limit = $/, separator
+        else
+          separator = FoolsGold.string(separator)
+        end
+      end
+      limit = FoolsGold.integer(limit) if limit
+      [separator, limit && limit < 0 ? nil : limit]
+    end
+
+    def next_line(separator, limit, chomp)
+      return (rest = read_rest).empty? ? nil : rest if separator.nil? && limit.nil?
+      skip_newlines if separator == ""
+      line = take_line(separator, limit)
+      return nil unless line
+      @lineno = lineno + 1
+      end_paragraph(line) if separator == ""
+      chomp ? line.chomp(separator) : line
+    end
+
     def skip_newlines
       @position += 1 while slice_at(@position, 1) == "\n"
     end
+
+    # Passes the line feeds behind a paragraph.
+    def end_paragraph(_line) = skip_newlines
 
     def take_line(separator, limit)
       paragraph = separator == ""

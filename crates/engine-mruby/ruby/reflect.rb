@@ -138,7 +138,6 @@ RUBY_RELEASE_DATE = MRUBY_RELEASE_DATE
 RUBY_REVISION = "0".freeze
 RUBY_DESCRIPTION = "mruby #{MRUBY_VERSION} in FoolsGold".freeze
 TOPLEVEL_BINDING = binding
-$0 = $PROGRAM_NAME = "foolsgold"
 
 # What anybody may call without a receiver is private, so that no object seems to answer to it; `Kernel.format` and its
 # kin go on.
@@ -148,4 +147,5 @@ module Kernel
                   :proc, :format, :sprintf, :Integer, :Float, :String, :Array, :Hash, :rand, :srand,
                   :caller, :binding, :block_given?, :iterator?, :eval, :local_variables, :global_variables,
                   :require, :require_relative, :load, :autoload, :autoload?, :caller_locations, :__method__, :__dir__
+  private :__callee__
 end

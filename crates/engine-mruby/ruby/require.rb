@@ -153,6 +153,4 @@ end
 FoolsGold::TOP = self
 
 $LOAD_PATH = ENV["RUBYLIB"].to_s.split(":")
-$: = $LOAD_PATH
 $LOADED_FEATURES = FoolsGold::Loader::LOADED
-$" = $LOADED_FEATURES

@@ -2,26 +2,35 @@
 
 module FoolsGold
   # How many steps there are; of Floats as CRuby counts them, with a little for what rounding has lost.
-  def self.steps(start, limit, by)
-    return [(limit - start).div(by) + 1, 0].max if [start, limit, by].all?(Integer)
+  # With `open` the limit itself is none.
+  def self.steps(start, limit, by, open = false)
+    return [(limit - start).div(by) + 1, 0].max if !open && [start, limit, by].all?(Integer)
     return 0 if by > 0 ? start > limit : start < limit
     return 1 if by.to_f.infinite?
     count = (limit - start) / by.to_f
+    return count.nan? ? 0 : count unless count.finite?
     lost = (start.abs + limit.abs + (limit - start).abs) / by.abs.to_f * Float::EPSILON
-    (count + [lost, 0.5].min).floor + 1
+    lost = [lost, 0.5].min
+    return (count + lost).floor + 1 unless open
+    return 0 if count <= 0
+    whole = count < 1 ? 0 : (count - lost).floor
+    after = (whole + 1) * by + start
+    whole += 1 if start < limit ? after < limit : start > limit && after > limit
+    whole + 1
   end
 
-  def self.step(start, limit, by)
+  def self.step(start, limit, by, open = false)
     return yield(start) while true if by == 0
     whole = start.is_a?(Integer) && by.is_a?(Integer)
     start, by = start.to_f, by.to_f unless whole && (limit.nil? || limit.is_a?(Integer))
     if limit.nil?
-      while true
-        yield start
-        start += by
-      end
+      at = -1
+      yield start + at * by while at += 1
     end
-    steps(start, limit, by).times do |at|
+    count = steps(start, limit, by, open)
+    return count.times { yield start } if by.is_a?(Float) && by.infinite?
+    at = -1
+    while (at += 1) < count
       one = start + at * by
       one = limit.to_f if one.is_a?(Float) && (by > 0 ? one > limit : one < limit)
       yield one
@@ -61,6 +70,7 @@ module FoolsGold
       raise ArgumentError, "step is given twice" if step && by
       limit, step = limit || to, step || by
       raise ArgumentError, "step can't be 0" if step == 0
+      raise ArgumentError, "comparison of String with 0 failed" if String === step
       return step ? to_enum(:step, limit, step) : to_enum(:step, *limit) unless block
       FoolsGold.step(self, limit, step || 1, &block)
       self

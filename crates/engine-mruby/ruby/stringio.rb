@@ -7,29 +7,40 @@ class StringIO
 
   attr_reader :string
 
-  def self.open(*args)
-    io = new(*args)
-    block_given? ? yield(io) : io
+  VERSION = "3.1.1"
+
+  def self.open(*args, **options)
+    io = new(*args, **options)
+    return io unless block_given?
+    begin
+      yield io
+    ensure
+      io.__forget
+    end
   end
 
-  def initialize(string = "", mode = nil)
-    string = string.to_str if !string.is_a?(String) && string.respond_to?(:to_str)
-    raise TypeError, "no implicit conversion of #{string.class} into String" unless string.is_a?(String)
-    mode = mode.to_s
-    @string = string
+  def initialize(string = +"", mode = nil, **options)
+    raise ArgumentError, "mode specified twice" if mode && options[:mode]
+    @string = String === string ? string : FoolsGold.string(string)
     @position = @lineno = 0
-    @closed = false
-    @append = mode.start_with?("a")
-    @readable = !mode.start_with?("w", "a") || mode.include?("+")
-    @writable = mode.empty? ? !string.frozen? : !mode.start_with?("r") || mode.include?("+")
-    raise Errno::EACCES, "Permission denied" if string.frozen? && @writable
-    string.replace("") if mode.start_with?("w")
+    @closed = @read_closed = @write_closed = false
+    take_mode(mode || options[:mode])
+    binmode if options[:binmode]
   end
 
   def string=(string)
-    @position = 0
-    @string = string
+    @string = FoolsGold.string(string)
+    @writable = false if @string.frozen?
+    @position = @lineno = 0
   end
+
+  # What is left of it behind the block of `open`.
+  def __forget
+    @string = nil
+    @closed = true
+  end
+
+  alias inspect to_s
 
   def size
     @string.bytesize
@@ -50,7 +61,10 @@ class StringIO
 
   # Before what comes next, over what was read.
   def ungetbyte(bytes)
-    text = bytes.is_a?(Integer) ? (bytes & 255).chr : bytes.to_s.b
+    return if bytes.nil?
+    opened!
+    text = Integer === bytes ? (bytes & 255).chr : FoolsGold.string(bytes).b
+    @string << "\0" * (@position - @string.bytesize) if @position > @string.bytesize
     rest = @string.byteslice(@position, @string.bytesize) || ""
     kept = @string.byteslice(0, [@position - text.bytesize, 0].max)
     @string.replace(kept + text.force_encoding(@string.encoding) + rest)
@@ -58,7 +72,7 @@ class StringIO
     nil
   end
 
-  def ungetc(char) = char.nil? ? nil : ungetbyte(char.is_a?(Integer) ? [char].pack("U") : char)
+  def ungetc(char) = ungetbyte(Integer === char ? [char].pack("U") : char)
 
   def pread(length, offset)
     part = slice_at(offset, length)
@@ -66,26 +80,55 @@ class StringIO
     part.b
   end
 
-  def each_codepoint(&block) = each_char.map(&:ord).each(&block)
+  def each_codepoint
+    return to_enum(:each_codepoint) unless block_given?
+    while (char = getc)
+      yield char.ord
+    end
+    self
+  end
+
+  # The encoding that the first bytes mark, which are then read; nil without such a mark.
+  def set_encoding_by_bom
+    raise FrozenError, "can't modify frozen StringIO: #{inspect}" if frozen?
+    marks = { Encoding::UTF_8 => "EFBBBF", Encoding::UTF_16LE => "FFFE", Encoding::UTF_16BE => "FEFF" }
+    return unless @readable && @string
+    encoding, mark = marks.find { |_, hex| @string.b.start_with?([hex].pack("H*")) }
+    return unless encoding
+    @position = mark.size / 2
+    set_encoding(encoding)
+    encoding
+  end
+
   def fsync = 0
   def pid = nil
   def closed? = @closed || (!@readable && !@writable)
   def closed_read? = @closed || !@readable
   def closed_write? = @closed || !@writable
 
-  def reopen(string = "", *)
-    initialize(string)
+  def reopen(string = +"", *mode)
+    if String === string || !mode.empty?
+      initialize(string, *mode)
+    else
+      string = string.to_strio unless StringIO === string || !string.respond_to?(:to_strio)
+      raise TypeError, "no implicit conversion of #{string.class} into StringIO" unless StringIO === string
+      string.instance_variables.each { |name| instance_variable_set(name, string.instance_variable_get(name)) }
+    end
     self
   end
 
   def close_read
+    return if @read_closed
     raise IOError, "closing non-duplex IO for reading" unless @readable
+    @read_closed = true
     @readable = false
     nil
   end
 
   def close_write
+    return if @write_closed
     raise IOError, "closing non-duplex IO for writing" unless @writable
+    @write_closed = true
     @writable = false
     nil
   end
@@ -95,6 +138,28 @@ class StringIO
   end
 
   private
+
+  # A mode by its letters or its bits.
+  def take_mode(mode)
+    if Integer === mode
+      way, @append, empty = mode & 3, mode & File::APPEND != 0, mode & File::TRUNC != 0
+      @readable, @writable = way != File::WRONLY, way != File::RDONLY
+    else
+      mode = mode.nil? ? "" : FoolsGold.string(mode)
+      @append, empty = mode.start_with?("a"), mode.start_with?("w")
+      @readable = !mode.start_with?("w", "a") || mode.include?("+")
+      @writable = mode.empty? ? !@string.frozen? : !mode.start_with?("r") || mode.include?("+")
+    end
+    raise Errno::EACCES if @string.frozen? && @writable
+    @string.replace("") if empty
+  end
+
+  # As in CRuby, a paragraph has all the line feeds behind it.
+  def end_paragraph(line)
+    begun = @position
+    super
+    line << "\n" * (@position - begun)
+  end
 
   def opened!
     raise IOError, "not opened for reading" if @closed || !@readable

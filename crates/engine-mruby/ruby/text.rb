@@ -61,7 +61,10 @@ class String
     block ? found.each(&block) && self : found
   end
 
-  def %(values) = FoolsGold.format(self, values.is_a?(Array) ? values : [values])
+  def %(values)
+    values = Kernel === values && FoolsGold.listed(values) || [values] unless Array === values
+    FoolsGold.format(self, values)
+  end
 
   def __become(other) = self == other ? nil : replace(other)
 

@@ -97,6 +97,9 @@ fn assignments_to_what_cannot_be_assigned_to_are_syntax_errors() {
         "$& += 2",
         "begin; rescue => $1; end",
         "for $1 in [2] do end",
+        "a&.b += -> () { def > 1 }",
+        "a&.b += -> { def 1 }; x = 1 if a..b",
+        "->(d = [].map { def > 1 }..",
         "for $1, a.b in [2] do end",
     ];
     let list = programs.map(|program| format!("{program:?}")).join(", ");

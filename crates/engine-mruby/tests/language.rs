@@ -280,7 +280,7 @@ fn a_step_of_a_local_variable_leaves_the_others_alone() {
 fn names_of_globals_are_read_whole() {
     assert_eq!(
         eval("$-w = 1; $_name = 2; $name = 3; $_other, $-v = 4, 5; [$-w, $_name, $name, $_other, $-v]"),
-        "[1, 2, 3, 4, 5]"
+        "[true, 2, 3, 4, true]"
     );
 }
 

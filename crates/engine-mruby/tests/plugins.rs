@@ -15,8 +15,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engine_mruby::{MrubyEngine, Settings};
-use support::{App, get, settings};
+use engine_mruby::MrubyEngine;
+use support::{App, get, single};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -67,7 +67,7 @@ fn said(prelude: &str, lines: &[String]) -> Vec<String> {
     );
     let rackup = place.path().join("config.ru");
     fs::write(&rackup, config).unwrap();
-    let settings = Settings { rackup, interpreters: 1, memory_bytes: 256 << 20, ..settings() };
+    let settings = single(rackup);
     let engine = MrubyEngine::start(settings).unwrap_or_else(|error| panic!("{error}"));
     let body = App::of(engine, place).got(get("/")).body;
     let said: Vec<String> = body.split('\n').map(str::to_owned).collect();

@@ -161,7 +161,8 @@ impl Jar {
     }
 }
 
-fn bytes_of(body: Body) -> Vec<u8> {
+/// The whole body, or why it broke off.
+fn bytes_of(body: Body) -> Result<Vec<u8>, Fault> {
     let mut all = Vec::new();
     match body {
         Body::Empty | Body::Unasked => {}
@@ -171,13 +172,13 @@ fn bytes_of(body: Body) -> Vec<u8> {
         }
         Body::Stream(mut source) => {
             let deadline = std::time::Instant::now() + Duration::from_secs(20);
-            while let Some(chunk) = source.next_blocking(deadline).unwrap_or_else(|fault| panic!("{fault:?}")) {
+            while let Some(chunk) = source.next_blocking(deadline).map_err(|fault| fault.expect("in time"))? {
                 all.extend_from_slice(&chunk);
             }
         }
         other => panic!("{other:?}"),
     }
-    all
+    Ok(all)
 }
 
 /// One application under test.
@@ -210,8 +211,9 @@ impl Case {
             request.headers.insert("content-length", HeaderValue::from(body.len()));
             request.input = Input::Memory(body.into());
         }
-        let said = match wait(self.engine.call(request)).result {
-            Ok(response) => self.answer(response),
+        // A body that raises may do so before its head is sent, or after: that depends on how fast it is.
+        let said = match wait(self.engine.call(request)).result.and_then(|response| self.answer(response)) {
+            Ok(said) => said,
             Err(Fault::App(error)) => {
                 println!("{}: {} {}\n  {}", rows[0], error.class, error.message, error.backtrace.join("\n  "));
                 vec![format!("! {}", error.class)]
@@ -221,7 +223,7 @@ impl Case {
         said.iter().map(|row| self.masks.hide(&row.replace(&self.path, "FOLDER"))).collect()
     }
 
-    fn answer(&mut self, response: Response) -> Vec<String> {
+    fn answer(&mut self, response: Response) -> Result<Vec<String>, Fault> {
         let mut said = vec![response.head.status.as_u16().to_string()];
         let mut names: Vec<&HeaderName> = response.head.headers.keys().collect();
         names.sort_by_key(|name| name.as_str().to_owned());
@@ -234,8 +236,8 @@ impl Case {
                 said.push(format!("{name}: {value}"));
             }
         }
-        said.extend(quoted(&bytes_of(response.body)));
-        said
+        said.extend(quoted(&bytes_of(response.body)?));
+        Ok(said)
     }
 }
 

@@ -7,6 +7,8 @@ class Date
   class Error < ArgumentError; end
 
   ITALY = 2_299_161
+  ENGLAND = 2_361_222
+  JULIAN = Float::INFINITY
   GREGORIAN = -Float::INFINITY
   MONTHNAMES = [nil, *%w[January February March April May June July August September October November December]].freeze
   ABBR_MONTHNAMES = [nil, *%w[Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec]].freeze

@@ -1,6 +1,9 @@
 # ERB: templates, made into Ruby by Rust (src/native/erb.rs), and ERB::Util.
 
 class ERB
+  VERSION = "4.0.3"
+  def self.version = VERSION
+
   # Both as ERB::Util.html_escape and, included, as html_escape.
   module Escape
     def html_escape(text) = FoolsGold::Native.html_escape(text.to_s)

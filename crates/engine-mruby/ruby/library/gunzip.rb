@@ -66,6 +66,19 @@ module Zlib
     def external_encoding = Encoding::UTF_8
     def each_byte(&block) = block ? super : to_enum(:each_byte)
 
+    # Before what comes next, over what was read.
+    def ungetbyte(byte)
+      return if byte.nil?
+      text = Integer === byte ? (byte & 255).chr : byte.to_s
+      kept = @text.byteslice(0, [@position - text.bytesize, 0].max)
+      rest = @text.byteslice(@position, @text.bytesize) || ""
+      @text = kept + text.dup.force_encoding(@text.encoding) + rest
+      @position = kept.bytesize
+      nil
+    end
+
+    def ungetc(char) = ungetbyte(Integer === char ? [char].pack("U") : char)
+
     # The whole of one member, for Zlib.gunzip.
     def read_member
       text = read

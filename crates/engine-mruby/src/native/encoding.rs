@@ -1,6 +1,6 @@
 //! What Ruby's strings have instead of encodings: whether the bytes are UTF-8, and ways to make them so.
 
-use super::{Arg, Context, Outcome, Value, arg, raise};
+use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::tree::Tree;
 
 /// text_kind(text): 1 for ASCII alone, 2 for other UTF-8, 0 for what is not UTF-8.
@@ -46,28 +46,29 @@ pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// String#upcase
 pub fn upcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, |_, _| true)
+    in_case(args, false, |_, _| true)
 }
 
 /// String#downcase
 pub fn downcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, |_, _| false)
+    in_case(args, true, |_, _| false)
 }
 
 /// String#swapcase
 pub fn swapcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, |char, _| char.is_lowercase())
+    in_case(args, false, |char, _| char.is_lowercase())
 }
 
 /// String#capitalize
 pub fn capitalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    in_case(args, |_, first| first)
+    in_case(args, false, |_, first| first)
 }
 
 /// Letters of all of Unicode, or with `:ascii` of ASCII alone, as `up` says of each letter, which may be the first.
 /// Of a String of bytes those of ASCII; text that is not UTF-8 is refused, as in CRuby.
-fn in_case(args: &[Arg<'_>], up: impl Fn(char, bool) -> bool) -> Outcome {
+fn in_case(args: &[Arg<'_>], downcase: bool, up: impl Fn(char, bool) -> bool) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
+    case_options(args.get(1..).unwrap_or_default(), downcase)?;
     if let Arg::Bytes(bytes) = arg(args, 0) {
         let cased = bytes.iter().enumerate().map(|(at, byte)| match up(char::from(*byte), at == 0) {
             true => byte.to_ascii_uppercase(),
@@ -83,6 +84,22 @@ fn in_case(args: &[Arg<'_>], up: impl Fn(char, bool) -> bool) -> Outcome {
         push_in_case(&mut out, char, up, plain);
     }
     Ok(Value::Str(out))
+}
+
+/// Refuses what is no option of theirs, or does not go with another.
+fn case_options(options: &[Arg<'_>], downcase: bool) -> Result<(), Raise> {
+    let wrong = |text: &str| Err(raise("ArgumentError", text));
+    let names: Vec<&[u8]> =
+        options.iter().map(|option| if let Arg::Sym(name) = option { *name } else { &b""[..] }).collect();
+    match names.as_slice() {
+        [] | [b"ascii" | b"turkic" | b"lithuanian"] => Ok(()),
+        [b"turkic", b"lithuanian"] | [b"lithuanian", b"turkic"] => Ok(()),
+        [b"fold"] if downcase => Ok(()),
+        [b"fold"] => wrong("option :fold only allowed for downcasing"),
+        [b"turkic" | b"lithuanian", _] => wrong("invalid second option"),
+        [_] => wrong("invalid option"),
+        _ => wrong("too many options"),
+    }
 }
 
 fn push_in_case(out: &mut Vec<u8>, char: char, up: bool, plain: bool) {

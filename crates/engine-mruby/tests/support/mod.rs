@@ -6,7 +6,7 @@ pub mod peer;
 pub mod table;
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -64,6 +64,11 @@ pub fn settings() -> Settings {
         boot_time: std::time::Duration::from_secs(60),
         keep: engine_mruby::Keep::default(),
     }
+}
+
+/// One interpreter, with memory enough for whole programs (256 MiB).
+pub fn single(rackup: PathBuf) -> Settings {
+    Settings { rackup, interpreters: 1, memory_bytes: 256 << 20, ..settings() }
 }
 
 /// Starts an application.

@@ -42,8 +42,16 @@ pub struct Parser<'a> {
     rest: &'a [u8],
 }
 
-fn malformed(what: &str) -> Raise {
+pub fn malformed(what: &str) -> Raise {
     raise("ArgumentError", what)
+}
+
+fn no_width_yet(directive: &Directive<'_>, points: bool) -> Result<(), Raise> {
+    match directive.width {
+        Some(_) => Err(malformed("width given twice")),
+        None if points => Err(malformed("width after precision")),
+        None => Ok(()),
+    }
 }
 
 impl<'a> Parser<'a> {
@@ -73,6 +81,7 @@ impl<'a> Parser<'a> {
 
     fn directive(&mut self, values: &mut Values) -> Result<Option<Part<'a>>, Raise> {
         let mut directive = Directive::default();
+        let mut points = false;
         loop {
             let Some((byte, rest)) = self.rest.split_first() else {
                 return Err(malformed("incomplete format specifier; use %% (double %) instead"));
@@ -88,13 +97,28 @@ impl<'a> Parser<'a> {
                     let number = self.number(usize::from(byte - b'0'))?;
                     if self.rest.first() == Some(&b'$') {
                         self.rest = &self.rest[1..];
+                        if directive.place.is_some() {
+                            return Err(malformed(&format!("value given twice - {number}$")));
+                        }
                         directive.place = Some(number - 1);
+                        if self.rest.is_empty() {
+                            return Ok(Some(Part::Text(b"%")));
+                        }
                     } else {
+                        no_width_yet(&directive, points)?;
                         directive.width = Some(number);
                     }
                 }
-                b'*' => self.width_from(&mut directive, values)?,
-                b'.' => directive.precision = Some(self.precision(values)?),
+                b'*' => {
+                    no_width_yet(&directive, points)?;
+                    self.width_from(&mut directive, values)?;
+                }
+                b'.' if points => return Err(malformed("precision given twice")),
+                b'.' => {
+                    points = true;
+                    directive.precision = self.precision(values)?;
+                }
+                b'<' if directive.name.is_some() => return Err(malformed("a second name in one directive")),
                 b'<' => directive.name = Some(self.name(b'>')?),
                 b'{' => {
                     directive.name = Some(self.name(b'}')?);
@@ -127,27 +151,41 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
-    fn width_from(&mut self, directive: &mut Directive<'a>, values: &mut Values) -> Result<(), Raise> {
-        let place = values.take()?;
-        let Tree::Int(width) = values.at(place)?.0 else {
-            return Err(raise("TypeError", "a width must be an Integer"));
+    /// The Integer behind a `*`: the next value, or that of a place (`*1$`).
+    fn star(&mut self, values: &mut Values) -> Result<i64, Raise> {
+        let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let place = if digits > 0 && self.rest.get(digits) == Some(&b'$') {
+            let number = self.number(0)?;
+            self.rest = &self.rest[1..];
+            let place = number.checked_sub(1).ok_or_else(|| malformed("invalid index - 0$"))?;
+            values.place(place)?
+        } else {
+            values.take()?
         };
-        directive.left |= *width < 0;
+        match values.at(place)?.0 {
+            Tree::Int(number) => Ok(*number),
+            Tree::Float(number) if number.is_finite() => Ok(*number as i64),
+            _ => Err(raise("TypeError", "no implicit conversion into Integer")),
+        }
+    }
+
+    fn width_from(&mut self, directive: &mut Directive<'a>, values: &mut Values) -> Result<(), Raise> {
+        let width = self.star(values)?;
+        directive.left |= width < 0;
         directive.width = usize::try_from(width.unsigned_abs()).ok().filter(|width| *width <= WIDTH_MAX);
         directive.width.map(|_| ()).ok_or_else(|| malformed("width too big"))
     }
 
-    fn precision(&mut self, values: &mut Values) -> Result<usize, Raise> {
+    /// A negative one is none.
+    fn precision(&mut self, values: &mut Values) -> Result<Option<usize>, Raise> {
         if self.rest.first() != Some(&b'*') {
-            return self.number(0);
+            return self.number(0).map(Some);
         }
         self.rest = &self.rest[1..];
-        let place = values.take()?;
-        match values.at(place)?.0 {
-            Tree::Int(digits) => usize::try_from(*digits).ok().filter(|digits| *digits <= WIDTH_MAX),
-            _ => None,
+        match usize::try_from(self.star(values)?) {
+            Ok(digits) if digits > WIDTH_MAX => Err(malformed("precision too big")),
+            digits => Ok(digits.ok()),
         }
-        .ok_or_else(|| malformed("precision too big"))
     }
 
     fn name(&mut self, end: u8) -> Result<&'a [u8], Raise> {

@@ -37,7 +37,7 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: f64) {
         b'f' => fixed(size, directive.precision.unwrap_or(6), directive.other),
         b'e' | b'E' => powered(size, directive.precision.unwrap_or(6), directive.other),
         b'g' | b'G' => general(size, directive.precision.unwrap_or(6).max(1), directive.other),
-        _ => hexadecimal(size, directive.precision),
+        _ => hexadecimal(size, directive.precision, directive.other),
     };
     let mut before = before.to_owned();
     if matches!(directive.letter, b'a' | b'A') {
@@ -95,12 +95,13 @@ fn general(size: f64, precision: usize, keep_zeros: bool) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     if power < -4 || power >= precision as i32 {
-        return with_power(&trim(mantissa), power);
+        let point = if keep_zeros && precision == 1 { "." } else { "" };
+        return with_power(&(trim(mantissa) + point), power);
     }
     trim(fixed(size, (precision as i32 - 1 - power) as usize, keep_zeros))
 }
 
-fn hexadecimal(size: f64, precision: Option<usize>) -> String {
+fn hexadecimal(size: f64, precision: Option<usize>, point: bool) -> String {
     let bits = size.to_bits();
     let (mut mantissa, mut power) = (bits & ((1 << 52) - 1), (bits >> 52) as i32 - 1023);
     let mut first = 1;
@@ -120,6 +121,6 @@ fn hexadecimal(size: f64, precision: Option<usize>) -> String {
     let all = format!("{mantissa:013x}");
     let digits = precision
         .map_or_else(|| all.trim_end_matches('0').to_owned(), |count| format!("{all:0<count$}")[..count].to_owned());
-    let point = if digits.is_empty() { "" } else { "." };
+    let point = if digits.is_empty() && !point { "" } else { "." };
     format!("{first}{point}{digits}p{power:+}")
 }

@@ -144,6 +144,7 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Number) {
     let complement = number.negative && !signed;
     let mut digits = if bits == 0 { number.decimal() } else { number.binary(bits, complement) };
     let is_zero = digits == "0";
+    let zero_octal = is_zero && bits == 3 && directive.other;
     let prefix = match directive.letter {
         b'x' => "0x",
         b'X' => "0X",
@@ -175,8 +176,8 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Number) {
     } else if let Some(least) = directive.precision {
         let missing = least.saturating_sub(digits.len());
         digits.insert_str(0, &"0".repeat(missing));
-        // No digits are asked for, and zero has none to show.
-        if least == 0 && is_zero {
+        // No digits are asked for, and zero has none to show, but for that of `%#o`.
+        if least == 0 && is_zero && !zero_octal {
             digits.clear();
         }
     }

@@ -7,7 +7,7 @@ mod integer;
 use super::{Arg, Context, Outcome, Raise, Value, arg, float as plain_float, raise};
 use crate::regex::text;
 use crate::tree::Tree;
-use directive::{Directive, Parser, Part};
+use directive::{Directive, Parser, Part, malformed};
 
 /// No width or precision is larger.
 const WIDTH_MAX: usize = 1 << 24;
@@ -17,7 +17,18 @@ struct Values {
     values: Vec<Tree>,
     /// What `inspect` says of each, where somebody asks.
     inspected: Vec<Tree>,
-    next: usize,
+    used: Used,
+}
+
+/// How directives have named their values: those of one format all do it in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Used {
+    /// Each takes the next value; how many have, 0 at first.
+    InTurn(usize),
+    /// By place, `%1$s`.
+    Places,
+    /// By name, `%<a>s`.
+    Names,
 }
 
 /// One value, and what `inspect` says of it if that is known.
@@ -36,14 +47,39 @@ impl Values {
         }
     }
 
+    /// The place of the next value.
     fn take(&mut self) -> Result<usize, Raise> {
-        self.next += 1;
-        self.at(self.next - 1)?;
-        Ok(self.next - 1)
+        let next = match self.used {
+            Used::InTurn(next) => next,
+            Used::Places => return Err(malformed("unnumbered(1) mixed with numbered")),
+            Used::Names => return Err(malformed("unnumbered(1) mixed with named")),
+        };
+        self.used = Used::InTurn(next + 1);
+        self.at(next)?;
+        Ok(next)
+    }
+
+    /// A value by its place.
+    fn place(&mut self, place: usize) -> Result<usize, Raise> {
+        match self.used {
+            Used::InTurn(0) | Used::Places => self.used = Used::Places,
+            Used::InTurn(count) => {
+                return Err(malformed(&format!("numbered({}) after unnumbered({count})", place + 1)));
+            }
+            Used::Names => return Err(malformed(&format!("numbered({}) after named", place + 1))),
+        }
+        self.at(place)?;
+        Ok(place)
     }
 
     /// The value of a name in the Hash that is the only argument.
-    fn named(&self, name: &[u8]) -> Result<Shown<'_>, Raise> {
+    fn named(&mut self, name: &[u8]) -> Result<Shown<'_>, Raise> {
+        let shown = String::from_utf8_lossy(name);
+        match self.used {
+            Used::InTurn(0) | Used::Names => self.used = Used::Names,
+            Used::InTurn(count) => return Err(malformed(&format!("named<{shown}> after unnumbered({count})"))),
+            Used::Places => return Err(malformed(&format!("named<{shown}> after numbered"))),
+        }
         let Some(Tree::Hash(pairs)) = self.values.first() else {
             return Err(raise("ArgumentError", "one hash required"));
         };
@@ -51,7 +87,7 @@ impl Values {
         let place = pairs
             .iter()
             .position(|(key, _)| is(key))
-            .ok_or_else(|| raise("KeyError", format!("key<{}> not found", String::from_utf8_lossy(name))))?;
+            .ok_or_else(|| raise("KeyError", format!("key<{shown}> not found")))?;
         Ok((&pairs[place].1, self.inspected_at(place)))
     }
 }
@@ -67,7 +103,7 @@ fn array(arg: Arg<'_>) -> Vec<Tree> {
 /// format(text, values, what inspect says of each or nil)
 pub fn format(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).bytes()?;
-    let mut values = Values { values: array(arg(args, 1)), inspected: array(arg(args, 2)), next: 0 };
+    let mut values = Values { values: array(arg(args, 1)), inspected: array(arg(args, 2)), used: Used::InTurn(0) };
     let mut out = Vec::with_capacity(text.len() + 32);
     let mut parser = Parser::new(text);
     let mut binary = matches!(arg(args, 0), Arg::Bytes(_));
@@ -87,7 +123,10 @@ pub fn format(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Result<bool, Raise> {
     let (value, inspected) = match (directive.name, directive.place) {
         (Some(name), _) => values.named(name)?,
-        (None, Some(place)) => values.at(place)?,
+        (None, Some(place)) => {
+            let place = values.place(place)?;
+            values.at(place)?
+        }
         (None, None) => {
             let place = values.take()?;
             values.at(place)?
@@ -131,10 +170,9 @@ fn character(value: &Tree) -> Result<Vec<u8>, Raise> {
         Tree::Str(text) => {
             let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
             let first = first.map(|char| char.to_string().into_bytes());
-            first
-                .or_else(|| text.first().map(|byte| vec![*byte]))
-                .ok_or_else(|| raise("ArgumentError", "%c requires a character"))
+            Ok(first.or_else(|| text.first().map(|byte| vec![*byte])).unwrap_or_default())
         }
+        Tree::Bytes(_) => Ok(Vec::new()),
         Tree::Int(number) => {
             let char = u32::try_from(*number).ok().and_then(char::from_u32);
             let char = char.ok_or_else(|| raise("ArgumentError", "invalid character"))?;

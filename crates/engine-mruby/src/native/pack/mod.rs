@@ -71,12 +71,13 @@ impl Directive {
 /// More of one directive is a mistake.
 const COUNT_MAX: usize = 1 << 30;
 
-fn directives(format: &[u8]) -> Result<Vec<Directive>, Raise> {
+/// `way` is what an error calls it: pack or unpack.
+fn directives(format: &[u8], way: &str) -> Result<Vec<Directive>, Raise> {
     let mut found = Vec::new();
     let mut rest = format.iter().copied().peekable();
     while let Some(letter) = rest.next() {
         match letter {
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0 => continue,
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => continue,
             b'#' => {
                 while rest.next_if(|byte| *byte != b'\n').is_some() {}
                 continue;
@@ -98,10 +99,9 @@ fn directives(format: &[u8]) -> Result<Vec<Directive>, Raise> {
         directive.count = count(&mut rest)?;
         if !b"aAZBbHhCcSsIiLlQqJjNnVvUwmMuxX@eEfFdDgG".contains(&letter) {
             let shown = String::from_utf8_lossy(format);
-            return Err(raise(
-                "ArgumentError",
-                format!("unknown pack directive '{}' in '{shown}'", char::from(letter)),
-            ));
+            let letter =
+                if letter.is_ascii_graphic() { char::from(letter).to_string() } else { format!("\\x{letter:02X}") };
+            return Err(raise("ArgumentError", format!("unknown {way} directive '{letter}' in '{shown}'")));
         }
         found.push(directive);
     }
@@ -125,7 +125,7 @@ fn count(rest: &mut std::iter::Peekable<impl Iterator<Item = u8>>) -> Result<Cou
 
 /// Array#pack(format)
 pub fn pack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let directives = directives(arg(args, 1).bytes()?)?;
+    let directives = directives(arg(args, 1).bytes()?, "pack")?;
     let mut writer = write::Writer::new(arg(args, 0), context.shared.memory_bytes)?;
     for directive in &directives {
         writer.put(*directive)?;
@@ -163,7 +163,7 @@ fn unpacked(context: &Context<'_>, args: &[Arg<'_>], first: bool) -> Outcome {
     let offset = usize::try_from(offset(arg(args, 2))?).ok().filter(|offset| *offset <= bytes.len());
     let Some(offset) = offset else { return Err(raise("ArgumentError", "offset outside of string")) };
     let mut reader = read::Reader::new(&bytes[offset..], first, context.shared.memory_bytes);
-    for directive in directives(arg(args, 1).bytes()?)? {
+    for directive in directives(arg(args, 1).bytes()?, "unpack")? {
         reader.take(directive)?;
         if first && !reader.found.is_empty() {
             break;
