@@ -222,19 +222,39 @@ fn files_that_are_read_take_no_worker_its_place() {
     assert_eq!(ruby::workers(&server).len(), 3, "{}", server.log());
 }
 
+/// The kernel's file with the number of bytes that a group uses.
+fn usage(group: &Group) -> PathBuf {
+    let files = ["memory.usage_in_bytes", "memory.current"].map(|file| group.0.join(file));
+    files.into_iter().find(|file| file.exists()).unwrap()
+}
+
 #[test]
-fn in_a_full_group_workers_end_and_nothing_is_lost() {
-    let Some(group) = Group::new("full") else { return };
-    let server = group.serve(&["-w", "16"]);
+fn where_memory_fills_slowly_a_worker_shuts_down_before_the_kernel_kills_and_nothing_is_lost() {
+    let Some(group) = Group::new("slow") else { return };
+    // Quickly to 120 MiB, from there on by 8 MiB a second at most: two looks at memory come before it is full.
+    let app = format!(
+        "run lambda {{ |env|\n  $own ||= []\n  used = File.read('{}').to_i >> 20\n  \
+         $own << 'y' * (used < 120 ? 1 << 20 : 16 << 10) if $own.sum(&:size) < 12 << 20\n  \
+         sleep 0.03\n  [200, {{}}, ['gold']]\n}}\n",
+        usage(&group).display()
+    );
+    let server = group.serve_app(&app, &["-w", "16"]);
     let (front, mold) = (oom_score_adj(server.id()), oom_score_adj(ruby::mold(&server)));
     assert!(within(PATIENCE, || !ruby::workers(&server).is_empty()), "{}", server.log());
     let worker = oom_score_adj(ruby::workers(&server)[0]);
     assert_eq!((mold - front, worker - front), (200, 400), "the front is the last that the kernel takes");
-    // The kernel may kill workers, and we end them before it does: in either case all requests are answered.
     under_load(&server, || {
         let log = server.log();
         log.contains("memory is short") && log.contains("no memory for another worker")
     });
+    assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn where_memory_fills_at_once_the_kernel_kills_workers_and_nothing_is_lost() {
+    let Some(group) = Group::new("full") else { return };
+    let server = group.serve(&["-w", "16"]);
+    under_load(&server, || server.log().contains("no memory for another worker"));
     assert_eq!(server.text("/"), "gold");
 }
 

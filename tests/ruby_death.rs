@@ -1,6 +1,6 @@
 //! Ruby processes that die: what is lost, what is not, and what takes their place.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,37 +15,46 @@ fn kill(pid: u32) {
     let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
 }
 
-/// Kills a worker now and then for so long; how many.
-fn kill_workers(server: &Server, time: Duration) -> usize {
-    let (end, mut dice, mut killed) = (Instant::now() + time, Dice::new(7), 0);
+/// Kills a worker now and then for so long; how many. At most two of these deaths meet the same request, which is what
+/// it may cost: before the third, all that clients wait for at the first is answered.
+fn kill_workers(server: &Server, time: Duration, answered: &[AtomicUsize]) -> usize {
+    let (end, mut dice) = (Instant::now() + time, Dice::new(7));
+    let mut kills: Vec<Vec<usize>> = Vec::new();
     while Instant::now() < end {
         let workers = ruby::workers(server);
-        if workers.len() == 2 {
+        let now: Vec<usize> = answered.iter().map(|count| count.load(Ordering::SeqCst)).collect();
+        let is_through = |then: &Vec<usize>| now.iter().zip(then).all(|(now, then)| now > then);
+        if workers.len() == 2 && kills.iter().nth_back(1).is_none_or(is_through) {
             kill(workers[dice.below(2)]);
-            killed += 1;
+            // Counted anew: what is answered until now was not met by this death.
+            kills.push(answered.iter().map(|count| count.load(Ordering::SeqCst)).collect());
         }
         thread::park_timeout(Duration::from_millis(100));
     }
-    killed
+    kills.len()
 }
 
 /// Statuses of all answers to this request, from several clients, while workers are killed.
 fn under_fire(server: &Server, request: &str) -> (usize, Vec<u16>) {
     let is_over = AtomicBool::new(false);
+    let answered: [AtomicUsize; CLIENTS] = Default::default();
     thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS)
-            .map(|_| {
-                scope.spawn(|| {
+        let is_over = &is_over;
+        let clients: Vec<_> = answered
+            .iter()
+            .map(|answered| {
+                scope.spawn(move || {
                     let (mut client, mut statuses) = (server.client(), Vec::new());
                     while !is_over.load(Ordering::Relaxed) {
                         client.send(request).unwrap();
                         statuses.push(client.reply().unwrap().status);
+                        answered.fetch_add(1, Ordering::SeqCst);
                     }
                     statuses
                 })
             })
             .collect();
-        let killed = kill_workers(server, Duration::from_millis(2500));
+        let killed = kill_workers(server, Duration::from_millis(2500), &answered);
         is_over.store(true, Ordering::Relaxed);
         (killed, clients.into_iter().flat_map(|client| client.join().unwrap()).collect())
     })
@@ -57,7 +66,7 @@ fn get_requests_survive_the_death_of_their_worker() {
     for path in ["/", "/short"] {
         let (killed, statuses) = under_fire(&server, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
         let bad: Vec<u16> = statuses.iter().copied().filter(|status| *status != 200).collect();
-        assert!(killed >= 5 && statuses.len() > 200, "{killed} killed, {} answers", statuses.len());
+        assert!(killed >= 3 && statuses.len() > 100, "{killed} killed, {} answers", statuses.len());
         assert!(bad.is_empty(), "{bad:?} of {} after {killed} deaths\n{}", statuses.len(), server.log());
     }
     assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
