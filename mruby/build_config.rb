@@ -19,7 +19,8 @@ MRuby::Build.new("host") do |conf|
   conf.defines << "MRB_METHOD_CACHE_SIZE=512"
 
   conf.cc.flags << "-O2" << "-fPIC" << "-fno-strict-aliasing"
-  # For mruby/build --stress. Stacks are left out: fibers and requests have their own, which AddressSanitizer is not told of.
+  # For mruby/build --stress. Stacks are left out: fibers and requests have their own, of which AddressSanitizer is not
+  # told.
   unless ENV.fetch("MRUBY_STRESS", "").empty?
     conf.cc.flags << "-fsanitize=address" << "--param=asan-stack=0" << "-fno-omit-frame-pointer" << "-g"
     conf.linker.flags << "-fsanitize=address"

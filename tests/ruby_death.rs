@@ -19,8 +19,8 @@ fn kill(pid: u32) {
 /// How many workers are killed under fire.
 const KILLS: usize = 8;
 
-/// Kills a worker now and then. At most two of these deaths meet the same request, which is what it may cost: before the
-/// third, all that clients wait for at the first is answered.
+/// Kills a worker now and then. At most two of these deaths meet the same request, which is what it may cost: before
+/// the third, all that clients wait for at the first is answered.
 fn kill_workers(server: &Server, answered: &[AtomicUsize]) {
     let (begun, mut dice) = (Instant::now(), Dice::new(7));
     let mut kills: Vec<Vec<usize>> = Vec::new();

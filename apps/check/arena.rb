@@ -1,6 +1,7 @@
 # What the arena must answer.
 
 require "digest"
+require "zlib"
 
 module Check
   # All routes once, and /random three times.
@@ -16,6 +17,8 @@ module Check
       @client.expect_answer("/pi", @client.get("/pi"), 200, PLAIN, method(:pi?))
       sleeps
       3.times { @client.expect_answer("/random", @client.get("/random"), 200, PLAIN, method(:any?)) }
+      waits
+      upload
       feed
       answer = @client.get("/nothing")
       @client.expect(answer.status == 404, "/nothing: status #{answer.status}, not 404")
@@ -36,6 +39,19 @@ module Check
       @client.expect_answer("/sleep", @client.get("/sleep"), 200, PLAIN, SLEPT)
       took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
       @client.expect(took >= 1, format("/sleep: answered after %.3f s, not after a second", took))
+    end
+
+    def waits
+      parts = Array.new(10) { |number| "part #{number}\n" }.join
+      @client.expect_answer("/stream", @client.get("/stream"), 200, PLAIN, parts)
+      @client.expect_answer("/poll", @client.get("/poll"), 200, PLAIN, /\Aevent [0-9]+\n\z/)
+    end
+
+    def upload
+      body = "FoolsGold\n" * 20_000
+      answer = @client.post_body("/upload", body)
+      right = format("%d bytes, crc32 %08x\n", body.bytesize, Zlib.crc32(body))
+      @client.expect_answer("/upload", answer, 200, PLAIN, right)
     end
 
     def feed

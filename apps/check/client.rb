@@ -44,6 +44,12 @@ module Check
       ask(request)
     end
 
+    def post_body(path, body)
+      request = Net::HTTP::Post.new(path, "content-type" => "application/octet-stream")
+      request.body = body
+      ask(request)
+    end
+
     # Something is as it should be, or `words` say what is not.
     def expect(right, words)
       @wrong << words unless right

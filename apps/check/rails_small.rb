@@ -14,11 +14,21 @@ module Check
       etag = @client.get("/").headers["etag"].to_s
       again = @client.get("/", "if-none-match" => etag)
       @client.expect(again.status == 304, "/ with its own etag #{etag}: status #{again.status}, not 304")
+      sized(2841)
+      sized(8145)
+      few = @client.get("/sized/12")
+      @client.expect(few.status == 400, "/sized/12: status #{few.status}, not 400")
       nothing = @client.get("/nothing")
       @client.expect(nothing.status == 404, "/nothing: status #{nothing.status}, not 404")
     end
 
     private
+
+    def sized(bytes)
+      answer = @client.get("/sized/#{bytes}")
+      return unless @client.expect_answer("/sized/#{bytes}", answer, 200, HTML, PAGE)
+      @client.expect(answer.text.bytesize == bytes, "/sized/#{bytes}: #{answer.text.bytesize} bytes")
+    end
 
     def page(path, words)
       answer = @client.get(path)

@@ -12,7 +12,7 @@ use arena::contender::{Catalogue, Presence, Recipe, Server, Wanted, look};
 use arena::place::{Place, PlaceOptions};
 use arena::process::until;
 
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "falcon",
     "foolsgold",
     "foolsgold-jruby",
@@ -33,6 +33,7 @@ const NAMES: [&str; 20] = [
     "thin-cluster",
     "thin-threaded",
     "unicorn",
+    "unicorn-nginx",
 ];
 
 fn here(path: &str) -> PathBuf {

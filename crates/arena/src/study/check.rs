@@ -18,6 +18,8 @@ const PERCENT: RangeInclusive<u32> = 1..=1000;
 /// Of a load, and until a server may shut down.
 const SECONDS_MOST: f64 = 3600.0;
 const REQUESTS: RangeInclusive<u64> = 1..=100_000_000;
+/// Each client holds its own.
+const SEND_BYTES: RangeInclusive<usize> = 1..=16_777_216;
 const MEMORY_MIB: RangeInclusive<u64> = 16..=16_000_000;
 
 /// All mistakes that can be seen in the recipe alone, each with what would be right.
@@ -170,6 +172,12 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     }
     if case.timeout_s.is_some() && !matches!(case.tool, Tool::Wrk | Tool::Ab) {
         found.push("timeout_s belongs to wrk and ab".into());
+    }
+    if case.send_bytes.is_some() && case.tool != Tool::Closed {
+        found.push("send_bytes belongs to closed: the other tools send no body".into());
+    }
+    if case.send_bytes.is_some_and(|bytes| !SEND_BYTES.contains(&bytes)) {
+        found.push(format!("send_bytes: {}", from(&SEND_BYTES)));
     }
     if case.requests.is_some_and(|requests| !REQUESTS.contains(&requests)) {
         found.push(format!("requests: {}", from(&REQUESTS)));

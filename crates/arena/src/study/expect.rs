@@ -21,14 +21,17 @@ pub struct Expected {
     /// A regular expression.
     #[serde(default)]
     pub matches: Option<String>,
+    /// The number of its bytes.
+    #[serde(default)]
+    pub length: Option<usize>,
 }
 
 impl Expected {
     /// What is wrong with it.
     pub fn complaints(&self) -> Option<String> {
-        let count = [&self.exactly, &self.contains, &self.matches].iter().filter(|rule| rule.is_some()).count();
-        if count > 1 {
-            return Some("expect has one of exactly, contains and matches".into());
+        let rules = [&self.exactly, &self.contains, &self.matches];
+        if rules.iter().filter(|rule| rule.is_some()).count() + usize::from(self.length.is_some()) > 1 {
+            return Some("expect has one of exactly, contains, matches and length".into());
         }
         if let Some(status) = self.status.filter(|status| !(200..600).contains(status)) {
             return Some(format!("expect.status is {status}: a final status is from 200 to 599"));
@@ -36,10 +39,15 @@ impl Expected {
         self.rule().err()
     }
 
-    /// A workload of this one request.
-    pub fn workload(&self, path: &str) -> Result<Workload, String> {
+    /// A workload of this one request: a GET, or a POST of so many bytes.
+    pub fn workload(&self, path: &str, send_bytes: Option<usize>) -> Result<Workload, String> {
         let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()? };
-        Workload::of(vec![Ask { expect, ..Ask::get(path) }])
+        let get = Ask { expect, ..Ask::get(path) };
+        let Some(bytes) = send_bytes else { return Workload::of(vec![get]) };
+        // No form: nobody is to parse it.
+        let headers = vec![("content-type".to_owned(), "application/octet-stream".to_owned())];
+        let body = b"FoolsGold\n".iter().copied().cycle().take(bytes).collect();
+        Workload::of(vec![Ask { method: "POST".to_owned(), headers, body, ..get }])
     }
 
     fn rule(&self) -> Result<BodyRule, String> {
@@ -49,7 +57,25 @@ impl Expected {
         if let Some(part) = &self.contains {
             return Ok(BodyRule::Contains(part.clone()));
         }
+        if let Some(bytes) = self.length {
+            return Ok(BodyRule::Length(bytes));
+        }
         let Some(pattern) = &self.matches else { return Ok(BodyRule::Any) };
         Regex::new(pattern).map(BodyRule::Matches).map_err(|error| format!("expect.matches: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_is_a_post_of_so_many_bytes() {
+        let expected: Expected = toml::from_str("length = 5").unwrap();
+        let workload = expected.workload("/up", Some(23)).unwrap();
+        let ask = &workload.asks[0];
+        assert_eq!((ask.in_words().as_str(), ask.body.as_slice()), ("POST /up", &b"FoolsGold\nFoolsGold\nFoo"[..]));
+        assert!(matches!(ask.expect.body, BodyRule::Length(5)));
+        assert_eq!(expected.workload("/up", None).unwrap().asks[0].in_words(), "GET /up");
     }
 }

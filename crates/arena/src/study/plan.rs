@@ -74,7 +74,7 @@ impl Plan {
             false => only.iter().any(|word| case.name.contains(word)),
         };
         let family = |case: &CaseRecipe| {
-            let workload = case.expect.workload(&case.path)?;
+            let workload = case.expect.workload(&case.path, case.send_bytes)?;
             let cases = expand(&thinned(case, asked.is_quick), recipe, &effort, figures);
             Ok(Family { recipe: case.clone(), workload, cases })
         };

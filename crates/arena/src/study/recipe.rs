@@ -123,6 +123,9 @@ pub struct CaseRecipe {
     pub tool: Tool,
     /// What is asked.
     pub path: String,
+    /// Of closed: it is a POST with a body of so many bytes, `FoolsGold` in line after line.
+    #[serde(default)]
+    pub send_bytes: Option<usize>,
     /// The right answer.
     pub expect: Expected,
     /// Ruby libraries that it needs; without them it is left out, and the report says so.

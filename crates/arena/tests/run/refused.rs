@@ -114,6 +114,8 @@ fn recipes_that_no_run_could_use_are_told_all_at_once() {
     write("twice", "\"p99_ms\"", "\"requests_per_s\"");
     write("unknown", "\"p99_ms\"", "\"p98_ms\"");
     write("broken", "title = \"Tiny\"", "title = ");
+    write("sent", "tool = \"closed\"", "tool = \"ab\"\nsend_bytes = 0");
+    write("two-rules", "expect = { ", "expect = { length = 1, ");
     let verdict = "[[verdict]]\nuse_case = \"all\"\ncases = []\n[[case]]";
     write("no-case", "[[case]]", verdict);
     let recipe = fs::read_to_string(home.path("arena/contenders/good.toml")).unwrap();
@@ -131,6 +133,9 @@ fn recipes_that_no_run_could_use_are_told_all_at_once() {
         "twice.toml: metrics: requests_per_s stands there twice",
         "unknown.toml: metrics: there is no metric p98_ms; there are requests_per_s, ",
         "broken.toml: TOML parse error at line 2, column 9",
+        "sent.toml: case page: send_bytes belongs to closed: the other tools send no body",
+        "sent.toml: case page: send_bytes: a whole number from 1 to 16777216",
+        "two-rules.toml: case page: expect has one of exactly, contains, matches and length",
         "no-case.toml: verdict \"all\".cases is empty: name at least one case of page",
         "odd.toml: process.name: \"../odd\" is no plain name",
         "published.toml: study.tiny: row 2 of result has no server",
