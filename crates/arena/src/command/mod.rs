@@ -1,5 +1,6 @@
 //! The commands of the program, a file each.
 
+mod challenge;
 mod compare;
 mod duel;
 mod interrupt;
@@ -36,6 +37,8 @@ enum Command {
     List(list::List),
     /// Runs a study, several, or all of them.
     Run(run::Run),
+    /// Runs a study with your own settings of a server, beside ours.
+    Challenge(challenge::Request),
     /// Finds the best server and settings for your own application.
     Duel(duel::Duel),
     /// Sets two runs of the same study side by side.
@@ -136,12 +139,13 @@ impl Arena {
             return Ok(());
         }
         let home = Home::find(self.home)?;
-        if matches!(self.command, Command::List(_) | Command::Run(_) | Command::Duel(_)) {
+        if matches!(self.command, Command::List(_) | Command::Run(_) | Command::Challenge(_) | Command::Duel(_)) {
             interrupt::prepare()?;
         }
         match self.command {
             Command::List(list) => list.obey(&home, out),
             Command::Run(run) => run.obey(&home, out),
+            Command::Challenge(challenge) => challenge.obey(&home, out),
             Command::Duel(duel) => duel.obey(&home, out),
             Command::Compare(compare) => compare.obey(out),
             Command::Report(report) => report.obey(out),

@@ -20,14 +20,29 @@ pub struct Run {
     /// Names of studies, or all.
     #[arg(required_unless_present = "resume", value_name = "STUDY")]
     studies: Vec<String>,
+    #[command(flatten)]
+    how: How,
+    /// Only contenders with this in their name; may be given several times.
+    #[arg(long, value_name = "WORD")]
+    only: Vec<String>,
+    /// Go on with an interrupted run, as it was asked for.
+    #[arg(long, value_name = "FOLDER")]
+    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
+    #[arg(conflicts_with = "seed")]
+    resume: Option<PathBuf>,
+    /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    must: Vec<String>,
+}
+
+/// How a study is run: the options of `arena run` and `arena challenge`.
+#[derive(Debug, Args)]
+pub struct How {
     /// The form of minutes: shows that everything works; its figures are not to be believed.
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    source: Source,
-    /// Only contenders with this in their name; may be given several times.
-    #[arg(long, value_name = "WORD")]
-    only: Vec<String>,
+    pub(super) source: Source,
     /// Only cases with this in their name; may be given several times.
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
@@ -43,14 +58,6 @@ pub struct Run {
     /// Where run folders go [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted run, as it was asked for.
-    #[arg(long, value_name = "FOLDER")]
-    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
-    #[arg(conflicts_with = "seed")]
-    resume: Option<PathBuf>,
-    /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
-    #[arg(long, value_name = "NAME")]
-    must: Vec<String>,
     /// A number that makes the random orders; another in every run if nothing is said.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
@@ -58,7 +65,7 @@ pub struct Run {
 
 impl Run {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let place = self.source.open()?;
+        let place = self.how.source.open()?;
         let (catalogue, recipes, figures) = home.read()?;
         let apps = home.0.join("apps");
         let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
@@ -74,35 +81,20 @@ impl Run {
                 return Err(format!("--must {name}: no chosen study has a contender of that name; see `arena list`"));
             }
         }
-        let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let mut failed = Vec::new();
         for recipe in chosen {
-            match self.begin(recipe, &ground, &parent, out) {
+            let only: String = self.only.iter().map(|word| format!(" --only {word}")).collect();
+            let command = format!("arena run {}{}{only}", recipe.name, self.how.in_words());
+            let begun = self.how.asked(recipe, command).and_then(|asked| {
+                let asked = Asked { only: self.only.clone(), ..asked };
+                self.how.begin(asked, recipe, (&ground, home), &self.must, out)
+            });
+            match begun {
                 Ok(more) => failed.extend(more),
                 Err(error) => failed.push(format!("{}: {error}", recipe.name)),
             }
         }
         passed(failed)
-    }
-
-    /// One study, from its beginning. Why it has not passed.
-    fn begin(
-        &self,
-        recipe: &Recipe,
-        ground: &Ground,
-        parent: &Path,
-        out: &mut dyn Write,
-    ) -> Result<Vec<String>, String> {
-        let asked = Asked { origin: Some(Origin::of(recipe, ground)), ..self.asked(recipe)? };
-        // What cannot be run leaves no folder behind.
-        let ready = Ready::make(&asked, recipe, ground, &[])?;
-        let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
-        if let Some(words) = machine::company() {
-            let _ = writeln!(std::io::stderr(), "{words}");
-        }
-        let folder = Folder::create(parent, &recipe.name, &plan)?;
-        let _lock = folder.lock()?;
-        self.measure(ready, &folder, out)
     }
 
     fn resume(&self, path: &Path, recipes: &Recipes, ground: &Ground, out: &mut dyn Write) -> Result<(), String> {
@@ -112,7 +104,12 @@ impl Run {
         let asked: Asked = serde_json::from_value(folder.plan()?)
             .map_err(|error| told(format!("its run.json is not that of a study: {error}")))?;
         let earlier = folder.read_who()?;
-        let ready = Ready::make(&asked, recipes.get(&asked.study)?, ground, &earlier)?;
+        let study = recipes.get(&asked.study)?;
+        let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, ground.catalogue)).transpose();
+        let joined = joined.map_err(told)?;
+        let (study, catalogue) = joined.as_ref().map_or((study, ground.catalogue), |(study, all)| (study, all));
+        let ground = &Ground { catalogue, ..*ground };
+        let ready = Ready::make(&asked, study, ground, &earlier)?;
         let differences = ready.differences(&earlier);
         if !differences.is_empty() {
             let differences = differences.join("\n  ");
@@ -128,44 +125,13 @@ impl Run {
         }
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;
-        passed(self.measure(ready, &folder, out)?)
+        passed(self.how.measure(ready, &folder, &self.must, out)?)
     }
+}
 
-    fn measure(&self, ready: Ready, folder: &Folder, out: &mut dyn Write) -> Result<Vec<String>, String> {
-        let path = folder.path().display();
-        let goes_on = format!("arena run --resume {path}{}", self.source.in_words());
-        interrupt::measures(folder.path(), Some(goes_on.clone()));
-        let progress = Progress::new();
-        let ran = ready.run(folder, &progress);
-        progress.ends();
-        let summary = ran.map_err(|error| format!("{error}\nwhat was measured is in {path}\nto go on: {goes_on}"))?;
-        folder.write_page(&report::page::html(&summary)?)?;
-        print(&summary, out)?;
-        say(out, &format!("\nrun folder: {path} (report.html shows it)"))?;
-        self.verdict(&summary, folder)
-    }
-
-    /// Why this run has not passed: contenders that are here and could never be loaded, and those that must not fail
-    /// and did. That another breaks down under load is a result like any other, and stands in the report.
-    fn verdict(&self, summary: &Summary, folder: &Folder) -> Result<Vec<String>, String> {
-        let (samples, _) = folder.samples()?;
-        let missing = summary.contenders.iter().filter(|who| self.must.contains(&who.name) && !who.missing.is_empty());
-        let mut failed: Vec<String> = missing
-            .map(|who| format!("{}: {} is missing: {}", summary.study, who.name, who.missing.join("; ")))
-            .collect();
-        for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
-            let mut reasons = samples.iter().filter(|sample| sample.contender == who.name);
-            let was_loaded = reasons.clone().any(|sample| !sample.numbers.is_empty());
-            if was_loaded && !self.must.contains(&who.name) {
-                continue;
-            }
-            let reason = reasons.find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
-            failed.extend(reason.map(|(case, why)| format!("{}: {} in {case}: {why}", summary.study, who.name)));
-        }
-        Ok(failed)
-    }
-
-    fn asked(&self, recipe: &Recipe) -> Result<Asked, String> {
+impl How {
+    /// What is asked of this study, of all its contenders.
+    pub(super) fn asked(&self, recipe: &Recipe, command: String) -> Result<Asked, String> {
         let mut effort: Effort = if self.quick { recipe.quick.clone() } else { recipe.full.clone() };
         if let Some(rounds) = self.rounds {
             (effort.rounds, effort.rounds_most) = (rounds, None);
@@ -181,17 +147,60 @@ impl Run {
             study: recipe.name.clone(),
             is_quick: self.quick,
             effort,
-            only: self.only.clone(),
+            only: Vec::new(),
             cases: self.cases.clone(),
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
-            command: self.in_words(recipe),
+            command,
             origin: None,
+            challenge: None,
         })
     }
 
-    /// The command line again, without folders of this machine.
-    fn in_words(&self, recipe: &Recipe) -> String {
-        let mut words = format!("arena run {}", recipe.name);
+    /// One study, from its beginning. Why it has not passed.
+    pub(super) fn begin(
+        &self,
+        asked: Asked,
+        recipe: &Recipe,
+        (ground, home): (&Ground, &Home),
+        must: &[String],
+        out: &mut dyn Write,
+    ) -> Result<Vec<String>, String> {
+        let asked = Asked { origin: Some(Origin::of(recipe, ground)), ..asked };
+        // What cannot be run leaves no folder behind.
+        let ready = Ready::make(&asked, recipe, ground, &[])?;
+        let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
+        if let Some(words) = machine::company() {
+            let _ = writeln!(std::io::stderr(), "{words}");
+        }
+        let parent = self.out.clone().unwrap_or_else(|| home.runs());
+        let folder = Folder::create(&parent, &recipe.name, &plan)?;
+        let _lock = folder.lock()?;
+        self.measure(ready, &folder, must, out)
+    }
+
+    fn measure(
+        &self,
+        ready: Ready,
+        folder: &Folder,
+        must: &[String],
+        out: &mut dyn Write,
+    ) -> Result<Vec<String>, String> {
+        let path = folder.path().display();
+        let goes_on = format!("arena run --resume {path}{}", self.source.in_words());
+        interrupt::measures(folder.path(), Some(goes_on.clone()));
+        let progress = Progress::new();
+        let ran = ready.run(folder, &progress);
+        progress.ends();
+        let summary = ran.map_err(|error| format!("{error}\nwhat was measured is in {path}\nto go on: {goes_on}"))?;
+        folder.write_page(&report::page::html(&summary)?)?;
+        print(&summary, out)?;
+        say(out, &format!("\nrun folder: {path} (report.html shows it)"))?;
+        verdict(&summary, folder, must)
+    }
+
+    /// The options again, without folders of this machine.
+    pub(super) fn in_words(&self) -> String {
+        let mut words = String::new();
         let mut add = |word: &str| {
             words.push(' ');
             words.push_str(word);
@@ -205,7 +214,6 @@ impl Run {
         if self.source.gemfile.is_some() {
             add("--gemfile Gemfile");
         }
-        self.only.iter().for_each(|word| add(&format!("--only {word}")));
         self.cases.iter().for_each(|word| add(&format!("--case {word}")));
         self.rounds.iter().for_each(|rounds| add(&format!("--rounds {rounds}")));
         self.rounds_most.iter().for_each(|rounds| add(&format!("--rounds-most {rounds}")));
@@ -214,12 +222,31 @@ impl Run {
     }
 }
 
+/// Why this run has not passed: contenders that are here and could never be loaded, and those that must not fail and
+/// did. That another breaks down under load is a result like any other, and stands in the report.
+fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<String>, String> {
+    let (samples, _) = folder.samples()?;
+    let missing = summary.contenders.iter().filter(|who| must.contains(&who.name) && !who.missing.is_empty());
+    let mut failed: Vec<String> =
+        missing.map(|who| format!("{}: {} is missing: {}", summary.study, who.name, who.missing.join("; "))).collect();
+    for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
+        let mut reasons = samples.iter().filter(|sample| sample.contender == who.name);
+        let was_loaded = reasons.clone().any(|sample| !sample.numbers.is_empty());
+        if was_loaded && !must.contains(&who.name) {
+            continue;
+        }
+        let reason = reasons.find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
+        failed.extend(reason.map(|(case, why)| format!("{}: {} in {case}: {why}", summary.study, who.name)));
+    }
+    Ok(failed)
+}
+
 fn rounds(word: &str) -> Result<u32, String> {
     let number = word.parse().ok().filter(|number| (1..=100).contains(number));
     number.ok_or_else(|| "it is a whole number from 1 to 100".to_owned())
 }
 
-fn passed(failed: Vec<String>) -> Result<(), String> {
+pub(super) fn passed(failed: Vec<String>) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 

@@ -32,6 +32,14 @@ impl Catalogue {
         if complaints.is_empty() { Ok(Catalogue { recipes }) } else { Err(complaints) }
     }
 
+    /// These, and one that is not in the folder, under this name; `by` stands behind its title.
+    pub fn with(&self, name: &str, text: &str, by: &str) -> Result<Catalogue, Vec<String>> {
+        let mut recipe = parse(name.to_owned(), text.to_owned())?;
+        recipe.title = format!("{}, {by}", recipe.title);
+        let recipes = self.recipes.iter().cloned().chain([recipe]).collect();
+        Ok(Catalogue { recipes })
+    }
+
     /// The one with this name.
     pub fn get(&self, name: &str) -> Option<&Recipe> {
         self.recipes.iter().find(|recipe| recipe.name == name)
@@ -45,9 +53,12 @@ impl Catalogue {
 
 fn read(path: &Path) -> Result<Recipe, Vec<String>> {
     let text = fs::read_to_string(path).map_err(|error| vec![error.to_string()])?;
+    parse(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text)
+}
+
+fn parse(name: String, text: String) -> Result<Recipe, Vec<String>> {
     let mut recipe: Recipe = toml::from_str(&text).map_err(|error| vec![error.to_string().trim().to_owned()])?;
-    recipe.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    recipe.text = text;
+    (recipe.name, recipe.text) = (name, text);
     let complaints = check::recipe(&recipe);
     if complaints.is_empty() { Ok(recipe) } else { Err(complaints) }
 }

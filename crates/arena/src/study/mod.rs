@@ -3,10 +3,11 @@
 //! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at all
 //! that can be wrong before; `contest` is one contender's turn; `run` has all turns, in rounds, and can go on where an
 //! earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of the samples what
-//! the report shows.
+//! the report shows; `challenge` joins somebody else's recipe to a study.
 
 mod bad_day;
 mod case;
+mod challenge;
 mod check;
 mod contest;
 mod effort;
@@ -22,6 +23,7 @@ mod summarize;
 mod twin;
 mod verdicts;
 
+pub use challenge::Challenge;
 pub use check::surroundings;
 pub use effort::Effort;
 pub use plan::{Case, Plan};

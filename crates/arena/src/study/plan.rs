@@ -252,6 +252,7 @@ mod tests {
             seed: 5,
             command: String::new(),
             origin: None,
+            challenge: None,
         }
     }
 

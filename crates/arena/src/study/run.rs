@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::challenge::Challenge;
 use super::contest::{Facts, Turn};
 use super::effort::Effort;
 use super::plan::{Case, Plan};
@@ -41,6 +42,9 @@ pub struct Asked {
     /// What must be the same when it goes on; nothing in the folders of older programs.
     #[serde(default)]
     pub origin: Option<Origin>,
+    /// Somebody else's recipe that takes part.
+    #[serde(default)]
+    pub challenge: Option<Challenge>,
 }
 
 /// Whoever watches a run.

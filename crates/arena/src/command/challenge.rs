@@ -1,0 +1,68 @@
+//! `arena challenge`: somebody else's recipe against ours, in the same rounds.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Home;
+use super::run::{How, passed};
+use crate::study::{Asked, Challenge, Ground};
+
+/// Runs a study with a contender of your own settings, against ours of the same server and FoolsGold.
+///
+/// RECIPE is a file such as those in arena/contenders, whose README says what stands in it. Take ours, change what you
+/// hold to be wrong, and send us both the file and the run folder.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct Request {
+    /// The recipe: NAME.toml.
+    recipe: PathBuf,
+    /// The study that it takes part in.
+    study: String,
+    /// Whose settings these are, for the report.
+    #[arg(long, value_name = "WHO")]
+    by: Option<String>,
+    /// Its workers; as many as ours of the same server, or as FoolsGold's, if nothing is said.
+    #[arg(short, long, value_name = "N")]
+    workers: Option<u32>,
+    /// The threads of each worker.
+    #[arg(short, long, value_name = "N")]
+    threads: Option<u32>,
+    /// A contender of the study that takes part as well; may be given several times. If nothing is said, ours of the same
+    /// server, and FoolsGold.
+    #[arg(long, value_name = "NAME")]
+    against: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+impl Request {
+    pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
+        let place = self.how.source.open()?;
+        let (catalogue, recipes, figures) = home.read()?;
+        let path = self.recipe.display();
+        let is_recipe = self.recipe.extension().is_some_and(|extension| extension == "toml");
+        let stem = self.recipe.file_stem().filter(|_| is_recipe);
+        let stem = stem.ok_or_else(|| format!("{path}: a recipe is a file NAME.toml; see arena/contenders"))?;
+        let challenge = Challenge {
+            name: stem.to_string_lossy().into_owned(),
+            text: fs::read_to_string(&self.recipe).map_err(|error| format!("{path}: {error}"))?,
+            by: self.by.clone(),
+            workers: self.workers,
+            threads: self.threads,
+            against: self.against.clone(),
+        };
+        let study = recipes.get(&self.study)?;
+        let (study, catalogue) = challenge.join(study, &catalogue)?;
+        let apps = home.0.join("apps");
+        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let against: String = self.against.iter().map(|name| format!(" --against {name}")).collect();
+        let file = format!("{}.toml", challenge.name);
+        let command = format!("arena challenge {file} {}{against}{}", study.name, self.how.in_words());
+        let must = [challenge.name_in(&study)];
+        let asked = Asked { challenge: Some(challenge), ..self.how.asked(&study, command)? };
+        passed(self.how.begin(asked, &study, (&ground, home), &must, out)?)
+    }
+}
