@@ -30,8 +30,8 @@ pub struct Request {
     /// The threads of each worker.
     #[arg(short, long, value_name = "N")]
     threads: Option<u32>,
-    /// A contender of the study that takes part as well; may be given several times. If nothing is said, ours of the same
-    /// server, and FoolsGold.
+    /// A contender of the study that takes part as well; may be given several times. If nothing is said, ours of the
+    /// same server, and FoolsGold.
     #[arg(long, value_name = "NAME")]
     against: Vec<String>,
     #[command(flatten)]

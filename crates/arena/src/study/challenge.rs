@@ -1,12 +1,12 @@
-//! A challenge: a recipe that is not the arena's takes part in a study beside ours, in the same rounds and under the same
-//! rules. Its text is kept in the run folder, so that the run can go on and be checked without the file.
+//! A challenge: a recipe that is not the arena's takes part in a study beside ours, in the same rounds and under the
+//! same rules. Its text is kept in the run folder, so that the run can go on and be checked without the file.
 
 use serde::{Deserialize, Serialize};
 
 use super::recipe::{Entry, Recipe};
 use crate::contender::Catalogue;
 
-/// Takes part against everybody whose own challenge this is not.
+/// Takes part in every challenge that names nobody.
 const OURS: &str = "foolsgold";
 /// What its name ends in where ours of the same server has the name itself.
 const SUFFIX: &str = "-challenge";
