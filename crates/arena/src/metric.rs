@@ -33,6 +33,17 @@ pub const RATE: &str = "requests_per_s";
 pub const P50: &str = "p50_ms";
 /// 99 of 100 requests took no longer.
 pub const P99: &str = "p99_ms";
+/// The distribution of latencies: of so many requests one took longer.
+pub const PERCENTILES: [(f64, &str); 7] = [
+    (2.0, P50),
+    (4.0, "p75_ms"),
+    (10.0, "p90_ms"),
+    (20.0, "p95_ms"),
+    (100.0, P99),
+    (1_000.0, "p999_ms"),
+    (10_000.0, "p9999_ms"),
+];
+
 /// Requests that got no right answer.
 pub const FAILED: &str = "failed";
 /// Processor time of the server's whole tree of processes for one request.
@@ -49,7 +60,7 @@ pub const LATE: &str = "late_ms";
 pub const CHECKED: &str = "checked";
 
 /// All of them, in the order in which they are shown.
-pub const METRICS: [Metric; 31] = [
+pub const METRICS: [Metric; 33] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
     metric("requests", "Requests", "", 0, Sense::Plain),
@@ -60,10 +71,12 @@ pub const METRICS: [Metric; 31] = [
     metric("concurrency", "In flight", "", 1, Sense::Plain),
     metric("mean_ms", "Mean", "ms", 2, Sense::Lower),
     metric(P50, "p50", "ms", 2, Sense::Lower),
+    metric("p75_ms", "p75", "ms", 2, Sense::Lower),
     metric("p90_ms", "p90", "ms", 2, Sense::Lower),
     metric("p95_ms", "p95", "ms", 2, Sense::Lower),
     metric(P99, "p99", "ms", 2, Sense::Lower),
     metric("p999_ms", "p99.9", "ms", 2, Sense::Lower),
+    metric("p9999_ms", "p99.99", "ms", 2, Sense::Lower),
     metric("shortest_ms", "Shortest", "ms", 2, Sense::Lower),
     metric("max_ms", "Longest", "ms", 1, Sense::Lower),
     metric("p99_over_p50", "p99 over p50", "", 2, Sense::Lower),

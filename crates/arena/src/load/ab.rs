@@ -147,8 +147,15 @@ fn percentiles(table: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
     // Of fewer than fifty requests ab takes its 99th percentile from behind the end of its list.
     let p99 = if of("99")? < of("98")? { of("100") } else { of("99") };
     let of = |percent: &str| if percent == "99" { p99 } else { of(percent) };
-    let wanted = [("shortest_ms", "0"), (metric::P50, "50"), ("p90_ms", "90"), ("p95_ms", "95"), (metric::P99, "99")];
-    for (name, percent) in wanted.into_iter().chain([("max_ms", "100")]) {
+    for (name, percent) in [
+        ("shortest_ms", "0"),
+        (metric::P50, "50"),
+        ("p75_ms", "75"),
+        ("p90_ms", "90"),
+        ("p95_ms", "95"),
+        (metric::P99, "99"),
+        ("max_ms", "100"),
+    ] {
         numbers.insert(name.to_owned(), of(percent)?);
     }
     if let (Some(p50), Some(p99)) = (of("50"), of("99"))

@@ -179,10 +179,12 @@ impl Tally {
                 times.value_at_percentile(percent).clamp(shortest, self.longest_us) as f64 / 1_000.0
             };
             put(metric::P50, of(50.0));
+            put("p75_ms", of(75.0));
             put("p90_ms", of(90.0));
             put("p95_ms", of(95.0));
             put(metric::P99, of(99.0));
             put("p999_ms", of(99.9));
+            put("p9999_ms", of(99.99));
             put("p99_over_p50", of(99.0) / of(50.0));
             put("max_ms", self.longest_us as f64 / 1_000.0);
             put("shortest_ms", shortest as f64 / 1_000.0);

@@ -16,8 +16,8 @@ const GRACE_S: u32 = 30;
 /// What wrk knows and does not print. It runs once, when all is over: no request costs more for it.
 const SCRIPT: &str = r#"function done(summary, latency, requests)
   if summary.requests > 0 then
-    io.write(string.format("arena-shortest_us: %.0f\narena-p95_us: %.0f\narena-p999_us: %.0f\n",
-      latency.min, latency:percentile(95), latency:percentile(99.9)))
+    io.write(string.format("arena-shortest_us: %.0f\narena-p95_us: %.0f\narena-p999_us: %.0f\narena-p9999_us: %.0f\n",
+      latency.min, latency:percentile(95), latency:percentile(99.9), latency:percentile(99.99)))
   end
 end
 "#;
@@ -112,12 +112,15 @@ fn latencies(text: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
     numbers.insert("mean_ms".into(), milliseconds(words.first()?)?);
     numbers.insert("max_ms".into(), milliseconds(words.get(2)?)?);
     let spread = text.split_once("Latency Distribution")?.1;
-    for (name, mark) in [(metric::P50, "50%"), ("p90_ms", "90%"), (metric::P99, "99%")] {
+    for (name, mark) in [(metric::P50, "50%"), ("p75_ms", "75%"), ("p90_ms", "90%"), (metric::P99, "99%")] {
         numbers.insert(name.into(), milliseconds(word_after(spread, mark)?)?);
     }
-    for (name, mark) in
-        [("shortest_ms", "arena-shortest_us:"), ("p95_ms", "arena-p95_us:"), ("p999_ms", "arena-p999_us:")]
-    {
+    for (name, mark) in [
+        ("shortest_ms", "arena-shortest_us:"),
+        ("p95_ms", "arena-p95_us:"),
+        ("p999_ms", "arena-p999_us:"),
+        ("p9999_ms", "arena-p9999_us:"),
+    ] {
         if let Some(us) = number_after(text, mark) {
             numbers.insert(name.into(), us / 1_000.0);
         }

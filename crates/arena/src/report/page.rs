@@ -67,6 +67,8 @@ struct CaseView {
     what: String,
     words: String,
     drawing: Option<Drawing>,
+    /// All percentiles.
+    spectrum: Option<Drawing>,
     has_published: bool,
     table: Table,
     errors: Vec<Errors>,
@@ -195,6 +197,7 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
         what: case.what.clone(),
         words: words::of_case(case, looks),
         drawing,
+        spectrum: plot::spectrum(case, looks, &format!("{id}-s"))?,
         has_published,
         table,
         errors: errors.collect(),

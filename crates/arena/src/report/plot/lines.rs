@@ -1,10 +1,11 @@
-//! A line for each contender over the places of its cases, each with its own dash and mark, named where it ends.
+//! A line for each contender, each with its own dash and mark, named where it ends: over the places of its cases, or
+//! over the percentiles of one case.
 
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end};
-use crate::metric::Metric;
-use crate::record::summary::{Case, Plot, Spread};
+use crate::metric::{Metric, PERCENTILES};
+use crate::record::summary::{Case, Measured, Plot, Spread};
 use crate::report::look::{Look, Looks, outline};
 use crate::report::number;
 
@@ -26,6 +27,8 @@ const HEAD: f64 = 38.0;
 const FOOT: f64 = 46.0;
 /// When the largest median is this many times the smallest, only an axis that grows by factors shows both.
 const STEEP: f64 = 40.0;
+/// With fewer percentiles a contender has no line.
+const PERCENTILES_LEAST: usize = 4;
 /// Between the middles of two names.
 const LINE: f64 = 18.0;
 
@@ -40,9 +43,12 @@ struct Line {
 
 /// All that is drawn.
 struct Chart<'a> {
-    metric: &'a Metric,
+    title: String,
+    hint: String,
     lines: Vec<Line>,
     places: Vec<f64>,
+    /// How a place is written.
+    place: fn(f64) -> String,
     across: Scale,
     up: Scale,
     x_title: &'a str,
@@ -54,9 +60,50 @@ pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Dra
     };
     let mut cases: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((case.x?, *case))).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let chart = chart(plot, metric, &cases, looks);
+    drawing(&chart(plot, metric, &cases, looks), &plot.title, looks, id)
+}
+
+/// The percentiles of a case, over how few requests took longer.
+pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+    let results: Vec<&Measured> = super::in_order(case);
+    let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(result, **place).is_some());
+    let measured: Vec<(f64, &str)> = PERCENTILES.iter().filter(is_there).copied().collect();
+    let line = |result: &&Measured| Line {
+        name: result.contender.clone(),
+        look: looks.get(&result.contender),
+        points: measured.iter().map(|place| percentile(result, *place)).collect(),
+        published: Vec::new(),
+    };
+    let mut lines: Vec<Line> = results.iter().map(line).collect();
+    lines.retain(|line| line.points.iter().flatten().count() >= PERCENTILES_LEAST);
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let places: Vec<f64> = measured.iter().map(|(one_in, _)| *one_in).collect();
+    let spreads = || lines.iter().flat_map(|line| line.points.iter().flatten()).map(|(_, spread)| spread);
+    let high = spreads().map(|spread| spread.high).fold(0.0, f64::max);
+    let low = spreads().map(|spread| spread.low).fold(f64::INFINITY, f64::min);
+    let (across, up) = (Scale::over(&places, true), Scale::around(low, high, true));
+    let (title, hint) = ("Latency, ms".to_owned(), "less is better".to_owned());
+    let chart = Chart { title, hint, lines, places, place: in_percent, across, up, x_title: "percentile" };
+    drawing(&chart, &format!("Latencies of {}", case.title), looks, id).map(Some)
+}
+
+/// None where so few requests were made that it would be the longest of them by another name.
+fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<(f64, Spread)> {
+    let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
+    let spread = counted(result, Metric::of(name)?)?;
+    (requests >= one_in).then(|| (one_in, spread.clone()))
+}
+
+/// `99.9 %`: of so many requests one takes longer.
+fn in_percent(one_in: f64) -> String {
+    format!("{} %", number::tick(100.0 - 100.0 / one_in))
+}
+
+fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Result<Drawing, String> {
     let about = chart.in_words();
-    let form = |form: &Form, id: &str| picture(form.size, id, &plot.title, &about, |pen| chart.draw(pen, form));
+    let form = |form: &Form, id: &str| picture(form.size, id, title, &about, |pen| chart.draw(pen, form));
     let wide = form(&FORMS[0], &format!("{id}-w"))?;
     let narrow = form(&FORMS[1], &format!("{id}-n"))?;
     let legend = chart.lines.iter().map(|line| looks.chip(&line.name)).collect();
@@ -81,7 +128,8 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     let medians = || spreads().map(|spread| spread.median);
     let tall = medians().fold(0.0, f64::max) > STEEP * medians().fold(f64::INFINITY, f64::min);
     let up = Scale::around(low, high, plot.is_log || tall);
-    Chart { metric, lines, places, across, up, x_title: &plot.x_title }
+    let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
+    Chart { title, hint, lines, places, place: number::tick, across, up, x_title: &plot.x_title }
 }
 
 fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line {
@@ -97,16 +145,15 @@ fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line
 
 impl Chart<'_> {
     fn draw(&self, pen: &mut Pen, form: &Form) {
-        let title = axis_title(self.metric);
-        pen.bold((0.0, 12.0), &title, LETTERS, Ink::Text, At::Left);
+        let title = &self.title;
+        pen.bold((0.0, 12.0), title, LETTERS, Ink::Text, At::Left);
         let grows = match (&self.across, &self.up) {
             (Scale::Log(..), Scale::Log(..)) => "; axes grow by factors",
             (_, Scale::Log(..)) => "; the axis grows by factors",
             _ => "",
         };
-        let hint = format!("{}{grows}", good_end(self.metric));
-        let hint =
-            fitted(hint.trim_start_matches("; "), LETTERS - 1.0, form.size.0 - text_width(&title, LETTERS) * 1.3);
+        let hint = format!("{}{grows}", self.hint);
+        let hint = fitted(hint.trim_start_matches("; "), LETTERS - 1.0, form.size.0 - text_width(title, LETTERS) * 1.3);
         let right = form.size.0 - if form.right > LINE * 2.0 { form.right } else { 0.0 };
         pen.text((right, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Right);
         self.grid(pen, form);
@@ -143,7 +190,7 @@ impl Chart<'_> {
         let places = if self.places.len() <= form.ticks.0 { self.places.clone() } else { self.across.ticks(6) };
         let mut free_from = f64::NEG_INFINITY;
         for place in places {
-            let (x, text) = (self.x(form, place), number::tick(place));
+            let (x, text) = (self.x(form, place), (self.place)(place));
             pen.line((x, bottom), (x, bottom + 4.0), Ink::Quiet, 1.0);
             let half = text_width(&text, LETTERS - 1.0) / 2.0;
             if x - half > free_from {
@@ -206,13 +253,13 @@ impl Chart<'_> {
     fn in_words(&self) -> String {
         let words = |line: &Line| {
             let point = |(place, spread): &(f64, Spread)| {
-                format!("{} at {}", number::value(spread.median, self.metric), number::tick(*place))
+                format!("{} at {}", number::tick(spread.median), (self.place)(*place))
             };
             let points: Vec<String> = line.points.iter().flatten().map(point).collect();
             format!("{}: {}", line.look.title, points.join(", "))
         };
         let all: Vec<String> = self.lines.iter().map(words).collect();
-        format!("{} by {}. {}.", axis_title(self.metric), self.x_title, all.join("; "))
+        format!("{} by {}. {}.", self.title, self.x_title, all.join("; "))
     }
 }
 
@@ -236,6 +283,29 @@ fn apart(wanted: &[f64], step: f64, top: f64, bottom: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::summary::Summary;
+
+    fn measured(contender: &str, requests: f64) -> Measured {
+        let spread = |value: f64| Spread { median: value, low: value, high: value, ..Spread::default() };
+        let numbers = PERCENTILES.iter().map(|(one_in, name)| ((*name).to_owned(), spread(*one_in)));
+        let numbers = numbers.chain([("requests".to_owned(), spread(requests))]).collect();
+        Measured { contender: contender.into(), numbers, ..Measured::default() }
+    }
+
+    #[test]
+    fn percentiles_are_drawn_where_there_were_requests_enough() {
+        let drawn = |results: Vec<Measured>| {
+            let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
+            let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+            spectrum(&case, &looks, "s").unwrap().map(|drawing| drawing.wide)
+        };
+        assert_eq!(drawn(vec![measured("few", 19.0)]), None, "three percentiles are no distribution");
+        let some = drawn(vec![measured("some", 1_500.0), measured("few", 150.0)]).unwrap();
+        assert!(some.contains("99.9 %") && !some.contains("99.99 %"), "{some}");
+        assert!(drawn(vec![measured("many", 10_000.0)]).unwrap().contains("99.99 %"));
+        let wrong = Measured { disqualified: Some("wrong".into()), ..measured("liar", 10_000.0) };
+        assert_eq!(drawn(vec![wrong]), None);
+    }
 
     #[test]
     fn names_do_not_overlap() {

@@ -1,4 +1,4 @@
-//! Pictures of a summary: bars for one case, lines over many. Each is drawn twice, for wide pages and for phones.
+//! Pictures of a summary: bars for one case, lines over many, or over percentiles. Each is drawn twice, for wide pages and for phones.
 
 mod bars;
 mod lines;
@@ -38,6 +38,11 @@ pub fn bars(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Result
 /// Lines of all contenders over the places of the cases.
 pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Drawing, String> {
     lines::draw(plot, cases, looks, id)
+}
+
+/// The percentiles of all contenders in a case; none where its tool does not tell them.
+pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+    lines::spectrum(case, looks, id)
 }
 
 /// The results of a case as they are shown: in the order of the ranking, then what is not ranked, then the
