@@ -1,4 +1,5 @@
-//! Pictures of a summary: bars for one case, lines over many, or over percentiles. Each is drawn twice, for wide pages and for phones.
+//! Pictures of a summary: bars for one case, lines over many or over percentiles. Each is drawn twice, for wide pages and
+//! for phones.
 
 mod bars;
 mod lines;
