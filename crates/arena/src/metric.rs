@@ -50,6 +50,12 @@ pub const FAILED: &str = "failed";
 pub const CPU: &str = "cpu_us_per_request";
 /// The most memory that the tree of processes shared out (PSS) at one time.
 pub const PSS_PEAK: &str = "pss_peak_mib";
+/// Over time: the memory that the tree of processes shares out.
+pub const PSS: &str = "pss_mib";
+/// Over time: how many processors work for the tree of processes.
+pub const PROCESSORS: &str = "processors";
+/// What is shown over time.
+pub const OVER_TIME: [&str; 4] = [RATE, P99, PROCESSORS, PSS];
 /// From the start of the first process to the first right answer.
 pub const FIRST_ANSWER: &str = "first_answer_ms";
 
@@ -60,7 +66,7 @@ pub const LATE: &str = "late_ms";
 pub const CHECKED: &str = "checked";
 
 /// All of them, in the order in which they are shown.
-pub const METRICS: [Metric; 33] = [
+pub const METRICS: [Metric; 35] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
     metric("requests", "Requests", "", 0, Sense::Plain),
@@ -83,6 +89,8 @@ pub const METRICS: [Metric; 33] = [
     metric(CPU, "CPU per request", "us", 0, Sense::Lower),
     metric("pss_mean_mib", "Memory, mean", "MiB", 0, Sense::Lower),
     metric(PSS_PEAK, "Memory, peak", "MiB", 0, Sense::Lower),
+    metric(PSS, "Memory", "MiB", 0, Sense::Lower),
+    metric(PROCESSORS, "Processors busy", "", 2, Sense::Plain),
     metric("rss_mib", "Resident", "MiB", 0, Sense::Lower),
     metric("swap_mib", "Swapped", "MiB", 0, Sense::Lower),
     metric(FIRST_ANSWER, "First answer", "ms", 0, Sense::Lower),

@@ -1,8 +1,8 @@
 //! What a load costs a server: processor time and memory of its whole tree of processes, from before it to after it.
 
 use super::Server;
-use crate::metric::{CPU, FAILED, PSS_PEAK};
-use crate::process::Sampler;
+use crate::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK};
+use crate::process::{Look, Sampler};
 use crate::record::Outcome;
 
 /// Begun before a load.
@@ -32,5 +32,33 @@ impl Observation {
         numbers.insert("pss_mean_mib".into(), seen.pss_mean_kib / 1024.0);
         numbers.insert("rss_mib".into(), mib(seen.rss_peak_kib));
         numbers.insert("swap_mib".into(), mib(seen.swap_peak_kib));
+        outcome.course.insert(PSS.into(), seen.looks.iter().map(|look| (look.at_s, mib(look.pss_kib))).collect());
+        outcome.course.insert(PROCESSORS.into(), seen.looks.windows(2).filter_map(busy).collect());
+    }
+}
+
+/// How many processors were busy for it between two looks, in the middle of that time.
+fn busy(two: &[Look]) -> Option<(f64, f64)> {
+    let [from, to] = two else { return None };
+    let span = to.at_s - from.at_s;
+    // The last look may follow the one before at once: the kernel's clock is too coarse for that.
+    let used = to.cpu_us.saturating_sub(from.cpu_us) as f64 / 1e6;
+    (span > 0.1).then(|| ((from.at_s + to.at_s) / 2.0, used / span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_counted_between_two_looks() {
+        let look = |at_s: f64, cpu_us: u64| Look { at_s, cpu_us, pss_kib: 1 };
+        assert_eq!(busy(&[look(1.0, 0), look(2.0, 1_500_000)]), Some((1.5, 1.5)));
+        assert_eq!(busy(&[look(1.0, 0), look(1.01, 10_000)]), None, "too short for the kernel's clock");
+        assert_eq!(
+            busy(&[look(1.0, 500), look(2.0, 0)]),
+            Some((1.5, 0.0)),
+            "a process that has ended takes its time along"
+        );
     }
 }

@@ -108,7 +108,7 @@ fn read(said: &Said, table: &str, length: Option<u64>) -> Option<Outcome> {
         numbers.insert("mean_ms".into(), number_after(mean, "Time per request:")?);
         percentiles(table, &mut numbers)?;
     }
-    Some(Outcome { command: said.command.clone(), numbers, errors, wrong })
+    Some(Outcome { command: said.command.clone(), numbers, errors, wrong, ..Outcome::default() })
 }
 
 const BAD_STATUS: &str = "status not 2xx";

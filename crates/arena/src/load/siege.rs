@@ -106,7 +106,7 @@ fn read(said: &Said) -> Option<Outcome> {
         ("shortest_ms".into(), of("shortest_transaction")? * 1_000.0),
     ]);
     let errors = errors(&said.err, failed as u64);
-    Some(Outcome { command: said.command.clone(), numbers, errors, wrong: None })
+    Some(Outcome { command: said.command.clone(), numbers, errors, ..Outcome::default() })
 }
 
 /// siege counts all failures as one number, and writes a line for some of them, if color is off or not.

@@ -189,7 +189,8 @@ impl Tally {
             put("max_ms", self.longest_us as f64 / 1_000.0);
             put("shortest_ms", shortest as f64 / 1_000.0);
         }
-        let outcome = Outcome { command, numbers, errors: take(&mut self.errors), wrong: self.wrong.take() };
+        let (errors, wrong) = (take(&mut self.errors), self.wrong.take());
+        let outcome = Outcome { command, numbers, errors, wrong, ..Outcome::default() };
         Seen { outcome, timeline: self.timeline.take().unwrap_or_default() }
     }
 }
@@ -198,8 +199,18 @@ impl Seen {
     /// Nothing could be asked, and this is why.
     pub(crate) fn nothing(command: String, why: String) -> Seen {
         let numbers = BTreeMap::from([("requests".into(), 0.0), (metric::RATE.into(), 0.0)]);
-        let outcome = Outcome { command, numbers, errors: BTreeMap::new(), wrong: Some(why) };
+        let outcome = Outcome { command, numbers, wrong: Some(why), ..Outcome::default() };
         Seen { outcome, timeline: Vec::new() }
+    }
+
+    /// The outcome with what was seen second by second. The last second may not have been a whole one, and is left out.
+    pub fn with_course(self) -> Outcome {
+        let whole = &self.timeline[..self.timeline.len().saturating_sub(1)];
+        let middle = |at: usize| at as f64 + 0.5;
+        let rates = whole.iter().enumerate().map(|(at, second)| (middle(at), second.times_us.len() as f64));
+        let tails = whole.iter().enumerate().filter_map(|(at, second)| Some((middle(at), second.p99_ms()?)));
+        let course = [(metric::RATE.to_owned(), rates.collect()), (metric::P99.to_owned(), tails.collect())];
+        Outcome { course: course.into(), ..self.outcome }
     }
 
     /// One of its numbers.
@@ -233,6 +244,8 @@ mod tests {
         assert_eq!(seen.outcome.wrong.as_deref(), Some("no"));
         assert_eq!((seen.timeline.len(), seen.timeline[0].requests(), seen.timeline[1].failed), (2, 101, 1));
         assert_eq!(seen.timeline[0].within(Duration::from_millis(100)), 99);
+        let course = seen.clone().with_course().course;
+        assert_eq!((&course["requests_per_s"], &course["p99_ms"]), (&vec![(0.5, 100.0)], &vec![(0.5, 200.0)]));
         assert_eq!((seen.timeline[0].p99_ms(), seen.timeline[1].p99_ms()), (Some(200.0), None));
     }
 

@@ -85,7 +85,7 @@ fn read(said: &Said, connections: u32) -> Option<Outcome> {
     if made > 0.0 {
         latencies(text, &mut numbers)?;
     }
-    Some(Outcome { command: said.command.clone(), numbers, errors, wrong: None })
+    Some(Outcome { command: said.command.clone(), numbers, errors, ..Outcome::default() })
 }
 
 /// What wrk calls neither 2xx nor 3xx.

@@ -16,7 +16,7 @@ pub use guard::{PATIENCE, dismiss, post, stand};
 pub use launch::{Launch, Process};
 pub(crate) use ledger::{Entry, RUN, note, sweep};
 pub use ledger::{gate, halt};
-pub use sampler::{Sampled, Sampler};
+pub use sampler::{Look, Sampled, Sampler};
 pub use tree::{Member, Tree, Usage};
 pub(crate) use tree::{delay_us, signal_one, threads, with_environment};
 

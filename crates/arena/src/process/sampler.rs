@@ -17,7 +17,7 @@ pub struct Sampler {
 }
 
 /// What it saw.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sampled {
     /// The most of it at one time.
     pub pss_peak_kib: u64,
@@ -27,8 +27,19 @@ pub struct Sampled {
     pub rss_peak_kib: u64,
     /// The most at one time.
     pub swap_peak_kib: u64,
-    /// How often it looked.
-    pub looks: u64,
+    /// Each look at a server that ran.
+    pub looks: Vec<Look>,
+}
+
+/// One look.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Look {
+    /// Since the first, in seconds.
+    pub at_s: f64,
+    /// Processor time since its processes began.
+    pub cpu_us: u64,
+    /// Pages that are shared counted in parts.
+    pub pss_kib: u64,
 }
 
 impl Sampler {
@@ -61,20 +72,21 @@ impl Drop for Sampler {
 
 fn look(tree: &Tree, is_over: &AtomicBool) -> Sampled {
     let mut sampled = Sampled::default();
-    let mut sum = 0;
+    let (mut sum, begun) = (0, Instant::now());
     loop {
         let last = is_over.load(Ordering::Acquire);
         let usage: Usage = tree.usage();
         // A server that has ended in between has no memory to speak of.
         if usage.pss_kib > 0 {
-            sampled.looks += 1;
+            let at_s = begun.elapsed().as_secs_f64();
+            sampled.looks.push(Look { at_s, cpu_us: usage.cpu_us, pss_kib: usage.pss_kib });
             sum += usage.pss_kib;
             sampled.pss_peak_kib = sampled.pss_peak_kib.max(usage.pss_kib);
             sampled.rss_peak_kib = sampled.rss_peak_kib.max(usage.rss_kib);
             sampled.swap_peak_kib = sampled.swap_peak_kib.max(usage.swap_kib);
         }
         if last {
-            sampled.pss_mean_kib = sum as f64 / sampled.looks.max(1) as f64;
+            sampled.pss_mean_kib = sum as f64 / sampled.looks.len().max(1) as f64;
             return sampled;
         }
         let next = Instant::now() + EVERY;
@@ -91,6 +103,6 @@ mod tests {
     #[test]
     fn memory_is_seen_at_once() {
         let sampled = Sampler::start(Tree { roots: vec![std::process::id()] }).stop();
-        assert!(sampled.looks >= 1 && sampled.pss_peak_kib > 100 && sampled.pss_mean_kib > 100.0);
+        assert!(!sampled.looks.is_empty() && sampled.pss_peak_kib > 100 && sampled.pss_mean_kib > 100.0);
     }
 }

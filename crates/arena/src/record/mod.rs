@@ -29,6 +29,9 @@ pub(crate) fn plain(name: &str) -> Result<(), String> {
 /// The name in records of the contender that takes part a second time, as if it were another, whoever it is.
 pub const TWIN: &str = "twin";
 
+/// Over the time of one load, by the names of `metric.rs`: seconds since its beginning, each with a value.
+pub type Course = BTreeMap<String, Vec<(f64, f64)>>;
+
 /// One measured turn: a contender under one case in one round. A line of `raw.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -48,6 +51,9 @@ pub struct Sample {
     pub numbers: BTreeMap<String, f64>,
     /// How often which kind of error happened: "connect", "read", "write", "timeout", "status 500", "wrong answer", …
     pub errors: BTreeMap<String, u64>,
+    /// Over the time of the load.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub course: Course,
     /// Why it does not count, for a person.
     pub disqualified: Option<String>,
 }
@@ -61,6 +67,8 @@ pub struct Outcome {
     pub numbers: BTreeMap<String, f64>,
     /// By kind, as in [`Sample::errors`].
     pub errors: BTreeMap<String, u64>,
+    /// As in [`Sample::course`].
+    pub course: Course,
     /// The first wrong answer, described: it disqualifies.
     pub wrong: Option<String>,
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Course;
 use crate::metric::FAILED;
 
 /// The format that this program writes. An older or newer one is refused with a clear error.
@@ -120,6 +121,9 @@ pub struct Measured {
     /// What a reader must know of its figures, in sentences.
     #[serde(default)]
     pub remarks: Vec<String>,
+    /// Over the time of one load: that of the first round that counts.
+    #[serde(default, skip_serializing_if = "Course::is_empty")]
+    pub course: Course,
 }
 
 /// One number of several rounds.

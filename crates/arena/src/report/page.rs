@@ -6,7 +6,7 @@ use super::look::{Chip, Looks};
 use super::plot::{self, Drawing};
 use super::rows::{self, Matrix, Table};
 use super::{number, template, words};
-use crate::metric::Metric;
+use crate::metric::{Metric, OVER_TIME};
 use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
 use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
@@ -69,6 +69,8 @@ struct CaseView {
     drawing: Option<Drawing>,
     /// All percentiles.
     spectrum: Option<Drawing>,
+    /// What is known second by second.
+    times: Vec<Drawing>,
     has_published: bool,
     table: Table,
     errors: Vec<Errors>,
@@ -171,6 +173,12 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, at: usize) -> Result<Cur
     })
 }
 
+fn times(case: &Case, looks: &Looks, id: &str) -> Result<Vec<Drawing>, String> {
+    let metrics = OVER_TIME.iter().filter_map(|name| Metric::of(name)).enumerate();
+    let drawn = metrics.map(|(at, metric)| plot::over_time(case, metric, looks, &format!("{id}-t{at}")));
+    drawn.filter_map(Result::transpose).collect()
+}
+
 fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_curves: bool) -> Result<CaseView, String> {
     let id = format!("case-{at}");
     let table = rows::table(case, looks);
@@ -198,6 +206,7 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
         words: words::of_case(case, looks),
         drawing,
         spectrum: plot::spectrum(case, looks, &format!("{id}-s"))?,
+        times: times(case, looks, &id)?,
         has_published,
         table,
         errors: errors.collect(),

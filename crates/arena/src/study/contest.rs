@@ -14,7 +14,7 @@ use crate::load::{self, Closed, Until, Warmth};
 use crate::metric::{CHECKED, FIRST_ANSWER, P50, P99, RATE};
 use crate::place::Place;
 use crate::record::date::now;
-use crate::record::{Outcome, Sample};
+use crate::record::{Course, Outcome, Sample};
 
 /// Of a reason, as it is shown.
 const REASON_LINES: usize = 3;
@@ -201,6 +201,7 @@ impl Turn<'_> {
         let checked = if failed.is_none() { self.checked_load(case, family, up, &mut outcome) } else { Ok(()) };
         sample.disqualified = failed.or(checked.err());
         (sample.command, sample.numbers, sample.errors) = (outcome.command, outcome.numbers, outcome.errors);
+        sample.course = rounded(outcome.course);
         sample.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
         if let (Some(p50), Some(p99)) = (sample.numbers.get(P50), sample.numbers.get(P99)) {
             sample.numbers.insert("p99_over_p50".into(), p99 / p50.max(1e-3));
@@ -249,6 +250,14 @@ impl Turn<'_> {
         }
         Sample { disqualified: Some(why), ..self.sample(case, now()) }
     }
+}
+
+/// Four digits: more would only make the run folder larger.
+fn rounded(course: Course) -> Course {
+    let digits = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
+    let point = |(at, value): (f64, f64)| (digits(at), digits(value));
+    let kept = course.into_iter().filter(|(_, points)| points.len() > 1);
+    kept.map(|(name, points)| (name, points.into_iter().map(point).collect())).collect()
 }
 
 /// A server that has answered.

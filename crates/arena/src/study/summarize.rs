@@ -184,10 +184,15 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
         remarks.push(format!("in {late} of {} rounds the load generator itself was late: {shown}", good.len()));
         lists.retain(|name, _| is_shown || name == LATE || !name.ends_with("_ms"));
     }
+    let first = good.iter().find(|sample| !is_late(sample)).or(good.first());
+    let mut course = first.map(|sample| sample.course.clone()).unwrap_or_default();
+    if first.is_some_and(|sample| is_late(sample)) {
+        course.retain(|name, _| !name.ends_with("_ms"));
+    }
     remarks.extend(checked_too_little(&good));
     let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
-    Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified, remarks }
+    Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified, remarks, course }
 }
 
 /// Whether the load generator measured itself.

@@ -1,5 +1,5 @@
 //! A line for each contender, each with its own dash and mark, named where it ends: over the places of its cases, or
-//! over the percentiles of one case.
+//! over the percentiles of one case, or over its seconds.
 
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
@@ -52,6 +52,8 @@ struct Chart<'a> {
     across: Scale,
     up: Scale,
     x_title: &'a str,
+    /// Lines of many points have none.
+    has_marks: bool,
 }
 
 pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Drawing, String> {
@@ -85,8 +87,35 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>,
     let low = spreads().map(|spread| spread.low).fold(f64::INFINITY, f64::min);
     let (across, up) = (Scale::over(&places, true), Scale::around(low, high, true));
     let (title, hint) = ("Latency, ms".to_owned(), "less is better".to_owned());
-    let chart = Chart { title, hint, lines, places, place: in_percent, across, up, x_title: "percentile" };
+    let chart =
+        Chart { title, hint, lines, places, place: in_percent, across, up, x_title: "percentile", has_marks: true };
     drawing(&chart, &format!("Latencies of {}", case.title), looks, id).map(Some)
+}
+
+/// A metric over the seconds of one load of each contender.
+pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+    let value = |(at, value): &(f64, f64)| {
+        let spread = Spread { median: *value, low: *value, high: *value, ..Spread::default() };
+        value.is_finite().then_some((*at, spread))
+    };
+    let line = |result: &Measured| Line {
+        name: result.contender.clone(),
+        look: looks.get(&result.contender),
+        points: result.course.get(metric.name).into_iter().flatten().map(value).collect(),
+        published: Vec::new(),
+    };
+    let counted = super::in_order(case).into_iter().filter(|result| result.disqualified.is_none());
+    let mut lines: Vec<Line> = counted.map(line).collect();
+    lines.retain(|line| line.points.iter().flatten().count() > 1);
+    let points = || lines.iter().flat_map(|line| line.points.iter().flatten());
+    let Some(last) = points().map(|(at, _)| *at).max_by(f64::total_cmp) else { return Ok(None) };
+    let high = points().map(|(_, spread)| spread.high).fold(0.0, f64::max);
+    let places: Vec<f64> = (0..=last.ceil() as u32).map(f64::from).collect();
+    let (across, up) = (Scale::over(&places, false), Scale::around(0.0, high, false));
+    let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
+    let place: fn(f64) -> String = number::tick;
+    let chart = Chart { title, hint, lines, places, place, across, up, x_title: "seconds", has_marks: false };
+    drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id).map(Some)
 }
 
 /// None where so few requests were made that it would be the longest of them by another name.
@@ -129,7 +158,7 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     let tall = medians().fold(0.0, f64::max) > STEEP * medians().fold(f64::INFINITY, f64::min);
     let up = Scale::around(low, high, plot.is_log || tall);
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
-    Chart { title, hint, lines, places, place: number::tick, across, up, x_title: &plot.x_title }
+    Chart { title, hint, lines, places, place: number::tick, across, up, x_title: &plot.x_title, has_marks: true }
 }
 
 fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line {
@@ -160,7 +189,7 @@ impl Chart<'_> {
         for line in &self.lines {
             self.line(pen, form, line);
         }
-        for line in &self.lines {
+        for line in self.lines.iter().filter(|_| self.has_marks) {
             self.marks(pen, form, line);
         }
         if form.right > LINE * 2.0 {
@@ -252,6 +281,11 @@ impl Chart<'_> {
 
     fn in_words(&self) -> String {
         let words = |line: &Line| {
+            if !self.has_marks {
+                let values = || line.points.iter().flatten().map(|(_, spread)| spread.median);
+                let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+                return format!("{}: {} to {}", line.look.title, number::tick(low), number::tick(high));
+            }
             let point = |(place, spread): &(f64, Spread)| {
                 format!("{} at {}", number::tick(spread.median), (self.place)(*place))
             };
@@ -304,6 +338,26 @@ mod tests {
         assert!(some.contains("99.9 %") && !some.contains("99.99 %"), "{some}");
         assert!(drawn(vec![measured("many", 10_000.0)]).unwrap().contains("99.99 %"));
         let wrong = Measured { disqualified: Some("wrong".into()), ..measured("liar", 10_000.0) };
+        assert_eq!(drawn(vec![wrong]), None);
+    }
+
+    #[test]
+    fn a_course_is_drawn_of_those_who_have_one() {
+        let of = |contender: &str, points: &[(f64, f64)]| Measured {
+            contender: contender.into(),
+            course: [("pss_mib".to_owned(), points.to_vec())].into(),
+            ..Measured::default()
+        };
+        let drawn = |results: Vec<Measured>| {
+            let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
+            let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+            over_time(&case, Metric::of("pss_mib").unwrap(), &looks, "t").unwrap().map(|drawing| drawing.wide)
+        };
+        assert_eq!(drawn(vec![of("short", &[(0.0, 5.0)]), Measured::default()]), None);
+        let line = drawn(vec![of("short", &[(0.0, 5.0)]), of("long", &[(0.0, 5.0), (1.0, f64::NAN), (2.0, 7.0)])]);
+        let line = line.unwrap();
+        assert!(line.contains("Memory, MiB by seconds. long: 5 to 7.") && !line.contains("short"), "{line}");
+        let wrong = Measured { disqualified: Some("wrong".into()), ..of("liar", &[(0.0, 5.0), (1.0, 6.0)]) };
         assert_eq!(drawn(vec![wrong]), None);
     }
 

@@ -1,5 +1,5 @@
-//! Pictures of a summary: bars for one case, lines over many or over percentiles. Each is drawn twice, for wide pages and
-//! for phones.
+//! Pictures of a summary: bars for one case, lines over many, over percentiles, or over time. Each is drawn twice, for
+//! wide pages and for phones.
 
 mod bars;
 mod lines;
@@ -44,6 +44,11 @@ pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Dr
 /// The percentiles of all contenders in a case; none where its tool does not tell them.
 pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
     lines::spectrum(case, looks, id)
+}
+
+/// A metric of one round of a case, second by second; none where nobody has such figures.
+pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+    lines::over_time(case, metric, looks, id)
 }
 
 /// The results of a case as they are shown: in the order of the ranking, then what is not ranked, then the
