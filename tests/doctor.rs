@@ -67,7 +67,7 @@ fn all_that_is_missing_is_found_at_once_with_its_place() {
     let config = "require 'goldsmith'\nrequire_relative 'lib/app'\nrun App.new\n";
     let app = "begin\n  require 'touchstone'\nrescue LoadError\nend\nrequire 'assay'\n\
                class App < Goldsmith::Base\n  page :x do\n  end\n  def call(env)\n    \
-               name = env['x'].unicode_normalize\n    [200, {}, [name]]\n  end\nend\n";
+               name = env['x'].undump\n    [200, {}, [name]]\n  end\nend\n";
     let folder = folder(&[("config.ru", config), ("lib/app.rb", app)]);
     let (text, code) = said(&doctor(folder.path(), &[]));
     assert_eq!(code, Some(1), "{text}");
@@ -75,7 +75,7 @@ fn all_that_is_missing_is_found_at_once_with_its_place() {
         "loads     no",
         "missing   the library \"goldsmith\", at config.ru:1",
         "missing   the library \"assay\", at lib/app.rb:5",
-        "may lack  `unicode_normalize` (of String in CRuby), at lib/app.rb:10",
+        "may lack  `undump` (of String in CRuby), at lib/app.rb:10",
     ] {
         assert!(lines(&text).contains(&line), "{line}\n{text}");
     }

@@ -379,6 +379,16 @@ static mrb_value module_eval(mrb_state *mrb, mrb_value self)
   return mrb_exec_irep(mrb, self, proc);
 }
 
+/* FoolsGold.thaw(copy): as it was before it was frozen. Only for a copy that nobody else has seen. */
+static mrb_value thaw(mrb_state *mrb, mrb_value self)
+{
+  mrb_value copy;
+  (void)self;
+  mrb_get_args(mrb, "o", &copy);
+  if (!mrb_immediate_p(copy)) mrb_basic_ptr(copy)->flags &= ~MRB_FL_OBJ_IS_FROZEN;
+  return copy;
+}
+
 void fg_visibility_init(mrb_state *mrb)
 {
   struct RClass *module = mrb->module_class, *own = mrb_module_get(mrb, "FoolsGold");
@@ -397,6 +407,7 @@ void fg_visibility_init(mrb_state *mrb)
   mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "public", top_public, MRB_ARGS_ANY());
   mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "private", top_private, MRB_ARGS_ANY());
   mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "define_method", top_define_method, MRB_ARGS_ARG(1, 1));
+  mrb_define_module_function(mrb, own, "thaw", thaw, MRB_ARGS_REQ(1));
   mrb_define_module_function(mrb, own, "visibility", visibility, MRB_ARGS_ARG(2, 1));
   mrb_define_module_function(mrb, own, "visible?", visible, MRB_ARGS_REQ(2));
   mrb_define_module_function(mrb, own, "hidden", hidden, MRB_ARGS_REQ(2));

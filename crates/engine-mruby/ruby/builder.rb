@@ -1,6 +1,14 @@
 # The builder in which config.ru runs: Rack::Builder, unless the application has Rack's own.
 
 module Rack
+  # Other servers have loaded the gem before they load a rackup file.
+  def self.const_missing(name)
+    FoolsGold::Loader.require("rack") unless FoolsGold::Loader::LIBRARIES["rack"]
+    const_defined?(name) ? const_get(name) : super
+  rescue LoadError
+    super
+  end
+
   RELEASE = "3.2".freeze
 
   def self.release

@@ -130,9 +130,8 @@ module FoolsGold
   # What CRuby has without `require`, or with a usual one, and this interpreter has not.
   ABSENT = %i[
     Ractor Signal
-    Socket TCPSocket TCPServer UNIXSocket Net Open3 YAML Psych CSV
-    Etc WeakRef Observable OptionParser
-    BigDecimal Rational Complex Resolv Ripper Coverage
+    Socket TCPSocket TCPServer UNIXSocket Net Open3
+    Etc Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
 end

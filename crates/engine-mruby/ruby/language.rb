@@ -86,9 +86,10 @@ module Kernel
 
   def clone(freeze: nil)
     raise ArgumentError, "unexpected value for freeze: #{freeze.class}" unless [nil, true, false].include?(freeze)
-    return dup if freeze == false && frozen?
     copy = __clone
-    freeze ? copy.freeze : copy
+    return freeze ? copy.freeze : copy unless freeze == false
+    raise ArgumentError, "can't unfreeze #{self.class}" if copy.equal?(self)
+    FoolsGold.thaw(copy)
   end
 
   alias __integer Integer

@@ -69,6 +69,10 @@ module FoolsGold
     "cgi" => %i[CGI],
     "logger" => %i[Logger],
     "pathname" => %i[Pathname],
-    "pp" => %i[PP]
+    "pp" => %i[PP],
+    "foolsgold/rational" => %i[Rational],
+    "foolsgold/complex" => %i[Complex],
+    "foolsgold/did_you_mean" => %i[DidYouMean]
   }.each { |library, names| names.each { |name| FoolsGold.wait_for(Object, name, library) } }
+  FoolsGold.wait_for(self, :Late, "foolsgold/late")
 end

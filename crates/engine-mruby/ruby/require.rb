@@ -8,11 +8,12 @@ module FoolsGold
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
     fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof digest digest/md5 digest/sha1
     digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime ipaddr logger
-    pathname.so
+    pathname.so psych.so did_you_mean bigdecimal bigdecimal/util
   ].freeze
 
   # Names that mean the file of another, and libraries whose parts are in their one file.
-  SAME = { "tmpdir" => "tempfile", "rbconfig/sizeof" => "rbconfig", "net/https" => "net/http" }.freeze
+  SAME = { "tmpdir" => "tempfile", "rbconfig/sizeof" => "rbconfig", "net/https" => "net/http",
+           "did_you_mean" => "foolsgold/did_you_mean" }.freeze
   WHOLE = %w[digest openssl cgi erb bundler].freeze
 
   # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
@@ -24,11 +25,17 @@ module FoolsGold
   # Of those, what a gem beside the application may replace.
   REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze
 
+  # The gem concurrent-ruby chooses its code by the engine, and for one that it does not know takes a lock around a
+  # block that takes it again. Its module has a RUBY_ENGINE of its own, CRuby's, whose code runs here.
+  CONCURRENT = "/concurrent/utility/engine.rb".freeze
+
   module Loader
     # What the build puts before the paths of files of Ruby's own library.
     RUBY = "<ruby>"
 
     LOADED = []
+    # The files that are being loaded: $LOADED_FEATURES gets them when they are.
+    LOADING = {}
     LIBRARIES = {}
 
     class << self
@@ -70,7 +77,9 @@ module FoolsGold
         name = SAME.fetch(name) { WHOLE.include?(name.split("/").first) ? name.split("/").first : name }
         return false if LIBRARIES[name]
         LIBRARIES[name] = true
-        FoolsGold.run_library(name)
+        loaded = FoolsGold.run_library(name)
+        LOADED << "#{RUBY}/#{name}.rb"
+        loaded
       end
 
       def gems
@@ -91,18 +100,24 @@ module FoolsGold
       end
 
       def load_once(path)
-        return false if LOADED.include?(path)
-        LOADED << path
+        return false if LOADED.include?(path) || LOADING[path]
+        LOADING[path] = true
+        tell_concurrent if path.end_with?(CONCURRENT)
         begin
           run(path)
-        rescue Exception
-          LOADED.delete(path)
-          raise
+        ensure
+          LOADING.delete(path)
         end
+        LOADED << path
         true
       end
 
       private
+
+      def tell_concurrent
+        Object.const_set(:Concurrent, Module.new) unless Object.const_defined?(:Concurrent)
+        Object.const_get(:Concurrent).const_set(:RUBY_ENGINE, "ruby")
+      end
 
       def find(name)
         return candidate(File.expand_path(name, Dir.pwd)) if name.start_with?("./", "../")

@@ -3,7 +3,7 @@
 class StringScanner
   class Error < StandardError; end
 
-  Version = "3.0.1"
+  Version = "3.0.9"
   Id = "$Id$"
 
   def self.must_C_version

@@ -79,6 +79,7 @@ class String
   # With the names of the encodings comes what converts, which takes the place of these (library/encoding.rb).
   def encode(*args, **options) = Encoding && encode(*args, **options)
   def encode!(*args, **options) = Encoding && encode!(*args, **options)
+  def unicode_normalize(form = :nfc) = Encoding && unicode_normalize(form)
 end
 
 class Integer

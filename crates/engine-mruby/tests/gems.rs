@@ -134,3 +134,44 @@ fn a_file_that_does_not_parse_says_what_else_it_could_be() {
     assert!(said.contains("SyntaxError") && said.contains("a.rb:1"), "{said}");
     assert!(said.contains("docs/writing-apps.md, or run with --engine ruby"), "{said}");
 }
+
+#[test]
+fn a_file_is_among_the_loaded_features_when_it_has_been_loaded() {
+    let config = format!("require 'outer'\n{}", shows("[OUTER, NAMES, require('outer')]"));
+    let files = [
+        ("config.ru", config.as_str()),
+        ("vendor/tiny-1.0.0/lib/outer.rb", "require 'shellwords'\nOUTER = $LOADED_FEATURES.last\nrequire 'inner'"),
+        (
+            "vendor/tiny-1.0.0/lib/inner.rb",
+            "require 'outer'\nNAMES = $LOADED_FEATURES.map { |path| File.basename(path) }.grep(/er.rb/)",
+        ),
+    ];
+    assert_eq!(answer(&files).unwrap(), "[\"<ruby>/shellwords.rb\", [], false]");
+}
+
+#[test]
+fn the_gem_rack_is_there_as_soon_as_something_of_it_is_named() {
+    let rack = "module Rack; class Head; end; autoload :Late, 'rack/late'; end";
+    let config = shows("[Rack::Head, Rack::Late, (Rack::Nothing rescue $!.message)]");
+    let files = [
+        ("config.ru", config.as_str()),
+        ("vendor/rack-3.9.0/lib/rack.rb", rack),
+        ("vendor/rack-3.9.0/lib/rack/late.rb", "module Rack; class Late; end; end"),
+    ];
+    assert_eq!(answer(&files).unwrap(), "[Rack::Head, Rack::Late, \"uninitialized constant Rack::Nothing\"]");
+    let alone = shows("(Rack::Nothing rescue $!.message)");
+    assert_eq!(answer(&[("config.ru", &alone)]).unwrap(), "\"uninitialized constant Rack::Nothing\"");
+}
+
+#[test]
+fn a_gem_that_picks_its_locks_by_the_engine_gets_those_of_cruby() {
+    let config = format!("require 'concurrent/utility/engine'\n{}", shows("[Concurrent.engine, RUBY_ENGINE]"));
+    let files = [
+        ("config.ru", config.as_str()),
+        (
+            "vendor/concurrent-ruby-1.0.0/lib/concurrent/utility/engine.rb",
+            "module Concurrent; def self.engine = RUBY_ENGINE; end",
+        ),
+    ];
+    assert_eq!(answer(&files).unwrap(), "[\"ruby\", \"mruby\"]");
+}

@@ -74,10 +74,62 @@ fn a_cause_is_kept() {
 
 #[test]
 fn what_only_cruby_has_says_what_to_do() {
-    for code in ["Rational(1, 3)", "3r", "2i", "Complex(1, 2)", "Complex::I", "1.to_r", "'a'.crypt('bc')"] {
+    for code in ["Ractor.new", "'a'.crypt('bc')", "'a'.undump"] {
         let said = eval(&format!("begin; {code}; rescue NameError => e; e.message; end"));
         assert!(said.contains("docs/writing-apps.md, or run with --engine ruby"), "{code}: {said}");
     }
+}
+
+#[test]
+fn a_bare_rescue_means_the_standard_error_of_ruby() {
+    assert_eq!(
+        eval(
+            "Object.class_eval(\"module Own; class StandardError < ::StandardError; end; \
+             def self.m = (raise 'x' rescue 1); def self.n; raise 'x'; rescue => e; e.message; end; end\"); \
+             [Own.m, Own.n]"
+        ),
+        "[1, \"x\"]"
+    );
+}
+
+#[test]
+fn a_clone_that_is_not_frozen_is_a_clone() {
+    assert_eq!(
+        eval(
+            "c = Class.new { attr_accessor :a; def initialize_clone(o, **) = (@a = o.a.dup) }; o = c.new; o.a = {}; \
+              def o.only = 1; o.a.freeze; o.freeze; k = o.clone(freeze: false); k.a[:b] = 2; k.a = k.a; \
+              [k.a, o.a, k.frozen?, k.only, 'x'.freeze.clone(freeze: false) << 'y', \
+               [1].freeze.clone(freeze: false) << 2, (1.clone(freeze: false) rescue $!.message)]"
+        ),
+        "[{:b=>2}, {}, false, 1, \"xy\", [1, 2], \"can't unfreeze Integer\"]"
+    );
+}
+
+#[test]
+fn libraries_that_gems_ask_for_by_name_are_there() {
+    assert_eq!(
+        eval(
+            "q = Queue.new; [q.pop(timeout: 0), defined?(DidYouMean::SpellChecker), \
+              DidYouMean::SpellChecker.new(dictionary: %w[hello other]).correct('helo'), \
+              DidYouMean.formatter.message_for(%w[a b]), DidYouMean::Correctable.class]"
+        ),
+        "[nil, \"constant\", [\"hello\"], \"\\nDid you mean?  a\\n               b\", Module]"
+    );
+    assert_eq!(
+        eval(
+            "require 'openssl'; [OpenSSL::PKey::RSA === 1, [[:EC, :new], [:RSA, :generate]].map { |name, how| \
+             begin; OpenSSL::PKey.const_get(name).send(how, 1); rescue NotImplementedError; $!.message[0, 18]; end }]"
+        ),
+        "[false, [\"OpenSSL::PKey::EC:\", \"OpenSSL::PKey::RSA\"]]"
+    );
+    assert_eq!(
+        eval("require 'yaml'; begin; [1].to_yaml; rescue NotImplementedError => e; e.message[0, 39]; end"),
+        "\"YAML is only read here, and not written\""
+    );
+    assert_eq!(
+        eval("require 'uri'; [URI::RFC2396_PARSER.regexp[:UNSAFE].match?('é'), URI::RFC2396_PARSER.regexp[:ESCAPED]]"),
+        "[true, /%[a-fA-F\\d]{2}/]"
+    );
 }
 
 #[test]

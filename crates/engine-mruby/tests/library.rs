@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use support::{app, get, settings, try_app};
 
 /// Each is one request, given 300 ms; the answer may be a value, an exception's name or a fault.
-const HOSTILE: [(&str, &str); 24] = [
+const HOSTILE: [(&str, &str); 36] = [
     ("bomb", "s = \"\\0\" * 20_000_000; 9.times { s = Zlib.deflate(s) }; 9.times { s = Zlib.inflate(s) }; s.size"),
     ("stretched", "OpenSSL::KDF.pbkdf2_hmac('p', salt: 's', iterations: 1 << 40, length: 32, hash: 'SHA512').size"),
     ("wide", "format('%999999999d', 1).size"),
@@ -31,6 +31,18 @@ const HOSTILE: [(&str, &str); 24] = [
     ("marshals", "Marshal.load(\"\\x04\\x08[\\x04\\xff\\xff\\xff\\x7f\" + 'T' * 100).size"),
     ("uri", "URI.parse('http://' + '%41' * 20_000 + '/').to_s.size"),
     ("erb", "ERB.new('<% x %>' * 200_000).src.size"),
+    ("yaml", "YAML.load('[' * 100_000)"),
+    ("yamls", "YAML.load('- a\n' * 500_000).size"),
+    ("yaml-keys", "YAML.load('{a: ' * 50_000)"),
+    ("yaml-anchors", "YAML.load('a: &a [x]\n' + 'b: *a\n' * 50_000)"),
+    ("decimal", "(BigDecimal('1e1000000000') + 1).to_s.size"),
+    ("decimals", "BigDecimal('9' * 1_000_000).to_s.size"),
+    ("decimal-power", "(BigDecimal('1.1')**1_000_000_000).to_s.size"),
+    ("decimal-root", "BigDecimal('2').sqrt(1_000_000_000).to_s.size"),
+    ("decimal-far", "(BigDecimal('1e1000000000').sqrt(2) / 3).round(-1_000_000_001).to_s.size"),
+    ("decimal-rest", "BigDecimal('1e1000000000').divmod(BigDecimal('1e-1000000000')).to_s.size"),
+    ("rational", "Rational('1e1000000000').to_s.size"),
+    ("normal", "('é' * 3_000_000).unicode_normalize(:nfd).size"),
     ("tr", "('é' * 3_000_000).tr('a-é', 'b').size"),
     ("temporary", "400.times.map { Tempfile.new('x') }.size"),
     ("filled", "t = Tempfile.new('x'); 3000.times { t.write('x' * 1_000_000) }; t.size"),
@@ -41,7 +53,7 @@ fn what_is_large_or_long_ends_in_time_and_the_next_request_is_served() {
     let cases: String = HOSTILE.iter().map(|(name, code)| format!("when '/{name}' then {code}\n")).collect();
     let config = format!(
         "require 'zlib'; require 'openssl'; require 'time'; require 'date'; require 'json'; require 'erb'\n\
-         require 'uri'; require 'tempfile'\n\
+         require 'uri'; require 'tempfile'; require 'yaml'; require 'bigdecimal'\n\
          run ->(env) {{ [200, {{}}, [begin\n case env['PATH_INFO']\n when '/ok' then 'fine'\n{cases}end\n\
          rescue StandardError, NoMemoryError, SystemStackError => e\n e.class\n end.to_s]] }}"
     );

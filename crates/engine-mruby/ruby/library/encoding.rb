@@ -76,6 +76,16 @@ class String
     xml == :attr ? "\"#{text}\"" : text
   end
 
+  # One of Unicode's forms of text, in which what looks the same is the same.
+  def unicode_normalize(form = :nfc) = FoolsGold::Native.text_normalize(__unicode, form)
+  def unicode_normalize!(form = :nfc) = replace(unicode_normalize(form))
+  def unicode_normalized?(form = :nfc) = FoolsGold::Native.text_normalize(__unicode, form, true)
+
+  def __unicode
+    return self if !__binary? || ascii_only?
+    raise Encoding::CompatibilityError, "Unicode Normalization not appropriate for #{encoding}"
+  end
+
   def encode!(*args, **options)
     raise FrozenError, "can't modify frozen String: #{inspect}" if frozen?
     replace(encode(*args, **options))

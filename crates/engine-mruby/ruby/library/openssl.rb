@@ -6,10 +6,36 @@ require "digest"
 module OpenSSL
   VERSION = "3.2.0".freeze
   OPENSSL_VERSION = "none (RustCrypto)".freeze
+  # Of the interface that is here.
+  OPENSSL_VERSION_NUMBER = 0x30000000
   OPENSSL_LIBRARY_VERSION = OPENSSL_VERSION
 
   class OpenSSLError < StandardError; end
   class HMACError < OpenSSLError; end
+
+  # Keys of two parts: their names, for code that asks whether a key is one of them.
+  module PKey
+    class PKeyError < OpenSSLError; end
+
+    class PKey
+      def self.new(*)
+        raise NotImplementedError, "#{self}: there are no keys of two parts here. #{FoolsGold::HINT}"
+      end
+      singleton_class.__send__(:alias_method, :generate, :new)
+    end
+
+    class RSA < PKey; end
+    class DSA < PKey; end
+    class DH < PKey; end
+
+    class EC < PKey
+      class Point; end
+      class Group; end
+    end
+    class RSAError < PKeyError; end
+    class ECError < PKeyError; end
+    def self.read(*) = PKey.new
+  end
 
   class << self
     # The lengths are no secret, so those must be equal.

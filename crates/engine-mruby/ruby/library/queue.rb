@@ -27,7 +27,7 @@ class Thread
       return nil if @closed
       raise ThreadError, "queue empty" if non_block
       raise ThreadError, "the queue is empty and nobody can fill it: #{ONE}" unless timeout
-      sleep(timeout)
+      sleep(timeout) if timeout > 0
       nil
     end
     alias shift pop

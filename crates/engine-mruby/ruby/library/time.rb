@@ -119,7 +119,7 @@ class Time
   def moved(other, sign)
     raise TypeError, "can't convert #{other.class} into an exact number" unless other.is_a?(Numeric)
     whole = other.floor
-    part = other.is_a?(Float) ? ((other - whole) * 1_000_000_000).round : 0
+    part = whole != other ? ((other - whole) * 1_000_000_000).round : 0
     made = dup.__set(@seconds + sign * whole, @nsec + sign * part, @utc_offset, @zone, @dst)
     @zone.nil? || utc? ? made : made.localtime
   end

@@ -129,8 +129,9 @@ class Time
     def civil(fields, zone)
       year, month, day, hour, min, sec, micro = fields
       sec = sec.to_f if sec.is_a?(String) && sec.include?(".")
-      whole = sec.is_a?(Float) ? sec.floor : sec
-      nanoseconds = sec.is_a?(Float) ? ((sec - whole) * 1_000_000_000).floor : 0
+      parted = sec.is_a?(Numeric) && !sec.is_a?(Integer)
+      whole = parted ? sec.floor : sec
+      nanoseconds = parted ? ((sec - whole) * 1_000_000_000).floor : 0
       nanoseconds += (micro * 1000).floor if micro
       hour = field(hour, 0..24, 0)
       min = field(min, 0..59, 0)

@@ -30,7 +30,11 @@ module URI
     def extract(text, schemes = nil, &block) = URI.extract(text, schemes, &block)
     def make_regexp(schemes = nil) = RFC2396_PARSER.make_regexp(schemes)
     def inspect = "#<#{self.class}>"
-    def regexp = { SCHEME: /\A[A-Za-z][A-Za-z0-9+\-.]*\z/, PATH: CHARS, QUERY: CHARS, FRAGMENT: CHARS }
+
+    def regexp
+      { UNSAFE: RFC2396_Parser::UNSAFE, ESCAPED: /%[a-fA-F\d]{2}/, SCHEME: /\A[A-Za-z][A-Za-z0-9+\-.]*\z/,
+        PATH: CHARS, QUERY: CHARS, FRAGMENT: CHARS }
+    end
 
     private
 

@@ -1,5 +1,7 @@
 //! What Ruby's strings have instead of encodings: whether the bytes are UTF-8, and ways to make them so.
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::tree::Tree;
 
@@ -42,6 +44,28 @@ pub fn split(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text: String = arg(args, 0).bytes()?.iter().map(|&byte| char::from(byte)).collect();
     Ok(Value::Str(text.into_bytes()))
+}
+
+/// text_normalize(text, form, only whether it is so): text in one of Unicode's normal forms
+pub fn normalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(raise("ArgumentError", "invalid byte sequence in UTF-8"));
+    };
+    let normal: String = match arg(args, 1).bytes()? {
+        b"nfc" => text.nfc().collect(),
+        b"nfd" => text.nfd().collect(),
+        b"nfkc" => text.nfkc().collect(),
+        b"nfkd" => text.nfkd().collect(),
+        other => {
+            let form = String::from_utf8_lossy(other);
+            return Err(raise("ArgumentError", format!("Invalid normalization form {form}.")));
+        }
+    };
+    if arg(args, 2).truthy() {
+        return Ok(Value::Bool(normal.as_bytes() == bytes));
+    }
+    Ok(Value::Str(normal.into_bytes()))
 }
 
 /// String#upcase

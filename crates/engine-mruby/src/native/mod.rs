@@ -3,6 +3,7 @@
 
 mod chars;
 mod cipher;
+mod decimal;
 mod digest;
 mod encoding;
 mod erb;
@@ -26,6 +27,7 @@ mod table;
 mod temporary;
 mod text;
 mod time;
+mod yaml;
 mod zlib;
 
 pub use http::Agents;

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 
 use super::{Arg, Context, Native, Outcome};
 use super::{
-    chars, cipher, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path, prime,
-    random, redis, rounding, sqlite, store, temporary, text, time, zlib,
+    chars, cipher, decimal, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path,
+    prime, random, redis, rounding, sqlite, store, temporary, text, time, yaml, zlib,
 };
 
 const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
@@ -57,6 +57,17 @@ pub static TABLE: &[Native] = &[
     method(c"String", c"unpack1", pack::unpack1),
     json(c"json_generate", json::generate),
     function(c"json_parse", json::parse),
+    function(c"yaml_events", yaml::events),
+    function(c"decimal_add", decimal::add),
+    function(c"decimal_mul", decimal::mul),
+    function(c"decimal_compare", decimal::compare),
+    function(c"decimal_round", decimal::round),
+    function(c"decimal_limit", decimal::limit),
+    function(c"decimal_divide", decimal::divide),
+    function(c"decimal_divmod", decimal::divmod),
+    function(c"decimal_power", decimal::power),
+    function(c"decimal_sqrt", decimal::sqrt),
+    function(c"text_normalize", encoding::normalize),
     function(c"random_bytes", random::bytes),
     function(c"random_number", random::number),
     function(c"uuid", random::uuid),

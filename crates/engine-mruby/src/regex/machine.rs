@@ -253,6 +253,10 @@ impl Machine<'_> {
         match step {
             Step::Note(register) => self.set_register(*register, self.position),
             Step::Idle(register, end) if self.registers[*register] == self.position => return Flow::On(*end),
+            Step::SaveNoted(slot, register) => {
+                self.stack.push(Entry::Slot { slot: *slot as u32, before: self.slots[*slot] });
+                self.slots[*slot] = self.registers[*register];
+            }
             Step::Zero(register) => self.set_register(*register, 0),
             Step::Mark(register) => self.set_register(*register, self.stack.len() + 1),
             Step::Cut(register) => self.cut(self.registers[*register]),

@@ -190,8 +190,16 @@ impl Compiler<'_> {
             self.push(Step::Fail);
             self.called.insert(number, Some(around + 2));
         }
-        self.push(Step::Save(slot));
-        self.node(node)?;
+        if called {
+            // A call of itself inside of it must not become where it began.
+            let began = self.register();
+            self.push(Step::Note(began));
+            self.node(node)?;
+            self.push(Step::SaveNoted(slot, began));
+        } else {
+            self.push(Step::Save(slot));
+            self.node(node)?;
+        }
         self.push(Step::Save(slot + 1));
         if called {
             self.push(Step::Ret);

@@ -20,6 +20,8 @@ pub enum Step {
     Jump(Address),
     /// Note the position in this slot.
     Save(usize),
+    /// Note the position in a register in this slot.
+    SaveNoted(usize, usize),
     /// One character of a set, again and again.
     Run { set: usize, min: u32, max: u32, kind: Kind },
     /// Note the position in a register.

@@ -1,0 +1,331 @@
+# BigDecimal: numbers of as many decimal digits as it takes. Their arithmetic is in Rust (native/decimal.rs), to which a
+# number goes as text: `-125e-2`.
+
+class BigDecimal < Numeric
+  VERSION = "3.1.5".freeze
+  BASE = 1_000_000_000
+  EXCEPTION_ALL, EXCEPTION_INFINITY, EXCEPTION_NaN, EXCEPTION_UNDERFLOW = 255, 1, 2, 4
+  EXCEPTION_OVERFLOW, EXCEPTION_ZERODIVIDE = 1, 16
+  ROUND_MODE, ROUND_UP, ROUND_DOWN, ROUND_HALF_UP, ROUND_HALF_DOWN = 256, 1, 2, 3, 4
+  ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN = 5, 6, 7
+  SIGN_NaN, SIGN_POSITIVE_ZERO, SIGN_NEGATIVE_ZERO, SIGN_POSITIVE_FINITE, SIGN_NEGATIVE_FINITE = 0, 1, -1, 2, -2
+  SIGN_POSITIVE_INFINITE, SIGN_NEGATIVE_INFINITE = 3, -3
+  MODES = {
+    up: 1, down: 2, truncate: 2, half_up: 3, default: 3, half_down: 4, ceiling: 5, ceil: 5, floor: 6, half_even: 7,
+      banker: 7
+  }.freeze
+  # What stands for a number that has no digits.
+  SPECIAL = { "NaN" => SIGN_NaN, "Infinity" => SIGN_POSITIVE_INFINITE, "-Infinity" => SIGN_NEGATIVE_INFINITE,
+              "-0" => SIGN_NEGATIVE_ZERO, "0" => SIGN_POSITIVE_ZERO }.freeze
+  DIGITS = /\A(-?)(\d+)e(-?\d+)\z/
+  Native = FoolsGold::Native
+  private_constant :MODES, :SPECIAL, :DIGITS, :Native
+
+  class << self
+    undef_method :new if respond_to?(:new)
+
+    # A number of what the Rust side wrote.
+    def __of(text)
+      number = allocate
+      number.__send__(:__text=, text)
+      number.freeze
+    end
+
+    # The text of any number, nil for what is none.
+    def __text(value, digits = 0)
+      case value
+      when BigDecimal then value.__text
+      when Integer then Native.decimal_add(value.to_s, "0")
+      when Float then float_text(value, digits)
+      end
+    end
+
+    def mode(which, value = nil)
+      return exception_mode(which, value) unless which == ROUND_MODE
+      @mode = __mode(value) unless value.nil?
+      @mode || ROUND_HALF_UP
+    end
+
+    def __mode(value)
+      value = value[:half] ? :"half_#{value[:half]}" : :default if value.is_a?(Hash)
+      value = MODES[value.to_s.downcase.delete_prefix("round_").to_sym] if value.is_a?(Symbol) || value.is_a?(String)
+      raise ArgumentError, "invalid rounding mode" unless value.is_a?(Integer) && value.between?(1, 7)
+      value
+    end
+
+    def limit(digits = nil)
+      before = @limit || 0
+      @limit = digits if digits
+      before
+    end
+
+    def save_rounding_mode
+      before = mode(ROUND_MODE)
+      yield
+    ensure
+      @mode = before
+    end
+
+    def save_limit
+      before = limit
+      yield
+    ensure
+      @limit = before
+    end
+
+    def save_exception_mode = yield
+    def double_fig = 16
+    def _load(text) = BigDecimal(text.split(":", 2).last)
+
+    def interpret_loosely(text)
+      found = text.lstrip[/\A[+-]?(Infinity|\d+(_\d+)*(\.\d+(_\d+)*)?([eEdD][+-]?\d+)?|\.\d+([eEdD][+-]?\d+)?)/]
+      found ? BigDecimal(found) : __of("0")
+    end
+
+    private
+
+    def exception_mode(which, value)
+      raise TypeError, "no implicit conversion of #{which.class} into Integer" unless which.is_a?(Integer)
+      raise ArgumentError, "invalid exception mode" unless value.nil? || value == true || value == false
+      raise NotImplementedError, "BigDecimal.mode: exceptions cannot be chosen. #{FoolsGold::HINT}" if value
+      0
+    end
+
+    def float_text(value, digits)
+      return value.nan? ? "NaN" : value > 0 ? "Infinity" : "-Infinity" if value.nan? || value.infinite?
+      return value.to_s.start_with?("-") ? "-0" : "0" if value == 0
+      __normal(digits == 0 ? value.to_s : format("%.#{digits - 1}e", value))
+    end
+
+    public
+
+    # Of digits with a point and an exponent, as the Rust side reads them.
+    def __normal(text)
+      text = text.delete("_")
+      whole, power = text.downcase.tr("d", "e").split("e")
+      front, behind = whole.split(".")
+      power = power.to_i - behind.to_s.size
+      return power > 0 ? (text.start_with?("-") ? "-Infinity" : "Infinity") : "0" if power.abs > 1_000_000_000_000
+      digits = "#{front}#{behind}"
+      made = Native.decimal_add("#{digits.delete_prefix("+")}e#{power}", "0")
+      made == "0" && text.start_with?("-") ? "-0" : made
+    end
+  end
+
+  def __text = @text
+
+  def sign = SPECIAL[@text] || (@text.start_with?("-") ? SIGN_NEGATIVE_FINITE : SIGN_POSITIVE_FINITE)
+  def nan? = @text == "NaN"
+  def infinite? = @text.end_with?("y") ? (@text.start_with?("-") ? -1 : 1) : nil
+  def finite? = !nan? && !infinite?
+  def zero? = @text == "0" || @text == "-0"
+  def nonzero? = zero? ? nil : self
+  def negative? = sign < -1
+  def positive? = sign > 1
+  def integer? = false
+  def real? = true
+
+  def +(other) = calculated(:+, other) { |text| Native.decimal_add(digits, text) }
+  def -(other) = calculated(:-, other) { |text| Native.decimal_add(digits, BigDecimal.__of(text).-@.digits) }
+  def *(other) = calculated(:*, other) { |text| Native.decimal_mul(digits, text) }
+
+  def /(other)
+    calculated(:/, other) { |text| Native.decimal_divide(digits, text, nil, BigDecimal.mode(ROUND_MODE)) }
+  end
+
+  def add(other, digits) = (self + other).__limited(digits)
+  def sub(other, digits) = (self - other).__limited(digits)
+  def mult(other, digits) = (self * other).__limited(digits)
+
+  def quo(other, digits = 0) = digits > 0 ? div(other, digits) : self / other
+
+  # Without digits an Integer, rounded down.
+  def div(other, digits = nil)
+    return self / other if digits == 0
+    return whole(other) unless digits
+    raise ArgumentError, "negative precision" if digits < 0
+    calculated(:/, other) { |text| Native.decimal_divide(self.digits, text, digits, BigDecimal.mode(ROUND_MODE)) }
+  end
+
+  def divmod(other)
+    text = BigDecimal.__text(other)
+    return coerced(:divmod, other) unless text
+    return [BigDecimal::NAN, BigDecimal::NAN] if nan? || text == "NaN" || infinite?
+    nothing_by(text)
+    return [BigDecimal.__of(zero? || (negative? == text.start_with?("-")) ? "0" : "-1e0"), self] if text.end_with?("y")
+    Native.decimal_divmod(digits, text).map { |one| BigDecimal.__of(one) }
+  end
+
+  def %(other) = divmod(other).last
+  alias modulo %
+
+  def remainder(other)
+    rest = self % other
+    rest.zero? || negative? == (other < 0) ? rest : rest - other
+  end
+
+  def **(other) = power(other)
+
+  def power(other, digits = 0)
+    exponent = other.is_a?(Integer) ? other : (other.to_i if other.respond_to?(:to_i) && other == other.to_i)
+    unless exponent
+      raise NotImplementedError, "BigDecimal#power takes whole numbers only. #{FoolsGold::HINT}"
+    end
+    return BigDecimal::NAN if nan?
+    return exponent.zero? ? BigDecimal(1) : unbounded(exponent) if infinite? || zero?
+    made = BigDecimal.__of(Native.decimal_power(self.digits, exponent.abs))
+    made = digits > 0 ? BigDecimal(1).div(made, digits) : BigDecimal(1) / made if exponent < 0
+    made.__limited(digits)
+  end
+
+  def sqrt(digits = 0)
+    raise FloatDomainError, "sqrt of 'NaN'(Not a Number)" if nan?
+    return self if zero? || infinite? == 1
+    raise FloatDomainError, "sqrt of negative value" if negative? || infinite?
+    BigDecimal.__of(Native.decimal_sqrt(self.digits, digits))
+  end
+
+  def -@ = BigDecimal.__of(nan? ? @text : @text.start_with?("-") ? @text.delete_prefix("-") : "-#{@text}")
+  def +@ = self
+  def abs = @text.start_with?("-") ? -self : self
+
+  def <=>(other)
+    text = BigDecimal.__text(other)
+    if text.nil? && other.is_a?(Numeric) && other.respond_to?(:coerce)
+      one, two = other.coerce(self)
+      return one <=> two
+    end
+    return nil if text.nil? || nan? || text == "NaN"
+    return (infinite? || 0) <=> (BigDecimal.__of(text).infinite? || 0) if infinite? || text.end_with?("y")
+    Native.decimal_compare(digits, text)
+  end
+
+  def ==(other) = (self <=> other) == 0
+  alias === ==
+  alias eql? ==
+
+  %i[< <= > >=].each do |name|
+    define_method(name) do |other|
+      order = self <=> other
+      next order.__send__(name, 0) if order
+      next false if nan? || (other.respond_to?(:nan?) && other.nan?)
+      shown = other.is_a?(Numeric) ? other.inspect : FoolsGold::Late.kind(other)
+      raise ArgumentError, "comparison of BigDecimal with #{shown} failed"
+    end
+  end
+
+  def hash = [BigDecimal, zero? ? "0" : @text].hash
+  def coerce(other) = [BigDecimal(other, 0), self]
+  def clone(**) = self
+  def dup = self
+
+  # The text that Rust takes: zero has no sign there.
+  def digits = @text == "-0" ? "0" : @text
+
+  def __limited(digits)
+    raise ArgumentError, "negative precision" if digits < 0
+    return self if digits == 0 || !finite? || zero?
+    BigDecimal.__of(Native.decimal_limit(@text, digits, BigDecimal.mode(ROUND_MODE)))
+  end
+
+  private
+
+  def __text=(text)
+    @text = text.freeze
+  end
+
+  # What Rust makes of both, or what there is to say where one has no digits.
+  def calculated(name, other)
+    text = BigDecimal.__text(other)
+    return coerced(name, other) unless text
+    endless = !finite? || text == "NaN" || text.end_with?("y") || (name == :/ && (text == "0" || text == "-0"))
+    return BigDecimal.__of(endless(name, text)) if endless
+    made = BigDecimal.__of(text = yield(text == "-0" ? "0" : text))
+    made = BigDecimal.__of("-0") if text == "0" && below_zero?(name, other)
+    made.__limited(BigDecimal.limit)
+  end
+
+  # CRuby's zeros have signs.
+  def below_zero?(name, other)
+    mine, theirs = @text.start_with?("-"), BigDecimal.__text(other).start_with?("-")
+    return mine != theirs if %i[* /].include?(name)
+    zero? && other.zero? && mine && (name == :+ ? theirs : !theirs)
+  end
+
+  def coerced(name, other)
+    unless other.respond_to?(:coerce) && !other.is_a?(BigDecimal)
+      raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into BigDecimal"
+    end
+    one, two = other.coerce(self)
+    one.__send__(name, two)
+  end
+
+  def nothing_by(text)
+    raise ZeroDivisionError, "divided by 0" if text == "0" || text == "-0"
+  end
+
+  def whole(other)
+    text = BigDecimal.__text(other)
+    return coerced(:div, other) unless text
+    raise FloatDomainError, "Computation results in 'NaN' (Not a Number)" if nan? || text == "NaN"
+    raise FloatDomainError, "Computation results in '#{@text}'" if infinite?
+    divmod(other).first.to_i
+  end
+
+  # What has no end, and quotients by zero, are Floats' own.
+  def endless(name, text)
+    made = as_float(@text).__send__(name, as_float(text))
+    return made.to_s if made.nan? || made.infinite?
+    made < 0 || 1 / made < 0 ? "-0" : "0"
+  end
+
+  def as_float(text)
+    sign = text.start_with?("-") ? -1 : 1
+    return Float::NAN if text == "NaN"
+    return sign * Float::INFINITY if text.end_with?("y")
+    text.end_with?("0") && !text.include?("e") ? sign * 0.0 : sign * 1.0
+  end
+
+  def unbounded(exponent)
+    odd_below = @text.start_with?("-") && exponent.odd?
+    large = infinite? ? exponent > 0 : exponent < 0
+    BigDecimal.__of("#{"-" if odd_below}#{large ? "Infinity" : "0"}")
+  end
+end
+
+module Kernel
+  # A number of a text, an Integer, or with digits of a Float; nil, where `exception` is false, for what is none.
+  def BigDecimal(value, digits = nil, exception: true)
+    text =
+      case value
+      when BigDecimal, Integer then BigDecimal.__text(value)
+      when Float
+        raise ArgumentError, "can't omit precision for a Float." if digits.nil? && value.finite?
+        raise ArgumentError, "precision too large." if digits.to_i > 17
+        BigDecimal.__text(value, digits.to_i)
+      else FoolsGold.decimal_text(value)
+      end
+    made = BigDecimal.__of(text)
+    digits.to_i > 0 && !value.is_a?(String) ? made.__limited(digits) : made
+  rescue ArgumentError, TypeError
+    raise if exception
+  end
+  private :BigDecimal
+end
+
+module FoolsGold
+  DECIMAL = /\A\s*[+-]?(\d+(_\d+)*(\.\d+(_\d+)*)?|\.\d+(_\d+)*)([eEdD][+-]?\d+)?\s*\z/
+
+  def self.decimal_text(value)
+    raise TypeError, "can't convert #{Late.kind(value)} into BigDecimal" unless value.respond_to?(:to_str)
+    text = value.to_str.strip
+    return BigDecimal.__normal(text) if DECIMAL.match?(text)
+    return text.delete_prefix("+") if text.match?(/\A(NaN|[+-]?Infinity)\z/)
+    raise ArgumentError, "invalid value for BigDecimal(): #{value.inspect}"
+  end
+end
+
+BigDecimal::INFINITY = BigDecimal.__of("Infinity")
+BigDecimal::NAN = BigDecimal.__of("NaN")
+
+FoolsGold::Loader.library("foolsgold/bigdecimal_text")

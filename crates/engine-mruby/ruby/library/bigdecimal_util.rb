@@ -1,0 +1,19 @@
+# to_d of all that can be a BigDecimal.
+
+require "bigdecimal"
+
+class Integer
+  def to_d = BigDecimal(self)
+end
+
+class Float
+  def to_d(digits = 0) = BigDecimal(self, digits)
+end
+
+class String
+  def to_d = BigDecimal.interpret_loosely(self)
+end
+
+class NilClass
+  def to_d = BigDecimal(0)
+end

@@ -1,0 +1,217 @@
+# Complex: numbers of two parts. Loaded when the name, a literal (`2i`) or a method that makes one is first used.
+
+class Complex < Numeric
+  class << self
+    undef_method :new if respond_to?(:new)
+
+    def rect(real, imaginary = 0)
+      [real, imaginary].each { |part| raise TypeError, "not a real" unless part.is_a?(Numeric) && part.real? }
+      made = allocate
+      made.__send__(:fill, real, imaginary)
+      made.freeze
+    end
+    alias rectangular rect
+
+    def polar(size, angle = nil)
+      return rect(size, 0) unless angle
+      return rect(size, 0.0) if size == 0 || angle == 0
+      return rect(-size, 0) if angle == Math::PI
+      return rect(0, size) if angle == Math::PI / 2
+      rect(size * Math.cos(angle), size * Math.sin(angle))
+    end
+
+    # Nil for what is none, where it has to be all of the text.
+    def __parse(text, strictly)
+      number = /\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?(?:\/\d+)?/
+      found = /\A\s*(?:([+-]?#{number})(?![ij\d.]))?(?:([+-]?#{number}?)[ij])?/.match(text)
+      return nil if strictly && (found.to_s.strip.empty? || !found.post_match.strip.empty?)
+      behind = found[2] && (found[2].match?(/\d/) ? found[2] : "#{found[2]}1")
+      rect(__number(found[1]), __number(behind))
+    end
+
+    private
+
+    def __number(text)
+      return 0 unless text
+      return text.to_r if text.include?("/")
+      text.match?(/[.eE]/) ? text.to_f : text.to_i
+    end
+  end
+
+  attr_reader :real, :imaginary
+  alias imag imaginary
+
+  def +(other) = with(:+, other) { |one| Complex.rect(real + one.real, imaginary + one.imaginary) }
+  def -(other) = with(:-, other) { |one| Complex.rect(real - one.real, imaginary - one.imaginary) }
+  def *(other)
+    with(:*, other) do |one|
+      Complex.rect(real * one.real - imaginary * one.imaginary, real * one.imaginary + imaginary * one.real)
+    end
+  end
+
+  def /(other)
+    with(:/, other) do |one|
+      next Complex.rect(parted(real, one.real),
+        parted(imaginary, one.real)) if one.imaginary == 0 && !one.imaginary.is_a?(Float)
+      below = one.abs2
+      top = self * one.conjugate
+      Complex.rect(parted(top.real, below), parted(top.imaginary, below))
+    end
+  end
+  alias quo /
+
+  def fdiv(other) = Complex.rect(real.fdiv(other), imaginary.fdiv(other))
+
+  def **(other)
+    return Complex.rect(1, 0) if other == 0
+    if other.is_a?(Integer)
+      made = (1...other.abs).inject(self) { |product, _| product * self }
+      return other > 0 ? made : Complex.rect(1, 0) / made
+    end
+    other = Complex(other)
+    size, angle = polar
+    log = Math.log(size)
+    Complex.polar(Math.exp(other.real * log - other.imaginary * angle), other.imaginary * log + other.real * angle)
+  end
+  alias pow **
+
+  def -@ = Complex.rect(-real, -imaginary)
+  def +@ = self
+  def ==(other)
+    return real == other.real && imaginary == other.imaginary if other.is_a?(Complex)
+    other.is_a?(Numeric) && imaginary == 0 && real == other
+  end
+
+  def eql?(other) = other.is_a?(Complex) && real.eql?(other.real) && imaginary.eql?(other.imaginary)
+  def hash = [Complex, real, imaginary].hash
+
+  def <=>(other)
+    return nil unless imaginary == 0 && other.is_a?(Numeric) && other.imaginary == 0
+    real <=> other.real
+  end
+
+  def abs = Math.hypot(real, imaginary)
+  alias magnitude abs
+  def abs2 = real * real + imaginary * imaginary
+  def arg = Math.atan2(imaginary, real)
+  alias angle arg
+  alias phase arg
+  def polar = [abs, arg]
+  def rect = [real, imaginary]
+  alias rectangular rect
+  def conjugate = Complex.rect(real, -imaginary)
+  alias conj conjugate
+  def real? = false
+  def integer? = false
+  def zero? = real == 0 && imaginary == 0
+  def nonzero? = zero? ? nil : self
+  def finite? = real.finite? && imaginary.finite?
+  def infinite? = real.infinite? || imaginary.infinite? ? 1 : nil
+  def to_c = self
+  def clone(**) = self
+  def dup = self
+
+  %i[to_i to_f to_r].each do |name|
+    define_method(name) do
+      exact = !imaginary.is_a?(Float) && imaginary == 0
+      raise RangeError, "can't convert #{self} into #{{ to_i: "Integer", to_f: "Float",
+        to_r: "Rational" }[name]}" unless exact
+      real.__send__(name)
+    end
+  end
+
+  def to_s = shown(&:to_s)
+  def inspect = "(#{shown(&:inspect)})"
+
+  def coerce(other)
+    return [other, self] if other.is_a?(Complex)
+    unless other.is_a?(Numeric) && other.real?
+      raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into Complex"
+    end
+    [Complex.rect(other, 0), self]
+  end
+
+  %i[
+    % div divmod floor ceil truncate round remainder modulo step < > <= >= between? clamp positive? negative? i
+  ].each do |name|
+    undef_method name if method_defined?(name)
+  end
+
+  def marshal_dump = [real, imaginary]
+  def marshal_load(parts) = fill(*parts)
+
+  private
+
+  def fill(real, imaginary)
+    @real = real
+    @imaginary = imaginary
+  end
+
+  def shown
+    below = imaginary.is_a?(Float) ? !imaginary.nan? && (imaginary < 0 || 1 / imaginary < 0) : imaginary < 0
+    behind = yield(imaginary.abs)
+    "#{yield(real)}#{below ? "-" : "+"}#{behind}#{"*" unless behind.match?(/\d\z/)}i"
+  end
+
+  def parted(top, below)
+    made = top.is_a?(Float) || below.is_a?(Float) ? top / below : Rational(top, below)
+    made.is_a?(Rational) && made.denominator == 1 ? made.numerator : made
+  end
+
+  def with(name, other)
+    return yield(other) if other.is_a?(Complex)
+    return yield(Complex.rect(other, 0)) if other.is_a?(Numeric) && other.real?
+    unless other.respond_to?(:coerce)
+      raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into Complex"
+    end
+    one, two = other.coerce(self)
+    one.__send__(name, two)
+  end
+end
+
+class Numeric
+  def real? = true
+  def real = self
+  def imaginary = 0
+  alias imag imaginary
+  def abs2 = self * self
+  def arg = negative? ? Math::PI : 0
+  alias angle arg
+  alias phase arg
+  def polar = [abs, arg]
+  def rect = [self, 0]
+  alias rectangular rect
+  def conj = self
+  alias conjugate conj
+  def to_c = Complex.rect(self, 0)
+  def i = Complex.rect(0, self)
+end
+
+class String
+  def to_c = Complex.__parse(self, false)
+end
+
+class NilClass
+  def to_c = Complex.rect(0, 0)
+end
+
+module Kernel
+  def Complex(real, imaginary = nil, exception: true)
+    parts = [real, imaginary].compact.map do |part|
+      part = Complex.__parse(part, true) || raise(ArgumentError,
+        "invalid value for convert(): #{part.inspect}") if part.is_a?(String)
+      raise TypeError, "can't convert #{part.class} into Complex" unless part.is_a?(Numeric)
+      part
+    end
+    raise TypeError, "can't convert nil into Complex" if real.nil?
+    one, two = parts
+    return one.is_a?(Complex) ? one : Complex.rect(one, 0) unless two
+    return Complex.rect(one, two) if one.real? && two.real?
+    one + two * Complex.rect(0, 1)
+  rescue ArgumentError, TypeError
+    raise if exception
+  end
+  module_function :Complex
+end
+
+Complex::I = Complex.rect(0, 1)

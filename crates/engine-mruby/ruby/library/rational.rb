@@ -1,0 +1,233 @@
+# Rational: fractions of whole numbers. Loaded when the name, a literal (`1/3r`) or a method that makes one is first
+# used; `2 ** -1` is a Float all the same.
+
+class Rational < Numeric
+  class << self
+    undef_method :new if respond_to?(:new)
+
+    # In lowest terms, of two Integers.
+    def __of(top, below)
+      raise ZeroDivisionError, "divided by 0" if below == 0
+      top, below = -top, -below if below < 0
+      shared = top.gcd(below)
+      made = allocate
+      made.__send__(:fill, top / shared, below / shared)
+      made.freeze
+    end
+
+    def __parse(text, strictly)
+      pattern = /\A\s*([+-]?\d+(?:_\d+)*)(?:\.(\d+(?:_\d+)*))?(?:[eE]([+-]?\d+))?(?:\/(\d+(?:_\d+)*)(?:\.(\d+))?)?/
+      found = pattern.match(text)
+      whole = found && (!strictly || found.post_match.strip.empty?)
+      return strictly ? nil : __of(0, 1) unless whole
+      behind, power = found[2].to_s.delete("_"), found[3].to_i
+      raise RangeError, "the exponent #{power} is too large" if power.abs > 10_000
+      made = __of("#{found[1].delete("_")}#{behind}".to_i, 10**behind.size)
+      made *= power < 0 ? __of(1, 10**-power) : 10**power
+      found[4] ? made / __parse("#{found[4]}#{".#{found[5]}" if found[5]}", true) : made
+    end
+  end
+
+  attr_reader :numerator, :denominator
+
+  def +(other) = exact(:+, other) { |one| Rational.__of(numerator * one.denominator + one.numerator * denominator,
+    denominator * one.denominator) }
+  def -(other) = exact(:-, other) { |one| Rational.__of(numerator * one.denominator - one.numerator * denominator,
+    denominator * one.denominator) }
+  def *(other) = exact(:*, other) { |one| Rational.__of(numerator * one.numerator, denominator * one.denominator) }
+  def /(other) = exact(:/, other) { |one| Rational.__of(numerator * one.denominator, denominator * one.numerator) }
+  alias quo /
+
+  def fdiv(other) = to_f / other
+  def div(other) = (self / other).floor
+  def divmod(other) = [(whole = (self / other).floor), self - other * whole]
+  def %(other) = divmod(other).last
+  alias modulo %
+  def remainder(other) = self - other * (self / other).truncate
+
+  def **(other)
+    return to_f**other unless other.is_a?(Integer)
+    return Rational.__of(numerator**other, denominator**other) if other >= 0
+    Rational.__of(denominator**-other, numerator**-other)
+  end
+  alias pow **
+
+  def -@ = Rational.__of(-numerator, denominator)
+  def +@ = self
+  def abs = negative? ? -self : self
+  alias magnitude abs
+
+  def <=>(other)
+    case other
+    when Integer, Rational then numerator * other.denominator <=> other.numerator * denominator
+    when Float then to_f <=> other
+    else
+      return nil unless other.is_a?(Numeric) && other.respond_to?(:coerce)
+      one, two = other.coerce(self)
+      one <=> two
+    end
+  end
+
+  def ==(other)
+    case other
+    when Integer, Rational then numerator == other.numerator && denominator == other.denominator
+    when Float then to_f == other
+    else other == self
+    end
+  end
+
+  def eql?(other) = other.is_a?(Rational) && self == other
+  def hash = [Rational, numerator, denominator].hash
+  def zero? = numerator == 0
+  def nonzero? = zero? ? nil : self
+  def positive? = numerator > 0
+  def negative? = numerator < 0
+  def integer? = false
+  def real? = true
+  def finite? = true
+  def infinite? = nil
+  def to_i = numerator < 0 ? -(-numerator / denominator) : numerator / denominator
+  def to_f = numerator.fdiv(denominator)
+  def to_r = self
+  def to_c = Complex(self, 0)
+  def to_s = "#{numerator}/#{denominator}"
+  def inspect = "(#{self})"
+  def clone(**) = self
+  def dup = self
+
+  def floor(digits = nil) = at(digits) { |one| one.numerator.div(one.denominator) }
+  def ceil(digits = nil) = at(digits) { |one| -(-one.numerator).div(one.denominator) }
+  def truncate(digits = nil) = at(digits, &:to_i)
+
+  def round(digits = nil, half: :up)
+    raise ArgumentError, "invalid rounding mode: #{half}" unless [nil, :up, :even, :down].include?(half&.to_sym)
+    at(digits) do |one|
+      low = one.abs.floor
+      order = one.abs - low <=> Rational.__of(1, 2)
+      up = order > 0 || (order == 0 && (half.nil? || half.to_sym == :up || (half.to_sym == :even && low.odd?)))
+      low += 1 if up
+      one.negative? ? -low : low
+    end
+  end
+
+  # The simplest one that is not farther away.
+  def rationalize(width = nil)
+    return self unless width
+    width = width.abs
+    Rational.__simplest(self - width, self + width)
+  end
+
+  def self.__simplest(low, high)
+    return __of(0, 1) if low <= 0 && high >= 0
+    return -__simplest(-high, -low) if high < 0
+    whole = low.ceil
+    return __of(whole, 1) if whole <= high
+    whole -= 1
+    1 / __simplest(1 / (high - whole), 1 / (low - whole)) + whole
+  end
+
+  def coerce(other)
+    case other
+    when Integer then [Rational.__of(other, 1), self]
+    when Float then [other, to_f]
+    when Rational then [other, self]
+    else raise TypeError, "#{other.nil? ? "nil" : other.class} can't be coerced into Rational"
+    end
+  end
+
+  def marshal_dump = [numerator, denominator]
+  def marshal_load(parts) = fill(*parts)
+
+  private
+
+  def fill(top, below)
+    @numerator = top
+    @denominator = below
+  end
+
+  def exact(name, other)
+    case other
+    when Integer, Rational then yield other
+    when Float then to_f.__send__(name, other)
+    else
+      unless other.is_a?(Numeric) && other.respond_to?(:coerce)
+        raise TypeError, "#{FoolsGold::Late.kind(other)} can't be coerced into Rational"
+      end
+      one, two = other.coerce(self)
+      one.__send__(name, two)
+    end
+  end
+
+  # Rounded to digits behind the point; an Integer where none are asked for.
+  def at(digits)
+    return yield(self) unless digits
+    power = 10**digits.abs
+    made = digits > 0 ? Rational.__of(yield(self * power), power) : yield(self / power) * power
+    digits > 0 ? made : made.to_i
+  end
+end
+
+class Numeric
+  def to_r = raise(NoMethodError, "undefined method 'to_r' for an instance of #{self.class}")
+  def numerator = to_r.numerator
+  def denominator = to_r.denominator
+end
+
+class Integer
+  def to_r = Rational.__of(self, 1)
+  def rationalize(_width = nil) = to_r
+  def numerator = self
+  def denominator = 1
+end
+
+class Float
+  # All of its bits.
+  def to_r
+    raise FloatDomainError, to_s if nan? || infinite?
+    part, power = Math.frexp(self)
+    power -= 53
+    whole = Math.ldexp(part, 53).to_i
+    power >= 0 ? Rational.__of(whole * 2**power, 1) : Rational.__of(whole, 2**-power)
+  end
+
+  # The simplest that is this Float.
+  def rationalize(width = nil)
+    return to_r.rationalize(width) if width
+    return to_r if self == 0 || self % 1 == 0
+    part, power = Math.frexp(self)
+    twice = Math.ldexp(part, 53).to_i * 2
+    below = 2**(54 - power)
+    Rational.__simplest(Rational.__of(twice - 1, below), Rational.__of(twice + 1, below))
+  end
+end
+
+class String
+  def to_r = Rational.__parse(self, false)
+end
+
+class NilClass
+  def to_r = Rational.__of(0, 1)
+  def rationalize(_width = nil) = to_r
+end
+
+module Kernel
+  def Rational(top, below = 1, exception: true)
+    one, two = [top, below].map do |value|
+      case value
+      when Integer, Rational then value
+      when Float then value.to_r
+      when String then Rational.__parse(value, true) || raise(ArgumentError,
+        "invalid value for convert(): #{value.inspect}")
+      when nil then raise TypeError, "can't convert nil into Rational"
+      else
+        raise TypeError, "can't convert #{value.class} into Rational" unless value.respond_to?(:to_r)
+        value.to_r
+      end
+    end
+    made = one.is_a?(Integer) && two.is_a?(Integer) ? Rational.__of(one, two) : one / two
+    made.is_a?(Integer) ? made.to_r : made
+  rescue ArgumentError, TypeError
+    raise if exception
+  end
+  module_function :Rational
+end

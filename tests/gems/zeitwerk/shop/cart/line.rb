@@ -1,0 +1,7 @@
+# A class two folders down.
+
+class Shop::Cart::Line
+  attr_reader :price
+
+  def initialize(price) = @price = price
+end
