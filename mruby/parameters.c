@@ -51,6 +51,13 @@ keywords(const mrb_irep *irep, int optional, mrb_sym *names)
   return count;
 }
 
+/* The names of those without a default, for an error that lists what is missing; at most 31. */
+int
+fg_required_keywords(const mrb_irep *irep, mrb_sym *names)
+{
+  return keywords(irep, 0, names);
+}
+
 /* The proc behind aliases. */
 static const struct RProc*
 original(const struct RProc *p)
@@ -130,7 +137,10 @@ fg_parameters(mrb_state *mrb, const struct RProc *p, mrb_bool strict)
     add_all(mrb, list, "keyreq", names, keywords(irep, 0, names));
     add_all(mrb, list, "key", names, keywords(irep, 1, names));
   }
-  if (MRB_ASPEC_KDICT(aspec)) add(mrb, list, "keyrest", lv ? lv[0] : 0);
+  if (MRB_ASPEC_KDICT(aspec)) {
+    mrb_bool none = lv && lv[0] == MRB_SYM(nil);
+    add(mrb, list, none ? "nokey" : "keyrest", lv && !none ? lv[0] : 0);
+  }
   if (lv && (named > 0 || MRB_ASPEC_KDICT(aspec))) lv++;
   if (MRB_ASPEC_BLOCK(aspec)) add(mrb, list, "block", lv ? lv[0] : 0);
   return list;

@@ -110,22 +110,27 @@ static bool is_outer(mrb_state *mrb, mrb_value module, mrb_sym name)
   return mrb_obj_iv_defined(mrb, (struct RObject *)mrb->object_class, name);
 }
 
+/* Whether there is a constant `object::name`. */
+static bool has_own(mrb_state *mrb, mrb_value object, mrb_sym name)
+{
+  enum mrb_vtype type = mrb_type(object);
+  if (type != MRB_TT_CLASS && type != MRB_TT_MODULE && type != MRB_TT_SCLASS) return false;
+  return mrb_const_defined(mrb, object, name) && !is_outer(mrb, object, name);
+}
+
 static mrb_value path(mrb_state *mrb, mrb_value block, mrb_sym name)
 {
   mrb_value object;
   if (!receiver(mrb, block, &object)) return mrb_nil_value();
-  enum mrb_vtype type = mrb_type(object);
-  if (type == MRB_TT_CLASS || type == MRB_TT_MODULE || type == MRB_TT_SCLASS) {
-    if (mrb_const_defined(mrb, object, name) && !is_outer(mrb, object, name)) return word(mrb, true, "constant");
-  }
+  if (has_own(mrb, object, name)) return word(mrb, true, "constant");
   return word(mrb, answers(mrb, object, name), "method");
 }
 
 static mrb_value defined(mrb_state *mrb, mrb_value self)
 {
   mrb_sym kind, name;
-  mrb_value block, object;
-  mrb_get_args(mrb, "nn&", &kind, &name, &block);
+  mrb_value block, object = mrb_nil_value();
+  mrb_get_args(mrb, "nn|o&", &kind, &name, &object, &block);
   mrb_int length;
   switch (mrb_sym_name_len(mrb, kind, &length)[0]) {
   case 'i': return word(mrb, mrb_iv_defined(mrb, self, name), "instance-variable");
@@ -135,6 +140,7 @@ static mrb_value defined(mrb_state *mrb, mrb_value self)
   case 'c': return word(mrb, has_constant(mrb, name), "constant");
   case 't': return word(mrb, mrb_const_defined(mrb, mrb_obj_value(mrb->object_class), name), "constant");
   case 'p': return path(mrb, block, name);
+  case 'q': return word(mrb, has_own(mrb, object, name), "constant");
   case 's': return word(mrb, has_super(mrb), "super");
   case 'm': return word(mrb, mrb_respond_to(mrb, self, name), "method");
   default:
@@ -163,7 +169,7 @@ static mrb_value const_get(mrb_state *mrb, mrb_value self)
   mrb_bool inherited = TRUE;
   mrb_get_args(mrb, "o|b", &path, &inherited);
   if (mrb_symbol_p(path)) return constant(mrb, self, mrb_symbol(path), inherited);
-  path = mrb_ensure_string_type(mrb, path);
+  path = mrb_ensure_string_type(mrb, fg_stands_for(mrb, path, MRB_TT_STRING, "to_str"));
   const char *at = RSTRING_PTR(path), *end = at + RSTRING_LEN(path);
   if (end - at > 2 && at[0] == ':' && at[1] == ':') at += 2;
   while (at < end) {

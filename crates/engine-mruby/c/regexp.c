@@ -134,6 +134,13 @@ static uint32_t options_of(mrb_state *mrb, mrb_value value)
     case 'm': options |= MULTILINE; break;
     case 'n': options |= NOENCODING; break;
     case 'o': case 'u': break;
+    /* Of a literal. It is refused where it is reached, and the rest of its file runs. */
+    case 'e': case 's':
+      mrb_raisef(mrb, mrb_class_get(mrb, "RegexpError"),
+                 "a pattern in %s (/%v). The embedded interpreter does not have it. See docs/writing-apps.md, or run "
+                 "with --engine ruby.",
+                 RSTRING_PTR(value)[i] == 'e' ? "EUC-JP" : "Windows-31J", value);
+      break;
     default: mrb_raisef(mrb, E_ARGUMENT_ERROR, "unknown regexp option: %v", value);
     }
   }

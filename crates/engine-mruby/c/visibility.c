@@ -29,6 +29,7 @@ mrb_value mrb_mod_module_eval(mrb_state *, mrb_value);
 mrb_value mrb_exec_irep(mrb_state *, mrb_value, struct RProc *);
 struct RClass *mrb_vm_ci_target_class(const mrb_callinfo *);
 void mrb_vm_ci_target_class_set(mrb_callinfo *, struct RClass *);
+uint8_t *fg_visibility(mrb_state *, mrb_callinfo *);
 
 enum { PUBLIC, PRIVATE, PROTECTED, MODULE_FUNCTION };
 static const uint32_t flags_of[] = {0, FG_PROC_PRIVATE, FG_PROC_PROTECTED, FG_PROC_PRIVATE};
@@ -124,7 +125,10 @@ static mrb_value change(mrb_state *mrb, struct RClass *klass, int visibility)
   mrb_get_args(mrb, "*!", &names, &count);
   if (count == 0) {
 #ifndef NO_VISIBILITY
-    if (mrb->c->ci > mrb->c->cibase) mrb->c->ci[-1].vis = (uint8_t)visibility;
+    if (mrb->c->ci > mrb->c->cibase) {
+      uint8_t *said = fg_visibility(mrb, mrb->c->ci - 1);
+      *said = (uint8_t)((*said & 4) | visibility);
+    }
 #endif
     return mrb_nil_value();
   }
@@ -306,8 +310,8 @@ static mrb_value define_method_in(mrb_state *mrb, struct RClass *klass)
   if (!method) proc->flags |= MRB_PROC_STRICT;
   int visibility = PUBLIC;
 #ifndef NO_VISIBILITY
-  const mrb_callinfo *caller = mrb->c->ci - 1;
-  if (caller >= mrb->c->cibase && mrb_vm_ci_target_class(caller) == klass) visibility = caller->vis;
+  mrb_callinfo *caller = mrb->c->ci - 1;
+  if (caller >= mrb->c->cibase && mrb_vm_ci_target_class(caller) == klass) visibility = *fg_visibility(mrb, caller) & 3;
 #endif
   define(mrb, klass, name, proc, visibility == MODULE_FUNCTION ? PUBLIC : visibility);
   if (visibility == MODULE_FUNCTION) set(mrb, klass, name, MODULE_FUNCTION);
@@ -324,8 +328,8 @@ static mrb_value attr_accessor(mrb_state *mrb, mrb_value self)
   mrb_get_args(mrb, "*", &given, &count);
   mrb_value names = mrb_ary_new_from_values(mrb, count, given), made = mrb_ary_new(mrb);
 #ifndef NO_VISIBILITY
-  const mrb_callinfo *caller = mrb->c->ci - 1;
-  if (mrb_vm_ci_target_class(caller) == mrb_class_ptr(self)) visibility = caller->vis;
+  mrb_callinfo *caller = mrb->c->ci - 1;
+  if (mrb_vm_ci_target_class(caller) == mrb_class_ptr(self)) visibility = *fg_visibility(mrb, caller) & 3;
 #endif
   for (mrb_int i = 0; i < count; i++) {
     mrb_value name = RARRAY_PTR(names)[i];
@@ -353,6 +357,38 @@ static mrb_value top_define_method(mrb_state *mrb, mrb_value self)
 {
   (void)self;
   return define_method_in(mrb, mrb->object_class);
+}
+
+/* __alias_method__(new, old), __undef_method__(names): what the parser makes of `alias` and `undef` with `:"#{}"`. */
+static struct RClass *class_of_caller(mrb_state *mrb)
+{
+  const mrb_callinfo *caller = mrb->c->ci - 1;
+  struct RClass *klass = caller >= mrb->c->cibase ? mrb_vm_ci_target_class(caller) : NULL;
+  if (klass == NULL) mrb_raise(mrb, E_TYPE_ERROR, "no class/module to add method");
+  return klass;
+}
+
+static mrb_value alias_made(mrb_state *mrb, mrb_value self)
+{
+  mrb_sym name, old;
+  (void)self;
+  mrb_get_args(mrb, "nn", &name, &old);
+  struct RClass *klass = class_of_caller(mrb);
+  mrb_alias_method(mrb, klass, name, old);
+  mrb_method_added(mrb, klass, name);
+  return mrb_nil_value();
+}
+
+static mrb_value undef_made(mrb_state *mrb, mrb_value self)
+{
+  const mrb_value *names;
+  mrb_int count;
+  (void)self;
+  mrb_get_args(mrb, "*", &names, &count);
+  struct RClass *klass = class_of_caller(mrb);
+  mrb_value list = mrb_ary_new_from_values(mrb, count, names);
+  for (mrb_int i = 0; i < count; i++) mrb_undef_method_id(mrb, klass, mrb_obj_to_sym(mrb, RARRAY_PTR(list)[i]));
+  return mrb_nil_value();
 }
 
 /* Module#class_eval(text, file, line). mruby's own would change the class of the frame it is called from. Constants are
@@ -408,6 +444,8 @@ void fg_visibility_init(mrb_state *mrb)
   mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "private", top_private, MRB_ARGS_ANY());
   mrb_define_singleton_method(mrb, mrb_obj_ptr(top), "define_method", top_define_method, MRB_ARGS_ARG(1, 1));
   mrb_define_module_function(mrb, own, "thaw", thaw, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, mrb_class_get(mrb, "BasicObject"), "__alias_method__", alias_made, MRB_ARGS_REQ(2));
+  mrb_define_method(mrb, mrb_class_get(mrb, "BasicObject"), "__undef_method__", undef_made, MRB_ARGS_ANY());
   mrb_define_module_function(mrb, own, "visibility", visibility, MRB_ARGS_ARG(2, 1));
   mrb_define_module_function(mrb, own, "visible?", visible, MRB_ARGS_REQ(2));
   mrb_define_module_function(mrb, own, "hidden", hidden, MRB_ARGS_REQ(2));

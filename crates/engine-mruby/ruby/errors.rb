@@ -21,9 +21,13 @@ end
 class SystemExit < Exception
   attr_reader :status
 
-  def initialize(status = 0, message = "exit")
-    super(message)
-    @status = status
+  def initialize(*given)
+    @status = 0
+    case given.first
+    when true, false then @status = given.shift ? 0 : 1
+    when Integer then @status = given.shift
+    end
+    super
   end
 
   def success?
@@ -121,8 +125,7 @@ class Module
   def const_missing(name)
     where = self == Object ? name.to_s : "#{self}::#{name}"
     hint = FoolsGold::ABSENT.include?(name) ? ": #{FoolsGold::HINT}" : ""
-    error = NameError.new("uninitialized constant #{where}#{hint}", name)
-    raise error
+    raise NameError.new("uninitialized constant #{where}#{hint}", name, receiver: self)
   end
 end
 

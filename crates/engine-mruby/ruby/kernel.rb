@@ -53,7 +53,7 @@ module Kernel
   def exit(status = 0)
     status = 0 if status == true
     status = 1 if status == false
-    raise SystemExit.new(status)
+    raise SystemExit.new(status, "exit")
   end
   alias exit! exit
 

@@ -78,7 +78,8 @@ class Module
 end
 
 class BasicObject
-  private :method_missing, :__defined__, :__alias_global__, :singleton_method_added
+  private :method_missing, :singleton_method_added
+  private :__defined__, :__alias_global__, :__alias_method__, :__undef_method__
 end
 
 module Kernel

@@ -1,7 +1,25 @@
 # What errors, methods and the program itself tell of themselves: names that libraries take for granted.
 
 class NameError
-  attr_accessor :receiver
+  attr_writer :receiver
+
+  def initialize(message = nil, name = nil, receiver: (none = true))
+    super(message)
+    @name = name
+    @receiver = receiver unless none
+  end
+
+  def receiver
+    raise ArgumentError, "no receiver is available" unless defined?(@receiver)
+    @receiver
+  end
+end
+
+class NoMethodError
+  def initialize(message = nil, name = nil, args = [], _private = false, **given)
+    super(message, name, **given)
+    @args = args
+  end
 end
 
 class KeyError
@@ -23,7 +41,15 @@ class Hash
       made.default_proc = default_proc if default_proc
       return made.merge!(self)
     end
-    each { |key, value| made.store(*yield(key, value)) }
+    each do |key, value|
+      pair = yield(key, value)
+      pair = FoolsGold.array(pair) if !(Array === pair) && pair.respond_to?(:to_ary)
+      raise TypeError, "wrong element type #{pair.class} (expected array)" unless Array === pair
+      if pair.size != 2
+        raise ArgumentError, "element has wrong array length (expected 2, was #{pair.size})"
+      end
+      made.store(pair[0], pair[1])
+    end
     made
   end
 

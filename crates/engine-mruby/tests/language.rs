@@ -415,3 +415,86 @@ fn patterns_are_refused_with_file_line_and_word_of_it() {
     let error = engine_mruby::MrubyEngine::start(settings).err().unwrap().to_string();
     assert!(error.contains("syntax error") && !error.contains("pattern"), "{error}");
 }
+
+/// What CRuby 3.3 refuses, with a part of its words.
+const REFUSED: [(&str, &str); 40] = [
+    ("nil = 1", "Can't assign to nil"),
+    ("true += 1", "Can't assign to true"),
+    ("self = 1", "Can't change the value of self"),
+    ("__FILE__ = 1", "Can't assign to __FILE__"),
+    ("$& = 1", "Can't set variable $&"),
+    ("$1 = 1", "Can't set variable $1"),
+    ("def m(a = a); end", "circular argument reference - a"),
+    ("def m(a: a); end", "circular argument reference - a"),
+    ("proc { |a = a| }", "circular argument reference - a"),
+    ("def m; A = 1; end", "dynamic constant assignment"),
+    ("def m; A ||= 1; end", "dynamic constant assignment"),
+    ("def m; a, A = 1; end", "dynamic constant assignment"),
+    ("_1 = 1", "_1 is reserved for numbered parameter"),
+    ("-> { _1; -> { _2 } }", "numbered parameter is already used in"),
+    ("-> { -> { _1 }; _1 }", "numbered parameter is already used in"),
+    ("-> () { _1 }", "ordinary parameter is defined"),
+    ("[1].map { || _1 }", "ordinary parameter is defined"),
+    ("[1].map { |x| _1 }", "ordinary parameter is defined"),
+    ("{a!:}", "identifier a! is not valid to get"),
+    ("def m; a = if x; return; else; return; end; end", "void value expression"),
+    ("begin; 1; else; 2; end", "else without rescue is useless"),
+    ("def m; 1; else; 2; end", "else without rescue is useless"),
+    ("def m(*); proc { |*| n(*) } end", "anonymous rest parameter is also used within block"),
+    ("def m(**); proc { |**| n(**) } end", "anonymous keyword rest parameter is also used within block"),
+    ("def m(&); proc { |&| n(&) } end", "anonymous block parameter is also used within block"),
+    ("def m; break; end", "Invalid break"),
+    ("def m; next; end", "Invalid next"),
+    ("def m; redo; end", "Invalid redo"),
+    ("def m; retry; end", "Invalid retry"),
+    ("module M; break; end", "break"),
+    ("break", "break"),
+    ("next", "next"),
+    ("redo", "redo"),
+    ("retry", "Invalid retry"),
+    ("begin; retry; end", "Invalid retry"),
+    ("begin; raise; rescue; [1].each { retry }; end", "Invalid retry"),
+    ("class C; return; end", "Invalid return in class/module body"),
+    ("module M; while true; return; end; end", "Invalid return in class/module body"),
+    ("class C; yield; end", "Invalid yield"),
+    ("module M; yield; end", "Invalid yield"),
+];
+
+#[test]
+fn what_cruby_refuses_to_load_is_refused_with_file_line_and_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.ru");
+    for (code, words) in REFUSED {
+        std::fs::write(&path, format!("1\n{code}\nrun ->(env) {{ [200, {{}}, []] }}\n")).unwrap();
+        let settings = engine_mruby::Settings { rackup: path.clone(), ..support::settings() };
+        let error = engine_mruby::MrubyEngine::start(settings).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("config.ru:2: ") && error.contains(words), "{code}: {error}");
+        let code = code.replace('\\', "\\\\").replace('"', "\\\"");
+        let said =
+            eval(&format!("begin; eval '{}'; rescue SyntaxError => e; e.message; end", code.replace('\'', "\\'")));
+        assert!(said.contains("(eval):1: ") && said.contains(words), "{code}: {said}");
+    }
+}
+
+#[test]
+fn what_is_near_to_that_is_taken() {
+    for (code, wanted) in [
+        ("def near(a = 1, b = a) = [a, b]; near", "[1, 1]"),
+        ("a = 1; ->(b = a) { b }.call", "1"),
+        ("def near(a, b = ->(a) { a }.(2)) = [a, b]; near(1)", "[1, 2]"),
+        ("->(x) { [3].map { _1 } }.call(1)", "[3]"),
+        ("-> () { [3].map { _1 } }.call", "[3]"),
+        ("a = if true; 4; else; return; end; a", "4"),
+        ("b = 1; {b:}", "{:b=>1}"),
+        ("def near(*) = [1].map { [*] }; near(1, 2)", "[[1, 2]]"),
+        ("n = 0; begin; n += 1; raise if n < 3; n; rescue; retry; end", "3"),
+        ("[1, 2].each { |x| begin; next; ensure; x; end }", "[1, 2]"),
+        ("[[1, 2]].map { _1 + _2 }", "[3]"),
+        ("r = /a/ if false; r", "nil"),
+        ("r = /a/e if false; r", "nil"),
+        ("begin; /a/s; rescue RegexpError => e; e.message[/--engine ruby/]; end", "\"--engine ruby\""),
+        ("begin; x = 1; /#{x}/e; rescue RegexpError => e; e.message[/EUC-JP/]; end", "\"EUC-JP\""),
+    ] {
+        assert_eq!(eval(code), wanted, "{code}");
+    }
+}

@@ -64,3 +64,8 @@ fn control_flow_is_as_on_cruby() {
 fn constants_and_core_objects_are_as_on_cruby() {
     agree("objects.txt");
 }
+
+#[test]
+fn names_and_scopes_are_as_on_cruby() {
+    agree("scopes.txt");
+}

@@ -40,6 +40,7 @@ class Data
   # A bare `super` hands keywords on as a Hash here.
   def initialize(given = nil, **named)
     named = given if given && named.empty?
+    named = named.transform_keys { |name| String === name ? name.to_sym : name } unless named.keys.all?(Symbol)
     missing = members - named.keys
     unless missing.empty?
       raise ArgumentError, "missing keyword#{'s' if missing.size > 1}: #{missing.map(&:inspect).join(', ')}"
@@ -60,13 +61,29 @@ class Data
 
   def with(*values, **named)
     raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)" unless values.empty?
-    named.empty? ? self : self.class.new(**@values.merge(named))
+    return self if named.empty?
+    made = self.class.allocate
+    made.__send__(:initialize, **@values, **named.transform_keys(&:to_sym))
+    made.freeze
   end
 
-  def deconstruct_keys(keys) = keys ? @values.slice(*keys) : to_h
+  def deconstruct = @values.values
+
+  # Up to the first that is none of its; nothing where there are more than it has.
+  def deconstruct_keys(keys)
+    return to_h if keys.nil?
+    raise TypeError, "wrong argument type #{keys.class} (expected Array or nil)" unless Array === keys
+    return {} if keys.size > @values.size
+    keys = keys.take_while { |key| Symbol === key || String === key ? @values.key?(key.to_sym) : members[key] }
+    keys.to_h { |key| [key, @values[Integer === key ? members[key] : key.to_sym]] }
+  end
+
+  NAME = Module.instance_method(:name)
+  private_constant :NAME
 
   def inspect
-    name = self.class.name
+    name = NAME.bind_call(self.class)
+    name = nil if name&.start_with?("#<")
     fields = @values.map { |member, value| "#{member}=#{value.inspect}" }.join(", ")
     "#<data #{[name, fields].compact.reject(&:empty?).join(' ')}>"
   end

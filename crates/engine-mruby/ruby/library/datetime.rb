@@ -2,29 +2,32 @@
 
 class DateTime < Date
   class << self
-    def new(year = -4712, month = 1, day = 1, hour = 0, minute = 0, second = 0, offset = 0, _start = ITALY)
+    def new(year = -4712, month = 1, day = 1, hour = 0, minute = 0, second = 0, offset = 0, _start = Date::ITALY)
       number = FoolsGold::Native.date_civil(year, month, day)
       hour += 24 if hour < 0
       minute += 60 if minute < 0
       second += 60 if second < 0
       valid = number && hour.between?(0, 24) && minute.between?(0, 59) && second >= 0 && second < 60
-      raise Error, "invalid date" unless valid && (hour < 24 || (minute == 0 && second == 0))
+      raise Date::Error, "invalid date" unless valid && (hour < 24 || (minute == 0 && second == 0))
       whole = second.floor
       offset = __offset(offset)
-      seconds = (number - EPOCH) * 86_400 + hour * 3600 + minute * 60 + whole
+      seconds = (number - Date::EPOCH) * 86_400 + hour * 3600 + minute * 60 + whole
       __at(seconds - offset, ((second - whole) * 1e9).round, offset)
     end
     alias civil new
 
     def __at(seconds, nanoseconds, offset) = allocate.__place(seconds, nanoseconds, offset)
-    def now(_start = ITALY) = Time.now.to_datetime
+    def now(_start = Date::ITALY) = Time.now.to_datetime
 
     def _strptime(text, form = "%FT%T%z") = super
-    def parse(text = "-4712-01-01T00:00:00+00:00", comp = true, _start = ITALY, limit: 128) = __from(_parse(text, comp))
 
-    def strptime(text = "-4712-01-01T00:00:00+00:00", form = "%FT%T%z", _start = ITALY)
+    def parse(text = "-4712-01-01T00:00:00+00:00", comp = true, _start = Date::ITALY, limit: 128)
+      __from(_parse(text, comp))
+    end
+
+    def strptime(text = "-4712-01-01T00:00:00+00:00", form = "%FT%T%z", _start = Date::ITALY)
       parts = _strptime(text, form)
-      raise Error, "invalid date" if parts.nil?
+      raise Date::Error, "invalid date" if parts.nil?
       __from(parts)
     end
 
@@ -32,9 +35,9 @@ class DateTime < Date
       offset = parts[:offset] || 0
       nanoseconds = ((parts[:sec_fraction] || 0) * 1e9).round
       return __at(parts[:seconds], nanoseconds, offset) if parts[:seconds]
-      number = __number(parts) || raise(Error, "invalid date")
+      number = __number(parts) || raise(Date::Error, "invalid date")
       seconds = (parts[:hour] || 0) * 3600 + (parts[:min] || 0) * 60 + [parts[:sec] || 0, 59].min
-      __at((number - EPOCH) * 86_400 + seconds - offset, nanoseconds, offset)
+      __at((number - Date::EPOCH) * 86_400 + seconds - offset, nanoseconds, offset)
     end
 
     def __offset(offset)
