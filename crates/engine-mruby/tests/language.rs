@@ -461,6 +461,27 @@ const REFUSED: [(&str, &str); 40] = [
 ];
 
 #[test]
+fn decimals_of_any_size_are_numbers_or_errors() {
+    for (code, says) in [
+        ("BigDecimal('1').div(3, 2**62)", "at most 50000 digits"),
+        ("BigDecimal('1').div(3, 50_001)", "at most 50000 digits"),
+        ("BigDecimal('2').sqrt(5_001)", "at most 5000 digits"),
+        ("BigDecimal('10').power(2**62)", "exponent of a BigDecimal"),
+        ("BigDecimal('10').power(2**59) ** 4", "exponent of a BigDecimal"),
+        ("BigDecimal('10').power(2**59) / BigDecimal('1e-1').power(2**59)", "at most 50000 digits"),
+        ("BigDecimal('10').power(2**59) + 1", "at most 50000 digits"),
+    ] {
+        let said = eval(&format!("require 'bigdecimal'; begin; {code}; rescue RangeError => e; e.message; end"));
+        assert!(said.contains(says), "{code}: {said}");
+    }
+    for code in ["round(-2**60)", "floor", "divmod(7).size", "hash.class", "exponent", "to_f", "<=> 3", "inspect"] {
+        let on = format!("BigDecimal('10').power(2**59).{code}").replace(".<=>", " <=>");
+        let said = eval(&format!("require 'bigdecimal'; begin; {on}; rescue StandardError => e; e.class; end"));
+        assert!(!said.is_empty() && !said.contains("NoMethodError"), "{code}: {said}");
+    }
+}
+
+#[test]
 fn what_cruby_refuses_to_load_is_refused_with_file_line_and_words() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.ru");

@@ -61,11 +61,11 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
         let own = samples.iter().filter(|one| one["case"] == case && one["contender"] == contender);
         own.map(|one| one["round"].as_u64().unwrap()).collect()
     };
-    // Thirty times as many requests are told apart by three rounds, and the family has no more unless another of its
-    // cases needs them; the twin is there whenever its original is.
+    // The twin is there whenever its original is. Thirty times as many requests may be level with the fewer on a busy
+    // machine, but never behind them.
     assert!(of("ladder", "good").len() >= 3, "{samples:#?}");
     let summary = home.summary();
-    assert_eq!(summary["cases"][0]["ranking"], serde_json::json!([["good"], ["slow"]]), "{summary:#}");
+    assert_eq!(summary["cases"][0]["ranking"][0][0], "good", "{summary:#}");
     assert_eq!(summary["twin_of"], "good", "by the seed");
     assert_eq!(of("ladder", "twin"), of("ladder", "good"));
     assert!(summary["cases"][0]["twin"]["numbers"]["requests_per_s"]["median"].as_f64().unwrap() > 0.0);

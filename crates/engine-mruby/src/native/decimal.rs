@@ -11,6 +11,10 @@ use crate::tree::Tree;
 
 /// More would take longer than a step may that nothing can interrupt.
 const DIGITS_MAX: i64 = 50_000;
+/// A root of more digits takes longer than that.
+const ROOT_DIGITS_MAX: i64 = 5_000;
+/// The power of ten of the last digit, at most: sums of a few of them are still numbers.
+const EXPONENT_MAX: i64 = 1 << 60;
 /// Digits that CRuby keeps in one of its words, at whose borders it rounds quotients.
 const WORD: i64 = 9;
 /// The digits that a quotient has at least, in CRuby: those of two Floats.
@@ -28,7 +32,11 @@ impl Number {
         }
         let wrong = || raise("ArgumentError", format!("invalid value for BigDecimal(): \"{text}\""));
         let digits = digits.parse::<BigInt>().map_err(|_| wrong())?;
-        Ok(BigDecimal::new(digits, -exponent.parse::<i64>().map_err(|_| wrong())?))
+        let exponent = exponent.parse::<i64>().map_err(|_| wrong())?;
+        if exponent.unsigned_abs() > EXPONENT_MAX.unsigned_abs() {
+            return Err(too_far());
+        }
+        Ok(BigDecimal::new(digits, -exponent))
     }
 
     fn text(self) -> Vec<u8> {
@@ -37,12 +45,22 @@ impl Number {
     }
 
     fn value(self) -> Outcome {
-        if self.0.digits() as i64 > DIGITS_MAX { Err(too_long()) } else { Ok(Value::Str(self.text())) }
+        if self.0.digits() as i64 > DIGITS_MAX {
+            return Err(too_long());
+        }
+        if self.0.fractional_digit_count().unsigned_abs() > EXPONENT_MAX.unsigned_abs() {
+            return Err(too_far());
+        }
+        Ok(Value::Str(self.text()))
     }
 }
 
 fn too_long() -> Raise {
     raise("RangeError", format!("a BigDecimal has at most {DIGITS_MAX} digits here"))
+}
+
+fn too_far() -> Raise {
+    raise("RangeError", format!("the exponent of a BigDecimal is at most {EXPONENT_MAX} here"))
 }
 
 /// The power of ten above its first digit.
@@ -153,7 +171,11 @@ pub fn divide(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let places = match arg(args, 2) {
         Arg::Nil => as_cruby(&left.normalized(), &right.normalized()),
         digits => {
-            digits.int()?.saturating_sub(magnitude(&quotient(&left, &right, 2 - magnitude(&left) + magnitude(&right))?))
+            let digits = digits.int()?;
+            if digits > DIGITS_MAX {
+                return Err(too_long());
+            }
+            digits - magnitude(&quotient(&left, &right, 2 - magnitude(&left) + magnitude(&right))?)
         }
     };
     let exact = quotient(&left, &right, places + 2)?;
@@ -223,7 +245,11 @@ pub fn power(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// decimal_sqrt(a, digits)
 pub fn sqrt(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
-    let digits = arg(args, 1).int()?.clamp(QUOTIENT, DIGITS_MAX / 10) as u64;
+    let digits = arg(args, 1).int()?.max(QUOTIENT);
+    if digits > ROOT_DIGITS_MAX {
+        return Err(raise("RangeError", format!("a square root has at most {ROOT_DIGITS_MAX} digits here")));
+    }
+    let digits = digits as u64;
     context.tick()?;
     let Some(precision) = std::num::NonZeroU64::new(digits) else { return Err(too_long()) };
     let root = number.sqrt_with_context(&Precision::new(precision, RoundingMode::HalfUp));
