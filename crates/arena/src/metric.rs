@@ -33,7 +33,7 @@ pub const RATE: &str = "requests_per_s";
 pub const P50: &str = "p50_ms";
 /// 99 of 100 requests took no longer.
 pub const P99: &str = "p99_ms";
-/// The distribution of latencies: of so many requests one took longer.
+/// The distribution of latencies: metrics, each with the number of requests of which one took longer (100 for p99).
 pub const PERCENTILES: [(f64, &str); 7] = [
     (2.0, P50),
     (4.0, "p75_ms"),

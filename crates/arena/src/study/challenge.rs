@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::recipe::{Entry, Recipe};
 use crate::contender::Catalogue;
 
-/// Takes part in every challenge that names nobody.
+/// Ours: part of every challenge that does not say against whom.
 const OURS: &str = "foolsgold";
-/// What its name ends in where ours of the same server has the name itself.
+/// Put behind its name when a recipe of ours has that name.
 const SUFFIX: &str = "-challenge";
 
 /// Somebody's recipe, and how it takes part.

@@ -44,7 +44,7 @@ impl Expected {
         let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()? };
         let get = Ask { expect, ..Ask::get(path) };
         let Some(bytes) = send_bytes else { return Workload::of(vec![get]) };
-        // No form: nobody is to parse it.
+        // Not a form, which Rack would parse.
         let headers = vec![("content-type".to_owned(), "application/octet-stream".to_owned())];
         let body = b"FoolsGold\n".iter().copied().cycle().take(bytes).collect();
         Workload::of(vec![Ask { method: "POST".to_owned(), headers, body, ..get }])

@@ -125,7 +125,7 @@ fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<(f64, Sp
     (requests >= one_in).then(|| (one_in, spread.clone()))
 }
 
-/// `99.9 %`: of so many requests one takes longer.
+/// `99.9 %` for 1000, of which one request took longer.
 fn in_percent(one_in: f64) -> String {
     format!("{} %", number::tick(100.0 - 100.0 / one_in))
 }

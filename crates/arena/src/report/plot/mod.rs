@@ -46,7 +46,7 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>,
     lines::spectrum(case, looks, id)
 }
 
-/// A metric of one round of a case, second by second; none where nobody has such figures.
+/// A metric of one round of a case, second by second; none if no contender has such figures.
 pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
     lines::over_time(case, metric, looks, id)
 }
