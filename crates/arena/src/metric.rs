@@ -44,6 +44,11 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (10_000.0, "p9999_ms"),
 ];
 
+/// The percentile above which one of so many requests lies: 99 for 100.
+pub fn percent(one_in: f64) -> f64 {
+    100.0 - 100.0 / one_in
+}
+
 /// Requests that got no right answer.
 pub const FAILED: &str = "failed";
 /// Processor time of the server's whole tree of processes for one request.

@@ -415,7 +415,7 @@ static mrb_value module_eval(mrb_state *mrb, mrb_value self)
   return mrb_exec_irep(mrb, self, proc);
 }
 
-/* FoolsGold.thaw(copy): as it was before it was frozen. Only for a copy that nobody else has seen. */
+/* FoolsGold.thaw(copy): takes back that it is frozen. Only for a new copy that no other code holds yet. */
 static mrb_value thaw(mrb_state *mrb, mrb_value self)
 {
   mrb_value copy;

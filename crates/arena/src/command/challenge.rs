@@ -1,4 +1,4 @@
-//! `arena challenge`: somebody else's recipe against ours, in the same rounds.
+//! `arena challenge`: a study with a recipe that is not the arena's, beside the arena's own in the same rounds.
 
 use std::fs;
 use std::io::Write;
@@ -58,11 +58,18 @@ impl Request {
         let (study, catalogue) = challenge.join(study, &catalogue)?;
         let apps = home.0.join("apps");
         let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
-        let against: String = self.against.iter().map(|name| format!(" --against {name}")).collect();
-        let file = format!("{}.toml", challenge.name);
-        let command = format!("arena challenge {file} {}{against}{}", study.name, self.how.in_words());
+        let command = format!("arena challenge {}.toml {}{}", challenge.name, study.name, self.in_words());
         let must = [challenge.name_in(&study)];
         let asked = Asked { challenge: Some(challenge), ..self.how.asked(&study, command)? };
         passed(self.how.begin(asked, &study, (&ground, home), &must, out)?)
+    }
+
+    /// The options again, without folders of this machine.
+    fn in_words(&self) -> String {
+        let mut words: String = self.by.iter().map(|by| format!(" --by {by:?}")).collect();
+        words.extend(self.workers.map(|workers| format!(" --workers {workers}")));
+        words.extend(self.threads.map(|threads| format!(" --threads {threads}")));
+        words.extend(self.against.iter().map(|name| format!(" --against {name}")));
+        words + &self.how.in_words()
     }
 }

@@ -29,7 +29,7 @@ pub use closed::{Closed, Until, closed, watch_closed};
 pub use draw::Draw;
 pub use fault::Fault;
 pub use judge::judge;
-pub use open::{Open, Phase, Steps, open, watch_open};
+pub use open::{Open, Phase, Steps, watch_open};
 pub use siege::{SiegePlan, SiegeUntil, siege};
 pub use tally::{Second, Seen, Watch};
 pub use warm::{Warmth, warm_up};

@@ -17,7 +17,6 @@ use super::tally::{Seen, Tally, Watch};
 use super::timer::Timer;
 use super::work::Work;
 use crate::metric;
-use crate::record::Outcome;
 
 /// Nobody is later than a minute.
 const LATE_MOST_US: u64 = 60_000_000;
@@ -59,14 +58,15 @@ pub struct Steps {
     pub seed: u64,
 }
 
-/// Loads the server on this port.
-pub fn open(port: u16, workload: &Workload, plan: &Open) -> Outcome {
-    let phases = vec![Phase { per_s: plan.per_s, seconds: plan.seconds }];
-    let steps = Steps { phases, connections: plan.connections, keep: plan.keep, seed: plan.seed };
-    watch_open(port, workload, &steps, &Watch::default()).outcome
+impl Open {
+    /// The same loop as one whose rate could change, and does not.
+    pub fn steps(&self) -> Steps {
+        let phases = vec![Phase { per_s: self.per_s, seconds: self.seconds }];
+        Steps { phases, connections: self.connections, keep: self.keep, seed: self.seed }
+    }
 }
 
-/// The same with changing rates, and with more to see.
+/// Loads the server on this port.
 pub fn watch_open(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Seen {
     let made = on_this_thread(run(port, workload, plan, watch));
     made.and_then(|seen| seen).unwrap_or_else(|error| Seen::nothing(plan.in_words(), error))

@@ -25,6 +25,13 @@ impl Default for Watch {
     }
 }
 
+impl Watch {
+    /// With the timeline, and the usual patience.
+    pub fn by_seconds() -> Watch {
+        Watch { timeline: true, ..Watch::default() }
+    }
+}
+
 /// What was seen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
@@ -178,13 +185,9 @@ impl Tally {
                 // The histogram rounds up; nothing took longer than the longest.
                 times.value_at_percentile(percent).clamp(shortest, self.longest_us) as f64 / 1_000.0
             };
-            put(metric::P50, of(50.0));
-            put("p75_ms", of(75.0));
-            put("p90_ms", of(90.0));
-            put("p95_ms", of(95.0));
-            put(metric::P99, of(99.0));
-            put("p999_ms", of(99.9));
-            put("p9999_ms", of(99.99));
+            for (one_in, name) in metric::PERCENTILES {
+                put(name, of(metric::percent(one_in)));
+            }
             put("p99_over_p50", of(99.0) / of(50.0));
             put("max_ms", self.longest_us as f64 / 1_000.0);
             put("shortest_ms", shortest as f64 / 1_000.0);

@@ -23,7 +23,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
     let closed =
         |keep: bool, seed: u64| Closed { clients: plan.clients, until: Until::Seconds(plan.seconds), keep, seed };
     let (keeping, opening) = (closed(true, plan.seed), closed(false, plan.seed.wrapping_add(1)));
-    let watch = Watch { timeline: true, ..Watch::default() };
+    let watch = Watch::by_seconds();
     let (mut kept, fresh) = thread::scope(|scope| {
         let fresh = scope.spawn(|| watch_closed(port, workload, &opening, &watch));
         (watch_closed(port, workload, &keeping, &watch), fresh.join())

@@ -29,7 +29,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<T
     let every = every.ok_or_else(|| format!("a kill each {} s: give a number above 0", plan.every_s))?;
     let seconds = plan.seconds;
     let closed = Closed { clients: plan.clients, until: Until::Seconds(seconds), keep: plan.keep, seed: plan.seed };
-    let watch = Watch { timeline: true, ..Watch::default() };
+    let watch = Watch::by_seconds();
     let times = (1..).map(|time| every * time).take_while(|after| after.as_secs_f64() < seconds);
     let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times, kill)?;
     let mut words = Vec::new();

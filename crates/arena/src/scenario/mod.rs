@@ -12,7 +12,7 @@ mod trickle;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::load::{Open, Phase, Second, Seen, Steps, Watch, Workload, check, watch_open};
+use crate::load::{Open, Second, Seen, Watch, Workload, check, watch_open};
 use crate::metric;
 use crate::record::Outcome;
 
@@ -105,9 +105,7 @@ pub(crate) fn failures_in_words(seen: &Seen) -> String {
 
 /// The ones that ask for nothing special, watched.
 pub(crate) fn fast(port: u16, workload: &Workload, plan: &Open) -> Seen {
-    let phases = vec![Phase { per_s: plan.per_s, seconds: plan.seconds }];
-    let steps = Steps { phases, connections: plan.connections, keep: plan.keep, seed: plan.seed };
-    watch_open(port, workload, &steps, &Watch { timeline: true, ..Watch::default() })
+    watch_open(port, workload, &plan.steps(), &Watch::by_seconds())
 }
 
 /// Before and now, in one sentence.

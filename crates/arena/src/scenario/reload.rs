@@ -28,7 +28,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result
     let gap = gap.map_err(|_| format!("{} s: give a number of seconds above 0", plan.seconds))?;
     let until = Until::Seconds(plan.seconds);
     let closed = Closed { clients: plan.clients, until, keep: plan.keep, seed: plan.seed };
-    let watch = Watch { timeline: true, ..Watch::default() };
+    let watch = Watch::by_seconds();
     let times = (1..=plan.times).map(|time| gap * time);
     let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times, reload)?;
     let mut words = Vec::new();

@@ -7,9 +7,7 @@ use super::bad_day;
 use super::contest::Up;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
-use crate::load::{
-    self, AbPlan, AbUntil, Closed, Phase, SiegePlan, SiegeUntil, Steps, Until, Watch, Workload, WrkPlan,
-};
+use crate::load::{self, AbPlan, AbUntil, Closed, Open, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
 use crate::metric::{FIRST_ANSWER, RATE};
 use crate::record::Outcome;
 
@@ -49,7 +47,7 @@ pub fn run(case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>
         }
         Tool::Closed => {
             let until = case.requests.map_or(Until::Seconds(case.seconds), Until::Requests);
-            load::watch_closed(port, workload, &closed(clients, until), &by_seconds()).with_course()
+            load::watch_closed(port, workload, &closed(clients, until), &Watch::by_seconds()).with_course()
         }
         Tool::Ladder => ladder(port, case, workload, capacity)?,
         Tool::Start => Outcome {
@@ -62,10 +60,6 @@ pub fn run(case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>
             bad_day::run(case, family, &mut up.server, capacity)?
         }
     })
-}
-
-fn by_seconds() -> Watch {
-    Watch { timeline: true, ..Watch::default() }
 }
 
 fn closed(clients: u32, until: Until) -> Closed {
@@ -81,7 +75,7 @@ pub(super) fn ladder(
 ) -> Result<Outcome, String> {
     if case.load_pct == 0 {
         let closed = closed(case.clients, Until::Seconds(case.seconds));
-        let outcome = load::watch_closed(port, workload, &closed, &by_seconds()).with_course();
+        let outcome = load::watch_closed(port, workload, &closed, &Watch::by_seconds()).with_course();
         *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
         return Ok(outcome);
     }
@@ -89,9 +83,8 @@ pub(super) fn ladder(
     let per_s = whole * f64::from(case.load_pct) / 100.0;
     let connections = case.clients * 4;
     let seed = u64::from(case.load_pct);
-    let phases = vec![Phase { per_s, seconds: case.seconds }];
-    let steps = Steps { phases, connections, keep: true, seed };
-    Ok(load::watch_open(port, workload, &steps, &by_seconds()).with_course())
+    let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
+    Ok(load::watch_open(port, workload, &plan.steps(), &Watch::by_seconds()).with_course())
 }
 
 fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {

@@ -11,7 +11,7 @@ const OURS: &str = "foolsgold";
 /// Put behind its name when a recipe of ours has that name.
 const SUFFIX: &str = "-challenge";
 
-/// Somebody's recipe, and how it takes part.
+/// A challenger's recipe, and the terms on which it takes part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Challenge {
     /// Of its file, without `.toml`.

@@ -39,7 +39,7 @@ impl Expected {
         self.rule().err()
     }
 
-    /// A workload of this one request: a GET, or a POST of so many bytes.
+    /// A workload of this one request: a GET of the path, or a POST to it with a body of `send_bytes` bytes.
     pub fn workload(&self, path: &str, send_bytes: Option<usize>) -> Result<Workload, String> {
         let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()? };
         let get = Ask { expect, ..Ask::get(path) };

@@ -3,7 +3,7 @@
 //! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at all
 //! that can be wrong before; `contest` is one contender's turn; `run` has all turns, in rounds, and can go on where an
 //! earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of the samples what
-//! the report shows; `challenge` joins somebody else's recipe to a study.
+//! the report shows; `challenge` adds a recipe that is not the arena's.
 
 mod bad_day;
 mod case;

@@ -123,7 +123,7 @@ pub struct CaseRecipe {
     pub tool: Tool,
     /// What is asked.
     pub path: String,
-    /// Of closed: it is a POST with a body of so many bytes, `FoolsGold` in line after line.
+    /// Of closed: the requests are POSTs with a body of so many bytes, the line `FoolsGold` again and again.
     #[serde(default)]
     pub send_bytes: Option<usize>,
     /// The right answer.

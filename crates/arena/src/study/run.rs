@@ -42,7 +42,7 @@ pub struct Asked {
     /// What must be the same when it goes on; nothing in the folders of older programs.
     #[serde(default)]
     pub origin: Option<Origin>,
-    /// Somebody else's recipe that takes part.
+    /// A recipe that is not the arena's and takes part.
     #[serde(default)]
     pub challenge: Option<Challenge>,
 }

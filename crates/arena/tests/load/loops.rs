@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arena::load::{
-    Ask, Closed, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed, open, warm_up,
-    watch_closed, watch_open,
+    Ask, Closed, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed, warm_up, watch_closed,
+    watch_open,
 };
 
 use crate::small::Small;
@@ -135,7 +135,7 @@ fn a_pause_of_the_server_shows_in_the_open_loop_and_hides_in_the_closed_one() {
     let plan = Open { per_s: 200.0, seconds: 2.0, connections: 8, keep: true, seed: 1 };
     let seen = std::thread::scope(|scope| {
         scope.spawn(freeze_soon);
-        open(server.port, &workload("/right"), &plan)
+        watch_open(server.port, &workload("/right"), &plan.steps(), &Watch::default()).outcome
     });
     assert_eq!(number(&seen, "failed"), 0.0, "{seen:?}");
     assert!(number(&seen, "p99_ms") > 400.0 && number(&seen, "p50_ms") < 100.0, "{seen:?}");
@@ -154,7 +154,7 @@ fn to_wait_for_a_connection_is_to_wait() {
     let server = Small::start();
     // Two connections answer 40 in a second; 80 come.
     let plan = Open { per_s: 80.0, seconds: 1.0, connections: 2, keep: true, seed: 2 };
-    let outcome = open(server.port, &workload("/slow"), &plan);
+    let outcome = watch_open(server.port, &workload("/slow"), &plan.steps(), &Watch::default()).outcome;
     assert_eq!(server.connections(), 2);
     assert!(number(&outcome, "max_ms") > 500.0 && number(&outcome, "failed") == 0.0, "{outcome:?}");
     let (rate, offered) = (number(&outcome, "requests_per_s"), number(&outcome, "offered_per_s"));

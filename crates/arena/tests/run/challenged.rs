@@ -1,4 +1,4 @@
-//! Somebody else's recipe beside ours.
+//! `arena challenge`: a recipe that is not the arena's takes part in a study.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn a_challenger_meets_ours_of_the_same_server_under_the_same_rules() {
     assert!(who["notes"].to_string().contains("a challenge of A. Rival"), "{who}");
     let results = results(&summary);
     assert!(results.values().all(|result| result["disqualified"].is_null()), "{results:?}");
-    assert_eq!(summary["command"], "arena challenge good.toml tiny --quick");
+    assert_eq!(summary["command"], "arena challenge good.toml tiny --by \"A. Rival\" --workers 1 --quick");
     let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
     assert!(
         page.contains("as A. Rival sets it") && page.contains("not the arena&#x27;s"),

@@ -161,7 +161,8 @@ pub fn limit(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Number(rounded(&number, places, mode)).value()
 }
 
-/// decimal_divide(a, b, digits or nil, mode): with so many digits, or as many as CRuby's `/` gives.
+/// decimal_divide(a, b, digits, mode) → the quotient, rounded to that number of digits; with nil for digits, to as many
+/// as CRuby's `/` gives.
 pub fn divide(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
     let mode = mode(arg(args, 3))?;
@@ -191,7 +192,8 @@ fn as_cruby(left: &BigDecimal, right: &BigDecimal) -> i64 {
     WORD * (count - 1 - words(left) + words(right))
 }
 
-/// With so many digits behind the point, the last of them a 1 where there is a rest, so that it rounds as the whole.
+/// The quotient with `places` digits after the point and one more, which is 1 if the division leaves a remainder and 0
+/// if not: rounded to fewer than `places` digits it gives what the exact quotient would.
 fn quotient(left: &BigDecimal, right: &BigDecimal, places: i64) -> Result<BigDecimal, Raise> {
     let (top, below) = (left.as_bigint_and_exponent(), right.as_bigint_and_exponent());
     let shift = places - top.1 + below.1;

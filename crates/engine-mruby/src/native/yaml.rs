@@ -5,7 +5,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::tree::{Tree, count};
 
-/// After so many events it is asked whether there is still time.
+/// Events between two looks at the request's deadline.
 const EVENTS: usize = 5_000;
 
 /// yaml_events(text) → an Array with an Array for each event: line and column where it begins and ends, the name of the

@@ -4,7 +4,7 @@
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end};
-use crate::metric::{Metric, PERCENTILES};
+use crate::metric::{Metric, PERCENTILES, percent};
 use crate::record::summary::{Case, Measured, Plot, Spread};
 use crate::report::look::{Look, Looks, outline};
 use crate::report::number;
@@ -127,7 +127,7 @@ fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<(f64, Sp
 
 /// `99.9 %` for 1000, of which one request took longer.
 fn in_percent(one_in: f64) -> String {
-    format!("{} %", number::tick(100.0 - 100.0 / one_in))
+    format!("{} %", number::tick(percent(one_in)))
 }
 
 fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Result<Drawing, String> {
