@@ -1,7 +1,7 @@
 //! `arena report`: the page of a run made again, an index of several, the tables of a README.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 
@@ -83,10 +83,13 @@ impl Report {
     }
 }
 
-/// How a page refers to a file below its own folder; elsewhere, the path as it was given.
+/// How a page refers to a file: by the way from its own folder; where there is none, by the path as it was given.
 fn link(from: &Path, to: &Path) -> String {
     let beside = from.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = beside.canonicalize().unwrap_or_default();
-    let target = to.canonicalize().unwrap_or_else(|_| to.to_path_buf());
-    target.strip_prefix(&folder).map_or_else(|_| to.display().to_string(), |inside| inside.display().to_string())
+    let (Ok(folder), Ok(target)) = (beside.canonicalize(), to.canonicalize()) else {
+        return to.display().to_string();
+    };
+    let shared = folder.components().zip(target.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(target.components().skip(shared)).collect::<PathBuf>().display().to_string()
 }

@@ -94,6 +94,15 @@ fn runs_are_compared_reported_and_spliced() {
         "{text}"
     );
     assert!(home.run(&["report", folder, "--splice", file, "--check"]).status.success());
+
+    let name = home.folder().file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(text.contains(&format!("[Run](arena/runs/{name})")), "{text}");
+    let below = home.path("docs/benchmarks.md");
+    fs::create_dir(below.parent().unwrap()).unwrap();
+    fs::write(&below, "<!-- arena:begin tiny -->\n<!-- arena:end tiny -->\n").unwrap();
+    assert!(home.run(&["report", folder, "--splice", below.to_str().unwrap()]).status.success());
+    let text = fs::read_to_string(&below).unwrap();
+    assert!(text.contains(&format!("[Run](../arena/runs/{name})")), "{text}");
 }
 
 #[test]
