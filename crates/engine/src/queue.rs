@@ -408,6 +408,23 @@ mod tests {
     }
 
     #[test]
+    fn who_would_wait_in_vain_is_refused_at_once_and_room_by_abandoned_jobs_counts() {
+        // One begins each 100 ms: in the 5 s that a job may wait, 50 do.
+        let start = Instant::now();
+        let overloaded = |waiting: u32, gone: bool| {
+            let mut line = Line::new(1000, start);
+            let later = |ms: u64| start + Duration::from_millis(ms);
+            let job = |name, ms| Task { name, gone: false, ends: later(ms) + Duration::from_secs(60) };
+            (0..waiting).for_each(|name| drop(line.push(Task { gone: gone && name > 0, ..job(name, 0) }, start)));
+            (0..30).for_each(|at| line.count_begun(later(at * 100)));
+            line.push(Task { ends: later(3000) + Duration::from_secs(5), ..job(waiting, 3000) }, later(3000))
+        };
+        assert!(matches!(overloaded(100, false), Err(Refused::Late(job)) if job.name == 100));
+        assert_eq!(overloaded(30, false), Ok(()));
+        assert_eq!(overloaded(100, true), Ok(()), "99 of those before it wait no more");
+    }
+
+    #[test]
     fn an_abandoned_job_is_never_run() {
         let queue = Queue::new(2);
         queue.offer(Task { gone: true, ..task(1) });

@@ -271,4 +271,24 @@ mod tests {
             assert!(spool.is_read_out());
         });
     }
+
+    #[test]
+    fn the_disk_has_its_space_back_when_the_file_was_read() {
+        run(async {
+            let (sink, source) = stream(1);
+            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+            for number in 0..3 {
+                sink.send_blocking(piece(number), Instant::now() + Duration::from_secs(5)).unwrap();
+                settle().await;
+            }
+            let kept = |spool: &Spool| spool.0.lock().file.as_ref().map(|file| file.metadata().unwrap().len());
+            assert_eq!(kept(&spool), Some(2 * MEMORY_BYTES as u64));
+            let mut read = 0;
+            while read < 3 * MEMORY_BYTES {
+                read += poll_fn(|cx| spool.poll_next(cx)).await.unwrap().unwrap().len();
+            }
+            assert_eq!(kept(&spool), Some(0));
+            sink.finish();
+        });
+    }
 }
