@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::sync::oneshot;
 
-use crate::reply::Answer;
+use crate::answer::Answer;
 
 /// What is to be done between two turns.
 pub type Work = Box<dyn FnOnce(&Arc<IoThread>) + Send>;

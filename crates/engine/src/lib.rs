@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+mod answer;
 pub mod body;
 mod brief;
 pub mod counters;
@@ -27,6 +28,7 @@ pub mod status;
 pub mod temporary;
 pub mod wear;
 
+pub use answer::Answer;
 pub use body::{Duplex, Sink, Source};
 pub use brief::{brief, count};
 pub use counters::Counters;
@@ -34,7 +36,7 @@ pub use fault::{AppError, Culprit, Fault, Overrun};
 pub use io_thread::IoThread;
 pub use meter::Meter;
 pub use order::{Order, Surroundings, Variables};
-pub use reply::{Answer, Reply, Responder};
+pub use reply::{Reply, Responder};
 pub use request::{Hints, Input, Peer, Request, Scheme, Takeover};
 pub use response::{Body, HeadError, Response, ResponseHead};
 pub use secrets::SECRET_VARIABLES;

@@ -9,39 +9,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use crate::answer::Answer;
 use crate::fault::Fault;
 use crate::io_thread::deliver;
 use crate::meter::Meter;
 use crate::request::Request;
-use crate::response::{Body, Response};
+use crate::response::Response;
 use crate::snapshot::Past;
-
-/// What came of a request.
-#[derive(Debug)]
-pub struct Answer {
-    /// The response, or why there is none.
-    pub result: Result<Response, Fault>,
-    /// How long it waited for a place.
-    pub queued: Duration,
-    /// Where another answer comes, if the stream in this one is taken back before anybody has looked at it.
-    again: Option<oneshot::Receiver<Answer>>,
-}
-
-impl Answer {
-    /// One that stays.
-    pub fn new(result: Result<Response, Fault>, queued: Duration) -> Answer {
-        Answer { result, queued, again: None }
-    }
-
-    /// Where the answer comes instead, if the stream in this one was taken back.
-    fn other_way(&mut self) -> Option<oneshot::Receiver<Answer>> {
-        let again = self.again.take()?;
-        match &self.result {
-            Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => Some(again),
-            _ => None,
-        }
-    }
-}
 
 /// A future of the answer. Dropping it says that nobody waits any more.
 #[derive(Debug)]
@@ -167,7 +141,7 @@ mod tests {
 
     use super::*;
     use crate::body::{Sink, stream};
-    use crate::response::ResponseHead;
+    use crate::response::{Body, ResponseHead};
 
     fn poll(reply: &mut Reply) -> Poll<Answer> {
         Pin::new(reply).poll(&mut Context::from_waker(std::task::Waker::noop()))

@@ -8,28 +8,15 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use http::{Method, Uri};
-
-use crate::link::Link;
-use crate::log_line::{self, Entry, Target};
+use crate::log_line::{self, Entry, LogFormat};
 use crate::query_log::QueryLog;
-use crate::request_id::RequestId;
 
 /// Bytes of lines that may wait for the writer: about twenty thousand requests.
 const BUFFER_BYTES: usize = 4 * 1024 * 1024;
 /// Lines are gathered for so long before they are written, to write many at once.
 const GATHER_TIME: Duration = Duration::from_millis(2);
-
-/// How a line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Words with spaces between.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
 
 /// Where the lines go. Dropping it writes what is left.
 #[derive(Debug)]
@@ -137,48 +124,6 @@ fn write_all(shared: &Shared, mut writer: impl Write) {
         if is_last {
             return;
         }
-    }
-}
-
-/// What is remembered of a request until its line is written, which happens when this is dropped.
-pub(crate) struct Record {
-    pub(crate) link: Arc<Link>,
-    pub(crate) received: Instant,
-    pub(crate) method: Method,
-    pub(crate) target: Uri,
-    pub(crate) id: RequestId,
-    /// 0 as long as there is none.
-    pub(crate) status: u16,
-    pub(crate) bytes: u64,
-    pub(crate) queued: Duration,
-    /// One word for what went wrong, or nothing.
-    pub(crate) fault: &'static str,
-    /// The same in words, if there is more to say.
-    pub(crate) reason: &'static str,
-    /// The application, where there are several.
-    pub(crate) app: Option<Arc<str>>,
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        let Some(log) = &self.link.common.settings.access_log else { return };
-        if self.status == 0 && self.fault.is_empty() {
-            self.fault = self.link.cut_by().name();
-        }
-        let entry = Entry {
-            client: self.link.peer.remote,
-            method: self.method.as_str().as_bytes(),
-            target: Target::Whole(&self.target),
-            status: self.status,
-            bytes: self.bytes,
-            took: self.received.elapsed(),
-            queued: self.queued,
-            id: self.id.as_str(),
-            fault: self.fault,
-            reason: self.reason,
-            app: self.app.as_deref().unwrap_or_default(),
-        };
-        log.write(&entry);
     }
 }
 

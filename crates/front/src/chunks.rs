@@ -7,7 +7,7 @@ use std::ops::Range;
 use http::StatusCode;
 
 use crate::chars::is_token;
-use crate::head::{Refusal, bad, refuse};
+use crate::refusal::{Refusal, bad, refuse};
 
 /// Bytes of one chunk's size line, extensions included. Real ones have two to eight, signed ones about ninety.
 const SIZE_LINE: usize = 4096;

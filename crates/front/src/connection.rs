@@ -70,7 +70,7 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
         End::Finished
     };
     let end = work.await;
-    common.room.leave(&link);
+    common.room.leave(&*link);
     end
 }
 

@@ -10,6 +10,7 @@ use http::StatusCode;
 use crate::chars::{are_text, is_token};
 use crate::host;
 use crate::limits::Limits;
+use crate::refusal::{Refusal, bad, refuse};
 use crate::target::{self, Target};
 
 /// hyper refuses targets of a little more; so we do when the whole line is longer than this.
@@ -42,21 +43,6 @@ pub(crate) enum Framing {
 pub(crate) struct Change {
     pub(crate) place: Range<usize>,
     pub(crate) bytes: Vec<u8>,
-}
-
-/// Why a request gets an answer from the front itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) status: StatusCode,
-    pub(crate) why: &'static str,
-}
-
-pub(crate) fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
-    Err(Refusal { status, why })
-}
-
-pub(crate) fn bad<T>(why: &'static str) -> Result<T, Refusal> {
-    refuse(StatusCode::BAD_REQUEST, why)
 }
 
 /// Scans from the first byte of a request line.

@@ -4,8 +4,9 @@
 use hyper::rt::ReadBufCursor;
 
 use crate::chunks::Chunks;
-use crate::head::{self, Change, Framing, Refusal, Scan};
+use crate::head::{self, Change, Framing, Scan};
 use crate::limits::Limits;
+use crate::refusal::Refusal;
 
 /// A buffer larger than this is given back when it is empty.
 const KEPT_BYTES: usize = 4 * 1024;

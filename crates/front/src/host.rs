@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use crate::head::{Refusal, bad};
+use crate::refusal::{Refusal, bad};
 
 /// `host` or `host:port` without user information (RFC 9110 section 4.2.4 has no place for it).
 pub(crate) fn check(value: &[u8]) -> Result<(), Refusal> {

@@ -34,6 +34,8 @@ mod page;
 mod private;
 mod proxy_headers;
 mod query_log;
+mod raw_head;
+mod refusal;
 mod refused;
 mod remote;
 mod reply;
@@ -42,6 +44,7 @@ mod room;
 mod sanitize;
 mod sendfile;
 mod service;
+mod settings;
 mod socket;
 mod spool;
 mod stage;
@@ -49,6 +52,7 @@ mod stepback;
 mod target;
 mod trust;
 mod upgrade;
+mod visit;
 mod websocket;
 mod wire;
 
@@ -58,20 +62,22 @@ mod tests_support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Engine, Scheme};
+use engine::Engine;
 
-pub use access_log::{AccessLog, LogFormat};
+pub use access_log::AccessLog;
 pub use address::{Bind, BindError, Endpoint, SocketOptions};
 pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::{FOREVER, Limits};
-pub use listen::{Listener, Share, listen};
-pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately, listener_of};
+pub use listen::{Listener, Share, listen, listener_of};
+pub use log_line::LogFormat;
+pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately};
 pub use query_log::QueryLog;
 pub use remote::RemoteAddress;
 pub use reply::status_of;
+pub use settings::Settings;
 pub use trust::Trusted;
 
 use crate::accept::Door;
@@ -81,31 +87,6 @@ use crate::room::Room;
 
 /// Connections that are cut off have so long to let go.
 const CUT_TIME: Duration = Duration::from_secs(1);
-
-/// Everything about serving that can be set. It does not change any more once serving has begun.
-#[derive(Debug)]
-pub struct Settings {
-    /// What a client may cost.
-    pub limits: Limits,
-    /// Peers whose word about the client before them is taken, the proxies. Empty where there are never any: then the
-    /// log does not say what was left out.
-    pub trusted: Vec<Trusted>,
-    /// Whether headers with an underscore in their names reach the application. Their keys in the environment are the
-    /// same as with a dash; those that could pass for headers of a proxy never do.
-    pub passes_underscores: bool,
-    /// What applications find in REMOTE_ADDR.
-    pub remote_address: RemoteAddress,
-    /// What applications find in rack.url_scheme, whatever a proxy says; `None` is what a trusted one says, or http.
-    pub scheme: Option<Scheme>,
-    /// Where each request is written down, if anywhere.
-    pub access_log: Option<AccessLog>,
-    /// Whether pages tell what went wrong in the application.
-    pub development: bool,
-    /// Whether errors are told as an API tells them, `{"error": "..."}`, and not as pages.
-    pub json_errors: bool,
-    /// What was seen so far.
-    pub counts: Arc<Counts>,
-}
 
 /// Serves until the stop and returns when the last connection is gone, or cut off.
 ///

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
@@ -12,18 +13,21 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::request::Takeover;
 use engine::{Duplex, Engine, Fault, Hints, Peer, Reply, body};
-use http::HeaderMap;
+use http::{HeaderMap, Method, Uri};
 
-use crate::access_log::Record;
 use crate::drain::Stop;
-use crate::head::Refusal;
+use crate::log_line::{Entry, Target};
 use crate::notices::Notices;
-use crate::room::Room;
+use crate::raw_head::write_head;
+use crate::refusal::Refusal;
+use crate::request_id::RequestId;
+use crate::room::{Occupant, Room};
 use crate::sendfile::Part;
+use crate::settings::Settings;
 use crate::socket::Socket;
 use crate::stage::{Stage, State, StateCell};
+use crate::trust;
 use crate::websocket::Tracker;
-use crate::{Settings, trust, upgrade};
 
 /// What all connections share.
 pub(crate) struct Common {
@@ -69,11 +73,11 @@ pub(crate) struct Link {
     aside: Mutex<Aside>,
     handed: AtomicBool,
     /// Which connection this is, for the room.
-    pub(crate) number: u64,
+    number: u64,
     /// What it is at.
     state: StateCell,
     /// What it was at when it was put on a shelf of the room, whose lock protects this; nothing when it is not there.
-    pub(crate) shelved: StateCell,
+    shelved: StateCell,
     /// What it was at when its place was wanted for somebody else.
     dismissed: StateCell,
     /// It is on its way out for that reason.
@@ -105,6 +109,8 @@ pub(crate) struct Handover {
 }
 
 const NEVER: u64 = u64::MAX;
+/// Bytes of a connection that was taken over which are on the way, in each direction.
+const TAKEN_BYTES: usize = 64 * 1024;
 
 impl Link {
     pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
@@ -191,12 +197,6 @@ impl Link {
 
     pub(crate) fn state(&self) -> State {
         self.state.get().unwrap_or(State::new(Stage::Busy, 0))
-    }
-
-    /// Asks it to end, if it is still at what it was at.
-    pub(crate) fn dismiss(&self, state: State) {
-        self.dismissed.set(Some(state));
-        self.wake();
     }
 
     pub(crate) fn is_dismissed(&self) -> bool {
@@ -370,6 +370,72 @@ impl Link {
     }
 }
 
+impl Occupant for Link {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn remote(&self) -> Option<SocketAddr> {
+        self.peer.remote
+    }
+
+    fn state(&self) -> State {
+        Link::state(self)
+    }
+
+    fn shelved(&self) -> &StateCell {
+        &self.shelved
+    }
+
+    fn dismiss(&self, state: State) {
+        self.dismissed.set(Some(state));
+        self.wake();
+        self.common.settings.counts.displaced();
+    }
+}
+
+/// What is remembered of a request until its line is written, which happens when this is dropped.
+pub(crate) struct Record {
+    pub(crate) link: Arc<Link>,
+    pub(crate) received: Instant,
+    pub(crate) method: Method,
+    pub(crate) target: Uri,
+    pub(crate) id: RequestId,
+    /// 0 as long as there is none.
+    pub(crate) status: u16,
+    pub(crate) bytes: u64,
+    pub(crate) queued: Duration,
+    /// One word for what went wrong, or nothing.
+    pub(crate) fault: &'static str,
+    /// The same in words, if there is more to say.
+    pub(crate) reason: &'static str,
+    /// The application, where there are several.
+    pub(crate) app: Option<Arc<str>>,
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let Some(log) = &self.link.common.settings.access_log else { return };
+        if self.status == 0 && self.fault.is_empty() {
+            self.fault = self.link.cut_by().name();
+        }
+        let entry = Entry {
+            client: self.link.peer.remote,
+            method: self.method.as_str().as_bytes(),
+            target: Target::Whole(&self.target),
+            status: self.status,
+            bytes: self.bytes,
+            took: self.received.elapsed(),
+            queued: self.queued,
+            id: self.id.as_str(),
+            fault: self.fault,
+            reason: self.reason,
+            app: self.app.as_deref().unwrap_or_default(),
+        };
+        log.write(&entry);
+    }
+}
+
 /// One request's hold on its connection.
 pub(crate) struct Turn {
     link: Arc<Link>,
@@ -400,7 +466,7 @@ impl Hints for Turn {
     fn send(&self, headers: HeaderMap) {
         self.with(|aside| {
             if aside.hints.len() < HINT_BYTES {
-                upgrade::write_head(&mut aside.hints, http::StatusCode::EARLY_HINTS, &headers);
+                write_head(&mut aside.hints, http::StatusCode::EARLY_HINTS, &headers);
             }
         });
     }
@@ -408,7 +474,7 @@ impl Hints for Turn {
 
 impl Takeover for Turn {
     fn take(self: Box<Self>) -> Duplex {
-        let (ours, theirs) = body::duplex(upgrade::CAPACITY);
+        let (ours, theirs) = body::duplex(TAKEN_BYTES);
         self.with(|aside| aside.taken = Some(ours));
         theirs
     }

@@ -18,7 +18,6 @@ use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr, socket_acceptc
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use crate::address::{Bind, BindError, Endpoint, SocketOptions};
-use crate::private::listener_of;
 
 /// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
 /// (`net.core.somaxconn`, usually 4096).
@@ -350,6 +349,16 @@ impl Drop for FileKeeper {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// The process that listens on a Unix socket. It never waits: one whose backlog is full is an error of the kind
+/// `WouldBlock`, and one that nobody listens on any more `ConnectionRefused`.
+pub fn listener_of(path: &Path) -> io::Result<u32> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let peer = rustix::net::sockopt::socket_peercred(&socket)?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).map_err(io::Error::other)
 }
 
 #[cfg(test)]

@@ -7,12 +7,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
 
-use crate::access_log::LogFormat;
 use crate::query_log::QueryLog;
 
 /// Methods, and targets, are cut to so many bytes in the log.
 const METHOD_BYTES: usize = 64;
 const TARGET_BYTES: usize = 2048;
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Words with spaces between.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
 
 /// What a line says.
 pub(crate) struct Entry<'a> {

@@ -14,9 +14,9 @@ use engine::Fault;
 use http_body::{Body, Frame, SizeHint};
 use tokio::task::JoinHandle;
 
-use crate::access_log::Record;
 use crate::fault_log::{self, Whose};
 use crate::link::Link;
+use crate::link::Record;
 use crate::sendfile::{self, Part};
 use crate::spool::Spool;
 

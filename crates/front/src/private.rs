@@ -5,8 +5,6 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-
 use crate::address::{Bind, BindError};
 use crate::listen::Listener;
 
@@ -34,19 +32,11 @@ pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindErro
     Ok(listener)
 }
 
-/// The process that listens on a Unix socket. It never waits: one whose backlog is full is an error of the kind
-/// `WouldBlock`, and one that nobody listens on any more `ConnectionRefused`.
-pub fn listener_of(path: &Path) -> io::Result<u32> {
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
-    let peer = rustix::net::sockopt::socket_peercred(&socket)?;
-    u32::try_from(peer.pid.as_raw_nonzero().get()).map_err(io::Error::other)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listen::listener_of;
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
     use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::UnixStream;
 

@@ -14,15 +14,15 @@ use crate::coded::{self, Incoming};
 use crate::date;
 use crate::dropped;
 use crate::fault_log;
-use crate::head::Refusal;
 use crate::intake::IntakeError;
 use crate::limits::FOREVER;
 use crate::link::Handover;
 use crate::out::{FileReader, Kind, Out};
 use crate::page::{self, Page};
-use crate::service::Visit;
+use crate::raw_head::write_head;
+use crate::refusal::Refusal;
 use crate::spool::Spool;
-use crate::upgrade;
+use crate::visit::Visit;
 use crate::websocket::{self, Tracker};
 
 /// Who is refused may try again after this time, where waiting has no limit that would say it.
@@ -296,7 +296,7 @@ fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handov
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
     let mut text = Vec::with_capacity(256);
-    upgrade::write_head(&mut text, status, &headers);
+    write_head(&mut text, status, &headers);
     visit.link.close_turn();
     visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {

@@ -18,8 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::Limits;
-use crate::link::Link;
-use crate::stage::{Stage, State};
+use crate::stage::{Stage, State, StateCell};
 
 /// One that was told to go is gone much sooner; where none can be told, it is looked again: some grow old meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
@@ -47,6 +46,24 @@ const SAID_EACH: Duration = Duration::from_secs(10);
 /// Addresses of IPv6 with so many equal bits are one client: a single one has at least so many for itself.
 const CLIENT_BITS: u32 = 64;
 
+/// A connection, as the room sees it.
+pub(crate) trait Occupant: Send + Sync {
+    /// Which one it is.
+    fn number(&self) -> u64;
+
+    /// Who is at its other end; `None` for a Unix socket.
+    fn remote(&self) -> Option<SocketAddr>;
+
+    /// What it is at.
+    fn state(&self) -> State;
+
+    /// What it was at when it was put on a shelf; nothing when it is not there. The room's lock protects this.
+    fn shelved(&self) -> &StateCell;
+
+    /// Asks it to end, if it is still at what it was at, and counts that.
+    fn dismiss(&self, state: State);
+}
+
 /// All connections of one front, as far as they live.
 pub(crate) struct Room {
     permits: Arc<Semaphore>,
@@ -65,7 +82,7 @@ pub(crate) struct Room {
 #[derive(Default)]
 struct Inside {
     /// By the moment since when, and the number of the connection.
-    shelves: [BTreeMap<(u64, u64), Weak<Link>>; 3],
+    shelves: [BTreeMap<(u64, u64), Weak<dyn Occupant>>; 3],
     /// Connections that live, on a shelf or not.
     present: usize,
     clients: HashMap<IpAddr, usize>,
@@ -117,25 +134,25 @@ impl Room {
     }
 
     /// A connection begins.
-    pub(crate) fn enter(&self, link: &Arc<Link>) {
+    pub(crate) fn enter<O: Occupant + 'static>(&self, link: &Arc<O>) {
         let mut inside = self.inside();
         inside.present += 1;
-        inside.put(link);
+        inside.put(link.clone());
         drop(inside);
         self.changed.notify_waiters();
     }
 
     /// A connection can be closed again after it could not.
-    pub(crate) fn shelve(&self, link: &Arc<Link>) {
+    pub(crate) fn shelve<O: Occupant + 'static>(&self, link: &Arc<O>) {
         let mut inside = self.inside();
-        inside.take(link);
-        inside.put(link);
+        inside.take(&**link);
+        inside.put(link.clone());
         drop(inside);
         self.changed.notify_waiters();
     }
 
     /// A connection ends.
-    pub(crate) fn leave(&self, link: &Link) {
+    pub(crate) fn leave(&self, link: &dyn Occupant) {
         let mut inside = self.inside();
         inside.present = inside.present.saturating_sub(1);
         inside.take(link);
@@ -208,17 +225,14 @@ impl Room {
         };
         inside.stuck = None;
         link.dismiss(state);
-        link.common.settings.counts.displaced();
         if let Some((times, ago)) = inside.displaced.due() {
             let what = match state.stage() {
                 Stage::Idle => "that asked nothing",
                 Stage::Head | Stage::Body => "whose request came slowly",
                 Stage::Busy | Stage::Stalled => "that took nothing of its answer",
             };
-            let peer = link
-                .peer
-                .remote
-                .map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
+            let peer =
+                link.remote().map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
             tracing::warn!(
                 target: "front",
                 "there are no {short_of} left ({places} connections are allowed): {times} closed for new ones{ago}, \
@@ -250,25 +264,25 @@ impl Room {
 }
 
 impl Inside {
-    fn put(&mut self, link: &Arc<Link>) {
+    fn put(&mut self, link: Arc<dyn Occupant>) {
         let state = link.state();
         if let Some(shelf) = shelf(state) {
-            link.shelved.set(Some(state));
-            self.shelves[shelf].insert((state.since(), link.number), Arc::downgrade(link));
+            link.shelved().set(Some(state));
+            self.shelves[shelf].insert((state.since(), link.number()), Arc::downgrade(&link));
         }
     }
 
-    fn take(&mut self, link: &Link) {
-        if let Some(state) = link.shelved.get()
+    fn take(&mut self, link: &dyn Occupant) {
+        if let Some(state) = link.shelved().get()
             && let Some(shelf) = shelf(state)
         {
-            self.shelves[shelf].remove(&(state.since(), link.number));
+            self.shelves[shelf].remove(&(state.since(), link.number()));
         }
-        link.shelved.set(None);
+        link.shelved().set(None);
     }
 
     /// Who is to be closed at this moment, and what it is at; those that changed go where they belong.
-    fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<Link>, State)> {
+    fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Occupant>, State)> {
         loop {
             let steps = STEPS.iter().filter(|step| is_settled || **step != LAST_STEP);
             let is_due = |(shelf, time): &&(usize, Duration)| {
@@ -278,14 +292,14 @@ impl Inside {
             let (shelf, _) = steps.clone().find(is_due)?;
             let (_, link) = self.shelves[*shelf].pop_first()?;
             let Some(link) = link.upgrade() else { continue };
-            let before = link.shelved.get();
+            let before = link.shelved().get();
             // Its task writes what it is at, then looks here; this is the other way round, so that one of both sees it.
-            link.shelved.set(None);
+            link.shelved().set(None);
             let state = link.state();
             if Some(state) == before {
                 return Some((link, state));
             }
-            self.put(&link);
+            self.put(link);
         }
     }
 }

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use http::StatusCode;
 
 use crate::chars::is_token;
-use crate::head::{Refusal, bad, refuse};
 use crate::host;
+use crate::refusal::{Refusal, bad, refuse};
 
 /// What is known of a target.
 #[derive(Debug)]

@@ -9,40 +9,20 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::{Duplex, Fault, Sink, Source};
-use http::{HeaderMap, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, WriteHalf};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::link::{Handover, Link};
-use crate::page;
 use crate::socket::Socket;
 use crate::websocket::{self, Tracker};
 
-/// Bytes on the way in each direction.
-pub(crate) const CAPACITY: usize = 64 * 1024;
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
 /// How long a client has to answer a close frame, and an application to come to its end.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
 /// How often a silent client's connection is looked at for an application that has left it.
 const LOOK_TIME: Duration = Duration::from_millis(500);
-
-/// Appends a head as it stands on the wire.
-pub(crate) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &HeaderMap) {
-    out.extend_from_slice(b"HTTP/1.1 ");
-    out.extend_from_slice(status.as_str().as_bytes());
-    out.push(b' ');
-    out.extend_from_slice(page::reason(status).as_bytes());
-    out.extend_from_slice(b"\r\n");
-    for (name, value) in headers {
-        out.extend_from_slice(name.as_str().as_bytes());
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value.as_bytes());
-        out.extend_from_slice(b"\r\n");
-    }
-    out.extend_from_slice(b"\r\n");
-}
 
 /// What the two directions of a relay tell each other.
 #[derive(Default)]

@@ -16,9 +16,9 @@ use hyper::rt::ReadBufCursor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::alarm::Alarm;
-use crate::head::Refusal;
 use crate::held::Held;
 use crate::link::Link;
+use crate::refusal::Refusal;
 use crate::sendfile;
 use crate::socket::Socket;
 use crate::stage::Stage;

@@ -1,0 +1,18 @@
+//! Why a request gets an answer from the front itself.
+
+use http::StatusCode;
+
+/// Why a request gets an answer from the front itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) why: &'static str,
+}
+
+pub(crate) fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refusal> {
+    Err(Refusal { status, why })
+}
+
+pub(crate) fn bad<T>(why: &'static str) -> Result<T, Refusal> {
+    refuse(StatusCode::BAD_REQUEST, why)
+}
