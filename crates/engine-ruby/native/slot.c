@@ -2,7 +2,6 @@
 
 #include "slot.h"
 
-#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
@@ -75,18 +74,6 @@ struct slot *
 slot_of(VALUE self)
 {
     return rb_check_typeddata(self, &slot_type);
-}
-
-void
-protocol_error(const char *format, ...)
-{
-    va_list arguments;
-    VALUE message;
-
-    va_start(arguments, format);
-    message = rb_vsprintf(format, arguments);
-    va_end(arguments);
-    rb_exc_raise(rb_exc_new_str(rb_path2class("FoolsGold::ProtocolError"), message));
 }
 
 static void

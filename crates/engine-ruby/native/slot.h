@@ -40,7 +40,4 @@ struct slot *slot_of(VALUE self);
 VALUE slot_next_request(VALUE self);
 VALUE slot_answer(VALUE self, VALUE status, VALUE headers, VALUE body);
 
-/* Raises FoolsGold::ProtocolError. */
-NORETURN(void protocol_error(const char *format, ...));
-
 #endif

@@ -3,6 +3,7 @@
 #ifndef FOOLSGOLD_WIRE_H
 #define FOOLSGOLD_WIRE_H
 
+#include <ruby.h>
 #include <stdint.h>
 
 enum { KIND_SHAPE = 20, KIND_REQUEST = 21, KIND_ANSWER = 30 };
@@ -51,5 +52,8 @@ write_u32(char *at, uint32_t value)
 {
     return write_u16(write_u16(at, value >> 16), value & 0xffff);
 }
+
+/* Raises FoolsGold::ProtocolError. */
+NORETURN(void protocol_error(const char *format, ...));
 
 #endif

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use engine::wear::quota;
 use tokio::net::UnixStream;
 
+use crate::event::Speaker;
 use crate::orders;
 use crate::reason::Reason;
 use crate::slot::Slot;
-use crate::supervisor::{Speaker, Work};
+use crate::work::Work;
 use crate::worker::Worker;
 
 impl Work {

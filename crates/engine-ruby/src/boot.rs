@@ -9,13 +9,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use uuid::Uuid;
 
 use crate::door::Pass;
+use crate::event::Event;
 use crate::place::Place;
 use crate::pool::Pool;
-use crate::supervisor::{Event, Supervisor, Work};
-use crate::{Settings, StartError, door, watch};
-
-/// What a mold says of itself when it is ready.
-pub type Facts = Vec<(String, String)>;
+use crate::settings::Settings;
+use crate::start_error::StartError;
+use crate::supervisor::Supervisor;
+use crate::work::{Facts, Work};
+use crate::{door, watch};
 
 /// Events are few (a process begins, speaks or ends), and none may be lost.
 #[expect(clippy::disallowed_methods, reason = "see above")]

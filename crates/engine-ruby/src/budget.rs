@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::supervisor::Event;
+use crate::event::Event;
 
 /// Shared by all of them.
 pub struct Budget {

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use engine::{Order, count};
 
+use crate::event::Outcome;
 use crate::process::{is_stopped, kill_now};
 use crate::reason::Reason;
-use crate::supervisor::{Outcome, Work};
+use crate::work::Work;
 
 impl Work {
     /// Carries an order out; backtraces take a moment.

@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
-use crate::process::{Exit, Mold, kill_now};
+use crate::exit::Exit;
+use crate::process::{Mold, kill_now};
 use crate::reason::Reason;
-use crate::supervisor::Work;
-use crate::{Preload, StartError};
+use crate::settings::Preload;
+use crate::start_error::StartError;
+use crate::work::Work;
 
 impl Work {
     /// A worker is gone, or must be.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use engine::Surroundings;
 
-use crate::supervisor::{Prepared, Work};
+use crate::event::Prepared;
+use crate::work::Work;
 
 impl Work {
     /// Has them run, where there are any.

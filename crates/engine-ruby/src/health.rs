@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::ends::named;
+use crate::event::{Event, Speaker};
 use crate::memory::{Weight, weigh};
 use crate::process::{is_stopped, kill_now};
 use crate::reason::Reason;
-use crate::supervisor::{Event, Speaker, Work};
+use crate::work::Work;
 
 /// How often memory is looked at where it has a limit, where somebody watches, and otherwise.
 const LIMITED: Duration = Duration::from_secs(5);
@@ -25,32 +26,6 @@ const DRAIN_MAX: Duration = Duration::from_secs(60);
 
 /// Why a process that is stopped does not answer.
 const STOPPED: &str = ": the process is stopped (SIGSTOP)";
-
-/// What is known of the last looks.
-pub struct Health {
-    pinged: Instant,
-    weighed: Option<Instant>,
-    is_weighing: bool,
-    has_complained: bool,
-    /// The log already says that no thread could be had to look at memory.
-    lacks_threads: bool,
-    /// The worker that was sent away last, and when.
-    draining: Option<(u32, Instant)>,
-}
-
-impl Health {
-    /// Nothing has been looked at.
-    pub fn new(now: Instant) -> Health {
-        Health {
-            pinged: now,
-            weighed: None,
-            is_weighing: false,
-            has_complained: false,
-            lacks_threads: false,
-            draining: None,
-        }
-    }
-}
 
 impl Work {
     /// Now and then.

@@ -6,39 +6,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
-use crate::StartError;
 use crate::control::Control;
+use crate::event::Event;
 use crate::process::{Mold, kill_now};
-use crate::supervisor::{Event, LOOK, Work};
+use crate::start_error::StartError;
+use crate::work::{LOOK, Work};
 
 /// A worker that takes another one's place has this time even where the start has no limit: while it hangs, none takes
 /// that place.
 const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
-
-/// When the log says next that a start takes long: after this, and each time after twice as long.
-const FIRST_REMINDER: Duration = Duration::from_secs(30);
-
-/// When the log says next that a start takes long.
-pub struct Reminder {
-    since: Instant,
-    after: Duration,
-}
-
-impl Reminder {
-    /// The start begins now.
-    pub fn new(now: Instant) -> Reminder {
-        Reminder { since: now, after: FIRST_REMINDER }
-    }
-
-    /// How long the start has taken, if the log is to say so now.
-    fn due(&mut self, now: Instant) -> Option<Duration> {
-        let passed = now.saturating_duration_since(self.since);
-        (passed >= self.after).then(|| {
-            self.after *= 2;
-            passed
-        })
-    }
-}
 
 impl Work {
     /// Says what a start waits for, when it takes long. Where the application itself loads for long, its process tells

@@ -12,11 +12,14 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::answer;
 use crate::control::Control;
+use crate::event::{Event, Speaker};
+use crate::exit::Exit;
 use crate::frames::{self, Frame, Reader, WireError, frame, kind, put_item};
-use crate::process::{Booting, Exit};
+use crate::process::Booting;
 use crate::reason::Reason;
-use crate::supervisor::{Event, Speaker, Work};
-use crate::{PUMA_SINGLE, Settings, StartError};
+use crate::settings::{PUMA_SINGLE, Settings};
+use crate::start_error::StartError;
+use crate::work::Work;
 
 /// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
 const LAST_WORDS: Duration = Duration::from_millis(100);

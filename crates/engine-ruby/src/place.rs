@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use engine::TempFolder;
 
+use crate::scripts;
+use crate::start_error::StartError;
 use crate::user::User;
-use crate::{StartError, scripts};
 
 /// A folder that others of the same machine cannot look into.
 pub struct Place {

@@ -16,15 +16,15 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::Settings;
+use crate::board::Board;
 use crate::dispatch::{Dispatch, Offer, Orders};
+use crate::event::Event;
 use crate::frames::{self, WireError};
 use crate::job::{Death, Job};
 use crate::reason::Reason;
 use crate::row::Step;
+use crate::settings::Settings;
 use crate::slot::Slot;
-use crate::supervisor::Event;
-use crate::view::Board;
 use crate::worker::Worker;
 
 /// Read at once from a worker.
@@ -398,7 +398,9 @@ impl Pool {
     /// All there is to see.
     pub fn snapshot(&self) -> Snapshot {
         self.looked.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
-        self.board.lock().unwrap_or_else(PoisonError::into_inner).snapshot(self, Instant::now())
+        let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = board.snapshot(&mut self.dispatch(), Instant::now());
+        Snapshot { status: self.status(), restarts_by: self.restarts_by(), ..snapshot }
     }
 
     /// See [`Board::processes`].

@@ -1,21 +1,23 @@
 //! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork.
 
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, io};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::Settings;
 use crate::control::Control;
-use crate::supervisor::Event;
+use crate::event::Event;
+use crate::exit::Exit;
+use crate::reader::Successor;
+use crate::settings::Settings;
 
 /// A process that we started.
 pub struct Mold {
@@ -185,7 +187,16 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
     }
     let read = settings.evaluated.as_ref();
     // Standard input is for debuggers; a server in the background has none.
-    let child = match read.and_then(|read| read.go_on(settings, &command, &mold)) {
+    let successor = Successor {
+        ruby: &settings.ruby,
+        gemfile: settings.gemfile.as_deref(),
+        load_path: &settings.load_path,
+        hooks: settings.hooks.as_deref(),
+        user: settings.user.as_ref(),
+        command: &command,
+        script: &mold,
+    };
+    let child = match read.and_then(|read| read.go_on(&successor)) {
         Some(child) => child,
         None => command.stdin(Stdio::inherit()).spawn()?,
     };
@@ -196,7 +207,7 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
 
 fn wait(mut child: Child, events: &UnboundedSender<Event>) {
     let pid = child.id();
-    let exit = child.wait().map_or(Exit { status: None, signal: None }, Exit::new);
+    let exit = child.wait().map_or(Exit::unknown(), Exit::new);
     let _ = events.send(Event::Ended(pid, exit));
 }
 
@@ -210,49 +221,4 @@ pub fn is_stopped(pid: u32) -> bool {
     // The state is the first word after the name, which is in parentheses and may have parentheses in it.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
-}
-
-/// What a mold says of a process whose end the application has waited for.
-const UNKNOWN: i32 = i32::MIN;
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exit {
-    /// Its exit status, if it exited by itself.
-    pub status: Option<i32>,
-    /// The signal that killed it.
-    signal: Option<i32>,
-}
-
-impl Exit {
-    fn new(status: ExitStatus) -> Exit {
-        use std::os::unix::process::ExitStatusExt;
-        Exit { status: status.code(), signal: status.signal() }
-    }
-
-    /// Of a process whose parent is the mold: an exit status, or a signal's number negated, or the sign that neither is
-    /// known.
-    pub fn of(code: i32) -> Exit {
-        if code == UNKNOWN {
-            return Exit { status: None, signal: None };
-        }
-        if code < 0 { Exit { status: None, signal: Some(-code) } } else { Exit { status: Some(code), signal: None } }
-    }
-
-    /// The name of the signal that killed it.
-    pub fn signal(&self) -> Option<String> {
-        let name =
-            |number: i32| Signal::try_from(number).map_or_else(|_| number.to_string(), |one| one.as_str().to_owned());
-        self.signal.map(name)
-    }
-}
-
-impl fmt::Display for Exit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.status, self.signal()) {
-            (Some(status), _) => write!(f, "exited with status {status}"),
-            (None, Some(signal)) => write!(f, "exited: killed by {signal}"),
-            (None, None) => f.write_str("exited, status unknown: somebody else has waited for it"),
-        }
-    }
 }

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 
-use crate::{Settings, no_ruby, scripts};
+use crate::start_error::no_ruby;
+use crate::{scripts, user};
 
 /// The parts of the script, in their order.
 const SCRIPTS: [&str; 8] = [
@@ -84,6 +85,24 @@ pub struct Evaluated {
     pub changes_user: bool,
     /// Taken by the first mold.
     pub waiting: Arc<Mutex<Option<Waiting>>>,
+}
+
+/// The mold that such a process goes on as.
+pub(crate) struct Successor<'a> {
+    /// The Ruby that is to run it.
+    pub(crate) ruby: &'a Path,
+    /// The Gemfile that Bundler is to use.
+    pub(crate) gemfile: Option<&'a Path>,
+    /// Folders that come before all others in $LOAD_PATH.
+    pub(crate) load_path: &'a [PathBuf],
+    /// The Ruby file with hooks.
+    pub(crate) hooks: Option<&'a Path>,
+    /// Whom it runs as, where that is not whom this process does.
+    pub(crate) user: Option<&'a user::User>,
+    /// What would start one, for its variables.
+    pub(crate) command: &'a Command,
+    /// Its program.
+    pub(crate) script: &'a Path,
 }
 
 /// Starts Ruby and gives the line of JSON that it answers with. The error is a sentence for the user.
@@ -168,20 +187,20 @@ fn is_pause(error: &io::Error) -> bool {
 }
 
 impl Evaluated {
-    /// Lets the process go on as a mold, with the variables that `command` would start one with. Nothing where it has
+    /// Lets the process go on as this mold. Nothing where it has
     /// gone on already, or where a mold must be something else.
-    pub fn go_on(&self, settings: &Settings, command: &Command, mold: &Path) -> Option<Child> {
-        let is_same = self.ruby == settings.ruby && self.gemfile == settings.gemfile && settings.load_path.is_empty();
+    pub(crate) fn go_on(&self, mold: &Successor<'_>) -> Option<Child> {
+        let is_same = self.ruby == mold.ruby && self.gemfile.as_deref() == mold.gemfile && mold.load_path.is_empty();
         if !is_same {
             return None;
         }
         let mut place = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let user = new_user(settings, place.as_ref()?.is_root);
+        let user = new_user(mold.user, place.as_ref()?.is_root);
         if user.is_some() && !self.changes_user {
             return None;
         }
         let mut waiting = place.take()?;
-        match self.order(settings, command, mold, user).and_then(|order| waiting.order(&order)) {
+        match self.order(mold, user).and_then(|order| waiting.order(&order)) {
             Ok(()) => waiting.child.take(),
             Err(error) => {
                 tracing::warn!(target: "engine", "{} is evaluated again: {error}", self.path.display());
@@ -190,12 +209,12 @@ impl Evaluated {
         }
     }
 
-    fn order(&self, settings: &Settings, command: &Command, mold: &Path, user: Option<User>) -> io::Result<Vec<u8>> {
-        let hooks = settings.hooks.as_ref().filter(|hooks| fs::canonicalize(hooks).is_ok_and(|path| path == self.path));
+    fn order(&self, mold: &Successor<'_>, user: Option<User>) -> io::Result<Vec<u8>> {
+        let hooks = mold.hooks.filter(|hooks| fs::canonicalize(hooks).is_ok_and(|path| path == self.path));
         // Bytes: paths and variables need not be UTF-8.
         let bytes = |text: &OsStr| text.as_bytes().to_vec();
         let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = vec![
-            ("mold".into(), bytes(mold.as_os_str())),
+            ("mold".into(), bytes(mold.script.as_os_str())),
             ("file".into(), hooks.map(|path| bytes(path.as_os_str())).unwrap_or_default()),
             ("folder".into(), bytes(std::env::current_dir()?.as_os_str())),
             ("umask".into(), umask()?.to_string().into()),
@@ -207,7 +226,7 @@ impl Evaluated {
             pairs.push(("groups".into(), groups.join(",").into()));
         }
         // What a mold is started without, this process was started without.
-        for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+        for (name, value) in mold.command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
             pairs.push(([b"env:", name.as_bytes()].concat(), bytes(value)));
         }
         Ok(pairs.into_iter().map(|(name, value)| [name, value].join(&0)).collect::<Vec<_>>().join(&0))
@@ -235,8 +254,8 @@ struct User {
 }
 
 /// Whom the mold is to run as, if the process runs as somebody else.
-fn new_user(settings: &Settings, is_root: bool) -> Option<User> {
-    if let Some(user) = &settings.user {
+fn new_user(user: Option<&user::User>, is_root: bool) -> Option<User> {
+    if let Some(user) = user {
         return Some(User { uid: user.uid, gid: user.gid, groups: user.groups.clone() });
     }
     (is_root && !geteuid().is_root()).then(|| {

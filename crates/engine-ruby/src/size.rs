@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use engine::count;
 
 use crate::budget::Standing;
+use crate::event::Outcome;
 use crate::reason::Reason;
-use crate::supervisor::{Outcome, Work};
+use crate::work::Work;
 
 /// More than this is a slip of the keyboard.
 const WORKERS_MAX: usize = 1024;

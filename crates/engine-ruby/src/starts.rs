@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 
+use crate::event::Speaker;
 use crate::place::Place;
 use crate::process::{self, Booting, Mold, Way, kill_now};
-use crate::supervisor::{Speaker, Work};
-use crate::{Preload, StartError, door, orders};
+use crate::settings::Preload;
+use crate::start_error::StartError;
+use crate::work::Work;
+use crate::{door, orders};
 
 /// A process that makes way for another has so long to end.
 const YIELD_TIME: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use nix::unistd::{self, Gid, Group, Uid};
 
-use crate::no_ruby;
+use crate::start_error::no_ruby;
 
 /// The first argument by which this program is asked to become somebody else and then another program.
 pub const BECOME: &str = "--become";

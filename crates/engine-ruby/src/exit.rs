@@ -1,0 +1,57 @@
+//! How a process ended.
+
+use std::fmt;
+use std::process::ExitStatus;
+
+use nix::sys::signal::Signal;
+
+/// What a mold says of a process whose end the application has waited for.
+const UNKNOWN: i32 = i32::MIN;
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit status, if it exited by itself.
+    pub status: Option<i32>,
+    /// The signal that killed it.
+    signal: Option<i32>,
+}
+
+impl Exit {
+    /// Of a child whose end cannot be had.
+    pub fn unknown() -> Exit {
+        Exit { status: None, signal: None }
+    }
+
+    /// Of a child.
+    pub fn new(status: ExitStatus) -> Exit {
+        use std::os::unix::process::ExitStatusExt;
+        Exit { status: status.code(), signal: status.signal() }
+    }
+
+    /// Of a process whose parent is the mold: an exit status, or a signal's number negated, or the sign that neither is
+    /// known.
+    pub fn of(code: i32) -> Exit {
+        if code == UNKNOWN {
+            return Exit::unknown();
+        }
+        if code < 0 { Exit { status: None, signal: Some(-code) } } else { Exit { status: Some(code), signal: None } }
+    }
+
+    /// The name of the signal that killed it.
+    pub fn signal(&self) -> Option<String> {
+        let name =
+            |number: i32| Signal::try_from(number).map_or_else(|_| number.to_string(), |one| one.as_str().to_owned());
+        self.signal.map(name)
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.status, self.signal()) {
+            (Some(status), _) => write!(f, "exited with status {status}"),
+            (None, Some(signal)) => write!(f, "exited: killed by {signal}"),
+            (None, None) => f.write_str("exited, status unknown: somebody else has waited for it"),
+        }
+    }
+}

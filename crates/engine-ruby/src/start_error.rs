@@ -1,0 +1,78 @@
+//! Why the engine could not start.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use engine::AppError;
+
+/// Why the engine could not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The application raised while it was loaded.
+    App(Box<AppError>),
+    /// A hook raised in a worker that was starting: its name, its file and line or nothing, and the exception.
+    Hook(String, String, Box<AppError>),
+    /// Nothing can be given to that user.
+    User(String, std::io::Error),
+    /// This was started, and ended in these words before it spoke to us.
+    NoRuby(PathBuf, String),
+    /// The Ruby could not be started.
+    Ruby(PathBuf, std::io::Error),
+    /// The Ruby ended before the application was loaded.
+    Ended(String),
+    /// The application was not loaded in time.
+    Late(Duration),
+    /// Nobody wants it any more.
+    CalledOff,
+    /// The machine refused a thread, a folder or a socket.
+    Machine(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::App(error) => in_full(f, error),
+            StartError::Hook(hook, place, error) => {
+                let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
+                write!(f, "the hook {hook}{place} failed: ")?;
+                in_full(f, error)
+            }
+            StartError::Ruby(ruby, error) => f.write_str(&no_ruby(ruby, error)),
+            StartError::NoRuby(ruby, how) => write!(
+                f,
+                "{how}, and has not run a line of the server's Ruby code: is {} a Ruby? --ruby names another",
+                ruby.display()
+            ),
+            StartError::User(user, error) => {
+                write!(f, "the Ruby processes cannot run as {user}: {error}; only root can start them as another user")
+            }
+            StartError::Ended(how) => write!(f, "the Ruby process ended before the application was loaded: {how}"),
+            StartError::Late(time) => write!(f, "the application was not loaded within {time:?} (--boot-time)"),
+            StartError::CalledOff => f.write_str("it was called off"),
+            StartError::Machine(error) => write!(f, "no thread, folder or socket for the Ruby processes: {error}"),
+        }
+    }
+}
+
+/// An exception with its backtrace.
+fn in_full(f: &mut fmt::Formatter<'_>, error: &AppError) -> fmt::Result {
+    write!(f, "{}: {}", error.class, error.message)?;
+    error.lines().try_for_each(|line| write!(f, "\n    {line}"))
+}
+
+impl std::error::Error for StartError {}
+
+/// Why this Ruby cannot be started, and what to do about it.
+pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
+    let is_name = !ruby.as_os_str().as_encoded_bytes().contains(&b'/');
+    // A folder of PATH that may not be looked into is one in which it is not.
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied if is_name => format!(
+            "there is no {} on PATH: install one (apt install ruby ruby-rack), or name one with --ruby",
+            ruby.display()
+        ),
+        _ => format!("the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display()),
+    }
+}
