@@ -3,6 +3,9 @@
 //! disk, so each is tested with a bad example beside it; tests/tidy.rs runs them all over the real tree.
 
 pub mod arrows;
+mod c_calls;
+pub mod circles;
+mod imports;
 pub mod leftovers;
 pub mod links;
 pub mod map;
@@ -20,10 +23,11 @@ pub use tree::{SourceFile, Tree};
 pub type Rule = fn(&Tree) -> Vec<String>;
 
 /// All rules, with the names they go by.
-pub const RULES: [(&str, Rule); 11] = [
+pub const RULES: [(&str, Rule); 12] = [
     ("lines are narrow", widths::check),
     ("files say what they are", openings::check),
     ("arrows between crates are written down", arrows::check),
+    ("files do not import each other in circles", circles::check),
     ("dependencies have reasons", reasons::dependencies),
     ("unsafe code has reasons", reasons::unsafe_code),
     ("some words have one place", places::check),

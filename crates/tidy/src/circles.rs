@@ -1,0 +1,189 @@
+//! Files of a crate do not take from each other in a circle: who is in one cannot be read, tested or moved alone.
+//!
+//! An arrow goes from a file to the file that declares what it names: by `use crate::`, `super::` or `self::`, by a
+//! path in the code, and for C by `#include` and by a function's name. What is re-exported is followed to its home, so
+//! a facade (`mod a; pub use a::A;`) is no way to its other children, and neither `mod a;` nor `pub use` is an arrow of
+//! the facade itself. Parents count as any file: a parent that calls its child, which takes a type from the parent, is
+//! a circle of two, because a child is there to be understood without its parent; the type belongs in a child of its
+//! own. That holds for lib.rs and main.rs as well. Calls of methods are not seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::c_calls;
+use crate::imports::{self, Arrows};
+use crate::tree::Tree;
+
+/// Crates, and folders of C, that still have circles.
+const EXEMPT: [&str; 4] =
+    ["crates/arena/src/", "crates/engine-mruby/c/", "crates/engine-mruby/src/", "crates/server/src/"];
+
+/// One complaint for each circle of each crate.
+pub fn check(tree: &Tree) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for root in roots(tree) {
+        match imports::of(tree, root) {
+            Ok(arrows) => complaints.extend(told(&arrows)),
+            Err(error) => complaints.push(error),
+        }
+    }
+    for folder in folders_of_c(tree) {
+        complaints.extend(told(&c_calls::of(tree, &folder)));
+    }
+    complaints
+}
+
+fn is_exempt(path: &str) -> bool {
+    EXEMPT.iter().any(|start| path.starts_with(start))
+}
+
+fn roots(tree: &Tree) -> impl Iterator<Item = &str> {
+    let roots = tree.ending(&["/src/lib.rs", "/src/main.rs"]).map(|file| file.path.as_str());
+    roots.filter(|path| path.starts_with("crates/") && !is_exempt(path))
+}
+
+fn folders_of_c(tree: &Tree) -> BTreeSet<String> {
+    let files = tree.ending(&[".c"]).filter(|file| file.path.starts_with("crates/") && !is_exempt(&file.path));
+    files.filter_map(|file| Some(file.path.rsplit_once('/')?.0.to_owned())).collect()
+}
+
+fn told(arrows: &Arrows) -> Vec<String> {
+    let tell = |circle: &BTreeSet<&str>| {
+        let inside = arrows.iter().filter(|((from, to), _)| circle.contains(&**from) && circle.contains(&**to));
+        let lines = inside.map(|((from, to), names)| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            format!("\n      {from} takes {} from {to}", names.join(", "))
+        });
+        let first = circle.first().copied().unwrap_or_default();
+        format!(
+            "{first}: is in a circle of {} files: move what one of them takes from another to a file below both{}",
+            circle.len(),
+            lines.collect::<String>()
+        )
+    };
+    circles(arrows).iter().map(tell).collect()
+}
+
+/// Groups of files of which each leads to each.
+fn circles(arrows: &Arrows) -> Vec<BTreeSet<&str>> {
+    let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (from, to) in arrows.keys() {
+        next.entry(from).or_default().push(to);
+    }
+    let reach = |from: &str| {
+        let mut reached = BTreeSet::new();
+        let mut open: Vec<&str> = next.get(from).cloned().unwrap_or_default();
+        while let Some(file) = open.pop() {
+            if reached.insert(file) {
+                open.extend(next.get(file).into_iter().flatten());
+            }
+        }
+        reached
+    };
+    let reached: BTreeMap<&str, BTreeSet<&str>> = next.keys().map(|file| (*file, reach(file))).collect();
+    let leads = |from: &str, to: &str| reached.get(from).is_some_and(|files| files.contains(to));
+    let mut found: Vec<BTreeSet<&str>> = Vec::new();
+    for file in next.keys().filter(|file| leads(file, file)) {
+        if !found.iter().any(|circle| circle.contains(file)) {
+            found.push(next.keys().filter(|other| leads(file, other) && leads(other, file)).copied().collect());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files of a crate, with the modules of its root.
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let paths: Vec<(String, &str)> = files.iter().map(|(path, text)| (format!("crates/x/{path}"), *text)).collect();
+        let files: Vec<(&str, &str)> = paths.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        check(&Tree::of(&files))
+    }
+
+    #[test]
+    fn two_files_that_import_each_other_are_a_circle_and_it_says_by_what() {
+        let circle = found(&[
+            ("src/lib.rs", "mod a; mod b;"),
+            ("src/a.rs", "use crate::b::B; pub struct A(B);"),
+            ("src/b.rs", "pub struct B; fn f() -> Option<super::a::A> { None }"),
+        ]);
+        assert_eq!(circle.len(), 1, "{circle:?}");
+        assert!(circle[0].starts_with("crates/x/src/a.rs: is in a circle of 2 files"), "{circle:?}");
+        assert!(circle[0].contains("crates/x/src/a.rs takes B from crates/x/src/b.rs"), "{circle:?}");
+        assert!(circle[0].contains("crates/x/src/b.rs takes A from crates/x/src/a.rs"), "{circle:?}");
+    }
+
+    #[test]
+    fn paths_in_macros_and_through_imported_modules_count() {
+        let circle = found(&[
+            ("src/lib.rs", "mod a; mod b;"),
+            ("src/a.rs", "pub fn f() { println!(\"{}\", crate::b::g()); }"),
+            ("src/b.rs", "use crate::a; pub fn g() { assert_eq!(1, { a::f(); 1 }); }"),
+        ]);
+        assert_eq!(circle.len(), 1, "{circle:?}");
+    }
+
+    #[test]
+    fn a_chain_a_test_and_a_text_are_no_circle() {
+        let circle = found(&[
+            ("src/lib.rs", "mod a; mod b; use a::A;"),
+            ("src/a.rs", "use crate::b::B; pub struct A(B);"),
+            (
+                "src/b.rs",
+                "pub struct B; // crate::a::A\nfn f() { g(\"crate::a::A\") }\n#[cfg(test)] mod t { use crate::a::A; }",
+            ),
+        ]);
+        assert_eq!(circle, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_facade_leads_to_the_home_of_what_is_taken_and_nowhere_else() {
+        let facade = "mod one; mod two; pub use one::One; pub use two::Two;";
+        let one = ("src/m/one.rs", "pub struct One;");
+        let circle = found(&[
+            ("src/lib.rs", "mod a; mod m;"),
+            ("src/m/mod.rs", facade),
+            one,
+            ("src/m/two.rs", "use crate::a::A; pub struct Two(A);"),
+            ("src/a.rs", "use crate::m::One; pub struct A(One);"),
+        ]);
+        assert_eq!(circle, Vec::<String>::new());
+        let circle = found(&[
+            ("src/lib.rs", "mod a; mod m;"),
+            ("src/m/mod.rs", facade),
+            one,
+            ("src/m/two.rs", "use crate::a::A; pub struct Two(A);"),
+            ("src/a.rs", "use crate::m::Two; pub struct A(Option<Box<Two>>);"),
+        ]);
+        assert_eq!(circle.len(), 1, "{circle:?}");
+    }
+
+    #[test]
+    fn a_parent_that_calls_its_child_and_lends_it_a_type_is_a_circle() {
+        let child = ("src/m/child.rs", "use super::Type; pub fn f(_: Type) {}");
+        let parent = "mod child; pub struct Type; fn g() { child::f(Type) }";
+        let circle = found(&[("src/lib.rs", "mod m;"), ("src/m/mod.rs", parent), child]);
+        assert_eq!(circle.len(), 1, "{circle:?}");
+        let facade = "mod child; pub struct Type; pub use child::f;";
+        assert_eq!(found(&[("src/lib.rs", "mod m;"), ("src/m/mod.rs", facade), child]), Vec::<String>::new());
+        let user = "mod child; pub struct Type; pub use child::f; fn g() { f(Type) }";
+        assert_eq!(found(&[("src/lib.rs", "mod m;"), ("src/m/mod.rs", user), child]).len(), 1);
+    }
+
+    #[test]
+    fn files_of_c_that_call_each_other_are_a_circle() {
+        let a = ("c/a.c", "#include \"x.h\"\nint fg_a(void) { return fg_b(\"{\"); }\n");
+        let header = ("c/x.h", "int fg_a(void);\nint fg_b(const char *);\n");
+        let circle = found(&[header, a, ("c/b.c", "int\nfg_b(const char *x)\n{\n  return x ? fg_a() : 0;\n}\n")]);
+        assert_eq!(circle.len(), 1, "{circle:?}");
+        assert!(circle[0].contains("crates/x/c/a.c takes fg_b from crates/x/c/b.c"), "{circle:?}");
+        let plain = "/* fg_a() */ static int fg_a(void) { return 1; } int fg_b(const char *x) { return fg_a(); }\n";
+        assert_eq!(found(&[header, a, ("c/b.c", plain)]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_does_not_parse_is_told() {
+        assert!(found(&[("src/lib.rs", "mod a")])[0].starts_with("crates/x/src/lib.rs: is no Rust"));
+    }
+}
