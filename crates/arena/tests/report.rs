@@ -60,6 +60,7 @@ fn every_kind_of_study_has_a_page() {
         for outside in ["src=\"", "@import", "url(", "<link rel=\"stylesheet\""] {
             assert!(!html.contains(outside), "{name} needs another file: {outside}");
         }
+        assert!(html.contains("Content-Security-Policy\" content=\"default-src 'none'"), "{name}");
         assert!(!html.contains(">NaN") && !html.contains("undefined\n") && !html.contains("#01"), "{name}");
         for case in &summary.cases {
             assert!(html.contains(&case.what.replace('/', "&#x2f;")), "{name} leaves out {}", case.name);
@@ -74,6 +75,124 @@ fn every_kind_of_study_has_a_page() {
         ids.dedup();
         assert_eq!(ids.len(), count, "{name}: an id stands twice");
     }
+}
+
+/// What stands between two marks, each time.
+fn between<'a>(text: &'a str, from: &'a str, to: &'a str) -> Vec<&'a str> {
+    text.split(from).skip(1).filter_map(|rest| rest.split(to).next()).collect()
+}
+
+#[test]
+fn a_contender_has_one_colour_everywhere_and_shares_it_with_nobody() {
+    for name in NAMES {
+        let html = page::html(&fixture(name)).expect(name);
+        let mut colours: BTreeMap<&str, &str> = BTreeMap::new();
+        for group in between(&html, "<g data-who=\"", ">") {
+            let (who, rest) = group.split_once('"').expect("a number");
+            let colour = between(rest, "--own:", "\"")[0];
+            assert_eq!(*colours.entry(who).or_insert(colour), colour, "{name}: {who} has two colours");
+        }
+        let different: std::collections::BTreeSet<&&str> = colours.values().collect();
+        assert_eq!(different.len(), colours.len(), "{name}: {colours:?}");
+        assert!(!colours.is_empty(), "{name} has no picture");
+    }
+}
+
+#[test]
+fn figures_are_exact_under_a_pointer_and_named_on_a_phone() {
+    let html = page::html(&fixture("prime-sums")).expect("a page");
+    let bars = between(&html, "<title>FoolsGold, mruby inside\n", "</title>");
+    assert!(bars.iter().any(|words| words.starts_with("Rate: ") && words.ends_with(" rounds")), "{bars:?}");
+    let html = page::html(&fixture("round-3")).expect("a page");
+    let points: Vec<&str> = between(&html, "data-points=\"", "\"").into_iter().flat_map(|it| it.split(';')).collect();
+    assert!(points.len() > 100 && points.iter().all(|point| point.split('|').count() == 4), "{points:?}");
+    assert!(
+        points.iter().any(|point| point.contains("requests/s (")) && points.iter().any(|point| point.contains(" ms"))
+    );
+    for name in NAMES {
+        let html = page::html(&fixture(name)).expect(name);
+        let unnamed =
+            between(&html, "<td class=\"number", ">").into_iter().filter(|cell| !cell.contains("data-label=\""));
+        assert_eq!(unnamed.count(), 0, "{name}: figures that say on no phone what they are");
+    }
+}
+
+/// The page with a script behind it, in a browser; what that has put in the element `seen`. None where there is none.
+fn in_a_browser(html: &str, script: &str) -> Option<String> {
+    let named = |name: &&str| std::process::Command::new(name).arg("--version").output().is_ok();
+    let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(named)?;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (page, profile) = (folder.path().join("page.html"), folder.path().join("profile"));
+    let script = format!("<pre id=\"seen\"></pre><script>{script}</script></body>");
+    fs::write(&page, html.replace("</body>", &script)).expect("a page");
+    let mut command = std::process::Command::new("timeout");
+    command.args([
+        "60",
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--window-size=1400,900",
+        "--dump-dom",
+    ]);
+    command.arg(format!("--user-data-dir={}", profile.display())).arg(format!("file://{}", page.display()));
+    let out = command.output().expect("timeout starts");
+    let dom = String::from_utf8_lossy(&out.stdout).into_owned();
+    let seen = between(&dom, "<pre id=\"seen\">", "</pre>");
+    assert!(!seen.is_empty(), "{browser}: {}", String::from_utf8_lossy(&out.stderr));
+    Some(seen[0].to_owned())
+}
+
+#[test]
+fn pointers_keys_and_switches_work_in_a_browser() {
+    let mut summary = fixture("prime-sums");
+    for (at, result) in summary.cases[0].results.iter_mut().enumerate() {
+        let course = (0..5).map(|second| (f64::from(second), (at + 1) as f64)).collect();
+        result.course.insert("pss_mib".into(), course);
+    }
+    let script = r#"
+        var seen = document.getElementById("seen"), tip = document.querySelector(".tip");
+        var say = function (what) { seen.textContent += what + (tip.hidden ? "nothing" : tip.textContent) + "\n"; };
+        var move = function (on, x, y) {
+          var box = on.getBoundingClientRect(), place = { bubbles: true, clientX: box.left + box.width * x, clientY: box.top + box.height * y };
+          on.dispatchEvent(new PointerEvent("pointermove", place));
+        };
+        document.querySelectorAll("details").forEach(function (it) { it.open = true; });
+        move(document.querySelector(".wide .target"), .5, .5); say("bar: ");
+        var time = Array.from(document.querySelectorAll(".drawn")).find(function (it) { return it.querySelector("[data-x=seconds]"); });
+        var svg = time.querySelector(".wide svg"), buttons = time.querySelectorAll(".legend button");
+        move(svg, .4, .5); say("second: ");
+        svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" })); say("key: ");
+        svg.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" })); say("escape: ");
+        buttons[0].click(); move(svg, .4, .5); say("without the first: ");
+        buttons[1].dispatchEvent(new MouseEvent("dblclick")); move(svg, .4, .5); say("the second alone: ");
+        say("titles left: " + document.querySelectorAll(".drawn g > title").length + " ");
+    "#;
+    // Not every machine has a browser.
+    let Some(seen) = in_a_browser(&page::html(&summary).expect("a page"), script) else { return };
+    let lines: BTreeMap<&str, &str> = seen.lines().filter_map(|line| line.split_once(": ")).collect();
+    assert!(lines["bar"].contains("Rate: ") && lines["bar"].contains(" requests/s ("), "{seen}");
+    let titles: Vec<&str> = summary.contenders.iter().map(|who| who.title.as_str()).collect();
+    let named = |line: &str| titles.iter().filter(|title| lines[line].contains(**title)).count();
+    let all = summary.cases[0].results.iter().filter(|result| result.disqualified.is_none()).count();
+    assert!(
+        lines["second"].starts_with("seconds: 2") && lines["second"].contains(" MiB") && named("second") >= all,
+        "{seen}"
+    );
+    assert!(lines["key"].starts_with("seconds: 0") && lines["escape"] == "nothing", "{seen}");
+    assert_eq!(lines["without the first"].matches(" MiB").count(), all - 1, "{seen}");
+    assert_eq!(lines["the second alone"].matches(" MiB").count(), 1, "{seen}");
+    assert!(lines["titles left"].starts_with("0 "), "{seen}");
+}
+
+#[test]
+fn a_curve_of_nothing_is_told_in_words() {
+    let mut summary = fixture("round-3");
+    for result in summary.cases.iter_mut().flat_map(|case| &mut case.results) {
+        result.numbers.remove("p99_ms");
+    }
+    let html = page::html(&summary).expect("a page");
+    assert!(html.contains("Nobody has a figure for this.") && !html.contains("<title id=\"curve-3-w-t\">"));
 }
 
 #[test]

@@ -2,26 +2,63 @@
 //! dash of its own, so that nobody has to see colours apart.
 
 use std::collections::BTreeMap;
-use std::f64::consts::TAU;
 
 use serde::Serialize;
 
+use super::shape::{Outline, SHAPES};
 use crate::record::summary::{Summary, Who};
 
-/// As many colours as can be told apart by most people; style.css has them as `--c0` to `--c7`.
-pub const COLOURS: usize = 8;
+/// As many colours as style.css has: `--c0` to `--c15`. Further contenders have darker and paler ones.
+pub const COLOURS: usize = 16;
 /// Lengths of strokes and gaps, for the same number of lines.
-pub const DASHES: [&str; COLOURS] = ["", "7 4", "2 3", "11 3 2 3", "5 2", "12 5", "1 4", "8 3 2 3 2 3"];
+const DASHES: [&str; COLOURS] = [
+    "",
+    "7 4",
+    "2 3",
+    "11 3 2 3",
+    "5 2",
+    "12 5",
+    "1 4",
+    "8 3 2 3 2 3",
+    "4 4",
+    "14 2",
+    "2 6",
+    "9 3 4 3",
+    "6 6",
+    "16 4 1 4",
+    "3 2 3 5",
+    "10 2 1 2 1 2",
+];
 
 /// The look of one contender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Look {
     /// For people.
     pub title: String,
-    /// Below [`COLOURS`].
-    pub colour: usize,
-    /// Which shape: the same as the colour for the first eight, another for the next.
-    pub shape: usize,
+    /// Its place among all; colour, shape and dash follow from it.
+    pub at: usize,
+}
+
+impl Look {
+    /// In CSS; nobody else's below [`COLOURS`] times three.
+    pub fn colour(&self) -> String {
+        let own = format!("var(--c{})", self.at % COLOURS);
+        match self.at / COLOURS % 3 {
+            0 => own,
+            1 => format!("color-mix(in oklab,{own} 55%,var(--ink))"),
+            _ => format!("color-mix(in oklab,{own} 55%,var(--paper))"),
+        }
+    }
+
+    /// Strokes and gaps, for `stroke-dasharray`.
+    pub fn dash(&self) -> &'static str {
+        DASHES[(self.at + self.at / COLOURS) % COLOURS]
+    }
+
+    /// Its mark around a point.
+    pub fn outline(&self, x: f64, y: f64, radius: f64) -> Outline {
+        Outline::of((self.at + self.at / SHAPES) % SHAPES, x, y, radius)
+    }
 }
 
 /// The looks of all.
@@ -35,6 +72,8 @@ pub struct Chip {
     pub title: String,
     /// An SVG picture, safe as it is.
     pub mark: String,
+    /// What its parts of a picture are called by.
+    pub at: usize,
 }
 
 impl Looks {
@@ -63,9 +102,7 @@ impl Looks {
 
     fn add(&mut self, name: &str, title: &str) {
         let at = self.0.len();
-        // One that shares a colour with an earlier one has another shape and another dash.
-        let (colour, shape) = (at % COLOURS, (at + at / COLOURS) % COLOURS);
-        self.0.entry(name.to_owned()).or_insert_with(|| Look { title: title.to_owned(), colour, shape });
+        self.0.entry(name.to_owned()).or_insert_with(|| Look { title: title.to_owned(), at });
     }
 
     /// Of this contender; plain when it is unknown.
@@ -81,43 +118,17 @@ impl Looks {
     /// Its title and mark.
     pub fn chip(&self, name: &str) -> Chip {
         // Without a look there is no mark either: it would be another contender's.
-        let Some(look) = self.0.get(name) else { return Chip { title: name.to_owned(), mark: String::new() } };
-        let points = outline(look.shape, 6.0, 6.0, 5.0);
-        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let mark = format!(
-            "<svg class=\"mark\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><polygon points=\"{}\" \
-             fill=\"var(--c{})\"/></svg>",
-            points.join(" "),
-            look.colour
-        );
-        Chip { title: look.title.clone(), mark }
+        let Some(look) = self.0.get(name) else { return Chip { title: name.to_owned(), ..Chip::default() } };
+        let shape = look.outline(6.0, 6.0, 5.0).svg(&format!("fill=\"{}\"", look.colour()));
+        let mark = format!("<svg class=\"mark\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">{shape}</svg>");
+        Chip { title: look.title.clone(), mark, at: look.at }
     }
-}
-
-/// The outline of a shape around a point: each as large to the eye as a circle of this radius.
-pub fn outline(shape: usize, x: f64, y: f64, radius: f64) -> Vec<(f64, f64)> {
-    // How many corners, how far the inner ones lie in (1: there are none), where it begins, and its size.
-    let (corners, inner, turn, size) = match shape % COLOURS {
-        0 => (24, 1.0, 0.0, 0.92),
-        1 => (4, 1.0, 0.125, 1.16),
-        2 => (3, 1.0, -0.25, 1.2),
-        3 => (4, 1.0, 0.0, 1.12),
-        4 => (3, 1.0, 0.25, 1.2),
-        5 => (4, 0.42, 0.0, 1.26),
-        6 => (5, 0.46, -0.25, 1.24),
-        _ => (4, 0.42, 0.125, 1.26),
-    };
-    let steps = if inner < 1.0 { corners * 2 } else { corners };
-    let point = |step: usize| {
-        let reach = radius * size * if inner < 1.0 && step % 2 == 1 { inner } else { 1.0 };
-        let angle = TAU * (turn + step as f64 / steps as f64);
-        (x + reach * angle.cos(), y + reach * angle.sin())
-    };
-    (0..steps).map(point).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::record::summary::{Case, Measured};
 
@@ -126,11 +137,17 @@ mod tests {
         let who = |at: usize| Who { name: format!("n{at:02}"), title: format!("T{at}"), ..Who::default() };
         let mut summary = Summary { contenders: (0..64).map(who).collect(), ..Summary::default() };
         let looks = Looks::of(&summary);
-        let seen: std::collections::BTreeSet<_> =
-            (0..64).map(|at| looks.get(&format!("n{at:02}"))).map(|look| (look.colour, look.shape)).collect();
-        assert_eq!(seen.len(), 64);
+        let all = || (0..64).map(|at| looks.get(&format!("n{at:02}")));
+        let marks: BTreeSet<_> = all().map(|look| (look.colour(), look.outline(0.0, 0.0, 5.0).svg(""))).collect();
+        assert_eq!(marks.len(), 64);
+        let lines: BTreeSet<_> = all().map(|look| (look.colour(), look.dash())).collect();
+        assert_eq!(lines.len(), 64);
+        let colours: BTreeSet<_> = all().take(COLOURS * 3).map(|look| look.colour()).collect();
+        assert_eq!(colours.len(), COLOURS * 3, "a colour is shared");
+        let dashes: BTreeSet<_> = all().take(COLOURS).map(|look| look.dash()).collect();
+        assert_eq!(dashes.len(), COLOURS, "a dash is shared");
         summary.contenders[0].missing.push("x".into());
-        assert_eq!(Looks::of(&summary).get("n01").colour, 0, "one that is missing takes no colour");
+        assert_eq!(Looks::of(&summary).get("n01").at, 0, "one that is missing takes no colour");
         assert_eq!(looks.get("unknown").title, "unknown");
     }
 
@@ -141,7 +158,7 @@ mod tests {
         let curve = Case { x: Some(50.0), results: vec![result(8), result(0)], ..Case::default() };
         let summary = Summary { contenders: (0..9).map(who).collect(), cases: vec![curve], ..Summary::default() };
         let looks = Looks::of(&summary);
-        assert_eq!((looks.get("n00").colour, looks.get("n08").colour, looks.get("n01").colour), (0, 1, 2));
+        assert_eq!((looks.get("n00").at, looks.get("n08").at, looks.get("n01").at), (0, 1, 2));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod number;
 pub mod page;
 pub mod plot;
 pub mod rows;
+pub mod shape;
 pub mod splice;
 pub mod table;
 mod template;

@@ -22,11 +22,22 @@ pub fn value(number: f64, metric: &Metric) -> String {
             grouped((number * shift + 1e-9).floor() / shift, digits)
         }
         ("%", digits) => grouped(number, digits),
+        // Siege tells hundredths of a second: no answer takes no time.
+        ("ms", _) if number == 0.0 => "≈ 0".to_owned(),
         _ => significant(number),
     }
 }
 
-/// The same with its unit.
+/// All digits that were measured: where a pointer asks for one figure.
+pub fn exact(number: f64, metric: &Metric) -> String {
+    if !number.is_finite() || metric.unit.is_empty() || metric.unit == "%" {
+        return value(number, metric);
+    }
+    let digits = [(1000.0, 0), (100.0, 1), (1.0, 2)].into_iter().find(|(least, _)| number.abs() >= *least);
+    grouped(number, digits.map_or(3, |(_, digits)| digits))
+}
+
+/// [`value`] with its unit.
 pub fn with_unit(number: f64, metric: &Metric) -> String {
     match unit(metric) {
         "" => value(number, metric),
@@ -144,6 +155,9 @@ mod tests {
         assert_eq!(value(54_915.0, of(FAILED)).replace(THIN, " "), "54 915");
         assert_eq!(value(99.999, of("availability_pct")), "99.99");
         assert_eq!(value(100.0, of("availability_pct")), "100.00");
+        let exact = |number: f64| exact(number, of(RATE)).replace(THIN, " ");
+        assert_eq!([26_882.4, 123.45, 2.214, 0.0123].map(exact), ["26 882", "123.5", "2.21", "0.012"]);
+        assert_eq!((value(0.0, of(P99)), value(0.0, of(FAILED))), ("≈ 0".to_owned(), "0".to_owned()));
         assert_eq!(with_unit(33.3, of("cpu_us_per_request")).replace(THIN, " "), "33.3 µs");
         assert_eq!(range(&Spread { median: 2.0, low: 2.0, high: 2.001, all: vec![], at: vec![] }, of(P99)), "");
         assert_eq!(with_unit(8.68, of(RATE)).replace(THIN, " "), "8.68 requests/s");

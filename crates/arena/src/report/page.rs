@@ -25,7 +25,7 @@ struct Page<'a> {
     verdict: String,
     twins: Option<words::Twins>,
     verdicts: Vec<VerdictRow>,
-    advice: Option<&'a Advice>,
+    advice: Option<Advice>,
     glance: Option<Matrix>,
     curves: Vec<Curve>,
     cases: Vec<CaseView>,
@@ -55,7 +55,8 @@ struct VerdictRow {
 struct Curve {
     id: String,
     title: String,
-    drawing: Drawing,
+    /// None where nobody has a figure.
+    drawing: Option<Drawing>,
     matrix: Matrix,
     x_title: String,
 }
@@ -113,7 +114,7 @@ pub fn html(summary: &Summary) -> Result<String, String> {
     let (mut cases, mut folded) = (Vec::new(), Vec::new());
     for (at, case) in summary.cases.iter().enumerate() {
         let is_in_curves = case.x.is_some() && !curves.is_empty();
-        let view = case_view(summary, case, &looks, at, is_in_curves)?;
+        let view = case_view(summary, case, &looks, at, is_in_curves);
         if is_in_curves { folded.push(view) } else { cases.push(view) }
     }
     let (missing, present): (Vec<&Who>, Vec<&Who>) = summary.contenders.iter().partition(|who| !who.missing.is_empty());
@@ -125,7 +126,7 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         verdict: words::of_run(summary, &looks),
         twins: words::twins(summary, &looks),
         verdicts: verdicts(summary, &looks),
-        advice: summary.advice.as_ref(),
+        advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &looks)),
         glance: if curves.is_empty() { glance(summary, &looks) } else { None },
         published: folded.iter().any(|case| case.has_published),
         curves,
@@ -145,10 +146,20 @@ fn verdicts(summary: &Summary, looks: &Looks) -> Vec<VerdictRow> {
         use_case: verdict.use_case.clone(),
         winners: verdict.winners.iter().take(NAMED).map(|name| looks.chip(name)).collect(),
         more: verdict.winners.len().saturating_sub(NAMED),
-        why: verdict.why.clone(),
+        why: words::sentence(&verdict.why, summary, looks),
         published: verdict.published.clone(),
     };
     summary.verdicts.iter().map(row).collect()
+}
+
+fn well_said(advice: &Advice, summary: &Summary, looks: &Looks) -> Advice {
+    let said = |text: &String| words::sentence(text, summary, looks);
+    Advice {
+        sentence: said(&advice.sentence),
+        reasons: advice.reasons.iter().map(said).collect(),
+        uncertainty: advice.uncertainty.iter().map(said).collect(),
+        command: advice.command.clone(),
+    }
 }
 
 /// All cases that are ranked by the same metric, when they are more than one and not too many.
@@ -173,17 +184,16 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, at: usize) -> Result<Cur
     })
 }
 
-fn times(case: &Case, looks: &Looks, id: &str) -> Result<Vec<Drawing>, String> {
+fn times(case: &Case, looks: &Looks, id: &str) -> Vec<Drawing> {
     let metrics = OVER_TIME.iter().filter_map(|name| Metric::of(name)).enumerate();
-    let drawn = metrics.map(|(at, metric)| plot::over_time(case, metric, looks, &format!("{id}-t{at}")));
-    drawn.filter_map(Result::transpose).collect()
+    metrics.filter_map(|(at, metric)| plot::over_time(case, metric, looks, &format!("{id}-t{at}"))).collect()
 }
 
-fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_curves: bool) -> Result<CaseView, String> {
+fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_curves: bool) -> CaseView {
     let id = format!("case-{at}");
     let table = rows::table(case, looks);
     let metrics = if is_in_curves { Vec::new() } else { drawn(summary, case) };
-    let drawing = if metrics.is_empty() { None } else { Some(plot::bars(case, &metrics, looks, &id)?) };
+    let drawing = (!metrics.is_empty()).then(|| plot::bars(case, &metrics, looks, &id));
     let seen = |old: &Published| case.results.iter().any(|result| old.is_of(&result.contender));
     let has_published = case.published.iter().any(seen);
     let with_errors = case.results.iter().filter(|result| result.errors.values().any(|count| *count > 0));
@@ -196,22 +206,22 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
         .twin
         .iter()
         .flat_map(|twin| &twin.remarks)
-        .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), mark: String::new() }, kinds: words.clone() });
+        .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), ..Chip::default() }, kinds: words.clone() });
     let of = |result: &Measured| Errors { chip: looks.chip(&result.contender), kinds: result.remarks.join("; ") };
     let remarks = case.results.iter().filter(|result| !result.remarks.is_empty()).map(of).chain(twin);
-    Ok(CaseView {
+    CaseView {
         remarks: remarks.collect(),
         title: case.title.clone(),
         what: case.what.clone(),
         words: words::of_case(case, looks),
         drawing,
-        spectrum: plot::spectrum(case, looks, &format!("{id}-s"))?,
-        times: times(case, looks, &id)?,
+        spectrum: plot::spectrum(case, looks, &format!("{id}-s")),
+        times: times(case, looks, &id),
         has_published,
         table,
         errors: errors.collect(),
         id,
-    })
+    }
 }
 
 /// The metrics of the bar plots that name this case, or else the one that ranks it; only those that somebody has.

@@ -95,7 +95,7 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
             text: old.numbers.get(metric.name).map_or_else(String::new, |number| number::value(*number, metric)),
             ..Cell::default()
         };
-        let chip = Chip { title: old.server.clone(), mark: String::new() };
+        let chip = Chip { title: old.server.clone(), ..Chip::default() };
         Row { name: old.server.clone(), chip, cells: metrics.iter().map(cell).collect(), ..Row::default() }
     };
     Table {

@@ -3,11 +3,12 @@
 
 use super::pen::{At, Ink, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
-use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words};
+use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, in_order, in_words};
 use crate::metric::Metric;
 use crate::record::summary::{Case, Measured};
-use crate::report::look::{Looks, outline};
+use crate::report::look::Looks;
 use crate::report::number;
+use crate::report::shape::Outline;
 use crate::report::words::is_best;
 
 /// Where the measures of the two forms differ.
@@ -22,7 +23,7 @@ struct Form {
 }
 
 const FORMS: [Form; 2] = [
-    Form { width: WIDE, names: 216.0, row: 27.0, bar: 14.0, across: 2 },
+    Form { width: WIDE, names: 240.0, row: 27.0, bar: 14.0, across: 2 },
     Form { width: NARROW, names: 0.0, row: 39.0, bar: 13.0, across: 1 },
 ];
 /// The room above a panel for its title, and below it for its axis.
@@ -47,7 +48,7 @@ struct Panel<'a> {
     top: f64,
 }
 
-pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Result<Drawing, String> {
+pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawing {
     let title = format!("{}: {}", case.title, metrics.iter().map(|m| m.title).collect::<Vec<_>>().join(" and "));
     let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, looks)).collect();
     let results = in_order(case);
@@ -68,9 +69,9 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Result
             }
         })
     };
-    let wide = form(&FORMS[0], &format!("{id}-w"))?;
-    let narrow = form(&FORMS[1], &format!("{id}-n"))?;
-    Ok(Drawing { wide, narrow, legend: Vec::new() })
+    let wide = form(&FORMS[0], &format!("{id}-w"));
+    let narrow = form(&FORMS[1], &format!("{id}-n"));
+    Drawing { wide, narrow, legend: Vec::new() }
 }
 
 /// The column of names with their marks.
@@ -78,7 +79,7 @@ fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: 
     for (at, result) in results.iter().enumerate() {
         let look = looks.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
-        pen.area(&outline(look.shape, 7.0, y, 5.0), Ink::Series(look.colour));
+        pen.of(&look, &[], "", |pen| pen.mark(&look.outline(7.0, y, 5.0), Ink::Own));
         let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
         let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
@@ -113,14 +114,36 @@ impl Panel<'_> {
         self.grid(pen, form);
         for (at, result) in self.results.iter().enumerate() {
             let row = self.top + HEAD + at as f64 * form.row;
-            if form.names == 0.0 {
-                self.name(pen, result, row + 10.0);
-            }
             let middle = if form.names == 0.0 { row + form.row - form.bar / 2.0 - 5.0 } else { row + form.row / 2.0 };
-            self.result(pen, result, middle, form.bar);
+            pen.of(&self.looks.get(&result.contender), &[], &self.words(result), |pen| {
+                pen.target((self.left, row), (self.right, row + form.row));
+                if form.names == 0.0 {
+                    self.name(pen, result, row + 10.0);
+                }
+                self.result(pen, result, middle, form.bar);
+            });
         }
         let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
         pen.line((self.left, self.top + HEAD), (self.left, bottom), Ink::Quiet, 1.0);
+    }
+
+    /// What a pointer is shown: name, figure, rounds, and the published figure.
+    fn words(&self, result: &Measured) -> String {
+        let figure = |value: f64| number::with_unit(value, self.metric);
+        let now = match (counted(result, self.metric), &result.disqualified) {
+            (Some(spread), _) if spread.all.len() < 2 => in_full(spread, self.metric),
+            (Some(spread), _) => format!("{} in {} rounds", in_full(spread, self.metric), spread.all.len()),
+            (None, Some(_)) => "disqualified".to_owned(),
+            (None, None) => "no figure".to_owned(),
+        };
+        let old = self.old(&result.contender).map_or_else(String::new, |old| format!("\npublished: {}", figure(old)));
+        format!("{}\n{}: {now}{old}", self.looks.title(&result.contender), self.metric.title)
+    }
+
+    /// The figure of the original for a server of this name.
+    fn old(&self, contender: &str) -> Option<f64> {
+        let old = self.case.published.iter().find(|old| old.is_of(contender))?;
+        old.numbers.get(self.metric.name).copied().filter(|value| value.is_finite() && *value >= 0.0)
     }
 
     /// The end of the bars: the room after it is for the numbers.
@@ -153,7 +176,7 @@ impl Panel<'_> {
 
     fn name(&self, pen: &mut Pen, result: &Measured, y: f64) {
         let look = self.looks.get(&result.contender);
-        pen.area(&outline(look.shape, self.left + 6.0, y, 4.6), Ink::Series(look.colour));
+        pen.mark(&look.outline(self.left + 6.0, y, 4.6), Ink::Own);
         let title = fitted(&look.title, LETTERS, self.right - self.left - 20.0);
         pen.text((self.left + 17.0, y), &title, LETTERS, Ink::Text, At::Left);
     }
@@ -165,43 +188,34 @@ impl Panel<'_> {
             pen.text((self.left + 8.0, y), words, LETTERS - 1.0, ink, At::Left);
             return;
         };
-        let colour = self.looks.get(&result.contender).colour;
         let (low, middle, high) = (self.place(spread.low), self.place(spread.median), self.place(spread.high));
-        pen.bar((self.left, y - thick / 2.0), (middle.max(self.left + 0.75), y + thick / 2.0), Ink::Series(colour));
+        pen.bar((self.left, y - thick / 2.0), (middle.max(self.left + 0.75), y + thick / 2.0), Ink::Own);
         if high - low > 1.5 {
             whisker(pen, low, high, y, 4.0);
         }
         let text = number::value(spread.median, self.metric);
-        let width = text_width(&text, LETTERS) + 8.0;
-        let mut x = middle.max(high) + 7.0;
-        let old = self.published(pen, &result.contender, y, x + width);
-        if let Some(old) = old.filter(|old| (x - 9.0..x + width).contains(old)) {
-            x = old + 10.0;
-        }
         let ranks = self.case.metrics.first().is_some_and(|name| name == self.metric.name);
         let letters = if ranks && is_best(self.case, &result.contender) { Pen::bold } else { Pen::text };
-        letters(pen, (x, y), &text, LETTERS, Ink::Text, At::Left);
+        // In a column: beside a whisker it would be read as the whisker's end.
+        letters(pen, (self.right, y), &text, LETTERS, Ink::Text, At::Right);
+        self.published(pen, &result.contender, y, middle.max(high) + 6.0);
     }
 
-    /// The figure of the original for a server of this name; where it stands. `free` is where today's number ends.
-    fn published(&self, pen: &mut Pen, contender: &str, y: f64, free: f64) -> Option<f64> {
-        let old = self.case.published.iter().find(|old| old.is_of(contender))?;
-        let value = old.numbers.get(self.metric.name).copied().filter(|value| value.is_finite() && *value >= 0.0)?;
-        if value > self.most {
-            // An arrow at the edge: it is somewhere out there. Its number only where there is place for it.
-            let x = self.right - 1.0;
-            pen.path(&[(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)], Ink::Quiet, 1.5);
-            let text = number::value(value, self.metric);
-            let wide = text_width(&text, LETTERS - 2.0);
-            if x - 36.0 - wide > free {
-                pen.ring(&outline(3, x - 18.0 - wide, y, 4.0), Ink::Quiet, 1.5);
-                pen.text((x - 9.0, y), &text, LETTERS - 2.0, Ink::Quiet, At::Right);
-            }
-            return None;
+    /// Draws that figure. `free` is where today's bar and whisker end.
+    fn published(&self, pen: &mut Pen, contender: &str, y: f64, free: f64) {
+        let Some(value) = self.old(contender) else { return };
+        if value <= self.most {
+            return pen.ring(&Outline::diamond(self.place(value), y, 4.6), Ink::Quiet, 1.5);
         }
-        let x = self.place(value);
-        pen.ring(&outline(3, x, y, 4.6), Ink::Quiet, 1.5);
-        Some(x)
+        // An arrow at the edge: it is somewhere out there. Its number only where there is place for it.
+        let x = self.end() - 1.0;
+        pen.path(&[(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)], Ink::Quiet, 1.5, "");
+        let text = number::value(value, self.metric);
+        let wide = text_width(&text, LETTERS - 2.0);
+        if x - 36.0 - wide > free {
+            pen.ring(&Outline::diamond(x - 18.0 - wide, y, 4.0), Ink::Quiet, 1.5);
+            pen.text((x - 9.0, y), &text, LETTERS - 2.0, Ink::Quiet, At::Right);
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
-use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end};
-use crate::metric::{Metric, PERCENTILES, percent};
+use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full};
+use crate::metric::{Metric, P99, PERCENTILES, percent};
 use crate::record::summary::{Case, Measured, Plot, Spread};
-use crate::report::look::{Look, Looks, outline};
+use crate::report::look::{Look, Looks};
 use crate::report::number;
+use crate::report::shape::{Outline, px};
 
 /// Where the measures of the two forms differ.
 struct Form {
@@ -20,7 +21,7 @@ struct Form {
 }
 
 const FORMS: [Form; 2] = [
-    Form { size: (WIDE, 400.0), left: 62.0, right: 214.0, mark: 5.2, ticks: (12, 7) },
+    Form { size: (WIDE, 400.0), left: 62.0, right: 236.0, mark: 5.2, ticks: (12, 7) },
     Form { size: (NARROW, 300.0), left: 48.0, right: 10.0, mark: 4.4, ticks: (7, 6) },
 ];
 const HEAD: f64 = 38.0;
@@ -52,21 +53,23 @@ struct Chart<'a> {
     across: Scale,
     up: Scale,
     x_title: &'a str,
+    metric: &'a Metric,
     /// Lines of many points have none.
     has_marks: bool,
 }
 
-pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Drawing, String> {
+pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
     let Some(metric) = Metric::of(&plot.metric) else {
         return Err(format!("the plot {:?} shows {:?}, which is no metric", plot.title, plot.metric));
     };
     let mut cases: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((case.x?, *case))).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0));
-    drawing(&chart(plot, metric, &cases, looks), &plot.title, looks, id)
+    let chart = chart(plot, metric, &cases, looks);
+    Ok((!chart.lines.is_empty()).then(|| drawing(&chart, &plot.title, looks, id)))
 }
 
 /// The percentiles of a case, over how few requests took longer.
-pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = super::in_order(case);
     let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(result, **place).is_some());
     let measured: Vec<(f64, &str)> = PERCENTILES.iter().filter(is_there).copied().collect();
@@ -79,21 +82,32 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>,
     let mut lines: Vec<Line> = results.iter().map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() >= PERCENTILES_LEAST);
     if lines.is_empty() {
-        return Ok(None);
+        return None;
     }
     let places: Vec<f64> = measured.iter().map(|(one_in, _)| *one_in).collect();
     let spreads = || lines.iter().flat_map(|line| line.points.iter().flatten()).map(|(_, spread)| spread);
     let high = spreads().map(|spread| spread.high).fold(0.0, f64::max);
     let low = spreads().map(|spread| spread.low).fold(f64::INFINITY, f64::min);
     let (across, up) = (Scale::over(&places, true), Scale::around(low, high, true));
+    let metric = Metric::of(P99)?;
     let (title, hint) = ("Latency, ms".to_owned(), "less is better".to_owned());
-    let chart =
-        Chart { title, hint, lines, places, place: in_percent, across, up, x_title: "percentile", has_marks: true };
-    drawing(&chart, &format!("Latencies of {}", case.title), looks, id).map(Some)
+    let chart = Chart {
+        title,
+        hint,
+        lines,
+        places,
+        place: in_percent,
+        across,
+        up,
+        x_title: "percentile",
+        metric,
+        has_marks: true,
+    };
+    Some(drawing(&chart, &format!("Latencies of {}", case.title), looks, id))
 }
 
 /// A metric over the seconds of one load of each contender.
-pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
     let value = |(at, value): &(f64, f64)| {
         let spread = Spread { median: *value, low: *value, high: *value, ..Spread::default() };
         value.is_finite().then_some((*at, spread))
@@ -108,14 +122,14 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Resul
     let mut lines: Vec<Line> = counted.map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() > 1);
     let points = || lines.iter().flat_map(|line| line.points.iter().flatten());
-    let Some(last) = points().map(|(at, _)| *at).max_by(f64::total_cmp) else { return Ok(None) };
+    let last = points().map(|(at, _)| *at).max_by(f64::total_cmp)?;
     let high = points().map(|(_, spread)| spread.high).fold(0.0, f64::max);
     let places: Vec<f64> = (0..=last.ceil() as u32).map(f64::from).collect();
     let (across, up) = (Scale::over(&places, false), Scale::around(0.0, high, false));
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
     let place: fn(f64) -> String = number::tick;
-    let chart = Chart { title, hint, lines, places, place, across, up, x_title: "seconds", has_marks: false };
-    drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id).map(Some)
+    let chart = Chart { title, hint, lines, places, place, across, up, x_title: "seconds", metric, has_marks: false };
+    Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id))
 }
 
 /// None where so few requests were made that it would be the longest of them by another name.
@@ -130,13 +144,13 @@ fn in_percent(one_in: f64) -> String {
     format!("{} %", number::tick(percent(one_in)))
 }
 
-fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Result<Drawing, String> {
+fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Drawing {
     let about = chart.in_words();
     let form = |form: &Form, id: &str| picture(form.size, id, title, &about, |pen| chart.draw(pen, form));
-    let wide = form(&FORMS[0], &format!("{id}-w"))?;
-    let narrow = form(&FORMS[1], &format!("{id}-n"))?;
+    let wide = form(&FORMS[0], &format!("{id}-w"));
+    let narrow = form(&FORMS[1], &format!("{id}-n"));
     let legend = chart.lines.iter().map(|line| looks.chip(&line.name)).collect();
-    Ok(Drawing { wide, narrow, legend })
+    Drawing { wide, narrow, legend }
 }
 
 fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: &Looks) -> Chart<'a> {
@@ -158,7 +172,18 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     let tall = medians().fold(0.0, f64::max) > STEEP * medians().fold(f64::INFINITY, f64::min);
     let up = Scale::around(low, high, plot.is_log || tall);
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
-    Chart { title, hint, lines, places, place: number::tick, across, up, x_title: &plot.x_title, has_marks: true }
+    Chart {
+        title,
+        hint,
+        lines,
+        places,
+        place: number::tick,
+        across,
+        up,
+        x_title: &plot.x_title,
+        metric,
+        has_marks: true,
+    }
 }
 
 fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line {
@@ -187,10 +212,12 @@ impl Chart<'_> {
         pen.text((right, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Right);
         self.grid(pen, form);
         for line in &self.lines {
-            self.line(pen, form, line);
+            let found = [("points", self.found(form, line)), ("x", self.x_title.to_owned())];
+            let found = found.each_ref().map(|(name, value)| (*name, value.as_str()));
+            pen.of(&line.look, &found, &line.look.title, |pen| self.line(pen, form, line));
         }
         for line in self.lines.iter().filter(|_| self.has_marks) {
-            self.marks(pen, form, line);
+            pen.of(&line.look, &[], &line.look.title, |pen| self.marks(pen, form, line));
         }
         if form.right > LINE * 2.0 {
             self.names(pen, form);
@@ -231,30 +258,38 @@ impl Chart<'_> {
         pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
     }
 
+    /// What a pointer finds: for each point its pixels, its place and its figure, as script.js reads them.
+    fn found(&self, form: &Form, line: &Line) -> String {
+        let seen = line.points.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median));
+        let point = |(place, spread): &(f64, Spread)| {
+            let (x, y) = (px(self.x(form, *place)), px(self.y(form, spread.median)));
+            format!("{x}|{y}|{}|{}", (self.place)(*place), in_full(spread, self.metric))
+        };
+        seen.map(point).collect::<Vec<String>>().join(";")
+    }
+
     fn line(&self, pen: &mut Pen, form: &Form, line: &Line) {
-        let colour = line.look.colour;
         for part in line.points.split(Option::is_none) {
             let seen = part.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median));
             let points: Vec<(f64, f64)> =
                 seen.map(|(place, spread)| (self.x(form, *place), self.y(form, spread.median))).collect();
             if points.len() > 1 {
-                pen.path(&points, Ink::Dashed(colour, line.look.shape), 2.0);
+                pen.path(&points, Ink::Own, 2.0, line.look.dash());
             }
         }
     }
 
     fn marks(&self, pen: &mut Pen, form: &Form, line: &Line) {
-        let Look { colour, shape, .. } = line.look;
         for (place, old) in line.published.iter().filter(|(_, old)| self.up.holds(*old)) {
             let (x, y) = (self.x(form, *place), self.y(form, *old));
-            pen.ring(&outline(3, x, y, form.mark + 1.0), Ink::Series(colour), 1.5);
+            pen.ring(&Outline::diamond(x, y, form.mark + 1.0), Ink::Own, 1.5);
         }
         for (place, spread) in line.points.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median)) {
             let (x, y) = (self.x(form, *place), self.y(form, spread.median));
             let low = if self.up.holds(spread.low) { self.y(form, spread.low) } else { form.size.1 - FOOT };
-            pen.line((x, low), (x, self.y(form, spread.high)), Ink::Faint(colour), 3.0);
-            pen.area(&outline(shape, x, y, form.mark + 1.3), Ink::Paper);
-            pen.area(&outline(shape, x, y, form.mark), Ink::Series(colour));
+            pen.line((x, low), (x, self.y(form, spread.high)), Ink::Faint, 3.0);
+            pen.mark(&line.look.outline(x, y, form.mark + 1.3), Ink::Paper);
+            pen.mark(&line.look.outline(x, y, form.mark), Ink::Own);
         }
     }
 
@@ -271,11 +306,13 @@ impl Chart<'_> {
         let wanted: Vec<f64> = names.iter().map(|((_, y), _)| *y).collect();
         let left = form.size.0 - form.right + 26.0;
         for (((x, y), line), at) in names.iter().zip(apart(&wanted, LINE, top, bottom)) {
-            let colour = line.look.colour;
-            pen.path(&[(x + form.mark + 3.0, *y), (left - 14.0, at), (left - 4.0, at)], Ink::Faint(colour), 1.0);
-            pen.area(&outline(line.look.shape, left + 5.0, at, form.mark), Ink::Series(colour));
             let most = form.size.0 - left - 16.0;
-            pen.text((left + 16.0, at), &fitted(&line.look.title, LETTERS, most), LETTERS, Ink::Text, At::Left);
+            let title = fitted(&line.look.title, LETTERS, most);
+            pen.of(&line.look, &[], &line.look.title, |pen| {
+                pen.path(&[(x + form.mark + 3.0, *y), (left - 14.0, at), (left - 4.0, at)], Ink::Faint, 1.0, "1 3");
+                pen.mark(&line.look.outline(left + 5.0, at, form.mark), Ink::Own);
+                pen.text((left + 16.0, at), &title, LETTERS, Ink::Text, At::Left);
+            });
         }
     }
 
@@ -331,7 +368,7 @@ mod tests {
         let drawn = |results: Vec<Measured>| {
             let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
             let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            spectrum(&case, &looks, "s").unwrap().map(|drawing| drawing.wide)
+            spectrum(&case, &looks, "s").map(|drawing| drawing.wide)
         };
         assert_eq!(drawn(vec![measured("few", 19.0)]), None, "three percentiles are no distribution");
         let some = drawn(vec![measured("some", 1_500.0), measured("few", 150.0)]).unwrap();
@@ -351,7 +388,7 @@ mod tests {
         let drawn = |results: Vec<Measured>| {
             let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
             let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            over_time(&case, Metric::of("pss_mib").unwrap(), &looks, "t").unwrap().map(|drawing| drawing.wide)
+            over_time(&case, Metric::of("pss_mib").unwrap(), &looks, "t").map(|drawing| drawing.wide)
         };
         assert_eq!(drawn(vec![of("short", &[(0.0, 5.0)]), Measured::default()]), None);
         let line = drawn(vec![of("short", &[(0.0, 5.0)]), of("long", &[(0.0, 5.0), (1.0, f64::NAN), (2.0, 7.0)])]);

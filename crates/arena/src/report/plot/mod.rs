@@ -27,27 +27,27 @@ pub struct Drawing {
     pub wide: String,
     /// An SVG for phones.
     pub narrow: String,
-    /// What the marks mean, where they are not named in the picture itself.
+    /// Those who have a line: what its mark means, and the switch by which it goes.
     pub legend: Vec<Chip>,
 }
 
 /// Bars of all contenders in a case, a panel for each metric.
-pub fn bars(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Result<Drawing, String> {
+pub fn bars(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawing {
     bars::draw(case, metrics, looks, id)
 }
 
-/// Lines of all contenders over the places of the cases.
-pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Drawing, String> {
+/// Lines of all contenders over the places of the cases; none where nobody has a figure.
+pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
     lines::draw(plot, cases, looks, id)
 }
 
 /// The percentiles of all contenders in a case; none where its tool does not tell them.
-pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     lines::spectrum(case, looks, id)
 }
 
 /// A metric of one round of a case, second by second; none if no contender has such figures.
-pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
     lines::over_time(case, metric, looks, id)
 }
 
@@ -65,6 +65,17 @@ pub fn in_order(case: &Case) -> Vec<&Measured> {
 fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> {
     let spread = result.numbers.get(metric.name).filter(|spread| spread.is_sound());
     spread.filter(|_| result.disqualified.is_none())
+}
+
+/// Exactly what was measured: `26 882 requests/s (24 166–29 240)`.
+fn in_full(spread: &Spread, metric: &Metric) -> String {
+    let exact = |value: f64| number::exact(value, metric);
+    let unit = number::unit(metric);
+    let figure = if unit.is_empty() { exact(spread.median) } else { format!("{} {unit}", exact(spread.median)) };
+    if spread.all.len() < 2 {
+        return figure;
+    }
+    format!("{figure} ({}–{})", exact(spread.low), exact(spread.high))
 }
 
 /// What an axis shows: `Rate, requests/s`.

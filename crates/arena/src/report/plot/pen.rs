@@ -1,20 +1,14 @@
-//! Draws on plotters' SVG backend in pixels of the page. Colours are names: they are drawn as colours that nothing else
-//! has, and then become CSS variables, so that one picture serves light and dark pages and paper.
+//! Writes SVG in pixels of the page. Colours are CSS variables, so that one picture serves light and dark pages and
+//! paper. A picture says everything without a script; what script.js needs to show exact figures and to hide a contender
+//! stands in its groups.
 
-use plotters::backend::SVGBackend;
-use plotters::prelude::DrawingBackend;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, IntoFont, RGBAColor, ShapeStyle, TextStyle};
-use regex::{Captures, Regex};
+use std::fmt::Write;
 
-use crate::report::look::DASHES;
+use crate::report::look::Look;
+use crate::report::shape::{Outline, px, way};
 
-/// The backend draws on whole numbers: this many are one pixel.
-pub const UNITS: f64 = 4.0;
-/// The backend makes letters smaller than it is told by this factor.
-const LETTERS: f64 = 1.24;
-/// Colours of pictures have this red, which is how they are found again.
-const MARK: u8 = 1;
+/// Letters of this size have it from style.css.
+const USUAL: f64 = 12.0;
 
 /// What a stroke or an area is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +23,10 @@ pub enum Ink {
     Paper,
     /// What went wrong.
     Bad,
-    /// A contender, by its colour.
-    Series(usize),
-    /// The same, with a dash of its own: those that share a colour do not share this.
-    Dashed(usize, usize),
+    /// The contender whose group this is.
+    Own,
     /// The same, half through.
-    Faint(usize),
+    Faint,
 }
 
 /// Where a text stands by its point.
@@ -48,102 +40,125 @@ pub enum At {
     Right,
 }
 
-/// Draws. The first failure is kept and told at the end.
-pub struct Pen<'a> {
-    backend: SVGBackend<'a>,
-    failure: Option<String>,
+/// Draws.
+pub struct Pen {
+    svg: String,
 }
 
 /// A picture of this size in pixels, with a title and a description for those who do not see it.
-pub fn picture(
-    size: (f64, f64),
-    id: &str,
-    title: &str,
-    about: &str,
-    draw: impl FnOnce(&mut Pen),
-) -> Result<String, String> {
+pub fn picture(size: (f64, f64), id: &str, title: &str, about: &str, draw: impl FnOnce(&mut Pen)) -> String {
     let (width, height) = (size.0.ceil(), size.1.ceil());
-    let mut svg = String::new();
-    let backend = SVGBackend::with_string(&mut svg, ((width * UNITS) as u32, (height * UNITS) as u32));
-    let mut pen = Pen { backend, failure: None };
-    draw(&mut pen);
-    let end = pen.backend.present().map_err(|error| error.to_string());
-    let failure = pen.failure.take().or(end.err());
-    drop(pen);
-    if let Some(failure) = failure {
-        return Err(format!("cannot draw {title}: {failure}"));
-    }
-    let body = svg.find('>').map_or("", |end| &svg[end + 1..]);
-    let head = format!(
-        "<svg role=\"img\" aria-labelledby=\"{id}-t\" aria-describedby=\"{id}-d\" viewBox=\"0 0 {} {}\" \
-         style=\"--w:{width}px\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>",
-        width * UNITS,
-        height * UNITS,
+    let svg = format!(
+        "<svg role=\"img\" aria-labelledby=\"{id}-t\" aria-describedby=\"{id}-d\" viewBox=\"0 0 {width} {height}\" \
+         style=\"--w:{width}px\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n",
         escaped(title),
         escaped(about),
     );
-    Ok(head + &named_colours(body)?)
+    let mut pen = Pen { svg };
+    draw(&mut pen);
+    pen.svg + "</svg>\n"
 }
 
-impl Pen<'_> {
+impl Pen {
+    /// What belongs to one contender: its colour, and that it goes when the contender is switched off. The further
+    /// attributes are for script.js; the words are what a pointer is shown without it.
+    pub fn of(&mut self, look: &Look, more: &[(&str, &str)], words: &str, draw: impl FnOnce(&mut Pen)) {
+        self.put(format_args!("<g data-who=\"{}\" style=\"--own:{}\"", look.at, look.colour()));
+        for (name, value) in more {
+            self.put(format_args!(" data-{name}=\"{}\"", escaped(value)));
+        }
+        self.svg.push('>');
+        if !words.is_empty() {
+            self.put(format_args!("<title>{}</title>", escaped(words)));
+        }
+        draw(self);
+        self.svg.push_str("</g>\n");
+    }
+
     /// A straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
-        let result = self.backend.draw_line(unit(from), unit(to), &stroke(ink, width));
-        self.note(result.map_err(|error| error.to_string()));
+        self.path(&[from, to], ink, width, "");
     }
 
-    /// A line through these points.
-    pub fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64) {
-        let result = self.backend.draw_path(points.iter().copied().map(unit), &stroke(ink, width));
-        self.note(result.map_err(|error| error.to_string()));
+    /// A line through these points, with lengths of strokes and gaps.
+    pub fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dash: &str) {
+        let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+        let width = if width == 1.0 { String::new() } else { format!(" stroke-width=\"{width}\"") };
+        self.put(format_args!("<path class=\"s-{}\" d=\"{}\"{width}{dash}/>", name(ink), way(points)));
     }
 
-    /// An area between these points.
-    pub fn area(&mut self, points: &[(f64, f64)], ink: Ink) {
-        let result = self.backend.fill_polygon(points.iter().copied().map(unit), &stroke(ink, 0.0));
-        self.note(result.map_err(|error| error.to_string()));
+    /// A contender's mark.
+    pub fn mark(&mut self, outline: &Outline, ink: Ink) {
+        self.svg.push_str(&outline.svg(&format!("class=\"f-{}\"", name(ink))));
     }
 
-    /// A shape with an outline only, its inside covered.
-    pub fn ring(&mut self, points: &[(f64, f64)], ink: Ink, width: f64) {
-        self.area(points, Ink::Paper);
-        let closed: Vec<(f64, f64)> = points.iter().chain(points.iter().take(2)).copied().collect();
-        self.path(&closed, ink, width);
+    /// A shape with a stroke around it only, its inside covered.
+    pub fn ring(&mut self, outline: &Outline, ink: Ink, width: f64) {
+        let paint = format!("class=\"f-p s-{}\" stroke-width=\"{width}\"", name(ink));
+        self.svg.push_str(&outline.svg(&paint));
     }
 
     /// An upright rectangle.
     pub fn bar(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) {
-        let result = self.backend.draw_rect(unit(from), unit(to), &stroke(ink, 0.0), true);
-        self.note(result.map_err(|error| error.to_string()));
+        let paint = format!("class=\"f-{}\"", name(ink));
+        self.rect(from, to, &paint);
+    }
+
+    /// Nothing to be seen, but a pointer finds it.
+    pub fn target(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.rect(from, to, "class=\"target\"");
+    }
+
+    fn rect(&mut self, from: (f64, f64), to: (f64, f64), paint: &str) {
+        let (width, height) = (px(to.0 - from.0), px(to.1 - from.1));
+        self.put(format_args!(
+            "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\" {paint}/>",
+            px(from.0),
+            px(from.1)
+        ));
     }
 
     /// A line of text; `y` is its middle.
     pub fn text(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At) {
-        self.letters(place, text, size, ink, at, FontStyle::Normal);
+        self.letters(place, text, size, ink, at, "");
     }
 
     /// The same in bold.
     pub fn bold(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At) {
-        self.letters(place, text, size, ink, at, FontStyle::Bold);
+        self.letters(place, text, size, ink, at, " b");
     }
 
-    fn letters(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At, weight: FontStyle) {
-        let across = match at {
-            At::Left => HPos::Left,
-            At::Middle => HPos::Center,
-            At::Right => HPos::Right,
+    fn letters(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At, weight: &str) {
+        let anchor = match at {
+            At::Left => "",
+            At::Middle => " m",
+            At::Right => " e",
         };
-        let font = ("x", size * UNITS * LETTERS).into_font().style(weight);
-        let colour = colour(ink);
-        let style = TextStyle::from(font).color(&colour).pos(Pos::new(across, VPos::Center));
-        let result = self.backend.draw_text(text, &style, unit(place));
-        self.note(result.map_err(|error| error.to_string()));
+        // Letters without a part below the line have their middle a third of their size above it.
+        let (x, y) = (px(place.0), px(place.1 + size * 0.35));
+        let larger = if size == USUAL { String::new() } else { format!(" font-size=\"{size}\"") };
+        self.put(format_args!(
+            "<text class=\"f-{}{anchor}{weight}\" x=\"{x}\" y=\"{y}\"{larger}>{}</text>",
+            name(ink),
+            escaped(text)
+        ));
     }
 
-    fn note(&mut self, result: Result<(), String>) {
-        if let Err(error) = result {
-            self.failure.get_or_insert(error);
-        }
+    fn put(&mut self, text: std::fmt::Arguments) {
+        let _ = self.svg.write_fmt(text);
+    }
+}
+
+/// As in style.css: `s-t` is a stroke in the colour of text, `f-t` an area in it.
+fn name(ink: Ink) -> char {
+    match ink {
+        Ink::Text => 't',
+        Ink::Quiet => 'q',
+        Ink::Rule => 'r',
+        Ink::Paper => 'p',
+        Ink::Bad => 'b',
+        Ink::Own => 'o',
+        Ink::Faint => 'h',
     }
 }
 
@@ -186,56 +201,6 @@ pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     }
 }
 
-fn unit(point: (f64, f64)) -> (i32, i32) {
-    ((point.0 * UNITS).round() as i32, (point.1 * UNITS).round() as i32)
-}
-
-fn stroke(ink: Ink, width: f64) -> ShapeStyle {
-    ShapeStyle { color: colour(ink), filled: true, stroke_width: (width * UNITS).round() as u32 }
-}
-
-fn colour(ink: Ink) -> RGBAColor {
-    let (kind, which, through) = match ink {
-        Ink::Text => (0, 0, 1.0),
-        Ink::Quiet => (0, 1, 1.0),
-        Ink::Rule => (0, 2, 1.0),
-        Ink::Paper => (0, 3, 1.0),
-        Ink::Bad => (0, 4, 1.0),
-        Ink::Series(which) => (1, which, 1.0),
-        Ink::Dashed(colour, dash) => (2, colour | dash << 4, 1.0),
-        Ink::Faint(which) => (1, which, 0.45),
-    };
-    RGBAColor(MARK, kind, which as u8, through)
-}
-
-/// Puts variables in the place of our colours, and takes off what the page's style says better.
-fn named_colours(svg: &str) -> Result<String, String> {
-    let ours = Regex::new("(fill|stroke)=\"#01([0-9A-F]{2})([0-9A-F]{2})\"").map_err(|error| error.to_string())?;
-    let named = ours.replace_all(svg, |found: &Captures| {
-        let which = usize::from_str_radix(&found[3], 16).unwrap_or(0);
-        let (which, dash) = if &found[2] == "02" { (which & 15, which >> 4) } else { (which, 0) };
-        let name = match &found[2] {
-            "00" => ["ink", "quiet", "rule", "paper", "bad"].get(which).map_or_else(String::new, |name| (*name).into()),
-            _ => format!("c{which}"),
-        };
-        let dash = DASHES.get(dash).filter(|dash| &found[2] == "02" && !dash.is_empty());
-        let dash = dash.map_or_else(String::new, |dash| format!(" stroke-dasharray=\"{}\"", in_units(dash)));
-        format!("{}=\"var(--{name})\"{dash}", &found[1])
-    });
-    let sizes = Regex::new("font-size=\"([0-9.]+)\"").map_err(|error| error.to_string())?;
-    let named = sizes.replace_all(&named, |found: &Captures| {
-        let size: f64 = found[1].parse().unwrap_or(LETTERS);
-        format!("font-size=\"{}\"", size.round())
-    });
-    let plain = named.replace(" font-family=\"x\"", "").replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "");
-    Ok(plain.replace("font-weight=\"bold\"", "font-weight=\"600\""))
-}
-
-fn in_units(dash: &str) -> String {
-    let scaled = |part: &str| part.parse::<f64>().map_or_else(|_| String::new(), |part| (part * UNITS).to_string());
-    dash.split(' ').map(scaled).collect::<Vec<_>>().join(" ")
-}
-
 /// For the text of an element of HTML or SVG, or a quoted attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -258,22 +223,20 @@ mod tests {
 
     #[test]
     fn a_picture_has_names_for_colours_and_words_for_readers() {
-        let drawn = picture((100.0, 50.0), "p1", "A <title>", "All & more", |pen| {
-            pen.line((0.0, 0.0), (10.5, 10.0), Ink::Dashed(1, 1), 1.5);
-            pen.line((0.0, 0.0), (10.5, 9.0), Ink::Dashed(1, 2), 1.5);
-            pen.bar((0.0, 0.0), (5.0, 5.0), Ink::Series(7));
+        let look = Look { title: "A <server>".into(), at: 9 };
+        let svg = picture((100.0, 50.0), "p1", "A <title>", "All & more", |pen| {
+            pen.of(&look, &[("name", &look.title)], "A <server>\n5", |pen| {
+                pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5, look.dash());
+                pen.bar((0.0, 0.0), (5.0, 5.0), Ink::Faint);
+            });
             pen.text((1.0, 1.0), "a < b", 13.0, Ink::Quiet, At::Right);
             pen.bold((1.0, 1.0), "c", 13.0, Ink::Text, At::Middle);
         });
-        let svg = drawn.expect("a picture");
         assert!(svg.starts_with("<svg role=\"img\" aria-labelledby=\"p1-t\"") && svg.trim_end().ends_with("</svg>"));
         assert!(svg.contains("A &lt;title&gt;</title>") && svg.contains("All &amp; more</desc>"));
-        assert!(svg.contains("stroke=\"var(--c1)\" stroke-dasharray=\"28 16\"") && svg.contains("x2=\"42\""));
-        assert!(svg.contains("stroke=\"var(--c1)\" stroke-dasharray=\"8 12\""), "another dash of the same colour");
-        assert!(
-            svg.contains("fill=\"var(--c7)\"") && svg.contains("fill=\"var(--quiet)\"") && svg.contains("a &lt; b")
-        );
-        assert!(!svg.contains("#01") && !svg.contains("font-family") && svg.contains("font-size=\"52\""));
+        assert!(svg.contains("<g data-who=\"9\" style=\"--own:var(--c9)\" data-name=\"A &lt;server&gt;\">"), "{svg}");
+        assert!(svg.contains("<title>A &lt;server&gt;\n5</title>") && svg.contains("M0 0L10.5 10"), "{svg}");
+        assert!(svg.contains("class=\"f-h\"") && svg.contains("stroke-dasharray") && svg.contains("a &lt; b"));
     }
 
     #[test]

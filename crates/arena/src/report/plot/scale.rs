@@ -1,20 +1,15 @@
-//! Axes: where a value stands, and which values are written beside it. The scales are those of plotters.
-
-use plotters::coord::combinators::{IntoLogRange, LogCoord};
-use plotters::coord::ranged1d::{BoldPoints, Ranged};
-use plotters::coord::types::RangedCoordf64;
-
-use super::pen::UNITS;
+//! Axes: where a value stands, and which values are written beside it.
 
 /// Values below this have no place on an axis that grows by factors.
 const SMALLEST: f64 = 1e-9;
 
-/// An axis.
+/// An axis, from one value to another.
+#[derive(Debug, Clone, Copy)]
 pub enum Scale {
     /// Grows by steps.
-    Linear(RangedCoordf64),
-    /// Grows by factors, from one value to another.
-    Log(LogCoord<f64>, f64, f64),
+    Linear(f64, f64),
+    /// Grows by factors.
+    Log(f64, f64),
 }
 
 impl Scale {
@@ -22,10 +17,9 @@ impl Scale {
     pub fn around(low: f64, high: f64, is_log: bool) -> Scale {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         if !is_log || low < SMALLEST || !low.is_finite() {
-            return Scale::Linear((0.0..high * 1.04).into());
+            return Scale::Linear(0.0, high * 1.04);
         }
-        let (from, to) = (low / 1.15, high.max(low * 1.5) * 1.15);
-        Scale::Log((from..to).log_scale().into(), from, to)
+        Scale::Log(low / 1.15, high.max(low * 1.5) * 1.15)
     }
 
     /// Over these places, with half a step of room on both sides.
@@ -34,43 +28,55 @@ impl Scale {
         let high = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (low, high) = if low < high { (low, high) } else { (low.min(1.0), high.max(2.0)) };
         if is_log && low > SMALLEST {
-            return Scale::Log((low / 1.12..high * 1.12).log_scale().into(), low / 1.12, high * 1.12);
+            return Scale::Log(low / 1.12, high * 1.12);
         }
         let room = (high - low) * 0.03;
-        Scale::Linear((low - room..high + room).into())
+        Scale::Linear(low - room, high + room)
     }
 
     /// Whether this value has a place.
-    pub fn holds(&self, value: f64) -> bool {
-        value.is_finite() && (matches!(self, Scale::Linear(_)) || value > SMALLEST)
+    pub fn holds(self, value: f64) -> bool {
+        value.is_finite() && (matches!(self, Scale::Linear(..)) || value > SMALLEST)
     }
 
     /// Where it stands between two pixels.
-    pub fn at(&self, value: f64, from: f64, to: f64) -> f64 {
-        let limits = ((from * UNITS).round() as i32, (to * UNITS).round() as i32);
-        let at = match self {
-            Scale::Linear(scale) => scale.map(&value, limits),
-            Scale::Log(scale, ..) => scale.map(&value.max(SMALLEST), limits),
+    pub fn at(self, value: f64, from: f64, to: f64) -> f64 {
+        let share = match self {
+            Scale::Linear(low, high) => (value - low) / (high - low),
+            Scale::Log(low, high) => (value.max(SMALLEST) / low).ln() / (high / low).ln(),
         };
-        f64::from(at) / UNITS
+        let share = if share.is_finite() { share.clamp(-1.0, 2.0) } else { 0.0 };
+        from + share * (to - from)
     }
 
-    /// Round values to write beside it, about so many.
-    pub fn ticks(&self, most: usize) -> Vec<f64> {
-        let (from, to) = match self {
-            Scale::Linear(scale) => return scale.key_points(BoldPoints(most)),
-            Scale::Log(_, from, to) => (*from, *to),
-        };
-        let of = |steps: &[f64]| -> Vec<f64> {
-            let powers = from.log10().floor() as i32..=to.log10().ceil() as i32;
-            let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
-            all.filter(|tick| (from..=to).contains(tick)).collect()
-        };
-        let fine = [of(&[1.0, 2.0, 3.0, 5.0, 7.0]), of(&[1.0, 2.0, 5.0]), of(&[1.0, 3.0]), of(&[1.0])];
-        let fits = fine.iter().find(|ticks| ticks.len() <= most);
-        let sparse = fine[3].len().div_ceil(most.max(1)).max(1);
-        fits.cloned().unwrap_or_else(|| fine[3].iter().copied().step_by(sparse).collect())
+    /// Round values to write beside it, at most so many.
+    pub fn ticks(self, most: usize) -> Vec<f64> {
+        match self {
+            Scale::Linear(from, to) => even(from, to, most),
+            Scale::Log(from, to) => by_factors(from, to, most),
+        }
     }
+}
+
+fn even(from: f64, to: f64, most: usize) -> Vec<f64> {
+    let least = (to - from) / most.max(1) as f64;
+    let power = 10_f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let Some(step) = steps.into_iter().find(|step| *step >= least) else { return Vec::new() };
+    let first = (from / step).ceil();
+    (0..most).map(|at| (first + at as f64) * step).filter(|tick| *tick <= to).collect()
+}
+
+fn by_factors(from: f64, to: f64, most: usize) -> Vec<f64> {
+    let of = |steps: &[f64]| -> Vec<f64> {
+        let powers = from.log10().floor() as i32..=to.log10().ceil() as i32;
+        let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+        all.filter(|tick| (from..=to).contains(tick)).collect()
+    };
+    let fine = [of(&[1.0, 2.0, 3.0, 5.0, 7.0]), of(&[1.0, 2.0, 5.0]), of(&[1.0, 3.0]), of(&[1.0])];
+    let fits = fine.iter().find(|ticks| ticks.len() <= most);
+    let sparse = fine[3].len().div_ceil(most.max(1)).max(1);
+    fits.cloned().unwrap_or_else(|| fine[3].iter().copied().step_by(sparse).collect())
 }
 
 #[cfg(test)]
