@@ -154,12 +154,12 @@ fn pointers_keys_and_switches_work_in_a_browser() {
         var seen = document.getElementById("seen"), tip = document.querySelector(".tip");
         var say = function (what) { seen.textContent += what + (tip.hidden ? "nothing" : tip.textContent) + "\n"; };
         var move = function (on, x, y) {
-          var box = on.getBoundingClientRect(), place = { bubbles: true, clientX: box.left + box.width * x, clientY: box.top + box.height * y };
-          on.dispatchEvent(new PointerEvent("pointermove", place));
+          var box = on.getBoundingClientRect(), left = box.left + box.width * x, top = box.top + box.height * y;
+          on.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: left, clientY: top }));
         };
         document.querySelectorAll("details").forEach(function (it) { it.open = true; });
         move(document.querySelector(".wide .target"), .5, .5); say("bar: ");
-        var time = Array.from(document.querySelectorAll(".drawn")).find(function (it) { return it.querySelector("[data-x=seconds]"); });
+        var time = document.querySelector("[data-x=seconds]").closest(".drawn");
         var svg = time.querySelector(".wide svg"), buttons = time.querySelectorAll(".legend button");
         move(svg, .4, .5); say("second: ");
         svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" })); say("key: ");

@@ -1,4 +1,4 @@
-//! The templates of the pages: one frame, one style, a small script that nothing depends on. A page needs no other
+//! The templates of the pages: one frame, one style, small scripts that nothing depends on. A page needs no other
 //! file.
 
 use minijinja::value::Serde;
@@ -13,13 +13,14 @@ const FILES: [(&str, &str); 6] = [
     ("index.html", include_str!("html/index.html")),
     ("style.css", include_str!("html/style.css")),
 ];
-const SCRIPT: (&str, &str) = ("script.js", include_str!("html/script.js"));
+const SCRIPTS: [(&str, &str); 2] =
+    [("script.js", include_str!("html/script.js")), ("pictures.js", include_str!("html/pictures.js"))];
 
 /// Fills a template. All text is escaped but what the template calls safe, which is drawn by ourselves.
 pub fn fill(name: &str, view: &impl Serialize) -> Result<String, String> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-    for (name, text) in FILES.into_iter().chain([SCRIPT]) {
+    for (name, text) in FILES.into_iter().chain(SCRIPTS) {
         templates.add_template(name, text).map_err(|error| format!("{name}: {error:#}"))?;
     }
     templates.add_filter("joined", joined);

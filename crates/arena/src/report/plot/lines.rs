@@ -258,7 +258,7 @@ impl Chart<'_> {
         pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
     }
 
-    /// What a pointer finds: for each point its pixels, its place and its figure, as script.js reads them.
+    /// What a pointer finds: for each point its pixels, its place and its figure, as pictures.js reads them.
     fn found(&self, form: &Form, line: &Line) -> String {
         let seen = line.points.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median));
         let point = |(place, spread): &(f64, Spread)| {

@@ -1,6 +1,6 @@
 //! Writes SVG in pixels of the page. Colours are CSS variables, so that one picture serves light and dark pages and
-//! paper. A picture says everything without a script; what script.js needs to show exact figures and to hide a contender
-//! stands in its groups.
+//! paper. A picture says everything without a script; what pictures.js needs to show exact figures and to hide a
+//! contender stands in its groups.
 
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ pub fn picture(size: (f64, f64), id: &str, title: &str, about: &str, draw: impl 
 
 impl Pen {
     /// What belongs to one contender: its colour, and that it goes when the contender is switched off. The further
-    /// attributes are for script.js; the words are what a pointer is shown without it.
+    /// attributes are for pictures.js; the words are what a pointer is shown without it.
     pub fn of(&mut self, look: &Look, more: &[(&str, &str)], words: &str, draw: impl FnOnce(&mut Pen)) {
         self.put(format_args!("<g data-who=\"{}\" style=\"--own:{}\"", look.at, look.colour()));
         for (name, value) in more {
