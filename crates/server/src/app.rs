@@ -11,8 +11,8 @@ use arc_swap::ArcSwap;
 use engine::{Engine, Meter, Order, Reply, Request, Snapshot, Status};
 use tracing::warn;
 
+use crate::app_context::AppContext;
 use crate::app_settings::{AppSettings, LATER_BOOT_TIME};
-use crate::apps::Ground;
 use crate::cradle::Ordered;
 use crate::deploy::{Deploy, Outcome};
 use crate::engines::{Base, Size};
@@ -29,7 +29,7 @@ const GIVE_UP_TIME: Duration = Duration::from_secs(2);
 pub struct App {
     name: String,
     pub(crate) base: Base,
-    pub(crate) ground: Arc<Ground>,
+    pub(crate) context: Arc<AppContext>,
     entry: ArcSwap<Entry>,
     pub(crate) turns: Turns<Result<String, String>>,
     pub(crate) farewell: Farewell,
@@ -96,14 +96,14 @@ pub struct Remembered {
 #[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl App {
     /// Loads it.
-    pub fn start(found: Found, settings: AppSettings, ground: Arc<Ground>) -> Result<App, String> {
+    pub fn start(found: Found, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
         let (name, begun) = (settings.name.clone(), Instant::now());
-        let (farewell, base) = (Farewell::new(ground.called_off.clone()), Base::new(&ground));
+        let (farewell, base) = (Farewell::new(context.called_off.clone()), context.base());
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
-        let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &ground));
+        let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let (log, remembered) = (Mutex::default(), Mutex::default());
         let (turns, begun_ones) = (Turns::new(), AtomicU64::new(1));
-        let app = App { name, base, ground, entry, turns, farewell, begun: begun_ones, log, remembered };
+        let app = App { name, base, context, entry, turns, farewell, begun: begun_ones, log, remembered };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
     }
@@ -270,11 +270,11 @@ impl App {
     /// From now on this generation gets requests, and the elder some of them. Returns when nobody can give any to
     /// another generation.
     pub(crate) fn enter(&self, generation: Arc<Generation>, elder: Option<Arc<Generation>>) {
-        let entry = Arc::new(Entry::new(generation, elder, &self.ground));
+        let entry = Arc::new(Entry::new(generation, elder, &self.context));
         let before = self.entry.swap(entry);
         // Whoever still looks at it is handing over a request: that takes a moment, or, where a script that runs in the
         // I/O thread cannot be interrupted, as long as that script.
-        wait_until(Instant::now() + self.ground.drain_time, || Arc::strong_count(&before) == 1);
+        wait_until(Instant::now() + self.context.drain_time, || Arc::strong_count(&before) == 1);
     }
 
     /// Lets a generation that gets no requests any more finish what it has, in a thread of its own.
@@ -293,7 +293,7 @@ impl App {
     }
 
     fn let_go(&self, old: &Arc<Generation>) {
-        old.finish(self.ground.drain_time, &self.farewell);
+        old.finish(self.context.drain_time, &self.farewell);
         let last = old.engine().snapshot();
         let mut log = self.log();
         log.past.add(&last);
@@ -302,9 +302,9 @@ impl App {
 }
 
 impl Entry {
-    fn new(generation: Arc<Generation>, elder: Option<Arc<Generation>>, ground: &Ground) -> Entry {
+    fn new(generation: Arc<Generation>, elder: Option<Arc<Generation>>, context: &AppContext) -> Entry {
         let times = Times { request: generation.settings.request_time, queue: generation.settings.queue_wait };
-        let is_usual = times.request == ground.request_time && times.queue == ground.queue_wait;
+        let is_usual = times.request == context.request_time && times.queue == context.queue_wait;
         Entry { generation, elder, times: (!is_usual).then_some(times) }
     }
 
@@ -325,7 +325,7 @@ impl Engine for App {
     fn call(&self, mut request: Request) -> Reply {
         let entry = self.entry.load();
         let Some(times) = entry.times else { return entry.engine().call(request) };
-        let now = request.deadline.checked_sub(self.ground.request_time).unwrap_or_else(Instant::now);
+        let now = request.deadline.checked_sub(self.context.request_time).unwrap_or_else(Instant::now);
         request.deadline = now + times.request;
         request.queue_deadline = now + times.queue;
         entry.engine().call(request).with_due(now + times.request)

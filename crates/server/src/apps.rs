@@ -1,86 +1,35 @@
 //! All applications of the server.
 
-use std::ffi::OsString;
 use std::fmt::Display;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use engine::{Engine, Order, Surroundings};
-use tokio::runtime::Handle;
 use tracing::{info, warn};
 
 use crate::app::App;
+use crate::app_context::AppContext;
 use crate::app_settings::AppSettings;
-use crate::asked::Problem;
 use crate::cradle::Ordered;
-use crate::engines::Budget;
 use crate::found::Found;
 use crate::router::Router;
 use crate::settings::Settings;
-
-/// Reads the settings again, as they are now.
-pub type Again = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
-
-/// What all applications of a server have in common.
-pub struct Ground {
-    /// The event loops of the I/O threads.
-    pub lanes: Vec<Handle>,
-    /// The times that the front gives to each request.
-    pub request_time: Duration,
-    pub queue_wait: Duration,
-    /// For what old code still has to do.
-    pub drain_time: Duration,
-    /// `BUNDLE_GEMFILE`.
-    pub bundle_gemfile: Option<OsString>,
-    pub again: Again,
-    /// A bound on the workers of all of them together.
-    pub budget: Option<Arc<Budget>>,
-    /// Whether the start goes on trying while a hook of another server's configuration fails: not at an upgrade, where
-    /// the older process serves.
-    pub retries_hooks: bool,
-    /// Set when the server ends, or cannot start: nothing that is being loaded is wanted any more.
-    pub called_off: Arc<AtomicBool>,
-    /// Notices that are in the log already.
-    pub noticed: Mutex<Vec<String>>,
-    /// Changes of the settings that take a new start, as of the last reload.
-    pub waiting: Mutex<Vec<String>>,
-}
-
-impl Ground {
-    /// Which of these are not in the log yet. They are from now on.
-    pub fn news(&self, notices: &[String]) -> Vec<String> {
-        // Nothing under this lock can panic half-way through a change.
-        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-        let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();
-        noticed.extend(news.iter().cloned());
-        news
-    }
-
-    /// What a reload could not change.
-    pub fn set_waiting(&self, changes: Vec<String>) {
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = changes;
-    }
-
-    fn waiting(&self) -> Vec<String> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 /// The applications, in the order of their settings.
 pub struct Apps(Vec<Arc<App>>);
 
 impl Apps {
     /// Loads all of them, side by side; the first that cannot be loaded ends the start.
-    pub fn start(settings: &Settings, found: Vec<Found>, ground: Arc<Ground>) -> Result<Apps, String> {
+    pub fn start(settings: &Settings, found: Vec<Found>, context: Arc<AppContext>) -> Result<Apps, String> {
         let several = settings.apps.len() > 1;
         let problem = Mutex::new(None);
         let load = |settings: AppSettings, found: Found| {
             let name = settings.name.clone();
-            let app = App::start(found, settings, ground.clone());
+            let app = App::start(found, settings, context.clone());
             // What fails later fails because it was called off.
-            if let (Err(why), false) = (&app, ground.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
+            if let (Err(why), false) = (&app, context.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
                 *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(named(several, &name, why));
             }
             app.ok().map(Arc::new)
@@ -122,7 +71,7 @@ impl Apps {
                 return Err(format!("there is no application {name}; there is {}", self.names()));
             }
         };
-        let waiting = self.0.first().map(|app| app.ground.waiting()).unwrap_or_default();
+        let waiting = self.0.first().map(|app| app.context.waiting()).unwrap_or_default();
         Ok(waiting.iter().fold(told, |told, change| format!("{told}\nnot by a reload: {change}")))
     }
 
@@ -140,7 +89,7 @@ impl Apps {
 
     /// Has so many workers of an application, if all together may have them.
     pub fn scale(&self, app: &App, min: usize, max: usize) -> Result<String, String> {
-        let total = app.ground.budget.as_ref().map(|budget| budget.places());
+        let total = app.context.budget.as_ref().map(|budget| budget.places());
         let is_counted = |app: &App| app.current().bounds().is_some();
         let Some(total) = total.filter(|_| is_counted(app)) else { return app.order(Order::Scale { min, max }) };
         let others = self.0.iter().filter(|other| other.name() != app.name() && is_counted(other));

@@ -14,8 +14,9 @@ use tracing::{info, warn};
 use crate::admin::Admin;
 use crate::admin::eyes::{Place, Running};
 use crate::app::App;
+use crate::app_context::{Again, AppContext};
 use crate::app_settings::LATER_BOOT_TIME;
-use crate::apps::{Again, Apps, Ground, named};
+use crate::apps::{Apps, named};
 use crate::desk::Desk;
 use crate::engines;
 use crate::folder;
@@ -61,12 +62,7 @@ pub struct Plan {
 pub fn versions() -> String {
     // Whoever builds it for others says of which commit it is; a figure of "0.1.0" could be of any.
     let commit = option_env!("FOOLSGOLD_COMMIT").map_or_else(String::new, |commit| format!("+{commit}"));
-    format!("foolsgold {VERSION}{commit} ({})", engine_mruby::version())
-}
-
-/// The embedded interpreter, by name and version.
-pub fn mruby() -> String {
-    engine_mruby::version()
+    format!("foolsgold {VERSION}{commit} ({})", engines::mruby())
 }
 
 /// Serves until somebody ends it. The error is a text for whoever started the program.
@@ -92,16 +88,16 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
-    let ground = ground(&settings, &lanes, bundle_gemfile, again, &launch);
+    let context = context(&settings, &lanes, bundle_gemfile, again, &launch);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
-    let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), ground.called_off.clone());
+    let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), context.called_off.clone());
     let admin = {
         let seen = (place(&found), launch.log_files.clone());
         Admin::start(&settings.admin, seen, made, launch.is_successor(), called_off)?
     };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: as long as they are not ready, no client should find an open door.
-    let apps = match Apps::start(&settings, found, ground) {
+    let apps = match Apps::start(&settings, found, context) {
         Err(_) if admin.is_unwanted() => {
             info!(target: "server", "shut down before it served");
             return Ok(());
@@ -199,18 +195,18 @@ fn place(found: &[Found]) -> Place {
     }
 }
 
-fn ground(
+fn context(
     settings: &Settings,
     lanes: &Lanes,
     bundle_gemfile: Option<OsString>,
     again: Again,
     launch: &Launch,
-) -> Arc<Ground> {
+) -> Arc<AppContext> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
     let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
     let (called_off, noticed) = (Arc::default(), Mutex::new(settings.notices.clone()));
     let waiting = Mutex::default();
-    Arc::new(Ground {
+    Arc::new(AppContext {
         lanes,
         request_time,
         queue_wait,

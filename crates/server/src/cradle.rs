@@ -26,7 +26,9 @@ use rustix::net::{
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-use crate::program::PARENT;
+/// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
+/// inherit it, do not take it for theirs.
+pub const PARENT: &str = "FOOLSGOLD_PARENT";
 
 /// A message is cut to this: what is said of a failure has a backtrace at most.
 const MESSAGE_BYTES: usize = 60_000;

@@ -14,7 +14,6 @@ use tokio::runtime::{self, Handle, Runtime};
 use tracing::{info, warn};
 
 use crate::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
-use crate::apps::Ground;
 use crate::choice::EngineKind;
 use crate::found::Found;
 use crate::trial::Verdict;
@@ -42,19 +41,20 @@ pub struct Base {
     pub budget: Option<Arc<Budget>>,
     /// Whether the server's start goes on trying while a hook of another server's configuration fails in workers.
     pub retries_hooks: bool,
-    keep: engine_mruby::Keep,
+    /// What of the embedded interpreter outlives a generation.
+    pub keep: engine_mruby::Keep,
 }
 
 impl Base {
-    /// Of an application that has had no request yet.
-    pub fn new(ground: &Ground) -> Base {
+    /// Of an application that has had no request yet, on these event loops.
+    pub fn new(lanes: Vec<Handle>) -> Base {
         Base {
-            lanes: ground.lanes.clone(),
+            lanes,
             meter: Arc::default(),
-            called_off: ground.called_off.clone(),
-            drain_time: ground.drain_time,
-            budget: ground.budget.clone(),
-            retries_hooks: ground.retries_hooks,
+            called_off: Arc::default(),
+            drain_time: Duration::ZERO,
+            budget: None,
+            retries_hooks: false,
             keep: engine_mruby::Keep::default(),
         }
     }
@@ -70,17 +70,14 @@ impl Alone {
     /// One event loop, on a thread of its own.
     pub fn new() -> io::Result<Alone> {
         let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let base = Base {
-            lanes: vec![runtime.handle().clone()],
-            meter: Arc::default(),
-            called_off: Arc::default(),
-            drain_time: Duration::ZERO,
-            budget: None,
-            retries_hooks: false,
-            keep: engine_mruby::Keep::default(),
-        };
+        let base = Base::new(vec![runtime.handle().clone()]);
         Ok(Alone { base: Arc::new(base), _runtime: runtime })
     }
+}
+
+/// The embedded interpreter, by name and version.
+pub fn mruby() -> String {
+    engine_mruby::version()
 }
 
 /// What several applications share: so many workers in all.

@@ -1,20 +1,18 @@
 //! The settings file: which one is read, and what it adds to what was asked. foolsgold.toml is read by toml_file.rs,
 //! the files of other servers by old/.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::app_settings::DEVELOPMENT;
 use crate::asked::{Asked, Given, Origin};
+use crate::file_text::text_of;
 use crate::old;
 use crate::options::Name;
 use crate::toml_file;
 
 /// The file that is read without being named.
 pub const USUAL: &str = "foolsgold.toml";
-
-/// Nobody has so many settings.
-const FILE_BYTES: u64 = 1024 * 1024;
 
 /// Files that Puma and Passenger read without being given their names. This server reads them, too, where there is no
 /// other file of another server.
@@ -71,14 +69,6 @@ pub fn is_code(asked: &Asked) -> bool {
     let Some(path) = path else { return false };
     let path = home.join(path);
     text_of(&path).is_ok_and(|text| old::Kind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(old::Kind::is_code)))
-}
-
-/// The text of a settings file: nothing else than a file, and none that is too large for one.
-pub fn text_of(path: &Path) -> io::Result<String> {
-    let (file, _) = engine::regular::open(path)?;
-    let mut text = String::new();
-    let read = file.take(FILE_BYTES + 1).read_to_string(&mut text)?;
-    if read as u64 > FILE_BYTES { Err(ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
 fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {

@@ -3,6 +3,7 @@
 
 mod admin;
 mod app;
+mod app_context;
 mod app_settings;
 mod apps;
 mod asked;
@@ -20,7 +21,9 @@ mod desk;
 mod doctor;
 mod effective;
 mod engines;
+mod exit;
 mod file;
+mod file_text;
 mod folder;
 mod foreign;
 mod found;
@@ -48,6 +51,7 @@ mod pidfile;
 mod probe;
 mod program;
 mod rackup;
+mod reload;
 mod requires;
 mod restart_file;
 mod router;
@@ -63,8 +67,6 @@ mod state;
 mod statements;
 mod systemd;
 mod table;
-mod table_run;
-mod table_watch;
 mod toml_file;
 mod trial;
 mod turns;
@@ -77,9 +79,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use apps::Again;
+use app_context::Again;
 use asked::{Asked, Command};
 use daemon::NotServing;
+use exit::{BAD_USAGE, CANNOT_START, cannot_start, fail, refuse, refuse_to, show};
 use found::Missing;
 use launch::Arrived;
 use machine::Machine;
@@ -89,9 +92,6 @@ use start::Start;
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
-const CANNOT_START: u8 = 1;
-const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     // Before anything changes the working directory.
@@ -270,30 +270,4 @@ fn build_native(asked: Asked) -> ExitCode {
             ExitCode::from(CANNOT_START)
         }
     }
-}
-
-// Writing fails when the reader has gone; then there is nobody to tell, and the exit code says the rest.
-
-fn show(text: &str) -> ExitCode {
-    let _ = io::stdout().write_all(text.as_bytes());
-    ExitCode::SUCCESS
-}
-
-fn refuse(problems: &[impl Display]) -> ExitCode {
-    refuse_to("start with these options", problems)
-}
-
-fn refuse_to(what: &str, problems: &[impl Display]) -> ExitCode {
-    let lines: String = problems.iter().map(|problem| format!("  {problem}\n")).collect();
-    let _ = write!(io::stderr(), "foolsgold: cannot {what}:\n{lines}See foolsgold --help.\n");
-    ExitCode::from(BAD_USAGE)
-}
-
-fn fail(why: &str) -> ExitCode {
-    let _ = io::stderr().write_all(cannot_start(why).as_bytes());
-    ExitCode::from(CANNOT_START)
-}
-
-fn cannot_start(why: &str) -> String {
-    format!("foolsgold: cannot start: {why}\n")
 }

@@ -5,7 +5,7 @@ use std::env;
 use std::os::unix::process::parent_id;
 use std::sync::OnceLock;
 
-use crate::program::PARENT;
+use crate::cradle::PARENT;
 
 /// Tells a successor, which inherits the raised limit, what it was before.
 pub const VARIABLE: &str = "FOOLSGOLD_OPEN_FILES";

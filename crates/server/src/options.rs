@@ -198,20 +198,7 @@ impl Section {
     }
 }
 
-impl Name {
-    /// The row of this option.
-    pub fn row(self) -> &'static Row {
-        &TABLE[self as usize]
-    }
-}
-
 impl Row {
-    /// The row with this name, which may be written with underscores.
-    pub fn called(long: &str) -> Option<&'static Row> {
-        let long = long.replace('_', "-");
-        TABLE.iter().find(|row| row.long == long)
-    }
-
     /// All names in the environment, the one that counts most first.
     pub fn variables(&self) -> Vec<String> {
         let own = format!("FOOLS_GOLD_{}", self.long.to_uppercase().replace('-', "_"));
@@ -229,34 +216,5 @@ impl Row {
             Default::Text(text) | Default::Machine(text, _) | Default::Stage(_, _, text) => text,
             Default::None => "",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_stand_in_the_order_of_their_names() {
-        for (at, row) in TABLE.iter().enumerate() {
-            assert_eq!(row.name as usize, at, "the row of --{} is in the wrong place", row.long);
-        }
-    }
-
-    #[test]
-    fn no_name_is_used_twice() {
-        let mut names: Vec<String> = TABLE.iter().map(|row| row.long.to_owned()).collect();
-        names.extend(TABLE.iter().filter_map(|row| row.short).map(String::from));
-        names.extend(["help", "h", "version", "V"].map(String::from));
-        names.extend(TABLE.iter().flat_map(Row::variables));
-        let total = names.len();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), total);
-    }
-
-    #[test]
-    fn every_row_has_help() {
-        assert_eq!(TABLE.iter().find(|row| row.help.is_empty()).map(|row| row.long), None);
     }
 }

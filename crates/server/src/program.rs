@@ -8,12 +8,9 @@ use std::process::{self, Command};
 use engine::Surroundings;
 use rustix::fs::{Access, access};
 
+use crate::cradle::PARENT;
 use crate::inherited::is_ours as is_of_sockets;
 use crate::{folder, openfiles, rackup};
-
-/// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
-/// inherit it, do not take it for theirs.
-pub const PARENT: &str = "FOOLSGOLD_PARENT";
 
 /// What another process must not inherit: it was meant for this one.
 const OF_THIS_ONE: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];

@@ -2,9 +2,8 @@
 
 use crate::machine_defaults;
 use crate::options::{Default, Kind, Name, Row, Section};
+use crate::signal_map::Habit;
 use crate::size::{GIB, KIB, MIB};
-use crate::table_run;
-use crate::table_watch;
 
 /// The longest time of any option.
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -19,7 +18,7 @@ const MEMORY_MIN: u64 = 4 * MIB;
 /// Puma's names for it, and Rails' own. Interpreters are no threads of theirs, so there they do not count.
 pub const RUBY_THREADS: [&str; 3] = ["PUMA_MAX_THREADS", "MAX_THREADS", "RAILS_MAX_THREADS"];
 
-pub const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
+const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
     let (kind, default) = (Kind::Text, Default::None);
     let per_app = matches!(section, Section::Application | Section::Mruby | Section::Ruby);
     Row { name, long, short: None, value, also: &[], kind, default, section, per_app, help: "" }
@@ -364,22 +363,22 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
                these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
-    table_run::LOG_FILE,
-    table_run::REDIRECT_STDOUT,
-    table_run::REDIRECT_STDERR,
-    table_run::DAEMONIZE,
-    table_run::PIDFILE,
-    table_run::STATE,
-    table_run::STATE_PERMISSION,
-    table_run::USER,
-    table_run::GROUP,
-    table_run::DIR,
-    table_run::UMASK,
-    table_run::SIGNALS,
-    table_run::ACTIVATED,
-    table_watch::CONTROL,
-    table_watch::ADMIN,
-    table_watch::ADMIN_TOKEN,
+    LOG_FILE,
+    REDIRECT_STDOUT,
+    REDIRECT_STDERR,
+    DAEMONIZE,
+    PIDFILE,
+    STATE,
+    STATE_PERMISSION,
+    USER,
+    GROUP,
+    DIR,
+    UMASK,
+    SIGNALS,
+    ACTIVATED,
+    CONTROL,
+    ADMIN,
+    ADMIN_TOKEN,
     Row {
         short: Some('C'),
         kind: Kind::Path,
@@ -405,3 +404,149 @@ const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const RELOAD_WHY: &str = "files are not watched: `foolsgold reload` takes new code without an interruption; Rails \
                           reloads its own code in development";
+
+const LOG_FILE: Row = Row {
+    kind: Kind::Path,
+    help: "append what is written to this file, the application's output too; a signal opens it anew after a rotation \
+           (default: standard output)",
+    ..row(Name::LogFile, "log-file", "FILE", Section::Log)
+};
+
+const REDIRECT_STDOUT: Row = Row {
+    kind: Kind::Path,
+    help: "the same for standard output alone, which the log is part of",
+    ..row(Name::RedirectStdout, "redirect-stdout", "FILE", Section::Log)
+};
+
+const REDIRECT_STDERR: Row = Row {
+    kind: Kind::Path,
+    help: "the same for standard error alone",
+    ..row(Name::RedirectStderr, "redirect-stderr", "FILE", Section::Log)
+};
+
+const DAEMONIZE: Row = Row {
+    short: Some('d'),
+    kind: Kind::Flag,
+    default: Default::Text("no"),
+    help: "serve in the background, with --log-file: the command ends when the server serves, or says why it does not",
+    ..row(Name::Daemonize, "daemonize", "", Section::Run)
+};
+
+const PIDFILE: Row = Row {
+    kind: Kind::Path,
+    also: &["PIDFILE"],
+    help: "write the process id to this file as long as the server serves; refused while a running server has it",
+    ..row(Name::Pidfile, "pidfile", "FILE", Section::Run)
+};
+
+const STATE: Row = Row {
+    short: Some('S'),
+    kind: Kind::Path,
+    help: "write process id and control address to this file, in the form of Puma's",
+    ..row(Name::State, "state", "FILE", Section::Run)
+};
+
+const STATE_PERMISSION: Row = Row {
+    help: "permissions of the state file, in octal, such as 0640 (default: 0644 without those of --umask)",
+    ..row(Name::StatePermission, "state-permission", "BITS", Section::Run)
+};
+
+const USER: Row = Row {
+    help: "become this user, a name or a number, when addresses are bound and files are open, before the application \
+           is loaded",
+    ..row(Name::User, "user", "USER", Section::Run)
+};
+
+const GROUP: Row =
+    Row { help: "become this group (default: that of --user)", ..row(Name::Group, "group", "GROUP", Section::Run) };
+
+const DIR: Row = Row {
+    kind: Kind::Path,
+    help: "go to this folder first: all other paths are seen from there",
+    ..row(Name::Dir, "dir", "FOLDER", Section::Run)
+};
+
+const UMASK: Row = Row {
+    help: "permissions that new files and Unix sockets do not get, in octal, such as 027",
+    ..row(Name::Umask, "umask", "BITS", Section::Run)
+};
+
+const SIGNALS: Row = Row {
+    kind: Kind::Choice(Habit::WORDS),
+    default: Default::Text("puma"),
+    help: "what signals mean: as in this server",
+    ..row(Name::Signals, "signals", "SERVER", Section::Run)
+};
+
+const ACTIVATED: Row = Row {
+    kind: Kind::Choice(&["no", "yes", "only"]),
+    default: Default::Text("no"),
+    help: "listen on all sockets that systemd hands over, beside --bind or, with =only, instead of it (where none is \
+           handed over, --bind counts); without this, on those that --bind names",
+    ..row(Name::BindToActivatedSockets, "bind-to-activated-sockets", "", Section::Run)
+};
+
+const CONTROL: Row = Row {
+    default: Default::Text("auto"),
+    help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto takes a name \
+           made of the application's folder, which the commands find when they are called there; off",
+    ..row(Name::Control, "control", "PATH", Section::Watch)
+};
+
+const ADMIN: Row = Row {
+    default: Default::Text("off"),
+    help: "show a live page, /metrics for Prometheus, /healthz and /readyz on this address: a port of this machine, \
+           tcp://HOST:PORT or unix:///PATH",
+    ..row(Name::Admin, "admin", "URI", Section::Watch)
+};
+
+const ADMIN_TOKEN: Row = Row {
+    help: "what whoever looks there must say, as a bearer token or as the password of any user; none lets everybody \
+           look; must be said for addresses that other machines can reach (better as a variable than as an option, \
+           which others on this machine can see)",
+    ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
+};
+
+impl Name {
+    /// The row of this option.
+    pub fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+}
+
+impl Row {
+    /// The row with this name, which may be written with underscores.
+    pub fn called(long: &str) -> Option<&'static Row> {
+        let long = long.replace('_', "-");
+        TABLE.iter().find(|row| row.long == long)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_their_names() {
+        for (at, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.name as usize, at, "the row of --{} is in the wrong place", row.long);
+        }
+    }
+
+    #[test]
+    fn no_name_is_used_twice() {
+        let mut names: Vec<String> = TABLE.iter().map(|row| row.long.to_owned()).collect();
+        names.extend(TABLE.iter().filter_map(|row| row.short).map(String::from));
+        names.extend(["help", "h", "version", "V"].map(String::from));
+        names.extend(TABLE.iter().flat_map(Row::variables));
+        let total = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), total);
+    }
+
+    #[test]
+    fn every_row_has_help() {
+        assert_eq!(TABLE.iter().find(|row| row.help.is_empty()).map(|row| row.long), None);
+    }
+}

@@ -17,6 +17,8 @@ use engine_mruby::{Keep, MrubyEngine, Settings};
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use tracing::warn;
 
+use crate::exit;
+
 /// The first argument by which this program is asked to load an application and end.
 pub const WORD: &str = "--try-to-load";
 
@@ -75,7 +77,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     // With whoever waits for it.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let Some(settings) = read(arguments) else {
-        return crate::fail(&format!("{WORD} is for foolsgold itself"));
+        return exit::fail(&format!("{WORD} is for foolsgold itself"));
     };
     let bytes = (settings.memory_bytes as u64).saturating_mul(2).saturating_add(SPARE_BYTES);
     let _ = setrlimit(Resource::As, Rlimit { current: Some(bytes), maximum: Some(bytes) });

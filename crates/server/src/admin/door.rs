@@ -16,6 +16,7 @@ use crate::admin::guard::Guard;
 use crate::admin::metrics;
 use crate::admin::page;
 use crate::admin::routes::{self, Door};
+use crate::admin::sheet;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -100,6 +101,6 @@ fn refused(is_token: bool, why: &str) -> Response {
 fn metrics_of(eyes: &Eyes, headers: &HeaderMap) -> Option<Response> {
     let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(metrics::OPEN_METRICS));
     let is_open = headers.get_all(header::ACCEPT).iter().any(takes);
-    let (media_type, text) = metrics::write(eyes, is_open);
+    let (media_type, text) = metrics::write(sheet::families(eyes), is_open);
     Some(respond(StatusCode::OK, media_type, text))
 }

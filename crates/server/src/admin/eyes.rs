@@ -1,5 +1,7 @@
 //! What the admin listener and the control socket see: nothing but that the server starts, and from then on, all of it.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,8 +14,6 @@ use tracing::info;
 
 use crate::admin::history::History;
 use crate::admin::process::share_kib;
-use crate::admin::service::{ControlFile, inode_of};
-use crate::admin::view::{look_at_server, look_briefly};
 use crate::desk::Desk;
 use crate::generation::wait_until;
 use crate::log_files::LogFiles;
@@ -139,23 +139,13 @@ impl Eyes {
     }
 
     /// The memory of the server, looked at now and then.
-    fn share_kib(&self) -> u64 {
+    pub fn share_kib(&self) -> u64 {
         let mut share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
         let (then, kib) = *share.get_or_insert_with(|| (Instant::now(), share_kib()));
         if then.elapsed() < SHARE_TIME {
             return kib;
         }
         share.insert((Instant::now(), share_kib())).1
-    }
-
-    /// To be called each second.
-    pub fn look(&self) {
-        self.logs.retry();
-        let Some(running) = self.running() else { return };
-        let server = look_at_server(&self.memory, self.share_kib());
-        for app in running.desk.apps().all() {
-            self.history.note(app.name(), &look_briefly(app, server), Instant::now());
-        }
     }
 }
 
@@ -171,3 +161,11 @@ impl Running {
         }
     }
 }
+
+/// What tells a file from another that was put in its place.
+pub fn inode_of(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// A socket file, as it was when it was made.
+pub type ControlFile = (PathBuf, (u64, u64));

@@ -10,8 +10,6 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use crate::admin::classes::Classes;
-use crate::admin::eyes::Eyes;
-use crate::admin::sheet;
 
 /// The media type by which the newer form is asked for.
 pub const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -43,8 +41,7 @@ pub struct Family {
 struct Sheet(Vec<Family>);
 
 /// The media type and the text.
-pub fn write(eyes: &Eyes, is_open: bool) -> (&'static str, String) {
-    let families = sheet::families(eyes);
+pub fn write(families: Vec<Family>, is_open: bool) -> (&'static str, String) {
     let counters: Vec<&str> = families.iter().filter(|family| family.is_counter()).map(|family| family.name).collect();
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Sheet(families)));

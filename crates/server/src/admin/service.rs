@@ -1,13 +1,10 @@
 //! The thread that serves both, looks each second at what the server does, and sees to it that the control socket can
 //! be found as long as the server lives.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use front::{Lanes, Listener, Stop};
 use tokio::runtime::{Builder, Handle};
@@ -17,9 +14,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
 
 use crate::admin::door::Desktop;
-use crate::admin::eyes::Eyes;
+use crate::admin::eyes::{Eyes, inode_of};
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
+use crate::admin::view::{look_at_server, look_briefly};
 
 /// Who asks has little to say, and a minute to begin with it or to take the answer; and a day for what it may take: a
 /// reload loads an application.
@@ -115,7 +113,7 @@ impl Service {
                 () = self.end.notified() => break,
                 _ = seconds.tick() => {}
             }
-            self.eyes.look();
+            look(&self.eyes);
             passed += 1;
             let Some(running) = self.eyes.running() else { continue };
             if running.desk.is_replaced() {
@@ -152,13 +150,15 @@ impl Service {
     }
 }
 
-/// What tells a file from another that was put in its place.
-pub fn inode_of(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+/// Notes in the history what the server and its applications do. To be called each second.
+fn look(eyes: &Eyes) {
+    eyes.logs.retry();
+    let Some(running) = eyes.running() else { return };
+    let server = look_at_server(&eyes.memory, eyes.share_kib());
+    for app in running.desk.apps().all() {
+        eyes.history.note(app.name(), &look_briefly(app, server), Instant::now());
+    }
 }
-
-/// A socket file, as it was when it was made.
-pub type ControlFile = (PathBuf, (u64, u64));
 
 fn front_settings() -> front::Settings {
     let limits = front::Limits {

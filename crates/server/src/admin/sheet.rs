@@ -13,8 +13,8 @@ use crate::admin::metrics::{Family, Value};
 use crate::admin::process::Process;
 use crate::admin::view::by_hundreds;
 use crate::app::App;
-use crate::boot;
 use crate::deploy::Outcome;
+use crate::engines;
 use crate::log_files::LogView;
 
 /// Why workers end when something is wrong, or is replaced in time.
@@ -119,7 +119,7 @@ fn of_log(log: &LogView) -> Vec<Family> {
 fn of_server(running: &Running) -> Vec<Family> {
     let (desk, counts) = (&running.desk, &running.counts);
     let since = desk.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let build = vec![("version", desk.version().to_owned()), ("mruby", boot::mruby())];
+    let build = vec![("version", desk.version().to_owned()), ("mruby", engines::mruby())];
     let answers = by_hundreds(counts.answers()).into_iter();
     let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
     vec![

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lexopt::Arg;
 
-use crate::client::Failure;
+use crate::client::outcome::Failure;
 use crate::client::table::{Command, Flag};
 use crate::near::nearest;
 

@@ -10,9 +10,9 @@ use machine::Machine;
 use serde_json::Value;
 
 use crate::asked::Asked;
-use crate::client::Failure;
 use crate::client::asked::{Call, Which};
 use crate::client::line::{Line, Trouble, silent};
+use crate::client::outcome::Failure;
 use crate::control_path;
 use crate::file;
 use crate::folder;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::client::Failure;
+use crate::client::outcome::Failure;
 
 /// A server that lives says what it does within this time.
 const LOOK_TIME: Duration = Duration::from_secs(10);

@@ -6,47 +6,22 @@ mod find;
 mod grid;
 mod line;
 mod orders;
+mod outcome;
 mod show;
 mod status;
 mod table;
 mod watch;
 mod words;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use asked::Call;
-use table::{COMMANDS, Command};
+use outcome::{Failure, fail, say};
+use table::{Action, COMMANDS, Command};
+
+pub use table::{names, words};
 
 use crate::start::Start;
-
-/// It was tried, and could not be done.
-const FAILED: u8 = 1;
-/// The command line cannot be understood.
-const BAD_USAGE: u8 = 2;
-/// There is no server, as for services: the program is not running.
-const NO_SERVER: u8 = 3;
-
-/// Why a command ends badly.
-#[derive(Debug)]
-pub struct Failure {
-    code: u8,
-    why: String,
-}
-
-impl Failure {
-    fn failed(why: impl Into<String>) -> Failure {
-        Failure { code: FAILED, why: why.into() }
-    }
-
-    fn usage(why: impl Into<String>) -> Failure {
-        Failure { code: BAD_USAGE, why: why.into() }
-    }
-
-    fn no_server(why: impl Into<String>) -> Failure {
-        Failure { code: NO_SERVER, why: why.into() }
-    }
-}
 
 /// What the first word asks for, if it is a command of these.
 pub fn run(start: &Start) -> Option<ExitCode> {
@@ -59,11 +34,32 @@ pub fn run(start: &Start) -> Option<ExitCode> {
         }
         Ok(Some(call)) => match &call.surplus {
             Some(word) => Err(Failure::usage(surplus(command, word, &call))),
-            None => (command.run)(&call),
+            None => action(command.action)(&call),
         },
         Err(failure) => Err(failure),
     };
-    Some(outcome.map_or_else(|failure| fail(command, &failure), |()| ExitCode::SUCCESS))
+    Some(outcome.map_or_else(|failure| fail(command.word, &failure), |()| ExitCode::SUCCESS))
+}
+
+/// What does it.
+fn action(action: Action) -> fn(&Call) -> Result<(), Failure> {
+    match action {
+        Action::Status => watch::status,
+        Action::Workers => show::workers,
+        Action::Recorder => show::recorder,
+        Action::Deploys => show::deploys,
+        Action::Reload => orders::reload,
+        Action::Restart => orders::restart,
+        Action::Recycle => orders::recycle,
+        Action::Scale => orders::scale,
+        Action::Pause => orders::pause,
+        Action::Resume => orders::resume,
+        Action::KillWorker => orders::kill_worker,
+        Action::Drain => orders::drain,
+        Action::Stop => orders::stop,
+        Action::ReopenLogs => orders::reopen_logs,
+        Action::Control => show::control,
+    }
 }
 
 /// What to say of a word where none is expected: most often an application is meant.
@@ -78,26 +74,4 @@ fn surplus(command: &Command, word: &str, call: &Call) -> String {
     };
     let word_of = command.word;
     format!("{word}: nothing is expected here: an application is named by `foolsgold {word_of} --app NAME`{there}")
-}
-
-/// The words that are commands, with their help, for `foolsgold --help`.
-pub fn words() -> impl Iterator<Item = (String, &'static str)> {
-    COMMANDS.iter().map(|command| (format!("{} {}", command.word, command.value).trim().to_owned(), command.help))
-}
-
-/// The words alone.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    COMMANDS.iter().map(|command| command.word)
-}
-
-/// Writes to standard output. When its reader has gone there is nobody to tell.
-fn say(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
-}
-
-fn fail(command: &Command, failure: &Failure) -> ExitCode {
-    let hint =
-        if failure.code == BAD_USAGE { format!("\nSee foolsgold {} --help.", command.word) } else { String::new() };
-    let _ = writeln!(io::stderr(), "foolsgold {}: {}{hint}", command.word, failure.why);
-    ExitCode::from(failure.code)
 }

@@ -8,9 +8,10 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Map, Value, json};
 
 use crate::client::asked::Call;
+use crate::client::find;
 use crate::client::line::{Line, Trouble};
+use crate::client::outcome::{Failure, say};
 use crate::client::table::Flag;
-use crate::client::{Failure, find, say};
 
 /// How often it is looked whether a server is gone.
 const LOOK: Duration = Duration::from_millis(100);

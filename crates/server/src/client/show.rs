@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::client::asked::Call;
+use crate::client::find;
 use crate::client::grid::Grid;
 use crate::client::line::Line;
+use crate::client::outcome::{Failure, say};
 use crate::client::table::Flag;
 use crate::client::words::{lasting, millis, plain, size};
-use crate::client::{Failure, find, say};
 
 /// So many requests of the past are shown in a table.
 const PAST_ROWS: usize = 20;

@@ -2,9 +2,6 @@
 
 use std::fmt::Write;
 
-use crate::client::asked::Call;
-use crate::client::{Failure, orders, show, watch};
-
 /// A flag that some commands take. All take `--app`, where it means something, and those that say which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
@@ -16,6 +13,26 @@ pub enum Flag {
     Backtraces,
 }
 
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Status,
+    Workers,
+    Recorder,
+    Deploys,
+    Reload,
+    Restart,
+    Recycle,
+    Scale,
+    Pause,
+    Resume,
+    KillWorker,
+    Drain,
+    Stop,
+    ReopenLogs,
+    Control,
+}
+
 /// One command.
 pub struct Command {
     pub word: &'static str,
@@ -25,7 +42,7 @@ pub struct Command {
     pub help: &'static str,
     /// More, for its own help.
     pub more: &'static str,
-    pub run: fn(&Call) -> Result<(), Failure>,
+    pub action: Action,
 }
 
 use Flag::{App, Backtraces, Json, NoWait, Now, Watch};
@@ -38,7 +55,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[App, Watch, Json],
         help: "show what a running server does",
         more: "Load, times, workers and the last deploy. With --watch it is drawn anew each second.",
-        run: watch::status,
+        action: Action::Status,
     },
     Command {
         word: "workers",
@@ -46,7 +63,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[App, Json],
         help: "show its workers and what each of them runs",
         more: "",
-        run: show::workers,
+        action: Action::Workers,
     },
     Command {
         word: "recorder",
@@ -54,7 +71,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[App, Json, Backtraces],
         help: "show what runs now, and the last slow, failed and refused requests",
         more: "With --backtraces also what the threads of busy workers do at this moment.",
-        run: show::recorder,
+        action: Action::Recorder,
     },
     Command {
         word: "deploys",
@@ -62,7 +79,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[App, Json],
         help: "show what was loaded when, and what came of it",
         more: "",
-        run: show::deploys,
+        action: Action::Deploys,
     },
     Command {
         word: "reload",
@@ -71,7 +88,7 @@ pub static COMMANDS: [Command; 15] = [
         help: "load new code and settings, without losing a request",
         more: "Waits until the new code serves. If it does not load, or fails its probe, the old code goes on, the \
                error is shown, and the exit code is 1.",
-        run: orders::reload,
+        action: Action::Reload,
     },
     Command {
         word: "restart",
@@ -80,7 +97,7 @@ pub static COMMANDS: [Command; 15] = [
         help: "start the program itself anew, keeping its sockets",
         more: "For a new version of foolsgold, and for settings that a reload cannot change. For new code, reload is \
                enough.",
-        run: orders::restart,
+        action: Action::Restart,
     },
     Command {
         word: "recycle",
@@ -88,7 +105,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[App],
         help: "replace the workers by new ones of the same loaded code",
         more: "",
-        run: orders::recycle,
+        action: Action::Recycle,
     },
     Command {
         word: "scale",
@@ -96,7 +113,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[App],
         help: "have so many workers from now on",
         more: "",
-        run: orders::scale,
+        action: Action::Scale,
     },
     Command {
         word: "pause",
@@ -104,16 +121,16 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[App],
         help: "let requests wait, within the bounds of the queue",
         more: "For the moments in which a database is moved. Whoever waits too long gets 503, as always.",
-        run: orders::pause,
+        action: Action::Pause,
     },
-    Command { word: "resume", value: "", flags: &[App], help: "let them go on", more: "", run: orders::resume },
+    Command { word: "resume", value: "", flags: &[App], help: "let them go on", more: "", action: Action::Resume },
     Command {
         word: "kill-worker",
         value: "N",
         flags: &[App, Now],
         help: "end one worker; another takes its place",
         more: "It finishes what it runs; with --now it is killed at once.",
-        run: orders::kill_worker,
+        action: Action::KillWorker,
     },
     Command {
         word: "drain",
@@ -122,7 +139,7 @@ pub static COMMANDS: [Command; 15] = [
         help: "end, but tell load balancers first",
         more: "/readyz says no at once; after --drain-lag no connections are accepted any more; what runs is finished. \
                Waits for the end.",
-        run: orders::drain,
+        action: Action::Drain,
     },
     Command {
         word: "stop",
@@ -130,7 +147,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[Now, NoWait],
         help: "end when running requests are finished",
         more: "Waits for the end. With --now, what runs is cut off.",
-        run: orders::stop,
+        action: Action::Stop,
     },
     Command {
         word: "reopen-logs",
@@ -138,7 +155,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[],
         help: "open log files anew, after they were moved away",
         more: "",
-        run: orders::reopen_logs,
+        action: Action::ReopenLogs,
     },
     Command {
         word: "control",
@@ -146,7 +163,7 @@ pub static COMMANDS: [Command; 15] = [
         flags: &[],
         help: "print the path of the control socket, for curl --unix-socket",
         more: "",
-        run: show::control,
+        action: Action::Control,
     },
 ];
 
@@ -173,6 +190,16 @@ impl Flag {
             Backtraces => ("--backtraces", "with what the threads of busy workers do"),
         }
     }
+}
+
+/// The words that are commands, with their help, for `foolsgold --help`.
+pub fn words() -> impl Iterator<Item = (String, &'static str)> {
+    COMMANDS.iter().map(|command| (format!("{} {}", command.word, command.value).trim().to_owned(), command.help))
+}
+
+/// The words alone.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|command| command.word)
 }
 
 /// What `foolsgold COMMAND --help` says.

@@ -7,8 +7,9 @@ use rustix::termios::tcgetwinsize;
 
 use crate::client::asked::Call;
 use crate::client::line::{Line, Trouble};
+use crate::client::outcome::{Failure, say};
 use crate::client::table::Flag;
-use crate::client::{Failure, find, say, status};
+use crate::client::{find, status};
 
 /// The terminal's second screen, without a cursor, long lines cut off; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";

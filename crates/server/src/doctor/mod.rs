@@ -7,6 +7,7 @@ mod aside;
 mod difference;
 mod examine;
 mod loading;
+mod print;
 mod report;
 mod sources;
 mod verdict;
@@ -19,11 +20,13 @@ use std::time::Duration;
 use crate::asked::{self, Command, Problem};
 use crate::choice::EngineKind;
 use crate::engines::Alone;
+use crate::exit;
 use crate::found::{self, Found, Missing};
 use crate::settings::{Settings, settle};
 use crate::start::Start;
 use aside::Aside;
 use report::Report;
+use verdict::Verdict;
 
 /// The most that loading, and an answer, may take where the settings have no limit, or a longer one.
 const BOOT_TIME: Duration = Duration::from_secs(60);
@@ -47,13 +50,13 @@ pub fn run(start: &Start) -> Option<ExitCode> {
     let words = Words::read(words);
     let asked = asked::read(words.rest, &start.environment);
     if asked.command != Command::Serve {
-        return Some(crate::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
+        return Some(exit::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
     let settings = match settle(asked, start.machine) {
         Ok(settings) => settings,
         Err(mut problems) => {
             problems.iter_mut().for_each(add_hint);
-            return Some(crate::refuse(&problems));
+            return Some(exit::refuse(&problems));
         }
     };
     let examined = match Aside::begin() {
@@ -67,12 +70,16 @@ pub fn run(start: &Start) -> Option<ExitCode> {
     };
     Some(match examined {
         Ok(reports) => {
-            let text = if words.json { report::json(&reports) } else { report::text(&reports) };
-            let _ = crate::show(&text);
-            if reports.iter().all(|report| report.verdict().is_good()) { ExitCode::SUCCESS } else { ExitCode::from(1) }
+            let text = if words.json { print::json(&reports) } else { print::text(&reports) };
+            let _ = exit::show(&text);
+            if reports.iter().all(|report| Verdict::of(report).is_good()) {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(1)
+            }
         }
-        Err(Missing::Options(problems)) => crate::refuse(&problems),
-        Err(Missing::File(why)) => crate::fail(&why),
+        Err(Missing::Options(problems)) => exit::refuse(&problems),
+        Err(Missing::File(why)) => exit::fail(&why),
     })
 }
 

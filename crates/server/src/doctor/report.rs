@@ -1,21 +1,12 @@
-//! What the doctor says, as text and as JSON.
+//! All that the doctor has found out about one application.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use super::answer::{Answer, End};
+use super::answer::Answer;
 use super::difference::Difference;
 use super::loading::{Finding, Gem};
 use super::sources::Doubt;
-use super::verdict::{self, Verdict};
-
-/// So many places of one finding are shown.
-const PLACES: usize = 3;
-/// What is said of a finding stands here.
-const COLUMN: usize = 12;
 
 /// All about one application.
 #[derive(Debug, Default)]
@@ -78,185 +69,23 @@ pub enum There {
 }
 
 impl Report {
-    /// The recommendation.
-    pub fn verdict(&self) -> Verdict {
-        Verdict::of(self)
-    }
-
     pub fn folder(&self) -> &Path {
         self.rackup.parent().unwrap_or(Path::new("/"))
     }
 
     /// As `name-version`.
-    fn gem_names(&self) -> Vec<&str> {
+    pub fn gem_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.gems.iter().map(|gem| gem.name.as_str()).collect();
         names.sort_unstable();
         names
     }
 
-    fn own_files(&self) -> usize {
+    pub fn own_files(&self) -> usize {
         self.files.iter().filter(|file| Path::new(file).starts_with(self.folder())).count()
     }
 
     /// A place as the application's folder sees it.
-    fn short<'a>(&self, place: &'a str) -> &'a str {
+    pub fn short<'a>(&self, place: &'a str) -> &'a str {
         place.strip_prefix(&format!("{}/", self.folder().display())).unwrap_or(place)
     }
-}
-
-/// For people.
-pub fn text(reports: &[Report]) -> String {
-    reports.iter().map(one).collect::<Vec<_>>().join("\n")
-}
-
-fn one(report: &Report) -> String {
-    let mut out = format!("{}, on {}\n\n", report.rackup.display(), engine_mruby::version());
-    match report.loaded {
-        Some(time) => row(&mut out, "loads", &format!("yes, in {:.0?}", time)),
-        None => row(&mut out, "loads", "no"),
-    }
-    if let (None, Some(why)) = (report.findings.first(), &report.refusal) {
-        row(&mut out, "", why);
-    }
-    let gems = report.gem_names();
-    let gems = if gems.is_empty() { "no gems".to_owned() } else { format!("gems: {}", gems.join(", ")) };
-    row(&mut out, "files", &format!("config.ru and {} of the application; {gems}", report.own_files()));
-    for finding in &report.findings {
-        let what = match finding.kind.as_str() {
-            "library" => format!("the library \"{}\"", finding.name),
-            "constant" => format!("the constant {}", finding.name),
-            _ => finding.words.clone(),
-        };
-        row(&mut out, "missing", &format!("{what}{}", places(report, &finding.places)));
-        if let Some(remark) = &finding.remark {
-            row(&mut out, "", remark);
-        }
-    }
-    if let Some(why) = &report.unfinished {
-        row(&mut out, "and more", why);
-    }
-    if !report.did_without.is_empty() {
-        let names = report.did_without.join(", ");
-        row(&mut out, "remark", &format!("asked for these libraries, and did without: {names}"));
-    }
-    for doubt in &report.doubts {
-        let what = format!("`{}` (of {} in CRuby){}", doubt.method, doubt.classes, places(report, &doubt.places));
-        row(&mut out, "may lack", &what);
-    }
-    for asked in &report.asked {
-        row(&mut out, "answers", &asked_words(asked, report.ruby.as_deref()));
-    }
-    match (&report.on_ruby, report.loaded) {
-        (OnRuby::Fails(why), _) => row(&mut out, "on ruby", &format!("does not load: {why}")),
-        (OnRuby::Absent(why), _) => row(&mut out, "on ruby", &format!("not compared: {why}")),
-        (OnRuby::Loads, None) => {
-            row(&mut out, "on ruby", &format!("loads, on {}", report.ruby.as_deref().unwrap_or("ruby")))
-        }
-        (OnRuby::Loads, Some(_)) | (OnRuby::NotTried, _) => {}
-    }
-    let gemfile = report.gemfile.as_ref().filter(|_| report.verdict().is_good());
-    let _ = writeln!(out, "\n{}", report.verdict().sentence(report));
-    if let Some(gemfile) = gemfile {
-        let gemfile = gemfile.file_name().unwrap_or_default().display();
-        let _ = writeln!(out, "Without --engine, {gemfile} would be a reason to take ruby.");
-    }
-    out
-}
-
-fn asked_words(asked: &Asked, ruby: Option<&str>) -> String {
-    let here = match &asked.here {
-        Ok(answer) => format!("{}, {}", answer.status, answer.body.size()),
-        Err(why) => why.replace('\n', &format!("\n{:COLUMN$}", "")),
-    };
-    let ruby = ruby.unwrap_or("ruby");
-    match &asked.there {
-        There::NotAsked => format!("GET {}: {here}", asked.path),
-        There::Same(changing) => format!("GET {}: {here}; the same on {ruby}{}", asked.path, but_for(changing)),
-        There::Other { found, .. } => {
-            let (how, changing) = (found.real.join("; "), but_for(&found.changing));
-            format!("GET {}: {here}; on {ruby} otherwise: {how}{changing}", asked.path)
-        }
-        There::Failed(why) => format!("GET {}: {here}; on {ruby}: {why}", asked.path),
-    }
-}
-
-fn but_for(changing: &[String]) -> String {
-    if changing.is_empty() {
-        String::new()
-    } else {
-        format!(" (not compared: {}, other each time)", changing.join(", "))
-    }
-}
-
-fn places(report: &Report, places: &[String]) -> String {
-    let known: Vec<&str> = places.iter().filter(|place| !place.is_empty()).map(|place| report.short(place)).collect();
-    let shown = known.iter().take(PLACES).copied().collect::<Vec<_>>().join(", ");
-    match known.len() {
-        0 => String::new(),
-        few if few <= PLACES => format!(", at {shown}"),
-        many => format!(", at {shown} and {} more", many - PLACES),
-    }
-}
-
-fn row(out: &mut String, name: &str, words: &str) {
-    let words = words.trim_end().replace('\n', &format!("\n{:COLUMN$}", ""));
-    let _ = writeln!(out, "{:COLUMN$}{words}", format!("  {name}"));
-}
-
-/// For programs; docs/doctor.md describes it.
-pub fn json(reports: &[Report]) -> String {
-    let all: Vec<Value> = reports.iter().map(value).collect();
-    format!("{:#}\n", Value::from(all))
-}
-
-fn value(report: &Report) -> Value {
-    let asked: Vec<Value> = report.asked.iter().map(asked_value).collect();
-    let (on_ruby, words) = match &report.on_ruby {
-        OnRuby::NotTried => ("not tried", None),
-        OnRuby::Loads => ("loads", None),
-        OnRuby::Fails(why) => ("fails", Some(why)),
-        OnRuby::Absent(why) => ("absent", Some(why)),
-    };
-    json!({
-        "rackup": report.rackup,
-        "interpreter": engine_mruby::version(),
-        "recommended": report.verdict().word(),
-        "loads": report.loaded.is_some(),
-        "load_ms": report.loaded.map(|time| time.as_secs_f64() * 1e3),
-        "refusal": report.refusal,
-        "gems": report.gem_names(),
-        "missing": report.findings,
-        "missing_more": report.unfinished,
-        "did_without": report.did_without,
-        "may_lack": report.doubts,
-        "answers": asked,
-        "ruby": report.ruby,
-        "on_ruby": on_ruby,
-        "on_ruby_words": words,
-        "install_for_ruby": verdict::not_installed(report),
-    })
-}
-
-fn asked_value(asked: &Asked) -> Value {
-    let (there, words) = match &asked.there {
-        There::NotAsked => ("not asked", None),
-        There::Same(_) => ("same", None),
-        There::Other { found, .. } => ("other", Some(found.real.join("; "))),
-        There::Failed(why) => ("failed", Some(why.clone())),
-    };
-    let changing = match &asked.there {
-        There::Same(changing) => changing.as_slice(),
-        There::Other { found, .. } => &found.changing,
-        There::NotAsked | There::Failed(_) => &[],
-    };
-    json!({
-        "path": asked.path,
-        "status": asked.here.as_ref().ok().map(|answer| answer.status),
-        "bytes": asked.here.as_ref().ok().map(|answer| answer.body.length),
-        "whole": asked.here.as_ref().ok().map(|answer| answer.body.end == End::Whole),
-        "error": asked.here.as_ref().err(),
-        "on_ruby": there,
-        "on_ruby_words": words,
-        "changing": changing,
-    })
 }

@@ -8,7 +8,7 @@ use machine::Machine;
 use super::translation::{Remark, Setting, Translation, What};
 use super::{Kind, left, translate};
 use crate::asked::{Asked, Given, OWN_VARIABLES, Origin, Place, Problem};
-use crate::file::text_of;
+use crate::file_text::text_of;
 use crate::options::{Kind as Takes, Row};
 use crate::settings::settle;
 

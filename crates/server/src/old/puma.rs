@@ -341,19 +341,6 @@ fn plugin(to: &mut Translation, call: &Call) {
     to.remark(call, if is_built_in { What::Needless } else { What::Missing }, &why);
 }
 
-/// Plugins that bring no directives, and one whose directives are known here.
-const PLUGINS: [(&str, &[&str]); 3] = [("tmp_restart", &[]), ("systemd", &[]), ("solid_queue", &["solid_queue_mode"])];
-
-/// Whether a directive that Puma does not have may be one of a plugin; then nothing can be said of it.
-pub fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
-    calls.iter().filter(|call| call.name == "plugin").filter_map(|call| text(call.args.first())).any(|plugin| {
-        match PLUGINS.iter().find(|(known, _)| *known == plugin) {
-            Some((_, directives)) => directives.contains(&name),
-            None => !has_near,
-        }
-    })
-}
-
 /// Puma alone is one process, unless WEB_CONCURRENCY says more.
 pub fn finish(to: &mut Translation) {
     if let Some(call) = to.call("enable_keep_alives").filter(|call| is_no(call)).cloned() {

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Kind;
 use super::left::Left;
-use super::puma::may_be_of_plugin;
 use super::record::Call;
 use crate::asked::Place;
 use crate::near::nearest;
@@ -316,4 +315,17 @@ pub fn seconds(value: Option<&Value>) -> Option<String> {
     let ms = (seconds * 1000.0).round();
     // A day, the longest time of any option, is far below what a float counts exactly.
     (0.0..=1e12).contains(&ms).then(|| show_time(ms as u64))
+}
+
+/// Plugins that bring no directives, and one whose directives are known here.
+const PLUGINS: [(&str, &[&str]); 3] = [("tmp_restart", &[]), ("systemd", &[]), ("solid_queue", &["solid_queue_mode"])];
+
+/// Whether a directive that Puma does not have may be one of a plugin; then nothing can be said of it.
+fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
+    calls.iter().filter(|call| call.name == "plugin").filter_map(|call| text(call.args.first())).any(|plugin| {
+        match PLUGINS.iter().find(|(known, _)| *known == plugin) {
+            Some((_, directives)) => directives.contains(&name),
+            None => !has_near,
+        }
+    })
 }

@@ -1,0 +1,86 @@
+//! Whose configuration file it is.
+
+use std::path::Path;
+
+/// The servers whose files are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Puma,
+    Unicorn,
+    Pitchfork,
+    Thin,
+    Passenger,
+}
+
+/// Directives by which a Ruby file without a telling name is known. None of them is a word of our own hooks files.
+const TRAITS: [(Kind, &[&str]); 3] = [
+    (Kind::Pitchfork, &["refork_after", "after_mold_fork", "spawn_timeout", "refork_max_unavailable"]),
+    (Kind::Unicorn, &["worker_processes", "stderr_path", "stdout_path", "working_directory", "before_exec", "listen"]),
+    (Kind::Puma, &["threads", "workers", "preload_app!", "plugin", "bind", "port", "before_worker_boot"]),
+];
+
+impl Kind {
+    /// Whose file this is; nothing if it is our own.
+    pub fn of(path: &Path, text: &str) -> Result<Option<Kind>, String> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("toml") => Ok(None),
+            Some("json") => Ok(Some(Kind::Passenger)),
+            Some("yml" | "yaml") => Ok(Some(Kind::Thin)),
+            // A file without a telling name that is TOML is ours.
+            None if Kind::by_name(path).is_none() && toml::de::DeTable::parse(text).is_ok() => Ok(None),
+            _ => match Kind::by_name(path).or_else(|| Kind::by_content(text)) {
+                Some(kind) => Ok(Some(kind)),
+                None => Err(format!(
+                    "{}: cannot be told apart: call it *.toml, puma.rb, unicorn.rb, pitchfork.rb, thin.yml or \
+                     Passengerfile.json",
+                    path.display()
+                )),
+            },
+        }
+    }
+
+    /// By the name of a Ruby file, or of its folder, as in `config/puma/production.rb`.
+    pub fn by_name(path: &Path) -> Option<Kind> {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let names = [name(path), path.parent().map(name).unwrap_or_default()];
+        let kinds = [("puma", Kind::Puma), ("unicorn", Kind::Unicorn), ("pitchfork", Kind::Pitchfork)];
+        names.iter().find_map(|name| kinds.iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| *kind))
+    }
+
+    /// By what is in a Ruby file.
+    pub fn by_content(text: &str) -> Option<Kind> {
+        let words: Vec<&str> =
+            text.lines().filter_map(|line| line.split([' ', '(', '\t']).find(|w| !w.is_empty())).collect();
+        let score = |traits: &[&str]| traits.iter().filter(|name| words.contains(name)).count();
+        let best = TRAITS.iter().map(|(kind, traits)| (score(traits), *kind)).max_by_key(|(score, _)| *score)?;
+        (best.0 > 0).then_some(best.1)
+    }
+
+    /// Whether it is Ruby, which may do anything.
+    pub fn is_code(self) -> bool {
+        matches!(self, Kind::Puma | Kind::Unicorn | Kind::Pitchfork)
+    }
+
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Puma => "Puma",
+            Kind::Unicorn => "Unicorn",
+            Kind::Pitchfork => "Pitchfork",
+            Kind::Thin => "Thin",
+            Kind::Passenger => "Passenger",
+        }
+    }
+
+    /// As the Ruby side is told it, and as `--signals` takes it where that knows it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Puma => "puma",
+            Kind::Unicorn => "unicorn",
+            Kind::Pitchfork => "pitchfork",
+            Kind::Thin => "thin",
+            Kind::Passenger => "passenger",
+        }
+    }
+}
