@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::native::{Raise, raise};
+use crate::value::{Raise, raise};
 
 /// What to say where something is outside.
 const READ_HINT: &str = "it is outside of the folders that may be read while requests are answered: say \

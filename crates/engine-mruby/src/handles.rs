@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 
-use crate::native::{Raise, raise};
+use crate::value::{Raise, raise};
 
 /// How long a thing may live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

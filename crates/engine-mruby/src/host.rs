@@ -1,7 +1,7 @@
 //! Rust's side of one interpreter: what C calls. Each function does plain work and returns; none calls back into the
 //! interpreter, and none lets a panic out.
 
-use std::ffi::{OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -10,18 +10,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::body::SendError;
-use engine::{AppError, Fault, Overrun};
+use engine::{AppError, Fault, Overrun, Request};
 
 use crate::exchange::{Exchange, app_fault};
-use crate::failure::{out_of_time, trace};
+use crate::failure::{out_of_time, push_frame, trace};
 use crate::gauge::{Clock, Gauge};
 use crate::handles::Handles;
-use crate::native::{self, Arg, Context, Value};
+use crate::native::{self, Context};
 use crate::prelude::{self, Library};
 use crate::resources::Resources;
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 use crate::timers::Timers;
+use crate::value::{ARGUMENTS_MAX, Arg, Value, raise};
 
 /// Natives that are given more than this never run on an I/O thread.
 const LARGE_BYTES: usize = 256 << 10;
@@ -108,7 +109,7 @@ impl Host {
         };
         let outcome = match native::TABLE.get(index) {
             Some(row) => (row.run)(&mut context, args),
-            None => Err(native::raise("NotImplementedError", "this native function does not exist")),
+            None => Err(raise("NotImplementedError", "this native function does not exist")),
         };
         match outcome {
             Ok(value) => self.give(value, result),
@@ -317,11 +318,11 @@ extern "C" fn fg_host_native(host: *mut c_void, index: u32, args: *const FgValue
     // SAFETY: C passes `count` values that live on its stack until we return, and a place for the result there.
     let (args, result) = unsafe { (if count == 0 { &[] } else { slice::from_raw_parts(args, count) }, &mut *result) };
     with(host, (), |host| {
-        let mut plain = [Arg::Nil; native::ARGUMENTS_MAX];
+        let mut plain = [Arg::Nil; ARGUMENTS_MAX];
         for (place, value) in plain.iter_mut().zip(args) {
             *place = argument(value);
         }
-        host.call_native(index as usize, &plain[..args.len().min(native::ARGUMENTS_MAX)], result);
+        host.call_native(index as usize, &plain[..args.len().min(ARGUMENTS_MAX)], result);
     })
 }
 
@@ -377,4 +378,53 @@ extern "C" fn fg_host_release(host: *mut c_void, number: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_compiled(host: *mut c_void, code: *const c_char, length: usize) {
     with(host, (), |host| host.out = bytes(code, length).to_vec());
+}
+
+// SAFETY: the names above and below are declared in c/fg.h with these very types, and defined nowhere else.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_error(
+    host: *mut c_void,
+    klass: *const c_char,
+    klass_length: usize,
+    message: *const c_char,
+    message_length: usize,
+) {
+    with(host, (), |host| {
+        let (class, message) = (text(klass, klass_length), text(message, message_length));
+        host.error = Some(AppError { class, message, ..AppError::default() });
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usize) {
+    with(host, (), |host| {
+        if let Some(error) = &mut host.error {
+            let line = text(line, length);
+            if line.starts_with(AppError::CAUSE) {
+                error.causes.push(line)
+            } else {
+                push_frame(&mut error.backtrace, line)
+            }
+        }
+    })
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
+    // SAFETY: C passes a literal.
+    let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
+    with(host, (), |host| {
+        let (Some(exchange), Some(error)) = (&host.exchange, host.error.take()) else { return };
+        let app = host.shared.app.as_deref();
+        let Request { id, method, path, .. } = &exchange.request;
+        let AppError { class, message, .. } = &error;
+        let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();
+        tracing::error!(
+            target: "app",
+            id, %method, path, app,
+            "request {id}, {method} {path}: {what}: {message} ({class}){lines}"
+        );
+    })
 }

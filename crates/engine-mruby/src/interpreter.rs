@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use engine::wear::quota;
 use engine::{AppError, IoThread, count};
 
-use crate::Settings;
 use crate::exchange::{Exchange, app_fault};
 use crate::gauge::{Clock, Gauge};
 use crate::host::Host;
 use crate::job::Job;
 use crate::reason::Reason;
+use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::sqlite::Connection;
 use crate::stack::{Leave, Stack};

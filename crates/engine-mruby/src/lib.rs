@@ -17,6 +17,7 @@ mod handles;
 mod host;
 mod interpreter;
 mod job;
+mod keep;
 mod libraries;
 mod native;
 mod orders;
@@ -27,6 +28,7 @@ mod reason;
 mod redis;
 pub mod regex;
 mod resources;
+mod settings;
 mod shared;
 mod sqlite;
 mod stack;
@@ -34,18 +36,19 @@ mod store;
 mod sys;
 mod timers;
 pub mod tree;
+mod value;
 mod vm;
 mod watchdog;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use engine::{AppError, Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status};
+use engine::{AppError, Engine, Order, Recorded, Reply, Request, Snapshot, Status};
 
+pub use keep::Keep;
 pub use libraries::provides;
-pub use shared::Keep;
+pub use settings::Settings;
 pub use vm::{lacks, version};
 
 use gauge::{Clock, Gauge};
@@ -53,37 +56,6 @@ use interpreter::Interpreter;
 use pool::Pool;
 use shared::Shared;
 use watchdog::Watchdog;
-
-/// How the engine is to work. The caller decides all of it.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The application: a rackup file, usually `config.ru`.
-    pub rackup: PathBuf,
-    /// What the log calls the application, where there are several.
-    pub app: Option<String>,
-    /// What `FoolsGold.environment` says, such as `production`.
-    pub environment: String,
-    /// How many interpreters, and so how many requests at once.
-    pub interpreters: usize,
-    /// A new interpreter for each request.
-    pub fresh: bool,
-    /// A new interpreter after so many requests; 0 for never.
-    pub max_requests: u64,
-    /// And up to so many percent of that later, each at its own time.
-    pub max_requests_jitter: u64,
-    /// The most memory of one interpreter, in bytes.
-    pub memory_bytes: usize,
-    /// How many requests may wait.
-    pub queue_places: usize,
-    /// In which the application must be loaded.
-    pub boot_time: Duration,
-    /// The counter and the store, of the engine before it if there was one.
-    pub keep: Keep,
-    /// A request that takes so long is recorded.
-    pub slow_time: Duration,
-    /// Counts, and keeps what is recorded.
-    pub meter: Arc<Meter>,
-}
 
 /// What is said where a file does not parse, which may be the file's fault or ours.
 const SYNTAX_HINT: &str = "Where `ruby -c` accepts the file, it has syntax that the embedded interpreter lacks: see \

@@ -29,7 +29,7 @@ extern "C" fn fg_pattern_new(
     options: u32,
     error: *mut FgValue,
 ) -> *const Pattern {
-    with(host, std::ptr::null(), |host| match regex::pattern(bytes(source, length), options) {
+    with(host, std::ptr::null(), |host| match regex::cache::pattern(bytes(source, length), options) {
         Ok(pattern) => Arc::into_raw(pattern),
         Err(message) => {
             // SAFETY: C passes the address of a variable of its own.

@@ -15,11 +15,11 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
 use engine::{Engine, Fault, IoThread, Reply, Request, Status, reply};
 
-use crate::Settings;
 use crate::gauge::Clock;
 use crate::interpreter::{Interpreter, Place, Step};
 use crate::job::Job;
 use crate::reason::Reason;
+use crate::settings::Settings;
 use crate::watchdog::Watchdog;
 
 /// Answers that are expected to take longer than this go to a runner at once. Below it, waking another thread would
@@ -100,7 +100,14 @@ impl Pool {
                 .spawn(move || run(&weak, &inbox))?;
             pool.queue.release(interpreter);
         }
-        pool.watchdog.attend(Arc::downgrade(&pool));
+        let weak = Arc::downgrade(&pool);
+        pool.watchdog.attend(Box::new(move |now| {
+            let overdue = weak.upgrade().map(|pool| pool.queue.overdue(now)).unwrap_or_default();
+            for job in overdue {
+                let waited = job.offered.elapsed();
+                job.refuse(Fault::QueueWait(waited));
+            }
+        }));
         Ok(pool)
     }
 

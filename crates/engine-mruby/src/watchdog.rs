@@ -7,14 +7,15 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Instant;
 
-use engine::Fault;
 use engine::snapshot::WorkerView;
 
 use crate::gauge::{Clock, Gauge, TICK};
-use crate::pool::Pool;
 
 /// After so many ticks without work it sleeps until it is woken: waking it costs more than a few idle looks.
 const IDLE_TICKS: u32 = 50;
+
+/// Refuses what has waited too long at this moment.
+pub type Refuse = Box<dyn Fn(Instant) + Send + Sync>;
 
 /// How the watchdog is woken.
 pub struct Watchdog {
@@ -24,7 +25,7 @@ pub struct Watchdog {
     gauges: Vec<Arc<Gauge>>,
     clock: Clock,
     /// Known only when the application is loaded; loading is watched too.
-    pool: OnceLock<Weak<Pool>>,
+    refuse: OnceLock<Refuse>,
 }
 
 impl Watchdog {
@@ -36,7 +37,7 @@ impl Watchdog {
             changed: Condvar::new(),
             gauges,
             clock,
-            pool: OnceLock::new(),
+            refuse: OnceLock::new(),
         });
         let weak = Arc::downgrade(&watchdog);
         thread::Builder::new().name("watchdog".into()).spawn(move || run(&weak))?;
@@ -54,10 +55,10 @@ impl Watchdog {
         self.gauges.get(number as usize).map(AsRef::as_ref)
     }
 
-    /// From now on it watches the queue of this pool too.
-    pub fn attend(&self, pool: Weak<Pool>) {
-        // A second pool would be a mistake of ours, and the first stays watched.
-        let _ = self.pool.set(pool);
+    /// From now on it also refuses, by this, the requests that have waited too long.
+    pub fn attend(&self, refuse: Refuse) {
+        // A second queue would be a mistake of ours, and the first stays watched.
+        let _ = self.refuse.set(refuse);
     }
 
     /// To be called when something has begun to run or to wait. Costs one look at a flag while the watchdog is awake.
@@ -74,11 +75,8 @@ impl Watchdog {
         let now = Instant::now();
         let nanoseconds = self.clock.at(now);
         self.gauges.iter().for_each(|gauge| gauge.watch(nanoseconds));
-        if let Some(pool) = self.pool.get().and_then(Weak::upgrade) {
-            for job in pool.queue.overdue(now) {
-                let waited = job.offered.elapsed();
-                job.refuse(Fault::QueueWait(waited));
-            }
+        if let Some(refuse) = self.refuse.get() {
+            refuse(now);
         }
         self.gauges.iter().any(|gauge| gauge.is_running())
     }

@@ -2,7 +2,6 @@
 //! time-outs that are said; connections are kept for the next request of the same interpreter.
 
 use std::io::{self, Read};
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, BodyReader, Error, Timeout};
 
+use super::agents::Trust;
 use super::path::path;
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use crate::tree::Tree;
@@ -32,16 +32,6 @@ const SYSTEM_CERTIFICATES: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-
-/// Whom a client believes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trust {
-    verify: bool,
-    file: Option<PathBuf>,
-}
-
-/// The clients of an interpreter, by whom they believe.
-pub type Agents = Vec<(Trust, Agent)>;
 
 struct Answer {
     head: Response<()>,

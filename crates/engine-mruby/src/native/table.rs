@@ -3,11 +3,27 @@
 
 use std::ffi::CStr;
 
-use super::{Arg, Context, Native, Outcome};
+use super::{Arg, Context, Outcome};
 use super::{
     chars, cipher, decimal, digest, encoding, erb, file, float, format, http, input, inspect, json, log, pack, path,
     prime, random, redis, rounding, sqlite, store, temporary, text, time, yaml, zlib,
 };
+
+/// One native function.
+pub struct Native {
+    /// The class or module it belongs to.
+    pub owner: &'static CStr,
+    /// Its name in Ruby.
+    pub name: &'static CStr,
+    /// A method of instances, or a function of the module.
+    pub method: bool,
+    /// The receiver comes as argument 0.
+    pub receiver: bool,
+    /// Objects among its arguments are taken as JSON would print them.
+    pub json: bool,
+    /// What it does.
+    pub run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome,
+}
 
 const fn function(name: &'static CStr, run: fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome) -> Native {
     Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: false, run }

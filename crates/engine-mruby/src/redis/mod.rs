@@ -1,6 +1,7 @@
 //! A connection to Redis, bounded in time and size. Our own, since the protocol is small and the bounds are the point:
 //! an answer that never ends, or claims to be enormous, must cost its own request only.
 
+mod error;
 mod reply;
 
 use std::io::{self, Read, Write};
@@ -12,6 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::tree::Tree;
+use error::too_much;
+
+pub use error::Error;
 
 /// Where a server is.
 pub enum Place<'a> {
@@ -19,19 +23,6 @@ pub enum Place<'a> {
     Tcp(&'a str, u16),
     /// A socket in the file system.
     Unix(&'a Path),
-}
-
-/// What went wrong.
-#[derive(Debug)]
-pub enum Error {
-    /// There is no connection to be had.
-    Connect(String),
-    /// It took too long.
-    Time,
-    /// The other side is gone.
-    Lost(String),
-    /// What came is not what Redis says, or too much of it.
-    Protocol(String),
 }
 
 enum Stream {
@@ -62,14 +53,6 @@ impl Connection {
             _ => Error::Connect(error.to_string()),
         })?;
         Ok(Connection { stream, buffer: Vec::new(), at: 0, until, left: 0 })
-    }
-
-    /// Sends commands and reads an answer to each; errors among them are Symbols.
-    pub fn call(&mut self, commands: &[u8], count: usize, until: Instant, most: usize) -> Result<Vec<Tree>, Error> {
-        self.until = until;
-        self.left = most;
-        self.write(commands)?;
-        (0..count).map(|_| reply::read(self, 0)).collect()
     }
 
     fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
@@ -127,10 +110,6 @@ impl Connection {
         }
         Ok(())
     }
-}
-
-fn too_much() -> Error {
-    Error::Protocol("the answer is larger than an answer may be".into())
 }
 
 fn tcp(host: &str, port: u16, until: Instant) -> io::Result<TcpStream> {

@@ -1,6 +1,9 @@
 //! Answers of Redis (RESP, version 2) as trees. What is claimed to come takes memory only when it has come.
 
-use super::{Connection, Error, too_much};
+use std::time::Instant;
+
+use super::Connection;
+use super::error::{Error, too_much};
 use crate::tree::Tree;
 
 /// As deep as the answers of a script may nest.
@@ -8,8 +11,18 @@ const DEPTH_MAX: usize = 32;
 /// A line of an answer that is no text.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
+impl Connection {
+    /// Sends commands and reads an answer to each; errors among them are Symbols.
+    pub fn call(&mut self, commands: &[u8], count: usize, until: Instant, most: usize) -> Result<Vec<Tree>, Error> {
+        self.until = until;
+        self.left = most;
+        self.write(commands)?;
+        (0..count).map(|_| read(self, 0)).collect()
+    }
+}
+
 /// The next answer; an error is a Symbol.
-pub fn read(from: &mut Connection, depth: usize) -> Result<Tree, Error> {
+fn read(from: &mut Connection, depth: usize) -> Result<Tree, Error> {
     let line = line(from)?;
     let Some((kind, rest)) = line.split_first() else { return Err(wrong(&line)) };
     match kind {

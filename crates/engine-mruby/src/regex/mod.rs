@@ -6,7 +6,7 @@
 //! stopped.
 
 mod brackets;
-mod cache;
+pub mod cache;
 mod charset;
 mod escapes;
 mod first;
@@ -28,7 +28,6 @@ use std::sync::OnceLock;
 use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Anchored, Input};
 
-pub use cache::pattern;
 pub use machine::{Stop, Tick, UNSET};
 
 use charset::Letters;

@@ -1,5 +1,6 @@
 //! SQLite: a connection, bounded in time, memory and in what files it may open.
 
+mod error;
 mod functions;
 pub mod memory;
 mod statement;
@@ -14,75 +15,16 @@ use std::sync::Arc;
 
 use libsqlite3_sys as ffi;
 
+pub use error::Error;
 pub use statement::{Form, Rows, Statement, bind_all};
 pub use watch::Watch;
 
-use crate::native::{Raise, raise};
 use memory::{Account, counted};
 
 /// So many statements are kept prepared.
 const CACHE_STATEMENTS: usize = 64;
 /// Longer ones are rarely asked twice.
 const CACHE_SQL_BYTES: usize = 4096;
-
-/// No number of SQLite's: a value that it has no type for.
-const WRONG_TYPE: c_int = -1;
-
-/// What went wrong, as SQLite says it.
-#[derive(Debug)]
-pub struct Error {
-    /// SQLite's number for it.
-    pub code: c_int,
-    /// SQLite's words.
-    pub message: String,
-}
-
-/// SQLite's numbers and the gem's names for them, from 1 on.
-const CLASSES: [&str; 26] = [
-    "SQLite3::SQLException",
-    "SQLite3::InternalException",
-    "SQLite3::PermissionException",
-    "SQLite3::AbortException",
-    "SQLite3::BusyException",
-    "SQLite3::LockedException",
-    "SQLite3::MemoryException",
-    "SQLite3::ReadOnlyException",
-    "SQLite3::InterruptException",
-    "SQLite3::IOException",
-    "SQLite3::CorruptException",
-    "SQLite3::NotFoundException",
-    "SQLite3::FullException",
-    "SQLite3::CantOpenException",
-    "SQLite3::ProtocolException",
-    "SQLite3::EmptyException",
-    "SQLite3::SchemaChangedException",
-    "SQLite3::TooBigException",
-    "SQLite3::ConstraintException",
-    "SQLite3::MismatchException",
-    "SQLite3::MisuseException",
-    "SQLite3::UnsupportedException",
-    "SQLite3::AuthorizationException",
-    "SQLite3::FormatException",
-    "SQLite3::RangeException",
-    "SQLite3::NotADatabaseException",
-];
-
-impl Error {
-    /// As Ruby sees it.
-    pub fn raise(self) -> Raise {
-        if self.code == WRONG_TYPE {
-            return raise("RuntimeError", self.message);
-        }
-        let at = usize::try_from((self.code & 0xff) - 1).ok();
-        let class = at.and_then(|at| CLASSES.get(at)).copied().unwrap_or("SQLite3::Exception");
-        raise(class, self.message)
-    }
-
-    /// Whether it was the watch that ended it.
-    pub fn is_interrupt(&self) -> bool {
-        self.code & 0xff == ffi::SQLITE_INTERRUPT
-    }
-}
 
 /// How a database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,19 +134,6 @@ impl Connection {
         Error { message, ..error }
     }
 
-    /// A statement for SQL that was perhaps prepared before.
-    pub fn statement(self: &Rc<Connection>, sql: &[u8]) -> Result<Option<Statement>, Error> {
-        let known = self.cache.borrow().iter().position(|(text, _)| text == sql);
-        if let Some(at) = known {
-            let (_, raw) = self.cache.borrow_mut().remove(at);
-            return Ok(Some(Statement::new(self.clone(), raw, sql.len(), Some(sql.to_vec()))));
-        }
-        let may_last = sql.len() <= CACHE_SQL_BYTES;
-        let (raw, used) = self.prepare(sql, may_last)?;
-        let name = (may_last && used == sql.len()).then(|| sql.to_vec());
-        Ok(raw.map(|raw| Statement::new(self.clone(), raw, used, name)))
-    }
-
     /// Keeps a statement that was used, for whoever asks the same again.
     fn keep(&self, sql: Vec<u8>, raw: NonNull<ffi::sqlite3_stmt>) {
         let mut cache = self.cache.borrow_mut();
@@ -242,35 +171,6 @@ impl Connection {
     pub fn is_in_transaction(&self) -> bool {
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_get_autocommit(self.raw.as_ptr()) == 0 }
-    }
-
-    /// The request is over: what it has left open ends, so that it holds no lock. Whether it had left a transaction.
-    pub fn settle(self: &Rc<Connection>) -> bool {
-        counted(&self.account, || {
-            let mut at = ptr::null_mut();
-            loop {
-                // SAFETY: the connection is open, and the statement before was its own.
-                at = unsafe { ffi::sqlite3_next_stmt(self.raw.as_ptr(), at) };
-                if at.is_null() {
-                    break;
-                }
-                // SAFETY: the statement is one of this connection.
-                unsafe {
-                    if ffi::sqlite3_stmt_busy(at) != 0 {
-                        ffi::sqlite3_reset(at);
-                    }
-                }
-            }
-        });
-        if !self.is_in_transaction() {
-            return false;
-        }
-        self.watch.allow_a_moment();
-        if let Ok(Some(mut statement)) = self.statement(b"ROLLBACK") {
-            // Where it fails, SQLite has already rolled back.
-            let _ = statement.fetch(Form::Arrays, 1);
-        }
-        true
     }
 }
 

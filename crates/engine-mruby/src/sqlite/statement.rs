@@ -1,14 +1,15 @@
 //! A prepared statement: values in, rows out, a bounded piece at a time.
 
 use std::ffi::{CStr, CString, c_int};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::slice;
 
 use libsqlite3_sys as ffi;
 
+use super::error::{Error, WRONG_TYPE};
 use super::memory::counted;
-use super::{Connection, Error, WRONG_TYPE};
+use super::{CACHE_SQL_BYTES, Connection};
 use crate::tree::{Tree, count, counted as counted_bytes};
 
 /// One piece of rows has at most about so many bytes: what Ruby makes of it is its own to hold.
@@ -47,8 +48,52 @@ pub struct Statement {
     pub pending: Option<Rows>,
 }
 
+impl Connection {
+    /// A statement for SQL that was perhaps prepared before.
+    pub fn statement(self: &Rc<Connection>, sql: &[u8]) -> Result<Option<Statement>, Error> {
+        let known = self.cache.borrow().iter().position(|(text, _)| text == sql);
+        if let Some(at) = known {
+            let (_, raw) = self.cache.borrow_mut().remove(at);
+            return Ok(Some(Statement::new(self.clone(), raw, sql.len(), Some(sql.to_vec()))));
+        }
+        let may_last = sql.len() <= CACHE_SQL_BYTES;
+        let (raw, used) = self.prepare(sql, may_last)?;
+        let name = (may_last && used == sql.len()).then(|| sql.to_vec());
+        Ok(raw.map(|raw| Statement::new(self.clone(), raw, used, name)))
+    }
+
+    /// The request is over: what it has left open ends, so that it holds no lock. Whether it had left a transaction.
+    pub fn settle(self: &Rc<Connection>) -> bool {
+        counted(&self.account, || {
+            let mut at = ptr::null_mut();
+            loop {
+                // SAFETY: the connection is open, and the statement before was its own.
+                at = unsafe { ffi::sqlite3_next_stmt(self.raw.as_ptr(), at) };
+                if at.is_null() {
+                    break;
+                }
+                // SAFETY: the statement is one of this connection.
+                unsafe {
+                    if ffi::sqlite3_stmt_busy(at) != 0 {
+                        ffi::sqlite3_reset(at);
+                    }
+                }
+            }
+        });
+        if !self.is_in_transaction() {
+            return false;
+        }
+        self.watch.allow_a_moment();
+        if let Ok(Some(mut statement)) = self.statement(b"ROLLBACK") {
+            // Where it fails, SQLite has already rolled back.
+            let _ = statement.fetch(Form::Arrays, 1);
+        }
+        true
+    }
+}
+
 impl Statement {
-    pub(super) fn new(
+    fn new(
         connection: Rc<Connection>,
         raw: NonNull<ffi::sqlite3_stmt>,
         used: usize,

@@ -1,7 +1,7 @@
 //! The parts of a format: text, and directives with their flags, widths and names.
 
 use super::super::{Raise, raise};
-use super::{Values, WIDTH_MAX};
+use super::values::{Values, WIDTH_MAX, malformed};
 use crate::tree::Tree;
 
 /// One directive.
@@ -40,10 +40,6 @@ pub enum Part<'a> {
 /// Reads a format.
 pub struct Parser<'a> {
     rest: &'a [u8],
-}
-
-pub fn malformed(what: &str) -> Raise {
-    raise("ArgumentError", what)
 }
 
 fn no_width_yet(directive: &Directive<'_>, points: bool) -> Result<(), Raise> {

@@ -1,7 +1,8 @@
 //! Floats in a format: all digits are exact, and a tie goes to the even one.
 
 use super::super::{Raise, raise};
-use super::{Directive, pad_number, sign};
+use super::directive::Directive;
+use super::pad::{pad_number, sign};
 use crate::tree::Tree;
 
 /// The Float that a value is, or stands for.

@@ -1,7 +1,8 @@
 //! Whole numbers of any size in a format.
 
 use super::super::{Raise, raise};
-use super::{Directive, pad_number, sign};
+use super::directive::Directive;
+use super::pad::{pad_number, sign};
 use crate::tree::Tree;
 
 /// Larger numbers are not brought into another base: it takes the square of their length.

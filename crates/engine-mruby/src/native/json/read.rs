@@ -1,7 +1,8 @@
 //! JSON as the bytes of a tree.
 
 use super::super::{Context, Raise, raise};
-use super::{Options, VALUES, number, too_deep, too_large};
+use super::number;
+use super::options::{Options, VALUES, too_deep, too_large};
 use crate::tree::{DEPTH_MAX, Tree};
 
 /// As much of what is wrong stands in a message.

@@ -1,7 +1,7 @@
 //! The bytes of a tree as JSON.
 
 use super::super::{Context, Raise, float, raise};
-use super::{Options, VALUES, too_deep, too_large};
+use super::options::{Options, VALUES, too_deep, too_large};
 use crate::tree::{self, Reader, Token};
 
 /// As deep as it goes whatever `max_nesting` says, for the stack's sake. Its twin is in c/tree.c.

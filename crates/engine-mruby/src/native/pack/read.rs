@@ -1,7 +1,8 @@
 //! String#unpack: directive after directive, from bytes to values.
 
 use super::super::{Raise, raise};
-use super::{Count, Directive, text};
+use super::directive::{Count, Directive};
+use super::text;
 use crate::tree::Tree;
 
 /// The bytes, how far they are read, and what was found.

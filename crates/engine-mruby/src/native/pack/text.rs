@@ -1,7 +1,7 @@
 //! The directives that make text of bytes, and back: base64, quoted-printable, uuencode, bits and hexadecimal digits.
 
 use super::super::{Raise, raise};
-use super::Count;
+use super::directive::Count;
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const HEX: &[u8; 16] = b"0123456789abcdef";

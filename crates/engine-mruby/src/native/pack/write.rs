@@ -1,7 +1,8 @@
 //! Array#pack: directive after directive, from the values to bytes.
 
 use super::super::{Arg, Raise, raise};
-use super::{Count, Directive, text};
+use super::directive::{Count, Directive};
+use super::text;
 use crate::tree::Tree;
 
 /// What is packed so far, and the values that are left.

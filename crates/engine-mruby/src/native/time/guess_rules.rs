@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use regex_automata::meta::Regex;
 use regex_automata::util::captures::Captures;
 
-use super::guess::{Known, nanoseconds};
+use super::known::{Known, nanoseconds};
 use crate::tree::Tree;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];

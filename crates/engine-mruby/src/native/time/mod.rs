@@ -5,6 +5,7 @@ pub mod calendar;
 pub mod format;
 pub mod guess;
 mod guess_rules;
+mod known;
 pub mod strptime;
 pub mod zone;
 

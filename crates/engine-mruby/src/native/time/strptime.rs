@@ -1,7 +1,7 @@
 //! strptime: the fields of a text by a format, for Date and Time.
 
 use super::super::{Arg, Context, Outcome, Value, arg};
-use super::guess::{Known, nanoseconds, offset};
+use super::known::{Known, nanoseconds, offset};
 use crate::tree::Tree;
 
 const MONTHS: [&str; 12] = [
