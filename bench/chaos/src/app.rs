@@ -1,6 +1,6 @@
 //! The applications that are loaded, and the right answers to what is asked of them.
 
-use arena::load::{AskParts, Workload};
+use loadgen::{AskParts, Workload};
 
 /// apps/arena on Sinatra, with what a bad day needs.
 pub const SINATRA: &str = "bench/chaos/apps/sinatra.ru";

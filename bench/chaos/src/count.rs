@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use arena::load::Seen;
+use loadgen::Seen;
 
 /// A deliberate refusal.
 pub const SHED: &str = "status 503";

@@ -138,11 +138,13 @@ mod tests {
         let mut child = child.arg("60").env(MARK, "a_child_is_found").spawn().expect("started");
         let marks = Marks { roots: Vec::new(), mark: "a_child_is_found", folder: folder.path() };
         let found = || all(&marks).into_iter().find(|one| one.id == child.id());
-        assert!(arena::process::until(std::time::Duration::from_secs(10), || found().is_some()));
+        assert!(loadgen::process::until(std::time::Duration::from_secs(10), || found().is_some()));
         assert!(!found().expect("there").is_zombie);
         signal(child.id(), Signal::KILL);
         let id = child.id();
-        assert!(arena::process::until(std::time::Duration::from_secs(10), || kin(id).is_some_and(|one| one.is_zombie)));
+        assert!(
+            loadgen::process::until(std::time::Duration::from_secs(10), || kin(id).is_some_and(|one| one.is_zombie))
+        );
         child.wait().expect("ended");
         assert_eq!(kin(id), None);
     }

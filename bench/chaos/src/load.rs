@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use arena::load::{Closed, Until, Watch, Workload, watch_closed};
+use loadgen::{Closed, Until, Watch, Workload, watch_closed};
 
 use crate::count::Count;
 use crate::pace;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use arena::process::until;
+use loadgen::process::until;
 
 use crate::server::pause;
 

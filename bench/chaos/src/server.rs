@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use arena::process::{Launch, Process};
+use loadgen::process::{Launch, Process};
 use rustix::process::Signal;
 
 use crate::api::{self, Status, Worker};

@@ -77,21 +77,21 @@ impl Stage {
     }
 
     /// Begins a load on this server.
-    pub fn load(&self, server: &Server, workload: &arena::load::Workload) -> Load {
+    pub fn load(&self, server: &Server, workload: &loadgen::Workload) -> Load {
         self.load_of(server, workload, CLIENTS)
     }
 
     /// With so many clients.
-    pub fn load_of(&self, server: &Server, workload: &arena::load::Workload, clients: u32) -> Load {
+    pub fn load_of(&self, server: &Server, workload: &loadgen::Workload, clients: u32) -> Load {
         self.begin(server.port, workload, clients, server.patience)
     }
 
     /// On a proxy's port.
-    pub fn load_at(&self, port: u16, patience: Duration, workload: &arena::load::Workload) -> Load {
+    pub fn load_at(&self, port: u16, patience: Duration, workload: &loadgen::Workload) -> Load {
         self.begin(port, workload, CLIENTS, patience)
     }
 
-    fn begin(&self, port: u16, workload: &arena::load::Workload, clients: u32, patience: Duration) -> Load {
+    fn begin(&self, port: u16, workload: &loadgen::Workload, clients: u32, patience: Duration) -> Load {
         let load = Load::begin(port, workload, clients, patience);
         self.shown().counts.push(load.counts());
         load

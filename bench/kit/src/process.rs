@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-pub use arena::process::{free_ports, until};
+pub use loadgen::process::{free_ports, until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a server may take to start or to end. Puma's workers need seconds on a busy machine.

@@ -1,6 +1,7 @@
 //! Medians, percentiles and a shuffled order: the arena's, and what benchmarks need beside them. Pure.
 
-pub use arena::stats::{Dice, median, percentile};
+pub use loadgen::Dice;
+pub use loadgen::stats::{median, percentile};
 
 /// Smallest and largest.
 pub fn range(numbers: &[f64]) -> Option<(f64, f64)> {

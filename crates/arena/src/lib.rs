@@ -4,12 +4,12 @@
 pub mod command;
 pub mod contender;
 pub mod duel;
-pub mod load;
-pub mod metric;
 pub mod place;
-pub mod process;
 pub mod record;
 pub mod report;
-pub mod scenario;
 pub mod stats;
 pub mod study;
+
+// Load and processes are a crate of their own, and are called here by what they are.
+pub use loadgen as load;
+pub use loadgen::{metric, process, scenario};

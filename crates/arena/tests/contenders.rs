@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arena::contender::{Catalogue, Presence, Recipe, Server, Wanted, look};
 use arena::place::{Place, PlaceOptions};
-use arena::process::until;
+use loadgen::process::until;
 
 const NAMES: [&str; 21] = [
     "falcon",

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use super::tool::{Said, Tool, number, number_after};
 use crate::metric;
-use crate::record::Outcome;
+use crate::outcome::Outcome;
 
 const AB: Tool = Tool { name: "ab", package: "apache2-utils" };
 /// With `-t` ab stops at 50 000 requests unless it is given another number.

@@ -11,7 +11,7 @@ use super::ask::Workload;
 use super::on_this_thread;
 use super::tally::{Seen, Tally, Watch};
 use super::work::Work;
-use crate::record::Outcome;
+use crate::outcome::Outcome;
 
 /// What a client waits before it asks for a connection again when it got none: a server that is gone shall not cost
 /// the machine a whole processor.

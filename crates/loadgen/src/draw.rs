@@ -1,6 +1,6 @@
 //! Chance with a seed for loads: times of requests, and which one comes.
 
-use crate::stats::Dice;
+use crate::dice::Dice;
 
 /// A source of times and places.
 #[derive(Debug, Clone)]

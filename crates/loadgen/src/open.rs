@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn bad_plans_ask_nothing_and_say_why() {
-        let workload = Workload { asks: vec![super::super::Ask::get("/")] };
+        let workload = Workload { asks: vec![super::super::ask::Ask::get("/")] };
         for phases in [&[(0.0, 1.0)][..], &[(1.0, f64::NAN)], &[(f64::INFINITY, 1.0)], &[(1.0, 1e300)], &[]] {
             let seen = watch_open(1, &workload, &steps(phases, 1), &Watch::default());
             assert!(seen.outcome.wrong.is_some(), "{phases:?}");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::scratch::Scratch;
 use super::tool::{Said, Tool};
 use crate::metric;
-use crate::record::Outcome;
+use crate::outcome::Outcome;
 
 /// A siege that ends by the clock and runs so many seconds longer than twice its time has hung.
 const HUNG_S: u32 = 20;

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::fault::Fault;
 use crate::metric;
-use crate::record::Outcome;
+use crate::outcome::Outcome;
 
 /// What is looked at beside the numbers, and how long one waits.
 #[derive(Debug, Clone, Copy)]

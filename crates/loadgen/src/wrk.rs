@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use super::tool::{Said, Tool, number, number_after, word_after};
 use crate::metric;
-use crate::record::Outcome;
+use crate::outcome::Outcome;
 
 const WRK: Tool = Tool { name: "wrk", package: "wrk" };
 /// How much longer than it should it may take.

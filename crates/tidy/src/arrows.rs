@@ -3,12 +3,13 @@
 use crate::tree::Tree;
 
 /// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
-const ARROWS: [(&str, &[&str]); 8] = [
-    ("arena", &[]),
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("arena", &["loadgen"]),
     ("engine", &[]),
     ("engine-mruby", &["engine"]),
     ("engine-ruby", &["engine", "machine"]),
     ("front", &["engine"]),
+    ("loadgen", &[]),
     ("machine", &[]),
     ("server", &["engine", "engine-mruby", "engine-ruby", "front", "machine"]),
     ("tidy", &[]),

@@ -12,8 +12,8 @@ struct Place {
 const PLACES: [Place; 3] = [
     Place {
         words: &["hyper::", "use hyper"],
-        // The arena's own client is a client like any other: it knows of no engine.
-        may: &["crates/front/", "crates/arena/src/load/", "bench/", "tests/"],
+        // The load generator is a client like any other: it knows of no engine.
+        may: &["crates/front/", "crates/loadgen/src/", "bench/", "tests/"],
         instead: "only front names hyper: use the engine's types",
     },
     Place {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use arena::load::{Draw, Workload};
+use loadgen::{Draw, Workload};
 use rustix::process::Signal;
 
 use crate::app;

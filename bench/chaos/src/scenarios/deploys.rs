@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use arena::load::{Workload, check};
+use loadgen::{Workload, check};
 use rustix::process::Signal;
 
 use crate::app;

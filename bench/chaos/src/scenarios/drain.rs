@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use arena::load::Workload;
+use loadgen::Workload;
 use rustix::process::Signal;
 
 use super::full::BIG;

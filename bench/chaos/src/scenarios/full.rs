@@ -3,8 +3,7 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use arena::load::Draw;
-use arena::load::Workload;
+use loadgen::{Draw, Workload};
 use rustix::process::Signal;
 
 use crate::app;

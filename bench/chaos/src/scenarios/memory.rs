@@ -4,8 +4,8 @@
 use std::fs;
 use std::time::Duration;
 
-use arena::load::Workload;
-use arena::process::MemoryGroup;
+use loadgen::Workload;
+use loadgen::process::MemoryGroup;
 use rustix::process::Signal;
 use serde_json::Value;
 

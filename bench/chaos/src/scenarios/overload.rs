@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use arena::load::{Closed, Until, Watch, Workload, watch_closed};
-use arena::scenario::overload::{Overload, run};
+use loadgen::scenario::overload::{Overload, run};
+use loadgen::{Closed, Until, Watch, Workload, watch_closed};
 
 use crate::app;
 use crate::count::{Count, SHED};
@@ -92,10 +92,10 @@ fn capacity(stage: &Stage, server: &Server, workload: &Workload) -> f64 {
     let plan = |seconds| Closed { clients: CLIENTS, until: Until::Seconds(seconds), keep: true, seed: 1 };
     watch_closed(server.port, workload, &plan(1.0), &Watch::default());
     let seen = watch_closed(server.port, workload, &plan(seconds), &Watch::default());
-    seen.number(arena::metric::RATE).unwrap_or(0.0)
+    seen.number(loadgen::metric::RATE).unwrap_or(0.0)
 }
 
-fn judge(seen: &arena::scenario::Told, capacity: f64, told: &mut Told) {
+fn judge(seen: &loadgen::scenario::Told, capacity: f64, told: &mut Told) {
     let number = |name: &str| seen.outcome.numbers.get(name).copied();
     let mut count = Count { right: number("requests").unwrap_or(0.0) as u64, ..Count::default() };
     count.errors.clone_from(&seen.outcome.errors);

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use arena::load::{Draw, Phase, Steps, Watch, watch_open};
+use loadgen::{Draw, Phase, Steps, Watch, watch_open};
 use rustix::process::Signal;
 
 use super::strangers::{APP, request, short};

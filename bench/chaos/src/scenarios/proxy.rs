@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use arena::load::check;
-use arena::process::{Process, free_ports, until};
+use loadgen::check;
+use loadgen::process::{Process, free_ports, until};
 use rustix::process::Signal;
 
 use super::deploys::{boots_as, finish, reload, serves, upgraded};

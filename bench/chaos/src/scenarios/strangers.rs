@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use arena::load::Workload;
+use loadgen::Workload;
 use rustix::process::Signal;
 
 use crate::app;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use arena::load::Workload;
+use loadgen::Workload;
 
 use crate::app;
 use crate::count::LATE;

@@ -8,6 +8,7 @@ pub mod summary;
 
 use std::collections::BTreeMap;
 
+pub use loadgen::{Course, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// A number that stands for these bytes: FNV-1a. The same ones have the same one, and nobody attacks it.
@@ -28,9 +29,6 @@ pub(crate) fn plain(name: &str) -> Result<(), String> {
 
 /// The name in records of the contender that takes part a second time, as if it were another, whoever it is.
 pub const TWIN: &str = "twin";
-
-/// Over the time of one load, by the names of `metric.rs`: seconds since its beginning, each with a value.
-pub type Course = BTreeMap<String, Vec<(f64, f64)>>;
 
 /// One measured turn: a contender under one case in one round. A line of `raw.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -56,19 +54,4 @@ pub struct Sample {
     pub course: Course,
     /// Why it does not count, for a person.
     pub disqualified: Option<String>,
-}
-
-/// What a load generator saw.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
-    /// The command line of the tool, or what our own load generator did.
-    pub command: String,
-    /// By the names of `metric.rs`.
-    pub numbers: BTreeMap<String, f64>,
-    /// By kind, as in [`Sample::errors`].
-    pub errors: BTreeMap<String, u64>,
-    /// As in [`Sample::course`].
-    pub course: Course,
-    /// The first wrong answer, described: it disqualifies.
-    pub wrong: Option<String>,
 }

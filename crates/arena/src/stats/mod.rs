@@ -1,39 +1,17 @@
 //! Medians, spreads, ratios, and when two are told apart. Pure: no clock, no files, and no number is made up; what is
 //! not finite is left out.
 
-pub mod dice;
 pub mod paired;
 pub mod rank;
 
-pub use dice::Dice;
+pub use loadgen::Dice;
+pub use loadgen::stats::{median, percentile};
 pub use paired::{Ratio, Standing, are_apart, are_open, ratio};
 pub use rank::{better, ranking, ranking_of};
 
+use loadgen::stats::sorted;
+
 use crate::record::summary::Spread;
-
-/// The middle of these numbers; the mean of the two middles of an even count.
-pub fn median(numbers: &[f64]) -> Option<f64> {
-    let sorted = sorted(numbers);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        even if even % 2 == 0 => Some(sorted[middle - 1] + (sorted[middle] - sorted[middle - 1]) / 2.0),
-        _ => Some(sorted[middle]),
-    }
-}
-
-/// The number that `percent` of the numbers do not exceed (nearest rank). They need not be sorted.
-pub fn percentile(numbers: &[f64], percent: f64) -> Option<f64> {
-    let sorted = sorted(numbers);
-    let rank = (percent.clamp(0.0, 100.0) / 100.0 * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).copied()
-}
-
-fn sorted(numbers: &[f64]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = numbers.iter().copied().filter(|number| number.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-}
 
 impl Spread {
     /// Of the rounds 1, 2, 3, … None when no number is finite.
@@ -79,23 +57,6 @@ mod tests {
 
     fn spread(numbers: &[f64]) -> Spread {
         Spread::of(numbers).expect("finite numbers")
-    }
-
-    #[test]
-    fn medians_of_odd_even_one_and_none() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(median(&[7.0, f64::NAN]), Some(7.0));
-        assert_eq!((median(&[]), median(&[f64::INFINITY])), (None, None));
-        assert_eq!(median(&[f64::MAX, f64::MAX]), Some(f64::MAX));
-    }
-
-    #[test]
-    fn percentiles_are_ranks() {
-        let numbers: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        assert_eq!((percentile(&numbers, 50.0), percentile(&numbers, 99.0)), (Some(50.0), Some(99.0)));
-        assert_eq!((percentile(&numbers, 0.0), percentile(&numbers, 400.0)), (Some(1.0), Some(100.0)));
-        assert_eq!((percentile(&[], 99.0), percentile(&[5.0], f64::NAN)), (None, Some(5.0)));
     }
 
     #[test]

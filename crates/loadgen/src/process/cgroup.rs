@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::ledger::{Entry, note, sweep};
+use super::gate::note;
+use super::ledger::{Entry, sweep};
 use super::until;
 
 const ROOT: &str = "/sys/fs/cgroup";

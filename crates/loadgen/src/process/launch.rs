@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::MemoryGroup;
-use super::ledger::{Entry, gate, note};
+use super::gate::{gate, note};
+use super::ledger::Entry;
 
 /// How many lines of a log are shown with an error.
 const TAIL_LINES: usize = 12;

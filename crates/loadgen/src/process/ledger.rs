@@ -3,74 +3,49 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use regex::Regex;
 use rustix::process::Signal;
 
-use super::guard;
 use super::tree::{self, Tree};
 use super::until;
 
 /// The setting by which processes of a run are found, wherever they have gone: with the id of the program.
-pub(crate) const RUN: &str = "ARENA_RUN";
+pub const RUN: &str = "ARENA_RUN";
 
 /// How long the kernel may take for those that were killed.
-const KILLING: Duration = Duration::from_secs(5);
+pub(super) const KILLING: Duration = Duration::from_secs(5);
 
 /// What there is, of one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// The program.
     pub(super) owner: u32,
+    /// Its guard, which outlives it.
+    pub(super) guard: Option<u32>,
     processes: BTreeSet<u32>,
     folders: BTreeSet<PathBuf>,
 }
 
 /// A change of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub enum Entry {
+    /// A process.
     Started(u32),
+    /// A process.
     Ended(u32),
+    /// A folder.
     Made(PathBuf),
+    /// A folder.
     Removed(PathBuf),
-}
-
-/// That of this program.
-static OWN: Mutex<Ledger> = Mutex::new(Ledger { owner: 0, processes: BTreeSet::new(), folders: BTreeSet::new() });
-/// Held while something is started or written down, and for ever once the program ends in the middle.
-static GATE: Mutex<()> = Mutex::new(());
-
-/// Whoever starts something, writes down what was measured, or tells somebody passes here, and holds what it gets
-/// meanwhile: when servers are ended because the program has to end, nobody passes any more.
-pub fn gate() -> MutexGuard<'static, ()> {
-    GATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Writes it down, here and with the guard.
-pub(crate) fn note(entry: &Entry) {
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    own.change(entry);
-    guard::tell(entry);
-}
-
-/// Lets nobody pass the gate again, ends all processes of this program, and removes its folders. Politely at first,
-/// for as long as `patience`, unless `is_hurried` says otherwise.
-pub fn halt(patience: Duration, is_hurried: &dyn Fn() -> bool) {
-    // Whoever holds it for long waits for somebody who does not read what is said.
-    until(KILLING, || GATE.try_lock().map(mem::forget).is_ok());
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    own.owner = std::process::id();
-    own.end(patience, is_hurried);
 }
 
 impl Ledger {
     /// Empty.
-    pub(super) fn of(owner: u32) -> Ledger {
-        Ledger { owner, ..Ledger::default() }
+    pub(super) const fn of(owner: u32) -> Ledger {
+        Ledger { owner, guard: None, processes: BTreeSet::new(), folders: BTreeSet::new() }
     }
 
     pub(super) fn change(&mut self, entry: &Entry) {
@@ -103,7 +78,7 @@ impl Ledger {
     /// environment that it was given.
     fn running(&self) -> BTreeSet<u32> {
         let marked = tree::with_environment(&format!("{RUN}={}", self.owner));
-        let spared = [Some(self.owner), Some(std::process::id()), guard::id()];
+        let spared = [Some(self.owner), Some(std::process::id()), self.guard];
         let mut roots = tree::children(self.owner);
         roots.extend(marked.into_iter().map(|member| member.id));
         roots.extend(&self.processes);
@@ -119,7 +94,7 @@ fn remove(folder: &Path) -> bool {
 }
 
 /// Removes what programs have left here that were killed together with their guards.
-pub(crate) fn sweep(parent: &Path) {
+pub fn sweep(parent: &Path) {
     let Ok(rule) = Regex::new("^arena-(?:load-)?([0-9]+)-[0-9]+$") else { return };
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -1,6 +1,7 @@
 //! Processes that belong to a run, and what the kernel says of them.
 
 mod cgroup;
+mod gate;
 mod guard;
 mod launch;
 mod ledger;
@@ -12,13 +13,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use cgroup::MemoryGroup;
+pub use gate::{gate, halt, note};
 pub use guard::{PATIENCE, dismiss, post, stand};
 pub use launch::{Launch, Process};
-pub(crate) use ledger::{Entry, RUN, note, sweep};
-pub use ledger::{gate, halt};
+pub use ledger::{Entry, RUN, sweep};
 pub use sampler::{Look, Sampled, Sampler};
-pub use tree::{Member, Tree, Usage};
-pub(crate) use tree::{delay_us, signal_one, threads, with_environment};
+pub use tree::{Member, Tree, Usage, delay_us, signal_one, threads, with_environment};
 
 /// Ports that were free a moment ago, all held at once so that none is given twice.
 pub fn free_ports(count: usize) -> Result<Vec<u16>, String> {

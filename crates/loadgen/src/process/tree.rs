@@ -97,7 +97,7 @@ impl Tree {
 }
 
 /// How long the threads of a process waited for a processor.
-pub(crate) fn delay_us(id: u32) -> u64 {
+pub fn delay_us(id: u32) -> u64 {
     let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
     let nanoseconds = tasks.filter_map(|task| {
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
@@ -126,7 +126,7 @@ fn everybody() -> BTreeMap<u32, Kin> {
 }
 
 /// Processes that were started with this setting in their environment, wherever they have gone since.
-pub(crate) fn with_environment(setting: &str) -> Vec<Member> {
+pub fn with_environment(setting: &str) -> Vec<Member> {
     let has = |id: u32| {
         let bytes = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
         bytes.split(|byte| *byte == 0).any(|one| one == setting.as_bytes())
@@ -141,14 +141,14 @@ pub(super) fn children(parent: u32) -> Vec<u32> {
 }
 
 /// The names of its threads, cut to 15 characters by the kernel.
-pub(crate) fn threads(id: u32) -> Vec<String> {
+pub fn threads(id: u32) -> Vec<String> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{id}/task")) else { return Vec::new() };
     let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).ok();
     tasks.flatten().filter_map(name).map(|name| name.trim_end_matches('\n').to_owned()).collect()
 }
 
 /// Sends a signal to one process.
-pub(crate) fn signal_one(id: u32, signal: Signal) -> Result<(), String> {
+pub fn signal_one(id: u32, signal: Signal) -> Result<(), String> {
     let id = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| format!("{id} is no process id"))?;
     kill_process(id, signal).map_err(|error| format!("process {}: {error}", id.as_raw_nonzero()))
 }

@@ -3,8 +3,8 @@
 use std::thread;
 
 use super::{Told, failures_in_words};
-use crate::load::{Closed, Seen, Until, Watch, Workload, watch_closed};
 use crate::metric;
+use crate::{Closed, Seen, Until, Watch, Workload, watch_closed};
 
 /// How it goes.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Act, Told, acting, failures_in_words, told_acts, told_after};
-use crate::load::{Closed, Until, Watch, Workload, watch_closed};
+use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 /// What a server may take until it is whole again.
 const PATIENCE: Duration = Duration::from_secs(20);

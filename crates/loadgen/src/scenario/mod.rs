@@ -12,9 +12,9 @@ mod trickle;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::load::{Open, Second, Seen, Watch, Workload, check, watch_open};
 use crate::metric;
-use crate::record::Outcome;
+use crate::outcome::Outcome;
+use crate::{Open, Second, Seen, Watch, Workload, check, watch_open};
 
 /// What a scenario tells.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Told, failures_in_words};
-use crate::load::{Phase, Second, Steps, Watch, Workload, watch_open};
+use crate::{Phase, Second, Steps, Watch, Workload, watch_open};
 
 /// What is asked before and after, as a part of the capacity.
 const CALM: f64 = 0.5;

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::trickle::{Counts, Style, trickle};
 use super::{Told, compared, fast};
-use crate::load::{Open, Workload, on_this_thread};
+use crate::{Open, Workload, on_this_thread};
 
 /// What this program needs beside them.
 const FILES_KEPT: u64 = 200;

@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::{Told, compared, failures_in_words, fast};
-use crate::load::{Ask, Closed, Open, Until, Watch, Workload, watch_closed};
+use crate::{Ask, Closed, Open, Until, Watch, Workload, watch_closed};
 
 /// How it goes.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use arena::load::{
+use loadgen::{
     Ask, Closed, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed, warm_up, watch_closed,
     watch_open,
 };

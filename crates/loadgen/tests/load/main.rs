@@ -6,8 +6,7 @@ mod scenes;
 mod small;
 mod tools;
 
-use arena::load::{Ask, BodyRule, Workload};
-use arena::record::Outcome;
+use loadgen::{Ask, BodyRule, Outcome, Workload};
 
 /// Where nobody listens. A port that was free a moment ago may be that of another test by now.
 const NOBODY: u16 = 1;

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use arena::load::{Ask, BodyRule, Open, Workload};
-use arena::scenario::{Act, big, killed, overload, reload, slow_clients, stuck};
+use loadgen::scenario::{Act, big, killed, overload, reload, slow_clients, stuck};
+use loadgen::{Ask, BodyRule, Open, Workload};
 
 use crate::small::{LARGE, Small};
 use crate::{ask, number, workload};

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use arena::load::{AbPlan, AbUntil, SiegePlan, SiegeUntil, WrkPlan, ab, siege, wrk};
-use arena::record::Outcome;
+use loadgen::{AbPlan, AbUntil, Outcome, SiegePlan, SiegeUntil, WrkPlan, ab, siege, wrk};
 
 use crate::small::Small;
 use crate::{NOBODY, number};
