@@ -11,9 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 22] = [
+const SOURCES: [&str; 23] = [
     "c/bytes.c",
     "c/vm.c",
+    "c/guard.c",
     "c/trace.c",
     "c/env.c",
     "c/load.c",

@@ -264,6 +264,18 @@ static int set_global(mrb_state *mrb, mrb_sym name, mrb_value value)
   return 1;
 }
 
+/* Regexp.last_match, Regexp.last_match(1), Regexp.last_match(:name) */
+static mrb_value s_last_match(mrb_state *mrb, mrb_value klass)
+{
+  mrb_value group = mrb_nil_value();
+  (void)klass;
+  mrb_get_args(mrb, "|o", &group);
+  mrb_value match = fg_match_get(mrb, 0);
+  if (mrb_nil_p(group) || mrb_nil_p(match)) return match;
+  return mrb_funcall(mrb, match, "[]", 1, group);
+}
+
+/* After fg_regexp_init. */
 void fg_finder_setup(mrb_state *mrb, fg_vm *vm)
 {
   static const char *const names[] = {"$~", "$&", "$`", "$'", "$+"};
@@ -279,4 +291,5 @@ void fg_finder_setup(mrb_state *mrb, fg_vm *vm)
     vm->match_symbols[i] = mrb_intern(mrb, number, length);
   }
   if (&fg_on_gv_set) fg_on_gv_set = set_global;
+  mrb_define_class_method(mrb, vm->regexp_class, "last_match", s_last_match, MRB_ARGS_OPT(1));
 }

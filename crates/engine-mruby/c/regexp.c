@@ -218,17 +218,6 @@ static mrb_value s_escape(mrb_state *mrb, mrb_value klass)
   return quoted;
 }
 
-/* Regexp.last_match, Regexp.last_match(1), Regexp.last_match(:name) */
-static mrb_value s_last_match(mrb_state *mrb, mrb_value klass)
-{
-  mrb_value group = mrb_nil_value();
-  (void)klass;
-  mrb_get_args(mrb, "|o", &group);
-  mrb_value match = fg_match_get(mrb, 0);
-  if (mrb_nil_p(group) || mrb_nil_p(match)) return match;
-  return mrb_funcall(mrb, match, "[]", 1, group);
-}
-
 static mrb_value s_timeout(mrb_state *mrb, mrb_value klass)
 {
   uint64_t timeout = fg_of(mrb)->regexp_timeout;
@@ -355,7 +344,6 @@ void fg_regexp_init(mrb_state *mrb, fg_vm *vm)
   mrb_define_class_method(mrb, klass, "compile", s_new, MRB_ARGS_ANY());
   mrb_define_class_method(mrb, klass, "escape", s_escape, MRB_ARGS_REQ(1));
   mrb_define_class_method(mrb, klass, "quote", s_escape, MRB_ARGS_REQ(1));
-  mrb_define_class_method(mrb, klass, "last_match", s_last_match, MRB_ARGS_OPT(1));
   mrb_define_class_method(mrb, klass, "timeout", s_timeout, MRB_ARGS_NONE());
   mrb_define_class_method(mrb, klass, "timeout=", s_set_timeout, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, klass, "source", source_of, MRB_ARGS_NONE());
@@ -370,9 +358,4 @@ void fg_regexp_init(mrb_state *mrb, fg_vm *vm)
   mrb_define_method(mrb, klass, "hash", hash, MRB_ARGS_NONE());
   mrb_define_method(mrb, klass, "__linear?", is_linear, MRB_ARGS_NONE());
   mrb_define_method(mrb, klass, "fixed_encoding?", is_fixed, MRB_ARGS_NONE());
-  fg_finder_setup(mrb, vm);
-  fg_match_init(mrb, vm);
-  fg_subject_init(mrb, vm);
-  fg_scanner_init(mrb);
-  fg_bytes_init(mrb);
 }

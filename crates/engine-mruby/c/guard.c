@@ -1,0 +1,197 @@
+/* What all other files run Ruby under: bounds on memory and time, and what is told of an exception. */
+#include "fg.h"
+
+#include <string.h>
+
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/error.h>
+#include <mruby/gc.h>
+#include <mruby/proc.h>
+#include <mruby/string.h>
+
+/* A script that was told to stop may run its ensure clauses for this many instructions before it is told again. */
+#define STOP_GRACE 10000
+
+/* Memory that Rust holds for an object of this interpreter counts as its own; false where there is no room for it. */
+bool fg_reserve(mrb_state *mrb, size_t bytes)
+{
+  fg_vm *vm = fg_of(mrb);
+  if (!vm->closing && vm->used + bytes > vm->limit) mrb_full_gc(mrb);
+  if (!vm->closing && vm->used + bytes > vm->limit) {
+    vm->out_of_memory = true;
+    fg_note_places(vm);
+    return false;
+  }
+  vm->used += bytes;
+  return true;
+}
+
+void fg_release(mrb_state *mrb, size_t bytes)
+{
+  fg_of(mrb)->used -= bytes;
+}
+
+/* Ends the block of a Timeout; Timeout.timeout itself makes an error of it that a rescue sees. */
+static mrb_noreturn void expire(mrb_state *mrb)
+{
+  struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "Timeout"), "ExitException");
+  mrb_raise(mrb, klass, "execution expired");
+}
+
+/* --- stopping --------------------------------------------------------------------------------------------------- */
+
+#ifdef MRB_USE_DEBUG_HOOK
+static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mrb_code *pc, mrb_value *regs)
+{
+  fg_vm *vm = fg_of(mrb);
+  (void)irep;
+  (void)regs;
+  if (vm->stops == 0) {
+    /* Cleared first: an alarm that arrives while the host decides must not be lost. */
+    mrb->code_fetch_hook = NULL;
+    int answer = fg_host_tick(vm->host);
+    if (answer == FG_GO_ON) return;
+    if (answer == FG_EXPIRED) {
+      mrb->c->ci->pc = pc + 1;
+      expire(mrb);
+    }
+    mrb->code_fetch_hook = on_instruction;
+  }
+  else if (vm->stops < STOP_GRACE) {
+    vm->stops++;
+    return;
+  }
+  vm->stops++;
+  /* Past the instruction that would run now: `retry` would otherwise find the same place again, for ever. */
+  mrb->c->ci->pc = pc + 1;
+  if (vm->stops == 1) fg_note_places(vm);
+  struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
+  mrb_raise(mrb, klass, "the request took longer than it may");
+}
+
+/* Long work in C has no instructions at which it could be interrupted: it looks itself whether an alarm has come. */
+void fg_look_at_clock(mrb_state *mrb)
+{
+  if (__atomic_load_n(&mrb->code_fetch_hook, __ATOMIC_RELAXED) == NULL) return;
+  mrb->code_fetch_hook = NULL;
+  int answer = fg_host_tick(fg_of(mrb)->host);
+  if (answer != FG_GO_ON) fg_out_of_time(mrb, answer);
+}
+
+/* Raises what ends a block, once, or what ends a request, and goes on doing so. */
+void fg_out_of_time(mrb_state *mrb, int why)
+{
+  fg_vm *vm = fg_of(mrb);
+  if (why == FG_EXPIRED) expire(mrb);
+  if (vm->stops++ == 0) fg_note_places(vm);
+  mrb->code_fetch_hook = on_instruction;
+  struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
+  mrb_raise(mrb, klass, "the request took longer than it may");
+}
+
+void *fg_vm_alarm(fg_vm *vm)
+{
+  return &vm->mrb->code_fetch_hook;
+}
+
+/* Called by the watchdog's thread: one aligned pointer is stored, which the interpreter reads at each instruction. */
+void fg_alarm_set(void *address)
+{
+  __atomic_store_n((void **)address, (void *)on_instruction, __ATOMIC_RELEASE);
+}
+
+int fg_can_stop(void) { return 1; }
+#else
+void *fg_vm_alarm(fg_vm *vm) { (void)vm; return NULL; }
+void fg_look_at_clock(mrb_state *mrb) { (void)mrb; }
+void fg_out_of_time(mrb_state *mrb, int why)
+{
+  fg_vm *vm = fg_of(mrb);
+  if (why == FG_EXPIRED) expire(mrb);
+  vm->stops++;
+  mrb_raise(mrb, mrb_class_ptr(vm->timeout_class), "the request took longer than it may");
+}
+void fg_alarm_set(void *address) { (void)address; }
+int fg_can_stop(void) { return 0; }
+#endif
+
+/* Forgets alarms, when a call is over. */
+void fg_vm_calm(fg_vm *vm)
+{
+#ifdef MRB_USE_DEBUG_HOOK
+  vm->mrb->code_fetch_hook = NULL;
+#endif
+  vm->stops = 0;
+  vm->out_of_memory = false;
+  vm->place_count = 0;
+}
+
+/* --- errors ----------------------------------------------------------------------------------------------------- */
+
+static mrb_value report_body(mrb_state *mrb, void *data)
+{
+  mrb_value exception = *(mrb_value *)data;
+  fg_vm *vm = fg_of(mrb);
+  const char *klass = mrb_obj_classname(mrb, exception);
+  mrb_value message = mrb_obj_as_string(mrb, exception);
+  fg_host_error(vm->host, klass, strlen(klass), RSTRING_PTR(message), RSTRING_LEN(message));
+  mrb_value trace = mrb_funcall(mrb, exception, "backtrace", 0);
+  if (!mrb_array_p(trace)) return mrb_nil_value();
+  for (mrb_int i = 0; i < RARRAY_LEN(trace) && i < 200; i++) {
+    mrb_value line = mrb_obj_as_string(mrb, RARRAY_PTR(trace)[i]);
+    fg_host_frame(vm->host, RSTRING_PTR(line), RSTRING_LEN(line));
+  }
+  return mrb_nil_value();
+}
+
+static mrb_value causes_body(mrb_state *mrb, void *data)
+{
+  mrb_value module = mrb_obj_value(mrb_module_get(mrb, "FoolsGold"));
+  mrb_value lines = mrb_funcall(mrb, module, "causes", 1, *(mrb_value *)data);
+  for (mrb_int i = 0; mrb_array_p(lines) && i < RARRAY_LEN(lines); i++) {
+    mrb_value line = mrb_obj_as_string(mrb, RARRAY_PTR(lines)[i]);
+    fg_host_frame(fg_of(mrb)->host, RSTRING_PTR(line), RSTRING_LEN(line));
+  }
+  return mrb_nil_value();
+}
+
+/* Tells the host of an exception. An exception whose own methods raise is told by its class alone. */
+void fg_report(fg_vm *vm, mrb_value exception)
+{
+  mrb_bool failed = FALSE;
+  mrb_state *mrb = vm->mrb;
+  mrb->exc = NULL;
+  mrb_protect_error(mrb, report_body, &exception, &failed);
+  if (failed) {
+    const char *klass = mrb_obj_classname(mrb, exception);
+    fg_host_error(vm->host, klass, strlen(klass), "(its message could not be made)", 31);
+  }
+  mrb->exc = NULL;
+  mrb_protect_error(mrb, causes_body, &exception, &failed);
+  mrb->exc = NULL;
+}
+
+/* Runs `body`; says how it ended, having told the host of an exception. */
+int fg_guard(fg_vm *vm, fg_body *body, void *data)
+{
+  mrb_state *mrb = vm->mrb;
+  int arena = mrb_gc_arena_save(mrb);
+  mrb_bool failed = FALSE;
+  const char *outer = vm->stack;
+  vm->stack = __builtin_frame_address(0);
+  mrb_value result = mrb_protect_error(mrb, body, data, &failed);
+  vm->stack = outer;
+  int ended = FG_DONE;
+  if (failed) {
+    struct RClass *klass = mrb_obj_class(mrb, result);
+    if (vm->stops > 0) ended = FG_STOPPED;
+    else if (vm->out_of_memory && klass == mrb_obj_class(mrb, mrb_obj_value(mrb->nomem_err))) ended = FG_NO_MEMORY;
+    else ended = FG_RAISED;
+    if (ended == FG_RAISED) fg_report(vm, result);
+    else fg_report_places(vm);
+  }
+  mrb->exc = NULL;
+  mrb_gc_arena_restore(mrb, arena);
+  return ended;
+}
