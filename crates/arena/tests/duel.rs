@@ -97,6 +97,7 @@ fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
         is_quick: true,
         budget_minutes: None,
         env: BTreeMap::new(),
+        k6: None,
         logs,
         seed: 7,
         command: "arena duel".to_owned(),

@@ -132,6 +132,7 @@ fn duel(modes: &[&str]) -> Result<(Summary, String), String> {
         is_quick: true,
         budget_minutes: None,
         env: BTreeMap::new(),
+        k6: None,
         logs,
         seed: 1,
         command: "arena duel".to_owned(),

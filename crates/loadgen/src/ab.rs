@@ -12,7 +12,7 @@ use super::tool::{Said, Tool, number, number_after};
 use crate::metric;
 use crate::outcome::Outcome;
 
-const AB: Tool = Tool { name: "ab", package: "apache2-utils" };
+const AB: Tool = Tool { name: "ab", get: "on Debian: apt install apache2-utils", without: &[] };
 /// With `-t` ab stops at 50 000 requests unless it is given another number.
 const ENDLESS: u64 = 5_000_000;
 

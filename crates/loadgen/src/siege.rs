@@ -17,7 +17,7 @@ const HUNG_S: u32 = 20;
 /// How often it may hang.
 const ATTEMPTS: u32 = 3;
 
-const SIEGE: Tool = Tool { name: "siege", package: "siege" };
+const SIEGE: Tool = Tool { name: "siege", get: "on Debian: apt install siege", without: &[] };
 /// All that could be otherwise in the user's own file. As in the original study: a new connection for each request,
 /// 30 s for each, and the end after 1024 failures.
 const SETTINGS: &str = "\

@@ -16,8 +16,10 @@ use crate::process::{Entry, gate, note};
 pub(crate) struct Tool {
     /// Its program.
     pub name: &'static str,
-    /// The package of Debian that has it.
-    pub package: &'static str,
+    /// How to come by it.
+    pub get: &'static str,
+    /// Settings of the environment that a user has for runs of his own, and that would change ours.
+    pub without: &'static [&'static str],
 }
 
 /// What it said.
@@ -59,6 +61,9 @@ impl Tool {
         // Its numbers in our spelling, and its own files nowhere but here.
         command.args(words).env("LC_ALL", "C").env("HOME", scratch.folder()).current_dir(scratch.folder());
         command.stdin(Stdio::null()).stdout(created(&out)?).stderr(created(&err)?);
+        for name in self.without {
+            command.env_remove(name);
+        }
         // Ctrl-C is for this program, which ends it: by itself it would print what it has, as if that were all.
         command.process_group(0);
         let mut child = {
@@ -94,7 +99,7 @@ impl Tool {
     fn missing(&self, error: &io::Error) -> String {
         match error.kind() {
             io::ErrorKind::NotFound => {
-                format!("{} is not here; on Debian: apt install {}", self.name, self.package)
+                format!("{} is not here; {}", self.name, self.get)
             }
             _ => format!("{} cannot be started: {error}", self.name),
         }
@@ -166,7 +171,11 @@ pub(super) mod tests {
 
     fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<Said, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Tool { name, package: "some-package" }.run(&words, &Scratch::new().unwrap(), limit)
+        Tool { name, get: "on Debian: apt install some-package", without: &[] }.run(
+            &words,
+            &Scratch::new().unwrap(),
+            limit,
+        )
     }
 
     #[test]
@@ -183,7 +192,7 @@ pub(super) mod tests {
         // It hangs the first time only.
         let scratch = Scratch::new().unwrap();
         let words = ["-c".to_owned(), "test -f again || { touch again; exec sleep 60; }; echo out".to_owned()];
-        let tool = Tool { name: "sh", package: "dash" };
+        let tool = Tool { name: "sh", get: "", without: &[] };
         let said = tool.run_often(&words, &scratch, Duration::from_secs(3), 2).unwrap();
         assert_eq!(said.out, "out\n");
     }

@@ -10,7 +10,7 @@ use super::tool::{Said, Tool, number, number_after, word_after};
 use crate::metric;
 use crate::outcome::Outcome;
 
-const WRK: Tool = Tool { name: "wrk", package: "wrk" };
+const WRK: Tool = Tool { name: "wrk", get: "on Debian: apt install wrk", without: &[] };
 /// How much longer than it should it may take.
 const GRACE_S: u32 = 30;
 /// What wrk knows and does not print. It runs once, when all is over: no request costs more for it.

@@ -13,6 +13,7 @@ use super::{Home, Source, above_0, interrupt, run, say, seed};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::plan::Plan;
 use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
+use crate::load::K6Here;
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::report;
@@ -50,6 +51,9 @@ pub struct Duel {
     #[arg(long, value_name = "MINUTES", value_parser = above_0)]
     #[arg(allow_negative_numbers = true)]
     budget: Option<f64>,
+    /// What makes the loads in the place of the arena's own loops: k6.
+    #[arg(long, value_name = "TOOL", value_parser = ["k6"])]
+    load: Option<String>,
     /// A setting for the application; may be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     env: Vec<(String, String)>,
@@ -95,15 +99,24 @@ impl Duel {
             is_quick: self.quick,
             budget_minutes: self.budget,
             env: self.env.iter().cloned().collect::<BTreeMap<_, _>>(),
+            k6: None,
             logs: PathBuf::new(),
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command,
         };
         // What cannot be begun leaves no folder behind.
+        let k6 = run::k6(self.load.as_ref())?;
+        if let Some(packed) = options.asked.iter().find(|asked| k6.is_some() && asked.wants_packed()) {
+            let what = packed.in_words();
+            return Err(format!(
+                "--load k6: {what}: k6 unpacks answers unchecked: leave accept-encoding out, or --load"
+            ));
+        }
         let ready = Ready::make(&options)?;
         let asked = json!({ "study": "duel", "command": options.command });
         let folder = Folder::create(&parent, "duel", &asked)?;
         options.logs = folder.logs();
+        options.k6 = k6.map(|version| K6Here::with(version, folder.path().join("k6")));
         let _lock = folder.lock()?;
         interrupt::measures(folder.path(), None);
         let mut told = Told { folder: &folder, progress: Progress::new() };
@@ -129,6 +142,7 @@ impl Duel {
         words.extend((!self.contenders.is_empty()).then(|| format!("--contenders {}", self.contenders.join(","))));
         words.extend(self.now.as_ref().map(|now| format!("--now '{}'", now.name())));
         words.extend(self.p99.map(|ms| format!("--p99 {ms}")));
+        words.extend(self.load.as_ref().map(|tool| format!("--load {tool}")));
         words.extend(self.quick.then(|| "--quick".into()));
         words.extend(self.budget.map(|minutes| format!("--budget {minutes}")));
         words.extend(self.env.iter().map(|(name, _)| format!("--env {name}=…")));

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{Home, Source, say};
 use crate::contender::{self, Presence};
+use crate::load::k6_version;
 
 /// What there is.
 #[derive(Debug, Args)]
@@ -30,6 +31,11 @@ impl List {
                     get.iter().try_for_each(|way| say(out, &format!("  {:<width$}   {way}", "")))?;
                 }
             }
+        }
+        say(out, "\nLoad (--load k6):")?;
+        match k6_version() {
+            Ok(version) => say(out, &format!("  {:<width$} {version}", "k6"))?,
+            Err(why) => say(out, &format!("  {:<width$} missing: {why}", "k6"))?,
         }
         say(out, "\nStudies (arena run NAME):")?;
         for study in studies.0 {

@@ -3,6 +3,7 @@
 mod challenge;
 mod compare;
 mod duel;
+mod import;
 mod interrupt;
 mod list;
 mod progress;
@@ -41,6 +42,8 @@ enum Command {
     Challenge(challenge::Request),
     /// Finds the best server and settings for your own application.
     Duel(duel::Duel),
+    /// Makes a run of what k6 counted on other machines.
+    Import(import::Request),
     /// Sets two runs of the same study side by side.
     Compare(compare::Compare),
     /// Makes the page of a run again, an index of several, or the tables of a README.
@@ -56,7 +59,7 @@ enum Command {
 }
 
 /// Where contenders come from.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Source {
     /// Take Ruby and the servers from this root folder (see `arena ring`).
     #[arg(long, value_name = "FOLDER", conflicts_with = "gemfile")]
@@ -147,6 +150,7 @@ impl Arena {
             Command::Run(run) => run.obey(&home, out),
             Command::Challenge(challenge) => challenge.obey(&home, out),
             Command::Duel(duel) => duel.obey(&home, out),
+            Command::Import(import) => import.obey(&home, out),
             Command::Compare(compare) => compare.obey(out),
             Command::Report(report) => report.obey(out),
             Command::Ring(ring) => ring.obey(out),

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::progress::Progress;
 use super::{Home, Source, above_0, interrupt, say, seed};
+use crate::load::k6_version;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
@@ -28,7 +29,7 @@ pub struct Run {
     /// Go on with an interrupted run, as it was asked for.
     #[arg(long, value_name = "FOLDER")]
     #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
-    #[arg(conflicts_with = "seed")]
+    #[arg(conflicts_with_all = ["seed", "load"])]
     resume: Option<PathBuf>,
     /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
     #[arg(long, value_name = "NAME")]
@@ -36,7 +37,7 @@ pub struct Run {
 }
 
 /// How a study is run: the options of `arena run` and `arena challenge`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct How {
     /// The form of minutes: shows that everything works; its figures are not to be believed.
     #[arg(long)]
@@ -55,6 +56,9 @@ pub struct How {
     /// Seconds of each timed load.
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = above_0)]
     seconds: Option<f64>,
+    /// What makes the loads, in the place of the study's own tools: k6. What it has no load for stays as it is.
+    #[arg(long, value_name = "TOOL", value_parser = ["k6"])]
+    load: Option<String>,
     /// Where run folders go [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -103,6 +107,9 @@ impl Run {
         let _lock = folder.lock().map_err(told)?;
         let asked: Asked = serde_json::from_value(folder.plan()?)
             .map_err(|error| told(format!("its run.json is not that of a study: {error}")))?;
+        if asked.machine.is_some() {
+            return Err(told("it was loaded elsewhere: arena import --into adds to it".to_owned()));
+        }
         let earlier = folder.read_who()?;
         let study = recipes.get(&asked.study)?;
         let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, ground.catalogue)).transpose();
@@ -152,6 +159,8 @@ impl How {
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command,
             origin: None,
+            k6: k6(self.load.as_ref())?,
+            machine: None,
             challenge: None,
         })
     }
@@ -214,6 +223,7 @@ impl How {
         if self.source.gemfile.is_some() {
             add("--gemfile Gemfile");
         }
+        self.load.iter().for_each(|tool| add(&format!("--load {tool}")));
         self.cases.iter().for_each(|word| add(&format!("--case {word}")));
         self.rounds.iter().for_each(|rounds| add(&format!("--rounds {rounds}")));
         self.rounds_most.iter().for_each(|rounds| add(&format!("--rounds-most {rounds}")));
@@ -239,6 +249,11 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
         failed.extend(reason.map(|(case, why)| format!("{}: {} in {case}: {why}", summary.study, who.name)));
     }
     Ok(failed)
+}
+
+/// The version of the tool, when it is asked for: it is the only one that there is.
+pub(super) fn k6(load: Option<&String>) -> Result<Option<String>, String> {
+    load.map(|tool| k6_version().map_err(|error| format!("--load {tool}: {error}"))).transpose()
 }
 
 fn rounds(word: &str) -> Result<u32, String> {

@@ -1,6 +1,7 @@
 //! What a load costs a server: processor time and memory of its whole tree of processes, from before it to after it.
 
 use super::Server;
+use crate::load::DROPPED;
 use crate::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK};
 use crate::process::{Look, Sampler};
 use crate::record::Outcome;
@@ -18,12 +19,13 @@ impl Observation {
     }
 
     /// Ends with another, and puts the numbers to those of the load. What it took is shared by all requests, also by
-    /// those that failed.
+    /// those that failed, but for those that were never sent.
     pub fn end(self, server: &Server, outcome: &mut Outcome) {
         let seen = self.sampler.stop();
         let cpu_us = server.usage().cpu_us.saturating_sub(self.cpu_us) as f64;
         let numbers = &mut outcome.numbers;
-        let requests: f64 = ["requests", FAILED].iter().filter_map(|name| numbers.get(*name)).sum();
+        let made: f64 = ["requests", FAILED].iter().filter_map(|name| numbers.get(*name)).sum();
+        let requests = made - outcome.errors.get(DROPPED).copied().unwrap_or(0) as f64;
         if requests > 0.0 {
             numbers.insert(CPU.into(), cpu_us / requests);
         }

@@ -32,6 +32,11 @@ impl Asked {
         format!("{} {}", self.method, self.path)
     }
 
+    /// Whether it asks for a compressed answer, which k6 unpacks before it can be checked.
+    pub fn wants_packed(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"))
+    }
+
     /// Whether asking it a thousand times changes nothing.
     pub fn is_safe(&self) -> bool {
         is_safe(&self.method)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::load::K6Here;
 use crate::place::PlaceOptions;
 use crate::record::Sample;
 
@@ -39,6 +40,8 @@ pub struct DuelOptions {
     pub budget_minutes: Option<f64>,
     /// Settings of the environment for the application.
     pub env: BTreeMap<String, String>,
+    /// In the place of the arena's own loops.
+    pub k6: Option<K6Here>,
     /// The folder for the output of the servers.
     pub logs: PathBuf,
     /// Of the order of turns and of the draws.

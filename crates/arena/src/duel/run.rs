@@ -260,7 +260,7 @@ impl<'a> Duel<'a> {
         let own = std::process::id();
         let delayed = || running.server.usage().delay_us + delay_us(own);
         let before = delayed();
-        let outcome = observed(&running.server, |port| closed(port, &workload, &plan));
+        let outcome = observed(&running.server, |port| Ok(closed(port, &workload, &plan)))?;
         let delay = delayed().saturating_sub(before) as f64;
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;

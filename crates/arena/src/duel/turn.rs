@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::contender::{Observation, Server, Wanted};
-use crate::load::{Closed, Phase, Steps, Until, Watch, Workload, warm_up, watch_closed, watch_open};
+use crate::load::{Closed, K6Load, K6Plan, Phase, Steps, Until, Watch, Workload, warm_up, watch_closed, watch_open};
 use crate::metric::{FIRST_ANSWER, P99, RATE};
 use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
@@ -195,7 +195,21 @@ impl Stage<'_> {
         let watch = Watch { timeout: self.timeout, ..Watch::default() };
         let seed = self.options.seed.wrapping_add(u64::from(shape.round));
         let closed = Closed { clients: self.clients, until: Until::Seconds(shape.capacity_s), keep: true, seed };
-        let mut full = observed(&server, |port| watch_closed(port, &workload, &closed, &watch).outcome);
+        let label = format!("{}-w{}-t{}", one.name(), setting.workers, setting.threads);
+        let by_k6 = |load: K6Load, case: &str| K6Plan {
+            case: format!("{case}-{label}"),
+            load,
+            keep: true,
+            timeout: self.timeout,
+            seed,
+        };
+        let mut full = match &self.options.k6 {
+            None => observed(&server, |port| Ok(watch_closed(port, &workload, &closed, &watch).outcome))?,
+            Some(k6) => {
+                let load = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
+                observed(&server, |port| k6.load(port, &workload, &by_k6(load, shape.case)))?
+            }
+        };
         full.numbers.insert(FIRST_ANSWER.to_owned(), first_answer.as_secs_f64() * 1000.0);
         let rate = full.numbers.get(RATE).copied().unwrap_or(0.0);
         let wrong = full.wrong.take();
@@ -206,7 +220,15 @@ impl Stage<'_> {
             return Err(format!("{name} gave no right answer at full load\n{}", server.log_tail()));
         }
         for percent in shape.loads {
-            let outcome = self.share(&server, &workload, (rate, *percent, shape.open_s), seed);
+            let per_s = rate * f64::from(*percent) / 100.0;
+            let mut outcome = match &self.options.k6 {
+                None => self.share(&server, &workload, (per_s, shape.open_s), seed ^ u64::from(*percent))?,
+                Some(k6) => {
+                    let load = K6Load::Rate { per_s, seconds: shape.open_s, connections: CONNECTIONS };
+                    observed(&server, |port| k6.load(port, &workload, &by_k6(load, &cases::load(*percent))))?
+                }
+            };
+            outcome.numbers.insert("load_pct".to_owned(), f64::from(*percent));
             let (case, wrong) = (cases::load(*percent), outcome.wrong.clone());
             account.samples.push(sample(&case, outcome));
             self.right(wrong, &mut server, one, account)?;
@@ -222,15 +244,12 @@ impl Stage<'_> {
         &self,
         server: &Server,
         workload: &Workload,
-        (rate, percent, seconds): (f64, u32, f64),
+        (per_s, seconds): (f64, f64),
         seed: u64,
-    ) -> Outcome {
-        let phases = vec![Phase { per_s: rate * f64::from(percent) / 100.0, seconds }];
-        let steps = Steps { phases, connections: CONNECTIONS, keep: true, seed: seed ^ u64::from(percent) };
+    ) -> Result<Outcome, String> {
+        let steps = Steps { phases: vec![Phase { per_s, seconds }], connections: CONNECTIONS, keep: true, seed };
         let watch = Watch { timeout: self.timeout, ..Watch::default() };
-        let mut outcome = observed(server, |port| watch_open(port, workload, &steps, &watch).outcome);
-        outcome.numbers.insert("load_pct".to_owned(), f64::from(percent));
-        outcome
+        observed(server, |port| Ok(watch_open(port, workload, &steps, &watch).outcome))
     }
 
     /// Asks for everything again; what changed is learned and told.
@@ -269,11 +288,11 @@ struct Shape<'a> {
 }
 
 /// The load, with the processor time and the memory that it took the server.
-pub fn observed(server: &Server, load: impl FnOnce(u16) -> Outcome) -> Outcome {
+pub fn observed(server: &Server, load: impl FnOnce(u16) -> Result<Outcome, String>) -> Result<Outcome, String> {
     let observation = Observation::begin(server);
-    let mut outcome = load(server.port());
+    let mut outcome = load(server.port())?;
     observation.end(server, &mut outcome);
-    outcome
+    Ok(outcome)
 }
 
 fn sample(case: &str, outcome: Outcome) -> Sample {

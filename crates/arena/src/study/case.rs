@@ -4,15 +4,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::bad_day;
+use super::by_k6::by_k6;
 use super::contest::Up;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
-use crate::load::{self, AbPlan, AbUntil, Closed, Open, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
+use crate::load::{
+    self, AbPlan, AbUntil, Closed, K6Here, Open, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan,
+};
 use crate::metric::{FIRST_ANSWER, RATE};
 use crate::record::Outcome;
 
-/// Longer than any right answer takes, where a study says nothing; the original studies' siege had the same.
-const TIME_OUT_S: u32 = 30;
 /// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
 /// long enough for those that shut down after five seconds.
 const IDLE_LOADS: f64 = 1.5;
@@ -23,10 +24,19 @@ const TOOL_LIMIT_S: u32 = 900;
 const LOAD_THREADS: u32 = 2;
 
 /// Loads the server. The capacity that a ladder begins with is kept for its other steps.
-pub fn run(case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Result<Outcome, String> {
+pub fn run(
+    case: &Case,
+    family: &Family,
+    up: &mut Up,
+    capacity: &mut Option<f64>,
+    k6: Option<&K6Here>,
+) -> Result<Outcome, String> {
     let port = up.server.port();
+    if let Some(k6) = k6.filter(|_| case.tool.is_for_k6()) {
+        return by_k6(k6, port, case, family, capacity);
+    }
     let (path, workload) = (&family.recipe.path, &family.workload);
-    let (clients, timeout_s) = (case.clients, family.recipe.timeout_s.unwrap_or(TIME_OUT_S));
+    let (clients, timeout_s) = (case.clients, family.recipe.timeout_s());
     let whole_seconds = case.seconds.ceil() as u32;
     Ok(match case.tool {
         Tool::Wrk => {
@@ -79,9 +89,7 @@ pub(super) fn ladder(
         *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
         return Ok(outcome);
     }
-    let whole = capacity.ok_or("its capacity is not known: it gave no right answer")?;
-    let per_s = whole * f64::from(case.load_pct) / 100.0;
-    let connections = case.clients * 4;
+    let (per_s, connections) = (case.share(*capacity)?, case.open_connections());
     let seed = u64::from(case.load_pct);
     let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
     Ok(load::watch_open(port, workload, &plan.steps(), &Watch::by_seconds()).with_course())

@@ -10,7 +10,7 @@ use super::recipe::{Entry, Recipe, Tool};
 use super::run::Watcher;
 use super::summarize::CHECKED_ENOUGH;
 use crate::contender::{self, Counts, Observation, Server, Wanted};
-use crate::load::{self, Closed, Until, Warmth};
+use crate::load::{self, Closed, K6Here, Until, Warmth};
 use crate::metric::{CHECKED, FIRST_ANSWER, P50, P99, RATE};
 use crate::place::Place;
 use crate::record::date::now;
@@ -45,6 +45,8 @@ pub struct Turn<'a> {
     pub logs: &'a Path,
     /// By family, what the slowest contender can do, as far as it is known.
     pub slowest: &'a BTreeMap<String, f64>,
+    /// In the place of the cases' own loads.
+    pub k6: Option<&'a K6Here>,
     /// From 1.
     pub round: u32,
     /// Its place among the contenders.
@@ -187,7 +189,7 @@ impl Turn<'_> {
             *capacity = Some(*whole);
         }
         let observation = Observation::begin(&up.server);
-        let ran = case::run(case, family, up, capacity);
+        let ran = case::run(case, family, up, capacity, self.k6);
         let (mut outcome, failure) = match ran {
             Ok(outcome) => (outcome, None),
             Err(why) => (Outcome::default(), Some(why)),
@@ -221,7 +223,8 @@ impl Turn<'_> {
     /// After a load of a tool that does not look at answers, one of our own that does: as many clients, until a wrong
     /// answer in a thousand would have been found. It has at most half the time of the load; the rounds add up.
     fn checked_load(&self, case: &Case, family: &Family, up: &Up, outcome: &mut Outcome) -> Result<(), String> {
-        if !case.tool.is_blind() {
+        // Each answer to k6 was checked.
+        if !case.tool.is_blind() || self.k6.is_some() {
             return Ok(());
         }
         let port = up.server.port();

@@ -3,15 +3,18 @@
 //! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at all
 //! that can be wrong before; `contest` is one contender's turn; `run` has all turns, in rounds, and can go on where an
 //! earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of the samples what
-//! the report shows; `challenge` adds a recipe that is not the arena's.
+//! the report shows; `by_k6` has k6 make the loads; `import` makes a run of those that k6 made elsewhere; `challenge`
+//! adds a recipe that is not the arena's.
 
 mod bad_day;
+mod by_k6;
 mod case;
 mod challenge;
 mod check;
 mod contest;
 mod effort;
 mod expect;
+mod import;
 mod plan;
 mod published;
 mod ready;
@@ -26,6 +29,7 @@ mod verdicts;
 pub use challenge::Challenge;
 pub use check::surroundings;
 pub use effort::Effort;
+pub use import::Import;
 pub use plan::{Case, Plan};
 pub use published::Figures;
 pub use ready::{Origin, Ready};

@@ -43,6 +43,22 @@ pub struct Case {
     pub published: Vec<Published>,
 }
 
+/// An open loop may have so many times the connections of the closed one before it.
+const OPEN_CONNECTIONS: u32 = 4;
+
+impl Case {
+    /// The rate of a step of a ladder.
+    pub fn share(&self, capacity: Option<f64>) -> Result<f64, String> {
+        let whole = capacity.ok_or("its capacity is not known: it gave no right answer")?;
+        Ok(whole * f64::from(self.load_pct) / 100.0)
+    }
+
+    /// At most, where it is one.
+    pub fn open_connections(&self) -> u32 {
+        self.clients * OPEN_CONNECTIONS
+    }
+}
+
 /// Cases that are measured one after the other.
 #[derive(Debug, Clone)]
 pub struct Family {
@@ -252,6 +268,8 @@ mod tests {
             seed: 5,
             command: String::new(),
             origin: None,
+            k6: None,
+            machine: None,
             challenge: None,
         }
     }

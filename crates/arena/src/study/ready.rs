@@ -7,11 +7,13 @@ use std::process::Stdio;
 
 use serde::{Deserialize, Serialize};
 
+use super::by_k6;
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
 use super::run::{Asked, Ground};
 use super::twin;
 use crate::contender::{self, Presence};
+use crate::load::k6_version;
 use crate::place::Place;
 use crate::record::fingerprint;
 use crate::record::summary::Who;
@@ -54,6 +56,9 @@ impl<'a> Ready<'a> {
         if plan.families.is_empty() {
             return Err(left_out.join("\n"));
         }
+        if let Some(complaint) = asked.k6.as_ref().and_then(|_| by_k6::complaint(&plan)) {
+            return Err(complaint);
+        }
         let who: Vec<Who> = entries.into_iter().map(|entry| one(entry, ground, earlier)).collect::<Result<_, _>>()?;
         if who.iter().all(|one| !one.missing.is_empty()) {
             return Err(nobody(&who));
@@ -80,6 +85,13 @@ impl<'a> Ready<'a> {
             let is_other = |name: &&String| now.recipes.get(*name) != then.recipes.get(*name);
             let names = then.recipes.keys().filter(is_other).cloned().collect::<Vec<_>>();
             found.extend((!names.is_empty()).then(|| format!("these recipes were others: {}", names.join(", "))));
+        }
+        if let Some(then) = &self.asked.k6 {
+            let now = k6_version();
+            found.extend((now.as_ref() != Ok(then)).then(|| {
+                let now = now.map_or_else(|error| error, |now| format!("now it is {now}"));
+                format!("it was loaded by {then}, {now}")
+            }));
         }
         for (then, now) in
             earlier.iter().filter_map(|then| Some((then, self.who.iter().find(|w| w.name == then.name)?)))

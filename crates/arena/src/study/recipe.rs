@@ -12,6 +12,9 @@ use super::expect::Expected;
 use crate::contender::Allocator;
 use crate::record::summary::PlotKind;
 
+/// Longer than any right answer takes, where a study says nothing; the original studies' siege had the same.
+const TIME_OUT_S: u32 = 30;
+
 /// A study.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,7 +205,19 @@ pub enum Tool {
     Overload,
 }
 
+impl CaseRecipe {
+    /// How long an answer is waited for.
+    pub fn timeout_s(&self) -> u32 {
+        self.timeout_s.unwrap_or(TIME_OUT_S)
+    }
+}
+
 impl Tool {
+    /// Whether k6 can have this load in its place.
+    pub fn is_for_k6(self) -> bool {
+        matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce | Tool::Closed | Tool::Ladder)
+    }
+
     /// Whether what loads the server does not look at its answers.
     pub fn is_blind(self) -> bool {
         matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce)

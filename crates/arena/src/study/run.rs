@@ -16,6 +16,7 @@ use super::ready::{Origin, Present, Ready, present};
 use super::services::Services;
 use super::summarize;
 use crate::contender::Catalogue;
+use crate::load::K6Here;
 use crate::place::Place;
 use crate::record::folder::Folder;
 use crate::record::machine;
@@ -42,6 +43,12 @@ pub struct Asked {
     /// What must be the same when it goes on; nothing in the folders of older programs.
     #[serde(default)]
     pub origin: Option<Origin>,
+    /// With k6 in the place of each case's own load, where it has one like it: its version.
+    #[serde(default)]
+    pub k6: Option<String>,
+    /// What was loaded elsewhere and imported: the machine of the servers, in words.
+    #[serde(default)]
+    pub machine: Option<String>,
     /// A recipe that is not the arena's and takes part.
     #[serde(default)]
     pub challenge: Option<Challenge>,
@@ -92,6 +99,7 @@ impl Ready<'_> {
         let app_there = ground.place.bring(&app)?;
         let services = Services::start(&study.services, ground.place, &app_there, &folder.logs())?;
         let done = done(folder)?;
+        let k6 = asked.k6.clone().map(|version| K6Here::with(version, folder.path().join("k6")));
         let all_s = plan.turn_s() * present.len() as f64 * f64::from(plan.effort.rounds);
         watcher.begins(all_s, 0.0);
         for round in 1..=plan.effort.most() {
@@ -118,6 +126,7 @@ impl Ready<'_> {
                     env: &services.env,
                     logs: &folder.logs(),
                     slowest: &question.slowest,
+                    k6: k6.as_ref(),
                     round,
                     number,
                 };

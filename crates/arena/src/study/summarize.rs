@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::by_k6;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::run::{Asked, Ground};
@@ -37,7 +38,14 @@ pub fn summary(
     let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
     let verdicts = verdicts::of(study, plan, &cases, &who);
     let mut notes = notes(study, ground);
-    notes.push(format!("servers come from {}; rounds in random order", ground.place.in_words()));
+    notes.push(match &asked.machine {
+        None => format!("servers come from {}; rounds in random order", ground.place.in_words()),
+        Some(machine) => format!(
+            "loaded by k6 from other machines and imported: the servers ran on {machine}, as was said; the arena has \
+             neither started nor watched them, and whether a round met all servers at about the same time is not known"
+        ),
+    });
+    notes.extend(asked.k6.as_ref().map(|version| by_k6::in_words(plan, version)));
     notes.extend(company_then(&machine));
     notes.extend(rounds_in_words(plan, &cases, rounds));
     let has_twin = cases.iter().any(|case| case.twin.is_some());
@@ -158,8 +166,16 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample]) -> sum
 
 /// The command is the same for all contenders but for the port.
 fn without_port(command: &str, path: &str) -> String {
-    let words = command.split(' ').map(|word| if word.contains("127.0.0.1:") { path } else { word });
-    words.collect::<Vec<_>>().join(" ")
+    let words: Vec<&str> = command
+        .split(' ')
+        .map(|word| match word.contains("127.0.0.1:") {
+            // A script of k6 knows its path.
+            true if word.starts_with("URL=") => "URL=http://HOST:PORT",
+            true => path,
+            false => word,
+        })
+        .collect();
+    words.join(" ")
 }
 
 fn measured(name: &str, samples: &[&Sample]) -> Measured {
@@ -331,5 +347,7 @@ mod tests {
     #[test]
     fn ports_and_addresses_are_no_part_of_what_was_done() {
         assert_eq!(without_port("wrk -t2 http://127.0.0.1:4000/a", "/a"), "wrk -t2 /a");
+        let k6 = "k6 run -e URL=http://127.0.0.1:4000 -e VUS=2 RUN/k6/a.js";
+        assert_eq!(without_port(k6, "/a"), "k6 run -e URL=http://HOST:PORT -e VUS=2 RUN/k6/a.js");
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
+mod by_k6;
 mod challenged;
 mod judged;
 mod measured;

@@ -1,6 +1,7 @@
 //! The loops of our own, the tools of others and the scenarios, against small servers that answer rightly, wrongly,
 //! late or not at all.
 
+mod k6;
 mod loops;
 mod scenes;
 mod small;

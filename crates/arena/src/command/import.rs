@@ -1,0 +1,76 @@
+//! `arena import`: loads that k6 made elsewhere become a run.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::run::{How, print};
+use super::{Home, say};
+use crate::place::{Place, PlaceOptions};
+use crate::record::folder::Folder;
+use crate::report;
+use crate::study::{Asked, Ground, Import};
+
+/// Makes a run of what k6 counted on other machines with a run's script (k6/CASE.js).
+///
+/// One load of one server at a time: give the files (OUT) of all machines that made it together. The next load of the
+/// same server and case is its next round; --into adds it to the run.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct Request {
+    /// The study that the script is of.
+    study: String,
+    /// What the script has written: a file of each machine.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Which of the study's contenders was loaded.
+    #[arg(long, value_name = "NAME")]
+    contender: String,
+    /// Its version.
+    #[arg(long = "server-version", value_name = "VERSION")]
+    version: String,
+    /// The Ruby that it ran on.
+    #[arg(long, value_name = "RUBY")]
+    ruby: String,
+    /// The machine on which it ran, in words: "4 × Graviton 3, 8 GiB".
+    #[arg(long, value_name = "WORDS")]
+    machine: String,
+    /// The folder of an import of the same study, to which this load is added.
+    #[arg(long, value_name = "RUN", conflicts_with = "out")]
+    into: Option<PathBuf>,
+    /// Where run folders go [default: arena/runs].
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+impl Request {
+    pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
+        let (catalogue, recipes, figures) = home.read()?;
+        let study = recipes.get(&self.study)?;
+        let (place, apps) = (Place::open(&PlaceOptions::default())?, home.0.join("apps"));
+        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let asked = How::default().asked(study, format!("arena import {} …", study.name))?;
+        let import = Import {
+            asked: Asked { machine: Some(self.machine.clone()), ..asked },
+            files: self.files.clone(),
+            contender: self.contender.clone(),
+            version: self.version.clone(),
+            ruby: self.ruby.clone(),
+            machine: self.machine.clone(),
+        };
+        let sample = import.sample(study, &ground)?;
+        let folder = match &self.into {
+            Some(path) => import.joins(path)?,
+            None => {
+                let parent = self.out.clone().unwrap_or_else(|| home.runs());
+                Folder::create(&parent, &study.name, &import.plan()?)?
+            }
+        };
+        let _lock = folder.lock()?;
+        let summary = import.add(&folder, sample, study, &ground)?;
+        folder.write_page(&report::page::html(&summary)?)?;
+        print(&summary, out)?;
+        say(out, &format!("\nrun folder: {} (report.html shows it)", folder.path().display()))
+    }
+}

@@ -1,0 +1,79 @@
+//! The loads of a study by k6, in the place of its own tools: `arena run STUDY --load k6`.
+
+use std::time::Duration;
+
+use super::plan::{Case, Family, Plan};
+use super::recipe::Tool;
+use crate::load::{K6Here, K6Load, K6Plan};
+use crate::metric::RATE;
+use crate::record::Outcome;
+
+/// siege with its pauses waits at most so long before each request.
+const PAUSE_S: f64 = 1.0;
+
+/// Loads the server. The capacity that a ladder begins with is kept for its other steps.
+pub fn by_k6(
+    k6: &K6Here,
+    port: u16,
+    case: &Case,
+    family: &Family,
+    capacity: &mut Option<f64>,
+) -> Result<Outcome, String> {
+    let per_s = if case.load_pct > 0 { case.share(*capacity)? } else { 0.0 };
+    let outcome = k6.load(port, &family.workload, &plan(case, family, per_s))?;
+    if case.tool == Tool::Ladder && case.load_pct == 0 {
+        *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
+    }
+    Ok(outcome)
+}
+
+/// What k6 cannot do of a study is said before the run: nothing that it could, or an answer that its script cannot
+/// check.
+pub fn complaint(study: &Plan) -> Option<String> {
+    let driven: Vec<&Family> = study.families.iter().filter(|family| family.recipe.tool.is_for_k6()).collect();
+    if driven.is_empty() {
+        return Some("--load k6: k6 has no load like those of these cases; run them without it".to_owned());
+    }
+    let script = |family: &&Family| {
+        let case = family.cases.first()?;
+        let error = plan(case, family, 1.0).script(&family.workload).err()?;
+        Some(format!("--load k6: case {}: {error}", case.name))
+    };
+    driven.iter().find_map(script)
+}
+
+/// For the report: what was loaded by k6, and what was not.
+pub fn in_words(study: &Plan, version: &str) -> String {
+    let own: Vec<&str> = study.families.iter().filter(|family| !family.recipe.tool.is_for_k6()).map(title).collect();
+    let rest = match own.is_empty() {
+        true => String::new(),
+        false => format!("; k6 has no load like these, which the arena made itself: {}", own.join(", ")),
+    };
+    format!(
+        "loaded by {version} in the place of the study's own tools (--load k6), which checked every answer, with the \
+         scripts in the run's folder k6/; its open loop sends at even distances, and what it had no client for is \
+         counted as failed (dropped){rest}"
+    )
+}
+
+fn title(family: &Family) -> &str {
+    &family.recipe.title
+}
+
+fn plan(case: &Case, family: &Family, per_s: f64) -> K6Plan {
+    let (clients, seconds) = (case.clients, case.seconds);
+    let counted = |requests: u64, delay_s: f64| K6Load::Requests { clients, requests, delay_s };
+    let load = match (case.tool, case.requests) {
+        (Tool::Ladder, _) if case.load_pct > 0 => K6Load::Rate { per_s, seconds, connections: case.open_connections() },
+        (Tool::SiegeOnce, requests) => counted(requests.unwrap_or(u64::from(clients)), PAUSE_S),
+        (Tool::Ab | Tool::Siege | Tool::Closed, Some(requests)) => counted(requests, 0.0),
+        _ => K6Load::Clients { clients, seconds },
+    };
+    K6Plan {
+        case: case.name.clone(),
+        load,
+        keep: !matches!(case.tool, Tool::Ab | Tool::Siege | Tool::SiegeOnce),
+        timeout: Duration::from_secs(u64::from(family.recipe.timeout_s())),
+        seed: u64::from(case.load_pct.max(1)),
+    }
+}

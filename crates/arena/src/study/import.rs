@@ -1,0 +1,128 @@
+//! What k6 counted on machines elsewhere, with a script that a run has kept, as a run like any other. The arena saw
+//! neither the server nor the machines: what is said of them stands in the report as said.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::plan::Plan;
+use super::recipe::{Entry, Recipe};
+use super::run::{Asked, Ground};
+use super::summarize;
+use crate::load::k6_counted;
+use crate::record::folder::Folder;
+use crate::record::summary::{Summary, Who};
+use crate::record::{Sample, date};
+
+/// One load of one contender: each machine's file of it.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// What was asked for: the study.
+    pub asked: Asked,
+    /// What each machine wrote.
+    pub files: Vec<PathBuf>,
+    /// The study's name of the server.
+    pub contender: String,
+    /// The server's version, as it is said.
+    pub version: String,
+    /// Its Ruby, the same.
+    pub ruby: String,
+    /// The machine on which it ran, the same.
+    pub machine: String,
+}
+
+impl Import {
+    /// Looks at everything that can be wrong, before there is a folder.
+    pub fn sample(&self, study: &Recipe, ground: &Ground) -> Result<(Sample, Who), String> {
+        let plan = Plan::of(study, &self.asked, ground.figures)?;
+        let entry = study.contenders.iter().find(|entry| entry.name() == self.contender).ok_or_else(|| {
+            let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
+            format!("--contender {}: {} has {}", self.contender, study.name, names.join(", "))
+        })?;
+        let (name, outcome) = k6_counted(&self.files)?;
+        if !plan.cases().any(|case| case.name == name && case.tool.is_for_k6()) {
+            return Err(format!("these are numbers of {name}: {} has no such case for k6", study.name));
+        }
+        let is_silent = outcome.numbers.get("requests").is_none_or(|right| *right == 0.0);
+        let silent = is_silent.then(|| "no right answer in the whole load".to_owned());
+        let sample = Sample {
+            case: name,
+            contender: self.contender.clone(),
+            started: date::now(),
+            took_s: outcome.numbers.get("elapsed_s").copied().unwrap_or(0.0),
+            command: outcome.command,
+            disqualified: outcome.wrong.map(|wrong| format!("wrong answer: {wrong}")).or(silent),
+            numbers: outcome.numbers,
+            errors: outcome.errors,
+            ..Sample::default()
+        };
+        let title = ground.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());
+        let who = Who {
+            name: self.contender.clone(),
+            title: title.to_owned(),
+            version: self.version.clone(),
+            ruby: self.ruby.clone(),
+            workers: entry.workers,
+            threads: entry.threads,
+            notes: vec!["version, workers and threads are as they were said, and not looked at".to_owned()],
+            ..Who::default()
+        };
+        Ok((sample, who))
+    }
+
+    /// The folder of an earlier import, if this load may stand beside those in it.
+    pub fn joins(&self, path: &Path) -> Result<Folder, String> {
+        let told = |why: &str| format!("--into {}: {why}", path.display());
+        let folder = Folder::open(path)?;
+        let asked: Asked = serde_json::from_value(folder.plan()?)
+            .map_err(|error| told(&format!("its run.json is not that of a study: {error}")))?;
+        match asked.machine {
+            None => {
+                Err(told("it was measured here: loads of other machines have a run of their own (leave --into out)"))
+            }
+            Some(_) if asked.study != self.asked.study => Err(told(&format!("it is a run of {}", asked.study))),
+            Some(machine) if machine != self.machine => {
+                Err(told(&format!("its servers ran on {machine:?}, and this one on another machine: begin a run")))
+            }
+            Some(_) => Ok(folder),
+        }
+    }
+
+    /// Adds the load as the contender's next round in its case.
+    pub fn add(
+        &self,
+        folder: &Folder,
+        (mut sample, who): (Sample, Who),
+        study: &Recipe,
+        ground: &Ground,
+    ) -> Result<Summary, String> {
+        let mut all = folder.read_who()?;
+        match all.iter().find(|one| one.name == who.name) {
+            None => all.push(who),
+            Some(known) if (&known.version, &known.ruby) == (&who.version, &who.ruby) => {}
+            Some(known) => {
+                return Err(format!(
+                    "in this run {} is {}, {}: another version is another run",
+                    known.name, known.version, known.ruby
+                ));
+            }
+        }
+        let earlier = folder.samples()?.0;
+        let rounds = earlier.iter().filter(|one| one.case == sample.case && one.contender == sample.contender).count();
+        sample.round = rounds as u32 + 1;
+        folder.write_who(&all)?;
+        folder.append(&sample)?;
+        let samples = folder.samples()?.0;
+        let took_s = samples.iter().map(|sample| sample.took_s).sum();
+        let plan = Plan::of(study, &self.asked, ground.figures)?;
+        let machine = vec![("processor".to_owned(), self.machine.clone())];
+        let summary = summarize::summary(&self.asked, study, &plan, ground, (all, None), machine, &samples, took_s);
+        folder.write_summary(&summary)?;
+        folder.read_summary()
+    }
+
+    /// For the run's folder.
+    pub fn plan(&self) -> Result<Value, String> {
+        serde_json::to_value(&self.asked).map_err(|error| error.to_string())
+    }
+}

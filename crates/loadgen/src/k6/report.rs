@@ -1,0 +1,303 @@
+//! What a script of ours has counted under k6, on one machine or on several at the same time, as the numbers of a run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::super::metric;
+use super::super::outcome::Outcome;
+
+/// The format that this program reads.
+const FORMAT: u32 = 1;
+/// Requests that k6 should have sent and did not, because all clients were waiting.
+pub const DROPPED: &str = "dropped";
+/// The kind of failure that disqualifies.
+const WRONG: &str = "wrong answer";
+
+/// What one k6 wrote.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Report {
+    arena_k6: u32,
+    /// The name of the case.
+    pub case: String,
+    load: String,
+    seconds: f64,
+    per_s: f64,
+    ended_ms: f64,
+    iterations: u64,
+    dropped: u64,
+    right: u64,
+    right_in_time: u64,
+    bytes: u64,
+    bytes_answers: u64,
+    errors: BTreeMap<String, u64>,
+    latency: Option<Distribution>,
+    late: Option<Distribution>,
+}
+
+/// Times in milliseconds.
+#[derive(Debug, Clone, Deserialize)]
+struct Distribution {
+    count: u64,
+    mean: f64,
+    /// Percent, and the time that so many took at most; from 0 to 100.
+    percents: Vec<(f64, f64)>,
+}
+
+impl Report {
+    /// Reads one, or says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Report, String> {
+        let report: Report =
+            serde_json::from_str(text).map_err(|error| format!("it is not what arena's script writes: {error}"))?;
+        if report.arena_k6 != FORMAT {
+            let is = report.arena_k6;
+            return Err(format!("it has format {is}, this program reads format {FORMAT}: make the script again"));
+        }
+        let counted = report.right + report.failed();
+        if report.iterations != counted {
+            let made = report.iterations;
+            return Err(format!("the script ended early in some requests: {made} were made, {counted} were judged"));
+        }
+        let numbers = [report.seconds, report.per_s, report.ended_ms];
+        let are_times = [&report.latency, &report.late].into_iter().flatten().all(Distribution::is_good);
+        if !are_times || !numbers.iter().all(|number| is_good(*number)) {
+            return Err("its times are none: they are numbers, and grow with the percent".to_owned());
+        }
+        Ok(report)
+    }
+
+    /// Without those that were never sent.
+    fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}
+
+fn is_good(number: f64) -> bool {
+    number.is_finite() && number >= 0.0
+}
+
+impl Distribution {
+    fn is_good(&self) -> bool {
+        let has_ends = self.percents.first().is_some_and(|first| first.0 == 0.0)
+            && self.percents.last().is_some_and(|last| last.0 == 100.0);
+        let grows = self.percents.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 <= two[1].1);
+        has_ends && grows && self.count > 0 && is_good(self.mean) && self.percents.iter().all(|point| is_good(point.1))
+    }
+
+    /// Which percent took no longer.
+    fn percent_within(&self, ms: f64) -> f64 {
+        let at = self.percents.partition_point(|point| point.1 <= ms);
+        match (at.checked_sub(1).map(|before| self.percents[before]), self.percents.get(at)) {
+            (None, _) => 0.0,
+            (Some(_), None) => 100.0,
+            (Some(before), Some(after)) => before.0 + (after.0 - before.0) * (ms - before.1) / (after.1 - before.1),
+        }
+    }
+}
+
+/// Several distributions as one.
+struct Pool<'a>(Vec<&'a Distribution>);
+
+impl Pool<'_> {
+    fn count(&self) -> u64 {
+        self.0.iter().map(|one| one.count).sum()
+    }
+
+    fn sum_ms(&self) -> f64 {
+        self.0.iter().map(|one| one.mean * one.count as f64).sum()
+    }
+
+    /// The time that so many percent of all took at most. Of several it is the first of the times that their files have
+    /// by which so many had come, so that it errs by no more than a step of those, and upwards.
+    fn at(&self, percent: f64) -> Option<f64> {
+        let is_it = |point: &&(f64, f64)| (point.0 - percent).abs() < 1e-9;
+        if let [one] = self.0[..]
+            && let Some(point) = one.percents.iter().find(is_it)
+        {
+            return Some(point.1);
+        }
+        let wanted = self.count() as f64 * (percent / 100.0 - 1e-12);
+        let within = |ms: f64| self.0.iter().map(|one| one.percent_within(ms) / 100.0 * one.count as f64).sum::<f64>();
+        let mut times: Vec<f64> = self.0.iter().flat_map(|one| one.percents.iter().map(|point| point.1)).collect();
+        times.sort_by(f64::total_cmp);
+        times.get(times.partition_point(|ms| within(*ms) < wanted)).or(times.last()).copied()
+    }
+
+    fn ends(&self) -> Option<(f64, f64)> {
+        let shortest = self.0.iter().filter_map(|one| Some(one.percents.first()?.1)).min_by(f64::total_cmp)?;
+        let longest = self.0.iter().filter_map(|one| Some(one.percents.last()?.1)).max_by(f64::total_cmp)?;
+        Some((shortest, longest))
+    }
+}
+
+/// The case, and what all machines saw of one load of it together: each of them wrote a file.
+pub fn counted(files: &[PathBuf]) -> Result<(String, Outcome), String> {
+    let read = |file: &PathBuf| {
+        let text = fs::read_to_string(file).map_err(|error| error.to_string());
+        text.and_then(|text| Report::parse(&text)).map_err(|error| format!("{}: {error}", file.display()))
+    };
+    let reports = files.iter().map(read).collect::<Result<Vec<Report>, String>>()?;
+    let first = reports.first().ok_or("give what a script of k6 has written")?;
+    for (file, other) in files.iter().zip(&reports) {
+        let same = |one: &Report| (one.case.clone(), one.load.clone(), one.seconds.to_bits(), one.per_s.to_bits());
+        if same(other) != same(first) {
+            return Err(format!(
+                "{}: it is of {}, {} s at {}/s, and the first file of {}, {} s at {}/s: give those of one load",
+                file.display(),
+                other.case,
+                other.seconds,
+                other.per_s,
+                first.case,
+                first.seconds,
+                first.per_s
+            ));
+        }
+    }
+    if (1..files.len()).any(|at| files[..at].contains(&files[at])) {
+        return Err("one file is given twice".to_owned());
+    }
+    let machines =
+        if files.len() == 1 { "one machine".to_owned() } else { format!("{} machines at the same time", files.len()) };
+    let load = match first.load.as_str() {
+        "open" => format!("open loop: {}/s for {} s, at even distances", first.per_s, first.seconds),
+        "clients" => format!("closed loop for {} s", first.seconds),
+        _ => "closed loop of a number of requests".to_owned(),
+    };
+    Ok((first.case.clone(), outcome(&reports, format!("k6 on {machines}: {load}"))))
+}
+
+/// What they saw together, of the same load at the same time.
+pub fn outcome(reports: &[Report], command: String) -> Outcome {
+    let sum = |of: &dyn Fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
+    let most = |of: &dyn Fn(&Report) -> f64| reports.iter().map(of).fold(0.0, f64::max);
+    let mut errors: BTreeMap<String, u64> = BTreeMap::new();
+    for (kind, count) in reports.iter().flat_map(|report| &report.errors) {
+        *errors.entry(kind.clone()).or_default() += count;
+    }
+    let dropped = sum(&|report| report.dropped);
+    if dropped > 0 {
+        errors.insert(DROPPED.to_owned(), dropped);
+    }
+    errors.retain(|_, count| *count > 0);
+    let (right, failed) = (sum(&|report| report.right) as f64, errors.values().sum::<u64>() as f64);
+    // The clock of the script has whole milliseconds.
+    let elapsed_s = most(&|report| report.ended_ms).max(1.0) / 1_000.0;
+    let asked_s = most(&|report| report.seconds);
+    let span_s = if asked_s > 0.0 { asked_s } else { elapsed_s };
+    let mut numbers = BTreeMap::from([
+        ("requests".to_owned(), right),
+        (metric::FAILED.to_owned(), failed),
+        (metric::RATE.to_owned(), sum(&|report| report.right_in_time) as f64 / span_s),
+        ("elapsed_s".to_owned(), elapsed_s),
+    ]);
+    if right + failed > 0.0 {
+        numbers.insert("availability_pct".to_owned(), right * 100.0 / (right + failed));
+    }
+    let measured = sum(&|report| report.bytes_answers);
+    if measured > 0 {
+        numbers.insert("bytes_per_answer".to_owned(), sum(&|report| report.bytes) as f64 / measured as f64);
+    }
+    let times = Pool(reports.iter().filter_map(|report| report.latency.as_ref()).collect());
+    if let Some((shortest, longest)) = times.ends() {
+        numbers.insert("mean_ms".to_owned(), times.sum_ms() / times.count() as f64);
+        numbers.insert("concurrency".to_owned(), times.sum_ms() / 1_000.0 / elapsed_s);
+        for (one_in, name) in metric::PERCENTILES {
+            numbers.extend(times.at(metric::percent(one_in)).map(|ms| (name.to_owned(), ms)));
+        }
+        numbers.extend([("shortest_ms".to_owned(), shortest), ("max_ms".to_owned(), longest)]);
+    }
+    if reports.iter().any(|report| report.load == "open") {
+        let offered = sum(&|report| report.iterations + report.dropped) as f64;
+        numbers.insert("offered_per_s".to_owned(), offered / span_s);
+        // After a drop the script cannot tell any more which request was due when.
+        let late = Pool(reports.iter().filter_map(|report| report.late.as_ref()).collect());
+        numbers.extend(late.at(99.0).filter(|_| dropped == 0).map(|ms| (metric::LATE.to_owned(), ms)));
+    }
+    let wrong = errors.get(WRONG).map(|count| format!("{count} wrong answers"));
+    Outcome { command, numbers, errors, wrong, ..Outcome::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = r#"{"arena_k6":1,"case":"a","load":"clients","seconds":2,"per_s":0,"vus":4,"ended_ms":2010,
+        "iterations":100,"dropped":0,"right":100,"right_in_time":98,"bytes":600,"bytes_answers":100,"errors":{},
+        "latency":{"count":100,"mean":2,
+        "percents":[[0,1],[50,2],[75,2.5],[90,3],[95,4],[99,5],[99.9,6],[99.99,7],[100,8]]},
+        "late":null}"#;
+
+    fn changed(from: &str, to: &str) -> String {
+        assert!(PLAIN.contains(from), "{from}");
+        PLAIN.replace(from, to)
+    }
+
+    #[test]
+    fn numbers_have_the_names_and_the_sense_of_our_own_loops() {
+        let seen = outcome(&[Report::parse(PLAIN).unwrap()], "k6 run".to_owned());
+        let of = |name: &str| seen.numbers[name];
+        assert_eq!((of("requests"), of("failed"), of("requests_per_s"), of("elapsed_s")), (100.0, 0.0, 49.0, 2.01));
+        assert_eq!((of("p50_ms"), of("p99_ms"), of("p9999_ms"), of("max_ms")), (2.0, 5.0, 7.0, 8.0));
+        assert_eq!((of("shortest_ms"), of("mean_ms"), of("bytes_per_answer")), (1.0, 2.0, 6.0));
+        assert_eq!((of("availability_pct"), seen.wrong, seen.errors.len()), (100.0, None, 0));
+        assert!(!seen.numbers.contains_key("late_ms") && !seen.numbers.contains_key("offered_per_s"));
+    }
+
+    #[test]
+    fn what_was_dropped_has_failed_and_lateness_is_unknown_then() {
+        let open = changed("\"clients\"", "\"open\"").replace("\"late\":null", LATE);
+        let late = outcome(&[Report::parse(&open).unwrap()], String::new());
+        assert_eq!((late.numbers["late_ms"], late.numbers["offered_per_s"]), (1.5, 50.0));
+        let dropped = Report::parse(&open.replace("\"dropped\":0", "\"dropped\":25")).unwrap();
+        let seen = outcome(&[dropped], String::new());
+        assert_eq!((seen.numbers["failed"], seen.errors["dropped"], seen.numbers["offered_per_s"]), (25.0, 25, 62.5));
+        assert!(!seen.numbers.contains_key("late_ms") && seen.numbers["availability_pct"] == 80.0);
+    }
+
+    const LATE: &str = r#""late":{"count":100,"mean":1,"percents":[[0,0],[99,1.5],[100,2]]}"#;
+
+    #[test]
+    fn a_counted_load_has_the_rate_of_the_time_that_it_took() {
+        let counted =
+            changed("\"seconds\":2", "\"seconds\":0").replace("\"right_in_time\":98", "\"right_in_time\":100");
+        let seen = outcome(&[Report::parse(&counted).unwrap()], String::new());
+        assert!((seen.numbers["requests_per_s"] - 100.0 / 2.01).abs() < 1e-9);
+    }
+
+    #[test]
+    fn several_machines_are_one_load() {
+        // The other has as many requests, each ten times as long.
+        let slow = changed("[[0,1],[50,2],[75,2.5],[90,3],[95,4],[99,5],[99.9,6],[99.99,7],[100,8]]", SLOW);
+        let (one, other) =
+            (Report::parse(PLAIN).unwrap(), Report::parse(&slow.replace("\"mean\":2", "\"mean\":20")).unwrap());
+        let seen = outcome(&[one.clone(), other], String::new());
+        let of = |name: &str| seen.numbers[name];
+        assert_eq!((of("requests"), of("requests_per_s"), of("mean_ms")), (200.0, 98.0, 11.0));
+        assert_eq!((of("shortest_ms"), of("max_ms")), (1.0, 80.0));
+        // A half of all is the whole of the fast one and nothing of the slow one; 99 % is 98 % of the slow one.
+        assert_eq!((of("p50_ms"), of("p99_ms")), (8.0, 50.0));
+        // Two of the same are the same.
+        let both = outcome(&[one.clone(), one], String::new());
+        assert_eq!((both.numbers["p90_ms"], both.numbers["requests_per_s"]), (3.0, 98.0));
+    }
+
+    const SLOW: &str = "[[0,10],[50,20],[75,25],[90,30],[95,40],[99,50],[99.9,60],[99.99,70],[100,80]]";
+
+    #[test]
+    fn what_is_none_of_ours_is_refused() {
+        for (text, says) in [
+            (String::new(), "not what arena's script writes"),
+            ("{}".to_owned(), "not what arena's script writes"),
+            (changed("\"arena_k6\":1", "\"arena_k6\":2"), "format 2"),
+            (changed("\"iterations\":100", "\"iterations\":101"), "101 were made, 100 were judged"),
+            (changed("[99,5]", "[99,3]"), "grow with the percent"),
+            (changed("[0,1],", ""), "grow with the percent"),
+            (changed("\"seconds\":2", "\"seconds\":-2"), "times are none"),
+        ] {
+            let error = Report::parse(&text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}
