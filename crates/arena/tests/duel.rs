@@ -24,6 +24,7 @@ const PLAN: Plan = Plan {
     loads: 3,
     rounds: 2,
     answer_s: 10.0,
+    traffic: None,
 };
 
 const APP: &str = r#"
@@ -91,6 +92,7 @@ fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
         asked: urls::from_words(&words, folder).unwrap(),
         workload: Vec::new(),
         is_recorded: false,
+        rate: None,
         now: None,
         p99_max_ms: None,
         plan: PLAN,

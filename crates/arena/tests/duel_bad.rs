@@ -1,11 +1,12 @@
-//! Duels in which servers lie, die, never listen, ignore their settings or answer with another status: each is caught
-//! and named, and the honest one is recommended.
+//! Duels in which servers lie, die, never listen, ignore their settings, answer with another status or break at twice
+//! the user's rate: each is caught and named, and the honest one is recommended.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use arena::duel::pace::Rate;
 use arena::duel::plan::Plan;
 use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
 use arena::place::PlaceOptions;
@@ -22,6 +23,7 @@ const PLAN: Plan = Plan {
     loads: 3,
     rounds: 1,
     answer_s: 10.0,
+    traffic: None,
 };
 
 /// A server in a few lines: ruby server.rb MODE PORT.
@@ -31,6 +33,8 @@ require "socket"
 mode, port = ARGV
 sleep if mode == "never"
 served = 0
+in_flight = 0
+one_at_a_time = Mutex.new
 listener = TCPServer.new("127.0.0.1", port.to_i)
 loop do
   Thread.new(listener.accept) do |client|
@@ -45,6 +49,12 @@ loop do
       body = "<h1>help!</h1>" if mode == "mixer" && served > 100 && served % 50 == 0
       exit!(3) if mode == "mortal" && served > 300
       status = mode == "stranger" ? "404 Not Found" : "200 OK"
+      if mode == "brittle"
+        # It serves 80 requests per second, and refuses when too many wait.
+        in_flight += 1
+        in_flight > 25 ? status = "503 Service Unavailable" : one_at_a_time.synchronize { sleep 0.0125 }
+        in_flight -= 1
+      end
       client.write "HTTP/1.1 #{status}\r\ncontent-type: text/html\r\ncontent-length: #{body.size}\r\n\r\n#{body}"
       break client.close unless keep
     end
@@ -110,6 +120,10 @@ reload = "no"
 }
 
 fn duel(modes: &[&str]) -> Result<(Summary, String), String> {
+    duel_with(modes, &|_| {})
+}
+
+fn duel_with(modes: &[&str], change: &dyn Fn(&mut DuelOptions)) -> Result<(Summary, String), String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("server.rb"), SERVER).unwrap();
     fs::write(folder.path().join("config.ru"), "# Nobody reads it.\n").unwrap();
@@ -118,7 +132,7 @@ fn duel(modes: &[&str]) -> Result<(Summary, String), String> {
     for mode in modes.iter().chain(&["honest"]) {
         recipe(folder.path(), mode);
     }
-    let options = DuelOptions {
+    let mut options = DuelOptions {
         rackup: folder.path().join("config.ru"),
         place: PlaceOptions::default(),
         recipes: folder.path().to_owned(),
@@ -126,6 +140,7 @@ fn duel(modes: &[&str]) -> Result<(Summary, String), String> {
         asked: urls::from_words(&["/".to_owned()], folder.path()).unwrap(),
         workload: Vec::new(),
         is_recorded: false,
+        rate: None,
         now: Some(Now::parse("honest").unwrap()),
         p99_max_ms: None,
         plan: PLAN,
@@ -137,6 +152,7 @@ fn duel(modes: &[&str]) -> Result<(Summary, String), String> {
         seed: 1,
         command: "arena duel".to_owned(),
     };
+    change(&mut options);
     let mut heard = Quiet(Vec::new());
     let summary = run(&options, &mut heard)?;
     Ok((summary, heard.0.join("\n")))
@@ -149,6 +165,53 @@ fn honest_wins(mode: &str, parts: &[&str]) {
     for part in parts {
         assert!(words.contains(part), "{mode}: {part} in {words}");
     }
+}
+
+#[test]
+fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
+    let (summary, words) = duel_with(&["brittle"], &|options| {
+        options.now = Some(Now::parse("brittle").unwrap());
+        options.rate = Some(Rate::said(60.0));
+        // Of other work on this machine nothing is to break.
+        options.p99_max_ms = Some(3_000.0);
+        options.plan = Plan { rounds: 2, open_s: 1.5, ..PLAN };
+    })
+    .unwrap();
+    let traffic = summary.traffic.as_ref().unwrap_or_else(|| panic!("{words}"));
+    let of = |name: &str| traffic.carried.iter().find(|one| one.contender == name).unwrap();
+    let brittle = of("brittle -w 1 -t 1");
+    let broken = brittle.breaks_at().unwrap_or_else(|| panic!("{traffic:#?}"));
+    assert_eq!((broken.of, broken.per_s, broken.rounds, broken.broke), (2, 120.0, 2, 2), "{traffic:#?}");
+    assert!(broken.what.contains("% failed (") && broken.what.contains("status 503"), "{}", broken.what);
+    let causes = ["requests queued while processors were free", "other work had the"];
+    assert!(causes.iter().any(|cause| broken.what.contains(cause)), "{}", broken.what);
+    assert!(brittle.cost.as_ref().is_some_and(|cost| cost.processors > 0.0 && cost.memory_mib > 1.0), "{brittle:?}");
+    let honest = of("honest -w 1 -t 1");
+    assert!(honest.steps.len() > 2 && honest.steps[1].broke == 0, "{traffic:#?}");
+    if traffic.cores > 1 {
+        assert_eq!((honest.smaller[0].of, honest.smaller[0].rounds), (traffic.cores / 2, 2), "{traffic:#?}");
+    }
+    // Bound to fewer processors a server has no more of them.
+    let smallest = summary.cases.iter().find(|case| case.name == "smaller-1");
+    for found in smallest.iter().flat_map(|case| &case.results) {
+        assert!(found.numbers["processors"].high <= 1.1, "{found:?}");
+    }
+    let advice = summary.advice.as_ref().unwrap();
+    assert!(
+        advice.sentence.contains("at your 60 requests/s on this machine, use honest with -w 1 -t 1; brittle -w 1 -t 1")
+            && advice.sentence.ends_with("does not carry twice of it"),
+        "{advice:?}"
+    );
+    assert!(traffic.answer.starts_with("At 60 requests/s (as --rate says), honest"), "{}", traffic.answer);
+    // The page and the terminal are made of the summary alone.
+    let page = arena::report::page::html(&summary).unwrap();
+    for part in ["At your traffic", "your 60/s", "What breaks first", "status 503", "What the rate takes"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let mut text = Vec::new();
+    arena::report::table::print(&summary, &mut text, 120).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("At your traffic\nAt 60 requests/s"), "{text}");
 }
 
 #[test]

@@ -238,6 +238,7 @@ fn nothing_in_a_summary_becomes_markup() {
         cases: vec!["a".into(), "b".into()],
         x_title: evil.into(),
         is_log: true,
+        mark: None,
     };
     let who = Who { name: evil.into(), title: evil.into(), commands: vec![evil.into()], ..Who::default() };
     let summary = Summary {

@@ -49,6 +49,16 @@ pub fn percent(one_in: f64) -> f64 {
     100.0 - 100.0 / one_in
 }
 
+/// A rate with as many digits as mean something: `120`, `67.1`, `0.5`.
+pub fn rate_in_words(per_s: f64) -> String {
+    let text = match per_s {
+        large if large >= 99.5 => return format!("{large:.0}"),
+        middle if middle >= 9.95 => format!("{middle:.1}"),
+        small => format!("{small:.2}"),
+    };
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Requests that got no right answer.
 pub const FAILED: &str = "failed";
 /// Processor time of the server's whole tree of processes for one request.

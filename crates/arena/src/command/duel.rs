@@ -11,6 +11,7 @@ use serde_json::json;
 use super::progress::Progress;
 use super::{Home, Source, above_0, interrupt, run, say, seed};
 use crate::duel::access_log::PATHS_MOST;
+use crate::duel::pace::Rate;
 use crate::duel::plan::Plan;
 use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
 use crate::load::K6Here;
@@ -18,6 +19,10 @@ use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::report;
 use crate::study::Watcher;
+
+/// What one thread can send, and what one load of ten seconds can hold.
+const RATE_MOST: f64 = 100_000.0;
+const RATE_LEAST: f64 = 0.1;
 
 /// Starts the application on every server that is here, checks, loads, and recommends.
 #[derive(Debug, Args)]
@@ -31,9 +36,14 @@ pub struct Duel {
     /// More requests, one on each line.
     #[arg(long, value_name = "FILE")]
     urls: Option<PathBuf>,
-    /// What visitors asked, from an access log; - is standard input.
+    /// What visitors asked, and how many in a second, from an access log; - is standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "requests"])]
     log: Option<PathBuf>,
+    /// Also measures at this rate: p99 and memory there, what breaks when it doubles, what fewer processors do, what
+    /// it takes [default: that of the busiest minute of --log].
+    #[arg(long, value_name = "PER_S", value_parser = rate)]
+    #[arg(allow_negative_numbers = true)]
+    rate: Option<f64>,
     /// Only these contenders, with commas between them.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     contenders: Vec<String>,
@@ -93,6 +103,7 @@ impl Duel {
             asked: source.asked,
             workload: source.words,
             is_recorded: source.is_recorded,
+            rate: self.rate.map(Rate::said).or(source.rate),
             now: self.now.clone(),
             p99_max_ms: self.p99,
             plan: if self.quick { Plan::QUICK } else { Plan::FULL },
@@ -139,6 +150,7 @@ impl Duel {
         words.extend(self.requests.iter().map(|request| format!("'{request}'")));
         words.extend(self.urls.as_ref().map(|_| "--urls FILE".into()));
         words.extend(self.log.as_ref().map(|_| "--log FILE".into()));
+        words.extend(self.rate.map(|per_s| format!("--rate {per_s}")));
         words.extend((!self.contenders.is_empty()).then(|| format!("--contenders {}", self.contenders.join(","))));
         words.extend(self.now.as_ref().map(|now| format!("--now '{}'", now.name())));
         words.extend(self.p99.map(|ms| format!("--p99 {ms}")));
@@ -170,6 +182,18 @@ impl Listener for Told<'_> {
 
     fn sample(&mut self, sample: &Sample) -> Result<(), String> {
         self.folder.append(sample)
+    }
+}
+
+fn rate(word: &str) -> Result<f64, String> {
+    let number =
+        above_0(word).map_err(|_| "it is a number of requests per second above 0, such as 120 or 0.5".to_owned())?;
+    match number {
+        most if most > RATE_MOST => {
+            Err(format!("the load generator cannot send more than {RATE_MOST:.0} requests per second"))
+        }
+        least if least < RATE_LEAST => Err(format!("a load of seconds has no request then: {RATE_LEAST} is the least")),
+        _ => Ok(number),
     }
 }
 

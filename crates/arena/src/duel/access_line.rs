@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::access_time;
+
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -14,11 +16,13 @@ pub struct Line {
     pub target: String,
     /// None where no answer could be sent.
     pub status: Option<u16>,
+    /// When, in seconds since 1970. None where the line does not tell.
+    pub at_s: Option<u64>,
 }
 
 /// The date anchors it: users' names in front of it may hold anything. The pattern is a constant that a test compiles.
 static COMMON: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r#"\[\d{1,2}/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "((?:[^"\\]|\\.)*)" (\d{3}|-)(?:\s|$)"#;
+    let pattern = r#"\[(\d{1,2}/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "((?:[^"\\]|\\.)*)" (\d{3}|-)(?:\s|$)"#;
     Regex::new(pattern).ok()
 });
 
@@ -33,8 +37,9 @@ pub fn read(line: &str) -> Option<Line> {
 
 fn common(line: &str) -> Option<Line> {
     let found = COMMON.as_ref()?.captures(line)?;
-    let request = unescaped(found.get(1)?.as_str());
-    request_line(&request, found.get(2)?.as_str().parse().ok())
+    let request = unescaped(found.get(2)?.as_str());
+    let line = request_line(&request, found.get(3)?.as_str().parse().ok())?;
+    Some(Line { at_s: access_time::common(found.get(1)?.as_str()), ..line })
 }
 
 /// `GET /a HTTP/1.1`, or without the version.
@@ -43,13 +48,14 @@ fn request_line(text: &str, status: Option<u16>) -> Option<Line> {
     let (method, target) = (words.next()?, words.next()?);
     let has_version = words.next().is_none_or(|word| word.starts_with("HTTP/"));
     let is_plain = has_version && words.next().is_none() && !target.is_empty();
-    is_plain.then(|| Line { method: method.to_owned(), target: target.to_owned(), status })
+    is_plain.then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
 }
 
 /// `2026-11-21T04:40:24.496Z 127.0.0.1 GET /a 200 2878 2.811 0.004 ID`.
 fn own_text(line: &str) -> Option<Line> {
     let mut words = line.split(' ');
-    let time = words.next()?.as_bytes();
+    let written = words.next()?;
+    let time = written.as_bytes();
     let is_time = time.len() >= 20 && time[4] == b'-' && time[10] == b'T' && time.ends_with(b"Z");
     let (method, target, status) = (words.nth(1)?, words.next()?, words.next()?);
     let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -57,7 +63,8 @@ fn own_text(line: &str) -> Option<Line> {
         "-" => None,
         number => Some(number.parse().ok()?),
     };
-    (is_time && is_method).then(|| Line { method: method.to_owned(), target: target.to_owned(), status })
+    let at_s = access_time::rfc3339(written);
+    (is_time && is_method).then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s })
 }
 
 /// Ours, and what nginx and others are told to write: the names differ, the facts do not.
@@ -67,13 +74,14 @@ fn json(line: &str) -> Option<Line> {
         serde_json::Value::String(text) => text.parse().ok(),
         other => other.as_u64().and_then(|number| u16::try_from(number).ok()),
     });
+    let at_s = access_time::json(&object);
     let text = |names: &[&str]| names.iter().find_map(|name| object.get(*name)?.as_str());
     if let (Some(method), Some(target)) =
         (text(&["method", "request_method"]), text(&["target", "request_uri", "uri", "path", "url"]))
     {
-        return Some(Line { method: method.to_owned(), target: target.to_owned(), status });
+        return Some(Line { method: method.to_owned(), target: target.to_owned(), status, at_s });
     }
-    request_line(text(&["request"])?, status)
+    Some(Line { at_s, ..request_line(text(&["request"])?, status)? })
 }
 
 /// Quotes, backslashes and bytes as nginx and Apache write them.
@@ -105,10 +113,30 @@ fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Line, unescaped};
+
+    /// Without its time, which has tests of its own.
+    fn read(line: &str) -> Option<Line> {
+        super::read(line).map(|line| Line { at_s: None, ..line })
+    }
 
     fn line(method: &str, target: &str, status: impl Into<Option<u16>>) -> Option<Line> {
-        Some(Line { method: method.to_owned(), target: target.to_owned(), status: status.into() })
+        Some(Line { method: method.to_owned(), target: target.to_owned(), status: status.into(), at_s: None })
+    }
+
+    #[test]
+    fn lines_of_all_kinds_have_their_time() {
+        let lines = [
+            r#"127.0.0.1 - frank [09/Sep/2001:03:46:40 +0200] "GET /a.gif HTTP/1.0" 200 2326"#,
+            "2001-09-09T01:46:40.496Z 127.0.0.1 GET /fools-gold 200 2878 2.811 0.004 6069",
+            r#"{"time":"2001-09-09T01:46:40.123Z","method":"GET","target":"/a","status":200}"#,
+            r#"{"msec":"1000000000.123","request":"GET /a HTTP/1.1","status":"200"}"#,
+        ];
+        for line in lines {
+            assert_eq!(super::read(line).and_then(|line| line.at_s), Some(1_000_000_000), "{line}");
+        }
+        let without = super::read(r#"{"request":"GET /a HTTP/1.1","status":"200"}"#);
+        assert_eq!(without.map(|line| line.at_s), Some(None));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::io::{BufRead, Read};
 
 use super::access_line;
 use super::asked::{Asked, check_method, clean_path, is_safe, shortened};
+use super::pace::{Pace, Times};
 
 /// Each path's answer is learned from each contender, which takes its time: the most frequent ones stand for the rest.
 pub const PATHS_MOST: usize = 200;
@@ -23,7 +24,7 @@ const PATHS_KNOWN_MAX: usize = 300_000;
 const REASONS_MAX: usize = 40;
 
 /// What was found in a log.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// The workload, most frequent first; weights are counts.
     pub asked: Vec<Asked>,
@@ -37,6 +38,8 @@ pub struct Recorded {
     pub covered: u64,
     /// Why the other lines were left out, most frequent reason first.
     pub left_out: Vec<(String, u64)>,
+    /// How many requests came per second; or why that cannot be told.
+    pub pace: Result<Pace, String>,
 }
 
 /// How often a path came, by status.
@@ -47,6 +50,7 @@ struct Tally {
     seen: Seen,
     fit: u64,
     left_out: BTreeMap<String, u64>,
+    times: Times,
 }
 
 /// Reads a whole log and keeps its `most` most frequent paths.
@@ -83,6 +87,7 @@ impl Tally {
 
     fn add(&mut self, text: &str) {
         let Some(line) = access_line::read(text) else { return self.leave("not a request's line") };
+        self.times.add(line.at_s);
         if !is_safe(&line.method) {
             let known = check_method(&line.method).is_ok();
             let method = if known { line.method.as_str() } else { "another method" };
@@ -122,7 +127,8 @@ impl Tally {
         counted.truncate(most.max(1));
         let covered = counted.iter().map(|(count, _)| count).sum();
         let asked = counted.into_iter().map(|(_, asked)| asked).collect();
-        Ok(Recorded { asked, lines, fit: self.fit, paths, covered, left_out })
+        let pace = self.times.settled();
+        Ok(Recorded { asked, lines, fit: self.fit, paths, covered, left_out, pace })
     }
 }
 
@@ -170,6 +176,12 @@ impl Recorded {
             ));
         }
         words.extend(self.left_out.iter().map(|(why, count)| format!("left out {count}: {why}")));
+        match &self.pace {
+            Ok(pace) => words.extend(pace.in_words()),
+            Err(why) => {
+                words.push(format!("nothing is measured at the rate of the log, because {why} (--rate PER_S says one)"))
+            }
+        }
         words
     }
 }
@@ -225,6 +237,22 @@ mod tests {
     fn the_usual_status_of_a_path_is_the_expected_one() {
         let found = read(log(&[("GET", "/a", 302), ("GET", "/a", 200), ("GET", "/a", 302)]).as_bytes(), 9).unwrap();
         assert_eq!(found.asked[0].status, Some(302));
+    }
+
+    #[test]
+    fn the_rate_is_that_of_all_requests() {
+        let lines: String = (0..30)
+            .map(|at| {
+                let method = if at % 2 == 0 { "GET" } else { "POST" };
+                format!("1.2.3.4 - - [10/Oct/2000:13:55:{:02} +0000] \"{method} / HTTP/1.1\" 200 1\n", at / 2 * 3)
+            })
+            .collect();
+        let found = read(lines.as_bytes(), 9).unwrap();
+        let pace = found.pace.as_ref().unwrap();
+        assert_eq!((found.fit, pace.requests, pace.covered_s), (15, 30, 43));
+        assert!(found.in_words().iter().any(|words| words.contains("0.7 requests/s in the mean of 43 s")));
+        let short = read(log(&[("GET", "/a", 200)]).as_bytes(), 9).unwrap();
+        assert!(short.in_words().iter().any(|words| words.contains("--rate PER_S says one")), "{short:?}");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use crate::metric::{P99, RATE, Sense};
 use crate::record::summary::{Advice, Spread, Summary};
 use crate::stats::{are_apart, better};
 
+use super::advise_at_rate as at_rate;
+use super::choice::{Because, Choice, Wishes};
 use super::compare::{Rival, SAME_P99, of_its_p99, rivals, server, spread, times, value};
 
 /// Without a bound from the user, a p99 of more than so many times the best one is out of bounds …
@@ -22,49 +24,22 @@ const MEMORY_NEAR: f64 = 4.0 / 3.0;
 /// rate.
 const RATE_SHOWN: f64 = 0.9;
 
-/// What the user says about the choice.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wishes {
-    /// What serves the application today: a contender's name (`puma -w 2 -t 5`) or a recipe's (`puma`).
-    pub now: Option<String>,
-    /// The p99 at 80 % load that is still good enough.
-    pub p99_max_ms: Option<f64>,
-    /// What was not measured or not checked, in sentences.
-    pub doubts: Vec<String>,
-}
-
-/// What decided between those that serve equally many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Because {
-    Rate,
-    P99,
-    Memory,
-    Now,
-    Simpler,
-}
-
-struct Choice<'a> {
-    best: &'a Rival<'a>,
-    /// Those whose rate is level with it, within the bound.
-    level: Vec<&'a Rival<'a>>,
-    /// Those whose p99 is out of bounds.
-    out: Vec<&'a Rival<'a>>,
-    because: Because,
-    bound_ms: f64,
-    /// Whether nobody keeps the bound and the lowest p99 was taken.
-    is_over: bool,
-}
-
 /// The recommendation.
 pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
     let (rivals, out) = rivals(summary);
-    let Some(choice) = choose(&rivals, wishes) else { return nobody(out) };
+    let at_rate = summary.traffic.as_ref().and_then(|_| choose_at_rate(&rivals, wishes));
+    let Some(choice) = at_rate.or_else(|| choose(&rivals, wishes)) else { return nobody(out) };
     let best = choice.best;
     let other = against(&choice, &rivals, wishes);
     let mut reasons = reasons(&choice, &rivals, other);
     reasons.extend(out);
+    let sentence = match summary.traffic.as_ref().filter(|_| choice.is_at_rate) {
+        Some(traffic) => at_rate::sentence(&choice, other, wishes, traffic),
+        None => sentence(best, other, wishes) + &at_rate::nobody(summary.traffic.as_ref()),
+    };
     Advice {
-        sentence: sentence(best, other, wishes),
+        contender: best.who.name.clone(),
+        sentence,
         reasons,
         uncertainty: uncertainty(summary, &choice, wishes),
         command: for_users(&best.who.commands.join("\n")),
@@ -79,6 +54,7 @@ fn for_users(commands: &str) -> String {
 
 fn nobody(out: Vec<String>) -> Advice {
     Advice {
+        contender: String::new(),
         sentence: "no server can be recommended for this app on this machine: none got through the duel".to_owned(),
         reasons: if out.is_empty() { vec!["nobody was measured at full load".to_owned()] } else { out },
         uncertainty: vec!["the logs of the servers, in the run's folder, say why".to_owned()],
@@ -104,9 +80,19 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     }
     let fastest = *within.first()?;
     let mut level: Vec<&Rival> = within.into_iter().filter(|one| level_rates(one, fastest)).collect();
-    let (best, because) = broken_tie(&level, wishes)?;
+    let (best, because) = broken_tie(&level, wishes, RATE_SHOWN)?;
     level.retain(|one| one.who.name != best.who.name);
-    Some(Choice { best, level, out, because, bound_ms, is_over })
+    Some(Choice { best, level, out, because, bound_ms, is_over, is_at_rate: false })
+}
+
+/// At the user's rate what more one could serve is only room to spare: p99 and memory decide between those that carry
+/// it, and twice of it if some do. None where the rounds do not show that anybody carries it.
+fn choose_at_rate<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
+    let (mut level, out) = at_rate::carrying(rivals)?;
+    // A rate that all carry is no merit of any.
+    let (best, because) = broken_tie(&level, wishes, 0.0)?;
+    level.retain(|one| one.who.name != best.who.name);
+    Some(Choice { best, level, out, because, bound_ms: f64::INFINITY, is_over: false, is_at_rate: true })
 }
 
 fn level_rates(one: &Rival, other: &Rival) -> bool {
@@ -115,7 +101,7 @@ fn level_rates(one: &Rival, other: &Rival) -> bool {
 
 /// The best of those with the same rate, and what made it so. What the user has now wins, unless another is shown to be
 /// better by more than anybody notices: a figure that only happens to be lower is no reason to change.
-fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes) -> Option<(&'a Rival<'a>, Because)> {
+fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes, rate_shown: f64) -> Option<(&'a Rival<'a>, Because)> {
     let mut left: Vec<&Rival> = tied.to_vec();
     if left.len() == 1 {
         return Some((left.pop()?, Because::Rate));
@@ -138,7 +124,7 @@ fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes) -> Option<(&'a Rival<
     }
     // One that may be as good, because it scatters, has not shown it.
     let top = left.iter().map(|one| one.rate.median).fold(0.0, f64::max);
-    left.retain(|one| one.rate.median >= top * RATE_SHOWN);
+    left.retain(|one| one.rate.median >= top * rate_shown);
     let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
     Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
 }
@@ -219,7 +205,10 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
         reasons.push(format!("nobody keeps a p99 of {bound} at 80 % load; {} comes closest", best.who.name));
     }
     reasons.extend(because(choice));
-    let faster = |one: &&&Rival| one.rate.median > best.rate.median && one.who.name != best.who.name;
+    let told = |one: &&Rival| at_rate::not_carried(one);
+    reasons.extend(choice.out.iter().filter(|_| choice.is_at_rate).filter_map(told));
+    let faster =
+        |one: &&&Rival| !choice.is_at_rate && one.rate.median > best.rate.median && one.who.name != best.who.name;
     for fast in choice.out.iter().filter(faster) {
         let (name, rate, bound) = (&fast.who.name, spread(RATE, fast.rate), value(P99, choice.bound_ms));
         let p99 = value(P99, p99_order(fast));
@@ -241,6 +230,9 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
 }
 
 fn because(choice: &Choice) -> Option<String> {
+    if choice.is_at_rate {
+        return Some(at_rate::because(choice));
+    }
     let names: Vec<&str> = choice.level.iter().map(|one| one.who.name.as_str()).collect();
     let names = names.join(", ");
     let name = &choice.best.who.name;
@@ -269,7 +261,7 @@ fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<Strin
             format!("{rounds} rounds; the rates of {} lie within ± {part:.0} %", best.who.name)
         }
     });
-    let level_servers = choice.level.iter().filter(|one| one.server() != best.server());
+    let level_servers = choice.level.iter().filter(|one| one.server() != best.server() && !choice.is_at_rate);
     words.extend(
         level_servers.map(|one| {
             format!("{} is level with it in rate: the order of the two may turn in another run", one.who.name)
@@ -278,10 +270,13 @@ fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<Strin
     if is_at_the_edge(summary, best) {
         words.push(format!("{} is the largest setting tried of it: larger ones may be better", best.options()));
     }
-    words.push(
-        "the load at which each one's p99 was measured is a share of its own capacity: who serves more stood more"
-            .to_owned(),
-    );
+    words.push(match choice.is_at_rate {
+        true => at_rate::DOUBT.to_owned(),
+        false => {
+            "the load at which each one's p99 was measured is a share of its own capacity: who serves more stood more"
+                .to_owned()
+        }
+    });
     words.extend(wishes.doubts.iter().cloned());
     words
 }

@@ -1,7 +1,7 @@
 //! Summaries that were made up, and what is recommended for them.
 
 use crate::metric::{FAILED, PSS_PEAK};
-use crate::record::summary::{Case, Measured, Who};
+use crate::record::summary::{Carried, Case, Measured, Step, Traffic, Who};
 
 use super::super::cases;
 use super::*;
@@ -201,4 +201,75 @@ fn a_missing_p99_is_survived() {
     odd.cases.truncate(1);
     let advice = advise(&odd, &Wishes::default());
     assert!(advice.sentence.contains("it serves as much as"), "{advice:?}");
+}
+
+/// A name; multiples of the rate, each with the rounds of three that broke; p99 and memory at the rate.
+type AtRate<'a> = (&'a str, &'a [(u32, u32)], f64, f64);
+
+/// With what each carries of 120 requests/s, and its p99 and memory there.
+fn at_rate(mut summary: Summary, rows: &[AtRate]) -> Summary {
+    let mut traffic = Traffic { per_s: 120.0, cores: 2, ..Traffic::default() };
+    let mut case = Case { name: cases::traffic(1), x: Some(120.0), ..Case::default() };
+    for (name, steps, p99, memory) in rows {
+        let step = |(of, broke): &(u32, u32)| Step {
+            of: *of,
+            rounds: 3,
+            broke: *broke,
+            per_s: 120.0 * f64::from(*of),
+            what: "the p99 was 900 ms: its process was full".into(),
+        };
+        let steps = steps.iter().map(step).collect();
+        traffic.carried.push(Carried { contender: (*name).into(), steps, ..Carried::default() });
+        let numbers = [(P99.to_owned(), near(*p99)), (PSS_PEAK.to_owned(), near(*memory))].into();
+        case.results.push(Measured { contender: (*name).into(), numbers, ..Measured::default() });
+    }
+    summary.cases.push(case);
+    summary.traffic = Some(traffic);
+    summary
+}
+
+fn two() -> Summary {
+    summary(&[
+        Figures("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
+        Figures("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
+    ])
+}
+
+#[test]
+fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
+    const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
+    assert!(advise(&two(), &Wishes::default()).sentence.contains("use quick"));
+    let summary = at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 300.0), ("small -w 1 -t 3", WELL, 6.2, 90.0)]);
+    let advice = advise(&summary, &now("quick"));
+    assert_eq!(advice.contender, "small -w 1 -t 3");
+    assert_eq!(
+        advice.sentence,
+        "for this app at your 120 requests/s on this machine, use small with -w 1 -t 3; it needs 0.3× the memory of \
+         quick -w 2 -t 3, at a p99 that was not told apart"
+    );
+    assert!(
+        advice.reasons.iter().any(|reason| reason.contains("carries your rate and twice of it, as quick")),
+        "{advice:?}"
+    );
+    assert!(advice.reasons[0].contains("at your rate"), "{advice:?}");
+    assert!(advice.uncertainty.iter().any(|words| words.contains("at random times")), "{advice:?}");
+}
+
+#[test]
+fn one_that_breaks_at_the_rate_or_at_twice_of_it_is_not_recommended() {
+    const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
+    for breaks in [&[(1, 3)][..], &[(1, 0), (2, 3)]] {
+        let summary = at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 300.0), ("small -w 1 -t 3", breaks, 6.2, 90.0)]);
+        let advice = advise(&summary, &now("small"));
+        assert!(advice.sentence.contains("use quick with -w 2 -t 3; small -w 1 -t 3 does not carry"), "{advice:?}");
+        assert!(advice.reasons.iter().any(|reason| reason.contains("its process was full")), "{advice:?}");
+    }
+    // Where the rounds differ it is not out, and what the user has now stays.
+    let summary =
+        at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 90.0), ("small -w 1 -t 3", &[(1, 0), (2, 1)], 6.2, 90.0)]);
+    assert!(advise(&summary, &now("small")).sentence.contains("stay with small"));
+    // Nobody carries it: then as without a rate.
+    let none: &[(u32, u32)] = &[(1, 3)];
+    let summary = at_rate(two(), &[("quick -w 2 -t 3", none, 900.0, 90.0), ("small -w 1 -t 3", none, 950.0, 90.0)]);
+    assert!(advise(&summary, &Wishes::default()).sentence.contains("nobody carries your 120 requests/s"));
 }

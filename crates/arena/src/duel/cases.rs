@@ -1,6 +1,6 @@
 //! The cases of a duel: their names, and what was measured in each for each contender. Pure.
 
-use crate::metric::{CPU, FAILED, P50, P99, PSS_PEAK, RATE};
+use crate::metric::{CPU, FAILED, P50, P99, PROCESSORS, PSS_PEAK, RATE};
 use crate::record::summary::{Case, Measured, Summary};
 
 /// All settings, briefly: which of them take part.
@@ -15,10 +15,37 @@ pub fn load(percent: u32) -> String {
     format!("load-{percent}")
 }
 
+/// The user's rate, so many times.
+pub fn traffic(times: u32) -> String {
+    format!("traffic-{times}")
+}
+
+/// The user's rate on so many processors.
+pub fn smaller(processors: u32) -> String {
+    format!("smaller-{processors}")
+}
+
+/// How many times the user's rate this case asks.
+pub fn times_of(case: &str) -> Option<u32> {
+    case.strip_prefix("traffic-")?.parse().ok()
+}
+
+/// On how many processors this case is asked.
+pub fn processors_of(case: &str) -> Option<u32> {
+    case.strip_prefix("smaller-")?.parse().ok()
+}
+
+/// Whether this case is one at the user's rate or a multiple of it.
+pub fn is_of_traffic(case: &str) -> bool {
+    times_of(case).or(processors_of(case)).is_some()
+}
+
 /// The metrics shown of a case. The first one ranks.
 pub fn metrics(case: &str) -> Vec<String> {
     let names: &[&str] = if case == CAPACITY || case == SETTINGS {
         &[RATE, P50, P99, FAILED, CPU, PSS_PEAK]
+    } else if is_of_traffic(case) {
+        &[P99, P50, "p999_ms", PSS_PEAK, PROCESSORS, CPU, FAILED]
     } else {
         &[P99, P50, "p999_ms", "offered_per_s", FAILED, CPU, PSS_PEAK]
     };

@@ -1,7 +1,7 @@
 //! Contenders of a duel side by side: their figures, which of them are level, and how a difference is said. Pure.
 
 use crate::metric::{FAILED, Metric, P99, PSS_PEAK, RATE};
-use crate::record::summary::{Measured, Spread, Summary, Who};
+use crate::record::summary::{Carried, Measured, Spread, Summary, Who};
 
 use super::cases;
 
@@ -15,10 +15,12 @@ pub struct Rival<'a> {
     pub who: &'a Who,
     /// At full load.
     pub rate: &'a Spread,
-    /// At 80 % of its own capacity.
+    /// At 80 % of its own capacity, or at the user's rate.
     pub p99: Option<&'a Spread>,
     /// The most memory it held.
     pub memory: Option<&'a Spread>,
+    /// At the user's rate, where one was asked: then p99 and memory are those of it.
+    pub carried: Option<&'a Carried>,
 }
 
 impl Rival<'_> {
@@ -32,10 +34,15 @@ impl Rival<'_> {
         format!("-w {} -t {}", self.who.workers, self.who.threads)
     }
 
+    /// At which load its p99 was measured.
+    pub fn load(&self) -> &'static str {
+        if self.carried.is_some() { "your rate" } else { "80 % load" }
+    }
+
     /// Its figures, for people.
     pub fn figures(&self) -> String {
         let mut words = vec![spread(RATE, self.rate)];
-        words.extend(self.p99.map(|p99| format!("p99 {} at 80 % load", spread(P99, p99))));
+        words.extend(self.p99.map(|p99| format!("p99 {} at {}", spread(P99, p99), self.load())));
         words.extend(self.memory.map(|memory| value(PSS_PEAK, memory.median)));
         words.join(", ")
     }
@@ -78,7 +85,11 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
         let from = |metric: &str| at_load.and_then(|one| one.numbers.get(metric));
         let memory = from(PSS_PEAK).into_iter().chain(result.numbers.get(PSS_PEAK));
         let memory = memory.max_by(|a, b| a.median.total_cmp(&b.median));
-        rivals.push(Rival { who, rate, p99: from(P99), memory });
+        let carried = summary.traffic.iter().flat_map(|traffic| &traffic.carried).find(|one| one.contender == *name);
+        let at_rate = carried.and_then(|_| cases::measured(summary, &cases::traffic(1), name));
+        let at_rate = |metric: &str| at_rate.and_then(|one| one.numbers.get(metric));
+        let (p99, memory) = (at_rate(P99).or(from(P99)), at_rate(PSS_PEAK).or(memory));
+        rivals.push(Rival { who, rate, p99, memory, carried });
     }
     // Those that came to nothing before the rounds, by their last reason.
     let tried = cases::case(summary, cases::SETTINGS).map_or(&[][..], |case| &case.results);

@@ -2,17 +2,20 @@
 
 use std::time::Instant;
 
+use crate::metric::{RATE, rate_in_words};
 use crate::record::summary::{FORMAT, Summary, Who};
 use crate::record::{TWIN, machine};
 
-use super::advise::{Wishes, advise};
+use super::advise::advise;
+use super::choice::Wishes;
 use super::crew::Contender;
 use super::halving::{Shown, best};
 use super::lesson::shortened;
 use super::run::Duel;
 use super::settings::Setting;
+use super::traffic_turn::Shape;
 use super::turn::{Account, Stage};
-use super::{doubts, summing};
+use super::{cases, doubts, strain, summing, traffic};
 
 /// More of them in the rounds take hours; the slower ones are told from their heats.
 pub(super) const FINALISTS_MOST: usize = 6;
@@ -113,7 +116,7 @@ impl Duel<'_> {
         let rounds = self.plan.rounds;
         let turns = self.plan.turns_in_round(stay.len());
         self.turns.1 = self.turns.0 + turns * rounds as usize;
-        self.clock.replan(turns as f64 * f64::from(rounds) * self.plan.turn_s());
+        self.clock.replan(f64::from(rounds) * self.plan.round_s(stay.len()));
         Ok(stay)
     }
 
@@ -133,7 +136,10 @@ impl Duel<'_> {
             self.dice.shuffle(&mut left);
             let mut out = Vec::new();
             // A round that would not end in time is not begun: all have the same number of turns.
-            if round > 1 && !self.has_time_for(left.len() as f64 * self.plan.turn_s()) {
+            let twins = left.iter().filter(|(_, is_twin)| *is_twin).count();
+            let of_twins_s = twins as f64 * self.plan.turn_s();
+            let needs_s = of_twins_s + (left.len() - twins) as f64 * (self.plan.turn_s() + self.plan.traffic_s());
+            if round > 1 && !self.has_time_for(needs_s) {
                 let words =
                     format!("the budget of time was used up after {} of {} rounds", round - 1, self.plan.rounds);
                 self.doubts.push(words.clone());
@@ -154,10 +160,47 @@ impl Duel<'_> {
                     self.record(&here[at], setting, account)?;
                 }
                 self.ends(since, plan.turn_s());
+                if !is_twin && !out.contains(&(at, setting)) {
+                    out.extend(self.traffic(stage, here, (at, setting), round)?);
+                }
             }
             left.retain(|(entry, _)| !out.contains(entry));
         }
         Ok(())
+    }
+
+    /// A turn at the user's rate, if there is one. Says who is disqualified in it.
+    fn traffic(
+        &mut self,
+        stage: &Stage<'_>,
+        here: &mut [Contender],
+        (at, setting): Entry,
+        round: u32,
+    ) -> Result<Option<Entry>, String> {
+        let Some(rate) = self.options.rate.as_ref().filter(|_| self.plan.traffic.is_some()) else { return Ok(None) };
+        let name = here[at].name_with(setting);
+        let since =
+            self.begins(format!("round {round} of {}: {name} at {}/s", self.plan.rounds, rate_in_words(rate.per_s)));
+        let shape = Shape {
+            round,
+            times: strain::multiples(rate.per_s, self.capacity_of(&name)),
+            smaller: strain::smaller(machine::cores()),
+            per_s: rate.per_s,
+            limits: self.limits,
+        };
+        let plan = self.plan;
+        let turn = |stage: &Stage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
+        let account = self.fair_turn(stage, here, at, &turn);
+        let is_out = account.disqualified.is_some();
+        self.record(&here[at], setting, account)?;
+        self.ends(since, plan.traffic_s());
+        Ok(is_out.then_some((at, setting)))
+    }
+
+    /// What it served in its last heat: where to look for the rate at which it breaks, the same in all rounds.
+    fn capacity_of(&self, name: &str) -> f64 {
+        let heats = self.samples.iter().filter(|sample| sample.case == cases::SETTINGS && sample.contender == name);
+        heats.filter_map(|sample| sample.numbers.get(RATE)).next_back().copied().unwrap_or(0.0)
     }
 
     /// Keeps the samples of the twin, under its own name.
@@ -203,12 +246,17 @@ impl Duel<'_> {
 
     /// All of it.
     pub(super) fn summary(mut self, started: String, stage: &Stage<'_>) -> Summary {
-        let rackup = &self.options.rackup;
+        // A path that is given as config.ru has no folder in it.
+        let rackup = self.options.rackup.canonicalize().unwrap_or_else(|_| self.options.rackup.clone());
         let folder = rackup.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
-        let cases = summing::cases(&self.samples, stage.clients);
+        let cases = summing::cases(&self.samples, stage.clients, self.options.rate.as_ref().map(|rate| rate.per_s));
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.extend(doubts::of_samples(&self.samples));
         doubts.extend(doubts::of_machine(machine::cores()));
+        let traffic = self.options.rate.as_ref().and_then(|rate| {
+            traffic::summed(rate, &self.limits, self.options.p99_max_ms.is_some(), &self.samples, &self.whos)
+        });
+        let plots = summing::plots(&cases, traffic.as_ref());
         let mut summary = Summary {
             format: FORMAT,
             study: "duel".to_owned(),
@@ -224,7 +272,8 @@ impl Duel<'_> {
             machine: machine::facts(),
             contenders: self.whos,
             twin_of: self.twin_of,
-            plots: summing::plots(&cases),
+            plots,
+            traffic,
             verdicts: summing::verdicts(&cases),
             cases,
             advice: None,
@@ -233,6 +282,7 @@ impl Duel<'_> {
         let now = self.options.now.as_ref().map(super::options::Now::name);
         let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, doubts };
         summary.advice = Some(advise(&summary, &wishes));
+        traffic::tell(&mut summary);
         summary
     }
 }

@@ -6,7 +6,9 @@ pub mod urls;
 
 pub mod access_line;
 pub mod access_log;
+pub mod access_time;
 pub mod bounded;
+pub mod pace;
 pub mod source;
 
 pub mod fetch;
@@ -19,10 +21,14 @@ pub mod plan;
 pub mod settings;
 
 pub mod advise;
+mod advise_at_rate;
 pub mod cases;
+pub mod choice;
 pub mod compare;
 pub mod doubts;
+pub mod strain;
 pub mod summing;
+pub mod traffic;
 
 pub mod options;
 
@@ -32,6 +38,8 @@ mod contest;
 mod crew;
 mod lesson;
 mod second_look;
+mod smaller;
+mod traffic_turn;
 mod turn;
 
 pub use options::{DuelOptions, Left, Listener, Now};

@@ -8,6 +8,7 @@ use crate::place::PlaceOptions;
 use crate::record::Sample;
 
 use super::asked::Asked;
+use super::pace::Rate;
 use super::plan::Plan;
 use super::settings::Setting;
 
@@ -28,6 +29,8 @@ pub struct DuelOptions {
     pub workload: Vec<String>,
     /// Whether it was recorded: then what is answered otherwise here is left out and told, and does not end the duel.
     pub is_recorded: bool,
+    /// How many requests come per second. None: nothing is measured at a rate of the user's.
+    pub rate: Option<Rate>,
     /// What serves the application today.
     pub now: Option<Now>,
     /// The p99 at 80 % load that is still good enough.

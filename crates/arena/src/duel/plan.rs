@@ -1,6 +1,8 @@
 //! How long everything takes: turns, rounds and heats, in the full and the quick form and within a budget of time.
 //! Pure.
 
+use super::strain::BEYOND;
+
 /// What is between the turns: a start, the checks, an end. A first guess; the run measures it.
 const AROUND_S: f64 = 2.5;
 /// Learning from one contender, with its start.
@@ -32,6 +34,8 @@ pub struct Plan {
     pub rounds: u32,
     /// Seconds that an answer may take while nothing is loaded.
     pub answer_s: f64,
+    /// Machines smaller than this one, at the user's rate; none where there is no rate to ask at.
+    pub traffic: Option<usize>,
 }
 
 impl Plan {
@@ -46,6 +50,7 @@ impl Plan {
         loads: 3,
         rounds: 5,
         answer_s: 10.0,
+        traffic: None,
     };
 
     /// To see that all is well.
@@ -59,6 +64,7 @@ impl Plan {
         loads: 3,
         rounds: 2,
         answer_s: 10.0,
+        traffic: None,
     };
 
     /// The longest plan that so many contenders get through in this many seconds.
@@ -107,15 +113,32 @@ impl Plan {
 
     /// All of it.
     pub fn seconds(&self, contenders: usize, finalists: usize) -> f64 {
-        let (contenders, turns) = (contenders as f64, self.turns_in_round(finalists) as f64);
+        let contenders = contenders as f64;
         let heats = contenders * (self.settings as f64 * self.heat_s(self.first_heat_s) + 2.0 * self.second_s());
-        let rounds = turns * f64::from(self.rounds) * self.turn_s();
+        let rounds = f64::from(self.rounds) * self.round_s(finalists);
         contenders * LEARNING_S + PROBE_S + heats + rounds
     }
 
-    /// Of so many finalists one has a second turn, as a twin of itself.
+    /// A whole round of so many finalists.
+    pub fn round_s(&self, finalists: usize) -> f64 {
+        let twins = usize::from(self.has_twin());
+        (finalists + twins) as f64 * self.turn_s() + finalists as f64 * self.traffic_s()
+    }
+
+    /// Of so many finalists one has a second turn, as a twin of itself; it has none at the user's rate.
     pub fn turns_in_round(&self, finalists: usize) -> usize {
-        finalists + usize::from(self.has_twin())
+        finalists * (1 + usize::from(self.traffic.is_some())) + usize::from(self.has_twin())
+    }
+
+    /// A turn at the user's rate, on a smaller machine, and beyond that rate until something breaks.
+    pub fn traffic_s(&self) -> f64 {
+        let Some(smaller) = self.traffic else { return 0.0 };
+        AROUND_S + self.heat_warm_s() + (2 + smaller) as f64 * self.open_s + BEYOND as f64 * self.beyond_s()
+    }
+
+    /// Beyond twice the rate it is only asked what breaks.
+    pub fn beyond_s(&self) -> f64 {
+        self.open_s / 2.0
     }
 
     /// One or two rounds tell hardly anybody apart, and no twins.
@@ -183,6 +206,17 @@ mod tests {
     fn the_quick_form_of_two_is_well_under_two_minutes() {
         let seconds = Plan::QUICK.seconds(2, 2);
         assert!(seconds < 105.0, "{seconds}");
+    }
+
+    #[test]
+    fn a_budget_holds_the_turns_at_the_users_rate_too() {
+        let wished = Plan { traffic: Some(1), ..Plan::FULL };
+        assert!(wished.seconds(2, 2) > Plan::FULL.seconds(2, 2) + 2.0 * 5.0 * 40.0);
+        for minutes in [5.0, 15.0, 60.0] {
+            let plan = Plan::within(wished, 2, 2, minutes * 60.0).unwrap();
+            assert!(plan.seconds(2, 2) <= minutes * 60.0 && plan.traffic.is_some(), "{minutes}: {plan:?}");
+        }
+        assert_eq!((wished.turns_in_round(2), Plan::FULL.turns_in_round(2)), (5, 3));
     }
 
     #[test]

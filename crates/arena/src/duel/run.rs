@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::contender::Catalogue;
 use crate::load::{Closed, Until, closed, warm_up};
-use crate::metric::{CPU, P50};
+use crate::metric::{CPU, P50, P99, rate_in_words};
 use crate::place::Place;
 use crate::process::delay_us;
 use crate::record::machine::{self, cores};
@@ -22,6 +22,7 @@ use super::lesson::{self, Lesson, NoLesson, Patience};
 use super::options::{DuelOptions, Left, Listener};
 use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
+use super::strain::{self, Limits};
 use super::turn::{Running, Stage, observed};
 
 /// Paths of which it is said what is checked; the others are counted.
@@ -49,6 +50,8 @@ pub(super) struct Duel<'a> {
     pub(super) turns: (usize, usize),
     /// Who has a second turn in each round.
     pub(super) twin_of: Option<String>,
+    /// When something is broken at the user's rate.
+    pub(super) limits: Limits,
 }
 
 /// Nothing stands in the way of a duel any more.
@@ -73,9 +76,11 @@ impl Ready {
         let place = Place::open(&options.place)?;
         let crew = Crew::gather(options, &catalogue, &place)?;
         let contenders = crew.here.len();
+        let traffic = options.rate.as_ref().map(|_| strain::smaller(cores()).len());
+        let wished = Plan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
-            Some(minutes) => Plan::within(options.plan, contenders, finalists(options, contenders), minutes * 60.0)?,
-            None => options.plan,
+            Some(minutes) => Plan::within(wished, contenders, finalists(options, contenders), minutes * 60.0)?,
+            None => wished,
         };
         Ok(Ready { place, crew, plan })
     }
@@ -125,6 +130,7 @@ impl<'a> Duel<'a> {
             doubts: machine::company().into_iter().collect(),
             turns,
             twin_of: None,
+            limits: Limits::new(options.p99_max_ms, cores()),
         }
     }
 
@@ -265,6 +271,11 @@ impl<'a> Duel<'a> {
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
         let delay_us = delay / number("requests").max(1.0);
+        if let Some(rate) = &self.options.rate {
+            self.limits.learn(number(P99), self.options.p99_max_ms);
+            let bound = self.limits.in_words(self.options.p99_max_ms.is_some());
+            self.says(format!("at your {} requests/s, something is broken when {bound}", rate_in_words(rate.per_s)));
+        }
         Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
     }
 

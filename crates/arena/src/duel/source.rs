@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::access_log;
 use super::asked::Asked;
 use super::bounded::Patient;
+use super::pace::{Pace, Rate};
 use super::urls;
 
 /// A pipe into which nobody writes for so long has no end.
@@ -23,6 +24,8 @@ pub struct Source {
     pub words: Vec<String>,
     /// Whether it was recorded.
     pub is_recorded: bool,
+    /// How many requests come per second, where a log tells.
+    pub rate: Option<Rate>,
 }
 
 impl Source {
@@ -62,7 +65,12 @@ impl Source {
         let list: Vec<String> = asked.iter().take(5).map(Asked::in_words).collect();
         let more =
             if asked.len() > list.len() { format!(" and {} more", asked.len() - list.len()) } else { String::new() };
-        Ok(Source { asked, words: vec![format!("asked for: {}{more}", list.join(", "))], is_recorded: false })
+        Ok(Source {
+            asked,
+            words: vec![format!("asked for: {}{more}", list.join(", "))],
+            is_recorded: false,
+            rate: None,
+        })
     }
 }
 
@@ -77,7 +85,8 @@ fn from_log(path: &Path, most: usize) -> Result<Source, String> {
         access_log::read(BufReader::new(file), most)?
     };
     let words = recorded.in_words();
-    Ok(Source { asked: recorded.asked, words, is_recorded: true })
+    let rate = recorded.pace.as_ref().ok().map(Pace::rate);
+    Ok(Source { asked: recorded.asked, words, is_recorded: true, rate })
 }
 
 #[cfg(test)]

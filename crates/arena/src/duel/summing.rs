@@ -1,9 +1,9 @@
 //! The summary of a duel from its samples: cases, rankings, plots and verdicts. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metric::{Metric, P99, PSS_PEAK, RATE};
-use crate::record::summary::{Case, Measured, Plot, PlotKind, Spread, Verdict};
+use crate::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
+use crate::record::summary::{Case, Measured, Plot, PlotKind, Spread, Traffic, Verdict};
 use crate::record::{Sample, TWIN};
 use crate::stats::{ranking, ranking_of};
 
@@ -11,7 +11,7 @@ use super::cases;
 use super::compare::spread;
 
 /// All cases that have samples, in their order.
-pub fn cases(samples: &[Sample], clients: u32) -> Vec<Case> {
+pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> {
     let mut list = vec![
         (cases::SETTINGS.to_owned(), "Settings, briefly".to_owned(), full_load(clients), None),
         (cases::CAPACITY.to_owned(), "Capacity".to_owned(), full_load(clients), None),
@@ -20,12 +20,39 @@ pub fn cases(samples: &[Sample], clients: u32) -> Vec<Case> {
         let what = format!("an open loop at {percent} % of each one's own capacity in the same round");
         list.push((cases::load(percent), format!("At {percent} % load"), what, Some(f64::from(percent))));
     }
+    list.extend(per_s.into_iter().flat_map(|per_s| of_traffic(samples, per_s)));
     let of = |(name, title, what, x): (String, String, String, Option<f64>)| {
         let own: Vec<&Sample> = samples.iter().filter(|sample| sample.case == name).collect();
         (!own.is_empty())
             .then(|| case(Case { metrics: cases::metrics(&name), name, title, what, x, ..Case::default() }, &own))
     };
     list.into_iter().filter_map(of).collect()
+}
+
+/// Those at the user's rate: as it is, with fewer processors, and multiples of it.
+fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Option<f64>)> {
+    let numbers = |of: fn(&str) -> Option<u32>| -> BTreeSet<u32> {
+        samples.iter().filter_map(|sample| of(&sample.case)).collect()
+    };
+    let mut list = Vec::new();
+    for times in numbers(cases::times_of) {
+        let rate = per_s * f64::from(times);
+        let title = match times {
+            1 => format!("At your rate, {}/s", rate_in_words(rate)),
+            times => format!("At {times} times your rate, {}/s", rate_in_words(rate)),
+        };
+        let what = format!("an open loop at {} requests/s, the same for all, at random times", rate_in_words(rate));
+        list.push((cases::traffic(times), title, what, Some(rate)));
+    }
+    for processors in numbers(cases::processors_of).into_iter().rev() {
+        let on = if processors == 1 { "one processor".to_owned() } else { format!("{processors} processors") };
+        let what = format!(
+            "the same open loop with the server bound to {on}: a model of a smaller machine, whose load generator, \
+             memory and caches stay as they are"
+        );
+        list.push((cases::smaller(processors), format!("At your rate, on {on}"), what, None));
+    }
+    list
 }
 
 fn full_load(clients: u32) -> String {
@@ -61,14 +88,16 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
 }
 
 /// The pictures that these cases allow.
-pub fn plots(cases: &[Case]) -> Vec<Plot> {
-    let loads: Vec<String> = cases.iter().filter(|case| case.x.is_some()).map(|case| case.name.clone()).collect();
+pub fn plots(cases: &[Case], traffic: Option<&Traffic>) -> Vec<Plot> {
+    let is_share = |case: &&Case| case.x.is_some() && !cases::is_of_traffic(&case.name);
+    let loads: Vec<String> = cases.iter().filter(is_share).map(|case| case.name.clone()).collect();
     let has = |name: &str| cases.iter().any(|case| case.name == name);
     let bars = |title: &str, metric: &str, case: &str| {
         let (title, metric, cases) = (title.to_owned(), metric.to_owned(), vec![case.to_owned()]);
         has(case).then(|| Plot { title, kind: PlotKind::Bars, metric, cases: cases.clone(), ..Plot::default() })
     };
-    let mut plots: Vec<Plot> = bars("Requests per second at full load", RATE, cases::CAPACITY).into_iter().collect();
+    let mut plots: Vec<Plot> = traffic.map(|traffic| over_rate(cases, traffic)).into_iter().collect();
+    plots.extend(bars("Requests per second at full load", RATE, cases::CAPACITY));
     if loads.len() > 1 {
         plots.push(Plot {
             title: "p99 at shares of each one's own capacity".to_owned(),
@@ -76,12 +105,26 @@ pub fn plots(cases: &[Case]) -> Vec<Plot> {
             metric: P99.to_owned(),
             cases: loads,
             x_title: "% of its own capacity".to_owned(),
-            is_log: false,
+            ..Plot::default()
         });
     }
     plots.extend(bars("Memory at full load", PSS_PEAK, cases::CAPACITY));
     plots.extend(bars("All settings that were tried, briefly", RATE, cases::SETTINGS));
     plots
+}
+
+/// The p99 of each over the rate, with the user's own marked.
+fn over_rate(cases: &[Case], traffic: &Traffic) -> Plot {
+    let own = cases.iter().filter(|case| cases::times_of(&case.name).is_some());
+    Plot {
+        title: "p99 over the rate of requests".to_owned(),
+        kind: PlotKind::Lines,
+        metric: P99.to_owned(),
+        cases: own.map(|case| case.name.clone()).collect(),
+        x_title: "requests per second".to_owned(),
+        is_log: true,
+        mark: Some((traffic.per_s, format!("your {}/s", rate_in_words(traffic.per_s)))),
+    }
 }
 
 /// Who is best for what.
@@ -92,6 +135,8 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
         ("short waits at 80 % load", loaded.as_str(), P99),
         ("little memory", cases::CAPACITY, PSS_PEAK),
     ];
+    let own = cases::traffic(1);
+    let at_the_rate = [("short waits at your rate", own.as_str(), P99), ("little memory at your rate", &own, PSS_PEAK)];
     let verdict = |(use_case, name, metric): (&str, &str, &str)| {
         let case = cases.iter().find(|case| case.name == name)?;
         let counting = case.results.iter().filter(|one| case.counts(one));
@@ -105,7 +150,7 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
         let why: Vec<String> = winners.iter().filter_map(why).collect();
         Some(Verdict { use_case: use_case.to_owned(), why: why.join("; "), winners, ..Verdict::default() })
     };
-    rows.into_iter().filter_map(verdict).collect()
+    at_the_rate.into_iter().chain(rows).filter_map(verdict).collect()
 }
 
 #[cfg(test)]
@@ -114,8 +159,11 @@ mod tests {
 
     #[test]
     fn the_twin_stands_apart_from_those_that_are_compared() {
-        let list =
-            cases(&[sample(cases::CAPACITY, "a -w 1 -t 1", 1.0, 1.0), sample(cases::CAPACITY, TWIN, 9.0, 1.0)], 1);
+        let list = cases(
+            &[sample(cases::CAPACITY, "a -w 1 -t 1", 1.0, 1.0), sample(cases::CAPACITY, TWIN, 9.0, 1.0)],
+            1,
+            None,
+        );
         assert_eq!((list[0].results.len(), list[0].ranking.len()), (1, 1));
         assert_eq!(list[0].twin.as_ref().map(|twin| twin.numbers[RATE].median), Some(9.0));
     }
@@ -140,13 +188,13 @@ mod tests {
             add("load-80", "b -w 1 -t 1", 160.0, 50.0 + more);
             add("load-50", "b -w 1 -t 1", 160.0, 50.0 + more);
         }
-        let list = cases(&samples, 16);
+        let list = cases(&samples, 16, None);
         assert_eq!(list.iter().map(|case| case.name.as_str()).collect::<Vec<_>>(), ["capacity", "load-50", "load-80"]);
         assert_eq!(list[0].ranking, [["b -w 1 -t 1"], ["a -w 1 -t 1"]]);
         assert_eq!(list[2].ranking, [["a -w 1 -t 1"], ["b -w 1 -t 1"]]);
         assert_eq!((list[2].x, list[0].results[0].errors["timeout"]), (Some(80.0), 3));
         assert_eq!(list[0].results[0].numbers[RATE].all, [100.0, 101.0, 102.0]);
-        let kinds: Vec<PlotKind> = plots(&list).iter().map(|plot| plot.kind).collect();
+        let kinds: Vec<PlotKind> = plots(&list, None).iter().map(|plot| plot.kind).collect();
         assert_eq!(kinds, [PlotKind::Bars, PlotKind::Lines, PlotKind::Bars]);
         let verdicts = verdicts(&list);
         assert_eq!((verdicts[0].winners[0].as_str(), verdicts[1].winners[0].as_str()), ("b -w 1 -t 1", "a -w 1 -t 1"));
@@ -157,9 +205,9 @@ mod tests {
     #[test]
     fn the_disqualified_are_not_ranked() {
         let bad = Sample { disqualified: Some("it lied".into()), ..sample(cases::CAPACITY, "bad -w 1 -t 1", 9e9, 1.0) };
-        let list = cases(&[bad, sample(cases::CAPACITY, "a -w 1 -t 1", 1.0, 1.0)], 16);
+        let list = cases(&[bad, sample(cases::CAPACITY, "a -w 1 -t 1", 1.0, 1.0)], 16, None);
         assert_eq!(list[0].ranking, [["a -w 1 -t 1"]]);
         assert_eq!(list[0].results[1].disqualified.as_deref(), Some("it lied"));
-        assert!(cases(&[], 1).is_empty() && plots(&[]).is_empty() && verdicts(&[]).is_empty());
+        assert!(cases(&[], 1, None).is_empty() && plots(&[], None).is_empty() && verdicts(&[]).is_empty());
     }
 }

@@ -24,7 +24,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(3);
 /// A server that has answered before may take so long for its first answer, thrice.
 pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(10);
 /// Connections of an open loop, at most.
-const CONNECTIONS: u32 = 512;
+pub(super) const CONNECTIONS: u32 = 512;
 
 /// What all turns have in common.
 pub struct Stage<'a> {
@@ -153,22 +153,36 @@ impl Stage<'_> {
     }
 
     fn once(&self, one: &mut Contender, setting: Setting, shape: &Shape) -> Account {
+        let load = |running: Running, one: &mut Contender, account: &mut Account| {
+            self.loaded(running, one, setting, shape, account)
+        };
+        self.turn_of(one, setting, (shape.case, shape.round), &load)
+    }
+
+    /// Starts it, does this with it, and signs the samples. An error disqualifies.
+    pub(super) fn turn_of(
+        &self,
+        one: &mut Contender,
+        setting: Setting,
+        (case, round): (&str, u32),
+        load: &dyn Fn(Running, &mut Contender, &mut Account) -> Result<(), String>,
+    ) -> Account {
         let (begin, started) = (Instant::now(), date::now());
         let mut account = Account::default();
         let label = format!("{}-w{}-t{}", one.name(), setting.workers, setting.threads);
         let name = one.name_with(setting);
         let result = match self.start(one, setting, &label, &mut Patience { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
-            Ok(running) => self.loaded(running, one, setting, shape, &mut account),
+            Ok(running) => load(running, one, &mut account),
             Err(unready) => Err(unready.why),
         };
         if let Err(why) = result {
             account.disqualified = Some(why);
         }
         if account.samples.is_empty() {
-            account.samples.push(Sample { case: shape.case.to_owned(), ..Sample::default() });
+            account.samples.push(Sample { case: case.to_owned(), ..Sample::default() });
         }
         for sample in &mut account.samples {
-            (sample.contender, sample.round) = (name.clone(), shape.round);
+            (sample.contender, sample.round) = (name.clone(), round);
             sample.started.clone_from(&started);
             sample.took_s = begin.elapsed().as_secs_f64();
             sample.disqualified = account.disqualified.as_deref().map(|why| first_line(why).to_owned());
@@ -253,7 +267,7 @@ impl Stage<'_> {
     }
 
     /// Asks for everything again; what changed is learned and told.
-    fn check(&self, server: &Server, one: &mut Contender, account: &mut Account) -> Result<(), String> {
+    pub(super) fn check(&self, server: &Server, one: &mut Contender, account: &mut Account) -> Result<(), String> {
         let checked = lesson::check(server.port(), &mut one.learned, CHECK_LIMIT);
         account.changed.extend(checked.changed);
         checked.wrong.map_or(Ok(()), |why| Err(format!("{why}\n{}", server.log_tail())))
@@ -261,7 +275,7 @@ impl Stage<'_> {
 
     /// An error when something was wrong under load or the server has ended. What the application itself answers
     /// otherwise by now is learned first, so that the turn can be made again.
-    fn right(
+    pub(super) fn right(
         &self,
         wrong: Option<String>,
         server: &mut Server,
@@ -295,7 +309,7 @@ pub fn observed(server: &Server, load: impl FnOnce(u16) -> Result<Outcome, Strin
     Ok(outcome)
 }
 
-fn sample(case: &str, outcome: Outcome) -> Sample {
+pub(super) fn sample(case: &str, outcome: Outcome) -> Sample {
     let (command, numbers, errors) = (outcome.command, outcome.numbers, outcome.errors);
     Sample { case: case.to_owned(), command, numbers, errors, ..Sample::default() }
 }

@@ -42,6 +42,19 @@ pub fn day_in_words(written: &str) -> String {
     }
 }
 
+/// The day since 1970 on which this date falls, if there is such a date from then on.
+pub fn day_of(year: u64, month: u64, day: u64) -> Option<u64> {
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let (of_march, from_march) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, of_era) = (of_march / 400, of_march % 400);
+    let of_year = (153 * from_march + 2) / 5 + day - 1;
+    let found = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    // 31 April is none.
+    (civil(found) == (year, month, day)).then_some(found)
+}
+
 /// Year, month and day of a day since 1970. Years are counted from March, so that a leap day is a year's last one;
 /// 400 years have 146 097 days.
 fn civil(day: u64) -> (u64, u64, u64) {
@@ -66,6 +79,16 @@ mod tests {
         assert_eq!(written(4_107_542_399), "2100-02-28T23:59:59Z");
         assert_eq!(written(4_107_542_400), "2100-03-01T00:00:00Z");
         assert_eq!(now().len(), 20);
+    }
+
+    #[test]
+    fn dates_have_their_days() {
+        for day in (0..80_000).step_by(13) {
+            let (year, month, of_month) = civil(day);
+            assert_eq!(day_of(year, month, of_month), Some(day));
+        }
+        assert_eq!((day_of(2000, 2, 29), day_of(2001, 2, 29), day_of(1969, 12, 31)), (Some(11_016), None, None));
+        assert_eq!((day_of(2000, 13, 1), day_of(2000, 4, 31), day_of(2000, 0, 0)), (None, None, None));
     }
 
     #[test]

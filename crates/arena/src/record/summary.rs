@@ -49,6 +49,9 @@ pub struct Summary {
     pub verdicts: Vec<Verdict>,
     /// The recommendation of a duel.
     pub advice: Option<Advice>,
+    /// What a duel found at the user's own rate of requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
     /// What a reader must know: departures, things that were missing, doubts.
     pub notes: Vec<String>,
 }
@@ -173,6 +176,9 @@ pub struct Plot {
     pub x_title: String,
     /// Whether both axes grow by factors.
     pub is_log: bool,
+    /// A place on the axis of a line plot over rates that is marked, and what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<(f64, String)>,
 }
 
 /// How a picture is drawn.
@@ -229,6 +235,9 @@ pub struct Verdict {
 /// What a duel recommends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
+    /// Whom: a contender's name, or nobody's.
+    #[serde(default)]
+    pub contender: String,
     /// One sentence: for this application on this machine, use X with -w A -t B; …
     pub sentence: String,
     /// Why, each with figures.
@@ -237,4 +246,139 @@ pub struct Advice {
     pub uncertainty: Vec<String>,
     /// The command line to start it.
     pub command: String,
+}
+
+/// What a duel found at the user's own rate of requests. The latencies stand in its cases.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Requests per second.
+    pub per_s: f64,
+    /// In the mean, where a log tells.
+    pub mean_per_s: Option<f64>,
+    /// Where the rate comes from.
+    pub origin: String,
+    /// When something is broken, in words.
+    pub broken_when: String,
+    /// Processors of the machine.
+    pub cores: u32,
+    /// All of it in a paragraph.
+    pub answer: String,
+    /// Of each that was asked at the rate.
+    pub carried: Vec<Carried>,
+    /// The cases at multiples of the rate, rising.
+    pub cases: Vec<String>,
+    /// The cases with fewer and fewer processors.
+    pub smaller_cases: Vec<String>,
+}
+
+/// What a contender carried.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Its name.
+    pub contender: String,
+    /// At multiples of the rate, rising.
+    pub steps: Vec<Step>,
+    /// At the rate, with fewer and fewer processors.
+    pub smaller: Vec<Step>,
+    /// What it takes at the rate; none where it was broken there.
+    pub cost: Option<Cost>,
+}
+
+/// A load in all rounds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// How many times the rate; or how many processors.
+    pub of: u32,
+    /// Requests per second.
+    pub per_s: f64,
+    /// In so many rounds it is known whether it held.
+    pub rounds: u32,
+    /// In so many of them it was too much, or less was already too much.
+    pub broke: u32,
+    /// What broke and why, where something did: that of most rounds.
+    pub what: String,
+}
+
+/// Whether something held, as far as the rounds can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// In all rounds but one of four or more, and in two at least.
+    Yes,
+    /// Broken in as many.
+    No,
+    /// The rounds differ, or there was only one.
+    Unsure,
+}
+
+/// What a rate takes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Processors busy.
+    pub processors: f64,
+    /// At the mean rate, worked out from the time of a request.
+    pub processors_mean: Option<f64>,
+    /// Seconds of processor time for a million requests.
+    pub cpu_s_per_million: f64,
+    /// The most memory, MiB.
+    pub memory_mib: f64,
+    /// The smallest machine that was tried and held.
+    pub machine_processors: u32,
+    /// Memory of a machine that has room for it.
+    pub machine_mib: u64,
+}
+
+impl Traffic {
+    /// Whether this case is one of it.
+    pub fn has(&self, case: &str) -> bool {
+        self.cases.iter().chain(&self.smaller_cases).any(|name| name == case)
+    }
+}
+
+impl Step {
+    /// What its rounds tell.
+    pub fn held(&self) -> Held {
+        let is_told = |against: u32| self.rounds >= 2 && (against == 0 || (against == 1 && self.rounds >= 4));
+        match (is_told(self.broke), is_told(self.rounds - self.broke.min(self.rounds))) {
+            (true, _) => Held::Yes,
+            (_, true) => Held::No,
+            _ => Held::Unsure,
+        }
+    }
+
+    /// Whether it held in more than half of its rounds.
+    pub fn held_mostly(&self) -> bool {
+        self.broke * 2 < self.rounds
+    }
+}
+
+impl Cost {
+    /// The machine for people: `one processor and 512 MiB`.
+    pub fn machine(&self) -> String {
+        let processors = match self.machine_processors {
+            1 => "one processor".to_owned(),
+            more => format!("{more} processors"),
+        };
+        match self.machine_mib {
+            large if large >= 1024 => format!("{processors} and {} GiB", large / 1024),
+            small => format!("{processors} and {small} MiB"),
+        }
+    }
+}
+
+impl Carried {
+    /// The highest multiple up to which all held mostly.
+    pub fn highest(&self) -> Option<&Step> {
+        self.steps.iter().take_while(|step| step.held_mostly()).last()
+    }
+
+    /// The lowest multiple that was mostly too much.
+    pub fn breaks_at(&self) -> Option<&Step> {
+        self.steps.iter().find(|step| !step.held_mostly())
+    }
+
+    /// Whether so many times the rate held; a multiple that was not asked is told by its neighbours.
+    pub fn holds(&self, times: u32) -> Held {
+        let asked = self.steps.iter().find(|step| step.of == times);
+        asked.map_or(Held::Unsure, Step::held)
+    }
 }

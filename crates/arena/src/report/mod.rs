@@ -11,4 +11,5 @@ pub mod shape;
 pub mod splice;
 pub mod table;
 mod template;
+pub mod traffic;
 pub mod words;

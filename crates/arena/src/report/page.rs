@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::look::{Chip, Looks};
 use super::plot::{self, Drawing};
 use super::rows::{self, Matrix, Table};
-use super::{number, template, words};
+use super::{number, template, traffic, words};
 use crate::metric::{Metric, OVER_TIME};
 use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
@@ -26,6 +26,7 @@ struct Page<'a> {
     twins: Option<words::Twins>,
     verdicts: Vec<VerdictRow>,
     advice: Option<Advice>,
+    traffic: Option<TrafficView>,
     glance: Option<Matrix>,
     curves: Vec<Curve>,
     cases: Vec<CaseView>,
@@ -37,6 +38,16 @@ struct Page<'a> {
     interest: u32,
     present: Vec<WhoView<'a>>,
     missing: Vec<&'a Who>,
+}
+
+/// What was found at the user's rate.
+#[derive(Serialize)]
+struct TrafficView {
+    answer: String,
+    broken_when: String,
+    curve: Option<Curve>,
+    own: Option<CaseView>,
+    tables: Vec<traffic::Facts>,
 }
 
 /// One use, and who is best for it.
@@ -106,14 +117,16 @@ struct WhoView<'a> {
 /// The page.
 pub fn html(summary: &Summary) -> Result<String, String> {
     let looks = Looks::of(summary);
-    let lines = |plot: &&Plot| plot.kind == PlotKind::Lines;
+    // Those at the user's rate have a place of their own.
+    let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
+    let lines = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
     let mut curves = Vec::new();
     for (at, plot) in summary.plots.iter().filter(lines).enumerate() {
         curves.push(curve(summary, plot, &looks, at)?);
     }
     let (mut cases, mut folded) = (Vec::new(), Vec::new());
     for (at, case) in summary.cases.iter().enumerate() {
-        let is_in_curves = case.x.is_some() && !curves.is_empty();
+        let is_in_curves = is_own(&case.name) || (case.x.is_some() && !curves.is_empty());
         let view = case_view(summary, case, &looks, at, is_in_curves);
         if is_in_curves { folded.push(view) } else { cases.push(view) }
     }
@@ -127,6 +140,7 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         twins: words::twins(summary, &looks),
         verdicts: verdicts(summary, &looks),
         advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &looks)),
+        traffic: traffic_view(summary, &looks)?,
         glance: if curves.is_empty() { glance(summary, &looks) } else { None },
         published: folded.iter().any(|case| case.has_published),
         curves,
@@ -139,6 +153,20 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         missing,
     };
     template::fill("page.html", &page)
+}
+
+fn traffic_view(summary: &Summary, looks: &Looks) -> Result<Option<TrafficView>, String> {
+    let Some(found) = &summary.traffic else { return Ok(None) };
+    let plot = summary.plots.iter().find(|plot| plot.cases.iter().any(|name| found.has(name)));
+    let place = summary.cases.iter().position(|case| found.cases.first() == Some(&case.name));
+    let own = place.map(|at| case_view(summary, &summary.cases[at], looks, at, true));
+    Ok(Some(TrafficView {
+        answer: words::sentence(&found.answer, summary, looks),
+        broken_when: found.broken_when.clone(),
+        curve: plot.map(|plot| curve(summary, plot, looks, summary.plots.len())).transpose()?,
+        own,
+        tables: traffic::facts(summary, found, looks),
+    }))
 }
 
 fn verdicts(summary: &Summary, looks: &Looks) -> Vec<VerdictRow> {
@@ -155,6 +183,7 @@ fn verdicts(summary: &Summary, looks: &Looks) -> Vec<VerdictRow> {
 fn well_said(advice: &Advice, summary: &Summary, looks: &Looks) -> Advice {
     let said = |text: &String| words::sentence(text, summary, looks);
     Advice {
+        contender: advice.contender.clone(),
         sentence: said(&advice.sentence),
         reasons: advice.reasons.iter().map(said).collect(),
         uncertainty: advice.uncertainty.iter().map(said).collect(),

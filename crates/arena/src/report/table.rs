@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use super::look::Looks;
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
-use super::{number, words};
+use super::{number, traffic, words};
 use crate::metric::{Metric, P99};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
@@ -22,11 +22,15 @@ pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<(
     let width = width.max(NARROWEST);
     let looks = Looks::of(summary);
     head(summary, out, width)?;
-    let lines: Vec<&Plot> = summary.plots.iter().filter(|plot| plot.kind == PlotKind::Lines).collect();
+    let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
+    at_the_rate(summary, &looks, out, width)?;
+    let is_line = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
+    let lines: Vec<&Plot> = summary.plots.iter().filter(is_line).collect();
     for plot in &lines {
         curve(summary, plot, &looks, out, width)?;
     }
-    for case in summary.cases.iter().filter(|case| lines.is_empty() || case.x.is_none()) {
+    let is_told = |case: &&Case| !is_own(&case.name) && (lines.is_empty() || case.x.is_none());
+    for case in summary.cases.iter().filter(is_told) {
         one_case(case, &looks, out, width)?;
     }
     disqualified(summary, &looks, out, width)?;
@@ -46,6 +50,39 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     }
     if summary.is_quick {
         say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
+    }
+    Ok(())
+}
+
+/// What was found at the user's rate: a paragraph and the tables.
+fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+    let Some(found) = &summary.traffic else { return Ok(()) };
+    writeln!(out, "\nAt your traffic")?;
+    say(out, &found.answer, width)?;
+    say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
+    for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
+        one_case(case, looks, out, width)?;
+    }
+    for facts in traffic::facts(summary, found, looks) {
+        writeln!(out, "\n{}", facts.title)?;
+        let mut table = empty();
+        let heads = facts.heads.iter().map(|head| match head.unit.as_str() {
+            "" => head.title.clone(),
+            unit => format!("{}\n{unit}", head.title),
+        });
+        table.set_header(["".to_owned()].into_iter().chain(heads));
+        for row in &facts.rows {
+            table.add_row([row.chip.title.clone()].into_iter().chain(row.cells.iter().cloned()));
+        }
+        for (column, head) in table.column_iter_mut().skip(1).zip(&facts.heads) {
+            column.set_cell_alignment(if head.is_number { CellAlignment::Right } else { CellAlignment::Left });
+        }
+        if !facts.heads.is_empty() {
+            write_table(out, table, width)?;
+        }
+        if !facts.note.is_empty() {
+            say(out, &facts.note, width)?;
+        }
     }
     Ok(())
 }

@@ -67,6 +67,7 @@ pub fn summary(
         cases,
         verdicts,
         advice: None,
+        traffic: None,
         notes,
     }
 }
@@ -261,6 +262,7 @@ fn of_recipe(recipe: &PlotRecipe, plan: &Plan) -> Option<Plot> {
         cases,
         x_title: recipe.x_title.clone(),
         is_log: recipe.is_log,
+        mark: None,
     })
 }
 

@@ -164,13 +164,17 @@ fn what_is_given_wrongly_is_named() {
     let gemfile = home.path("Gemfile");
     fs::write(&gemfile, "raise 'this bundle is broken'\n").unwrap();
     let gemfile = gemfile.to_str().unwrap();
-    let rows: [(&[&str], &[&str]); 12] = [
+    let rows: [(&[&str], &[&str]); 16] = [
         (&["list", "--foolsgold", "/no/such"], &["--foolsgold /no/such: there is no such program"]),
         (&["list", "--gemfile", gemfile], &["Bundler says", "this bundle is broken"]),
         (&["run", "tiny", "--rounds", "-1"], &["'-1' for '--rounds <N>': it is a whole number from 1 to 100"]),
         (&["run", "tiny", "--seconds", "-1"], &["it is a number above 0"]),
         (&["run", "tiny", "--seed", "-1"], &["it is a whole number, 0 or more"]),
         (&["duel", &rackup, "--p99", "-1"], &["it is a number above 0"]),
+        (&["duel", &rackup, "--rate", "0"], &["it is a number of requests per second above 0"]),
+        (&["duel", &rackup, "--rate", "fast"], &["such as 120 or 0.5"]),
+        (&["duel", &rackup, "--rate", "1e9"], &["cannot send more than 100000"]),
+        (&["duel", &rackup, "--rate", "0.001"], &["0.1 is the least"]),
         (&["duel", &rackup, "http://[::1"], &["has no host that could be asked"]),
         (&["duel", &rackup, "POST / body=@/dev/zero"], &["/dev/zero: it is no plain file"]),
         (&["duel", &rackup, "--urls", "/dev/zero"], &["/dev/zero: it is no plain file"]),

@@ -4,7 +4,7 @@
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full};
-use crate::metric::{Metric, P99, PERCENTILES, percent};
+use crate::metric::{Metric, P99, PERCENTILES, percent, rate_in_words};
 use crate::record::summary::{Case, Measured, Plot, Spread};
 use crate::report::look::{Look, Looks};
 use crate::report::number;
@@ -56,6 +56,8 @@ struct Chart<'a> {
     metric: &'a Metric,
     /// Lines of many points have none.
     has_marks: bool,
+    /// A rate of requests that is marked among the places, which are rates then, and what it is.
+    here: Option<&'a (f64, String)>,
 }
 
 pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
@@ -102,6 +104,7 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
         x_title: "percentile",
         metric,
         has_marks: true,
+        here: None,
     };
     Some(drawing(&chart, &format!("Latencies of {}", case.title), looks, id))
 }
@@ -128,7 +131,19 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Optio
     let (across, up) = (Scale::over(&places, false), Scale::around(0.0, high, false));
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
     let place: fn(f64) -> String = number::tick;
-    let chart = Chart { title, hint, lines, places, place, across, up, x_title: "seconds", metric, has_marks: false };
+    let chart = Chart {
+        title,
+        hint,
+        lines,
+        places,
+        place,
+        across,
+        up,
+        x_title: "seconds",
+        metric,
+        has_marks: false,
+        here: None,
+    };
     Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id))
 }
 
@@ -172,17 +187,19 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     let tall = medians().fold(0.0, f64::max) > STEEP * medians().fold(f64::INFINITY, f64::min);
     let up = Scale::around(low, high, plot.is_log || tall);
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
+    let place = if plot.mark.is_some() { rate_in_words } else { number::tick };
     Chart {
         title,
         hint,
         lines,
         places,
-        place: number::tick,
+        place,
         across,
         up,
         x_title: &plot.x_title,
         metric,
         has_marks: true,
+        here: plot.mark.as_ref(),
     }
 }
 
@@ -211,6 +228,7 @@ impl Chart<'_> {
         let right = form.size.0 - if form.right > LINE * 2.0 { form.right } else { 0.0 };
         pen.text((right, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Right);
         self.grid(pen, form);
+        self.here(pen, form);
         for line in &self.lines {
             let found = [("points", self.found(form, line)), ("x", self.x_title.to_owned())];
             let found = found.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -256,6 +274,16 @@ impl Chart<'_> {
         }
         let middle = (form.left + right) / 2.0;
         pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
+    }
+
+    /// A line upwards at the marked place, named at its top.
+    fn here(&self, pen: &mut Pen, form: &Form) {
+        let Some((place, words)) = self.here else { return };
+        let (x, right) = (self.x(form, *place), form.size.0 - form.right);
+        pen.line((x, HEAD - 6.0), (x, form.size.1 - FOOT), Ink::Text, 1.5);
+        let (at, beside) =
+            if x > right - text_width(words, LETTERS) - 8.0 { (At::Right, -6.0) } else { (At::Left, 6.0) };
+        pen.bold((x + beside, HEAD), words, LETTERS - 1.0, Ink::Text, at);
     }
 
     /// What a pointer finds: for each point its pixels, its place and its figure, as pictures.js reads them.
@@ -330,7 +358,8 @@ impl Chart<'_> {
             format!("{}: {}", line.look.title, points.join(", "))
         };
         let all: Vec<String> = self.lines.iter().map(words).collect();
-        format!("{} by {}. {}.", self.title, self.x_title, all.join("; "))
+        let here = self.here.map_or_else(String::new, |(_, words)| format!(" Marked: {words}."));
+        format!("{} by {}. {}.{here}", self.title, self.x_title, all.join("; "))
     }
 }
 

@@ -1,0 +1,118 @@
+//! When a line of an access log was written, in whole seconds since 1970. What is no time is none, and none makes it
+//! panic.
+
+use serde_json::{Map, Value};
+
+use crate::record::date::day_of;
+
+/// From here on a number is one of milliseconds: as seconds it would be the year 5138.
+const MILLISECONDS: f64 = 1e11;
+/// Under these names a time stands in lines of JSON.
+const NAMES: [&str; 9] =
+    ["time", "timestamp", "@timestamp", "ts", "time_iso8601", "time_local", "msec", "datetime", "date"];
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// `10/Oct/2000:13:55:36 -0700`, as nginx and Apache write it.
+pub fn common(text: &str) -> Option<u64> {
+    let (date, rest) = text.split_once(':')?;
+    let mut parts = date.split('/');
+    let (day, month, year) = (number(parts.next()?)?, parts.next()?, number(parts.next()?)?);
+    let month = MONTHS.iter().position(|name| name.eq_ignore_ascii_case(month))? as u64 + 1;
+    let (clock, zone) = rest.split_once(' ')?;
+    assembled(day_of(year, month, day)?, clock, zone)
+}
+
+/// `2026-11-21T04:40:24.496Z`, also with an offset, with a space in the place of the T, or without a zone (UTC).
+pub fn rfc3339(text: &str) -> Option<u64> {
+    let (date, rest) = text.split_once(['T', ' '])?;
+    let mut parts = date.split('-');
+    let (year, month, day) = (number(parts.next()?)?, number(parts.next()?)?, number(parts.next()?)?);
+    let end = rest.find(['Z', '+', '-', ' ', '.', ',']).unwrap_or(rest.len());
+    let zone = rest[end..].trim_start_matches(|c: char| c == '.' || c == ',' || c == ' ' || c.is_ascii_digit());
+    assembled(day_of(year, month, day)?, &rest[..end], zone)
+}
+
+/// Of an object of JSON: a date in either form, or a number of seconds or milliseconds.
+pub fn json(object: &Map<String, Value>) -> Option<u64> {
+    NAMES.iter().find_map(|name| match object.get(*name)? {
+        Value::String(text) => rfc3339(text).or_else(|| common(text)).or_else(|| since_1970(text.parse().ok()?)),
+        other => since_1970(other.as_f64()?),
+    })
+}
+
+fn since_1970(number: f64) -> Option<u64> {
+    let seconds = if number >= MILLISECONDS { number / 1000.0 } else { number };
+    // A small number is the time that a request took, or a counter.
+    (1e8..MILLISECONDS).contains(&seconds).then_some(seconds as u64)
+}
+
+fn assembled(day: u64, clock: &str, zone: &str) -> Option<u64> {
+    let mut parts = clock.split(':');
+    let (hour, minute) = (number(parts.next()?)?, number(parts.next()?)?);
+    let second = parts.next().map_or(Some(0), number)?;
+    // A second 60 is a leap second.
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let local = i64::try_from(day * 86_400 + hour * 3600 + minute * 60 + second).ok()?;
+    u64::try_from(local - offset_s(zone)?).ok()
+}
+
+/// `+0200`, `-07:00`, `Z` or nothing.
+fn offset_s(zone: &str) -> Option<i64> {
+    let (sign, digits) = match zone.as_bytes().first() {
+        None | Some(b'Z') => return Some(0),
+        Some(b'+') => (1, &zone[1..]),
+        Some(b'-') => (-1, &zone[1..]),
+        Some(_) => return None,
+    };
+    let digits: String = digits.chars().filter(|c| *c != ':').collect();
+    if digits.len() != 4 {
+        return None;
+    }
+    let both = i64::try_from(number(&digits)?).ok()?;
+    Some(sign * (both / 100 * 3600 + both % 100 * 60))
+}
+
+fn number(text: &str) -> Option<u64> {
+    let is_plain = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| text.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_zones() {
+        for text in ["09/Sep/2001:01:46:40 +0000", "09/Sep/2001:03:46:40 +0200", "8/Sep/2001:18:46:40 -0700"] {
+            assert_eq!(common(text), Some(1_000_000_000), "{text}");
+        }
+        for text in [
+            "2001-09-09T01:46:40Z",
+            "2001-09-09T01:46:40.999Z",
+            "2001-09-09T03:46:40+02:00",
+            "2001-09-09T03:46:40.5+0200",
+            "2001-09-09 01:46:40",
+            "2001-09-09 01:46:40,123",
+            "2001-09-09 03:46:40 +0200",
+        ] {
+            assert_eq!(rfc3339(text), Some(1_000_000_000), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in ["", "x", "31/Feb/2001:01:46:40 +0000", "09/Sep/2001:25:46:40 +0000", "09/Sep/2001:01:46:40 x"] {
+            assert_eq!(common(text), None, "{text}");
+        }
+        for text in ["", "2001-09-09", "2001-09-09Tx", "2001-99-09T01:46:40Z", "é-é-éTé:é:é", "1969-01-01T00:00:00Z"]
+        {
+            assert_eq!(rfc3339(text), None, "{text}");
+        }
+        let of = |text: &str| json(&serde_json::from_str(text).unwrap());
+        assert_eq!(of(r#"{"time": 1000000000123}"#), Some(1_000_000_000));
+        assert_eq!(of(r#"{"time": 0.25, "ts": 1000000000.5}"#), Some(1_000_000_000), "one of seconds that it took");
+        assert_eq!(of(r#"{"time": "x", "timestamp": [1]}"#), None);
+    }
+}

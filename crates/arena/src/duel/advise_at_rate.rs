@@ -1,0 +1,107 @@
+//! The recommendation for the user's own rate of requests: who carries it, and how that is said. Pure.
+
+use crate::metric::rate_in_words;
+use crate::record::summary::{Carried, Held, Traffic};
+use crate::stats::are_apart;
+
+use super::choice::{Because, Choice, Wishes};
+use super::compare::{Rival, SAME_P99, of_its_p99, server, times};
+
+/// What is not known of any rate.
+pub const DOUBT: &str = "requests came at random times (Poisson) at your rate: visitors who come in bursts, or all on \
+                         the hour, wait longer";
+
+/// Room that is worth having: twice the rate.
+const ROOM: u32 = 2;
+
+/// Those of whom the rounds do not show that they break at the rate, nor at twice of it where another is shown to carry
+/// that; and the rest. None where nobody is left, or nobody was asked.
+pub fn carrying<'a>(rivals: &'a [Rival<'a>]) -> Option<(Vec<&'a Rival<'a>>, Vec<&'a Rival<'a>>)> {
+    let asked: Vec<&Rival> = rivals.iter().filter(|one| one.carried.is_some()).collect();
+    let holds = |one: &Rival, times: u32| one.carried.map_or(Held::Unsure, |carried| held(carried, times));
+    let is_room = asked.iter().any(|one| holds(one, 1) == Held::Yes && holds(one, ROOM) == Held::Yes);
+    let is_in = |one: &&Rival| holds(one, 1) != Held::No && !(is_room && holds(one, ROOM) == Held::No);
+    let (level, out): (Vec<&Rival>, Vec<&Rival>) = asked.into_iter().partition(is_in);
+    (!level.is_empty()).then_some((level, out))
+}
+
+/// What broke at less is broken at more.
+fn held(carried: &Carried, times: u32) -> Held {
+    let is_broken = carried.steps.iter().any(|step| step.of <= times && step.held() == Held::No);
+    if is_broken { Held::No } else { carried.holds(times) }
+}
+
+/// As the other recommendation, with what counts at this rate.
+pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic: &Traffic) -> String {
+    let best = choice.best;
+    let stays = wishes.now.as_ref().is_some_and(|now| server(now) == best.server());
+    let verb = if stays { "stay with" } else { "use" };
+    let rate = rate_in_words(traffic.per_s);
+    let (name, options) = (best.server(), best.options());
+    let start = format!("for this app at your {rate} requests/s on this machine, {verb} {name} with {options}");
+    let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
+    let whom = &other.who.name;
+    if choice.out.iter().any(|out| out.who.name == *whom) {
+        let what = match other.carried.map(|carried| held(carried, 1)) {
+            Some(Held::No) => "it",
+            _ => "twice of it",
+        };
+        return format!("{start}; {whom} does not carry {what}");
+    }
+    let p99 = best.p99.zip(other.p99).filter(|(a, b)| are_apart(a, b));
+    let p99 = p99.map(|(a, b)| of_its_p99(a.median, b.median)).filter(|words| words != SAME_P99);
+    let memory = best.memory.zip(other.memory).filter(|(a, b)| are_apart(a, b));
+    let memory = memory.map(|(a, b)| format!("{} the memory", times(a.median, b.median)));
+    match (choice.because, p99, memory) {
+        (Because::Memory, None, Some(memory)) => {
+            format!("{start}; it needs {memory} of {whom}, at a p99 that was not told apart")
+        }
+        (_, Some(p99), Some(memory)) => {
+            format!("{start}; against {whom} it has {p99} and needs {memory}")
+        }
+        (_, Some(p99), None) => format!("{start}; against {whom} it has {p99}"),
+        (_, None, Some(memory)) => format!("{start}; it needs {memory} of {whom}, and the p99 was not told apart"),
+        (_, None, None) => format!("{start}; {whom} carries it as well, and is level in p99 and memory"),
+    }
+}
+
+/// Why this one of those that carry it.
+pub fn because(choice: &Choice) -> String {
+    let name = &choice.best.who.name;
+    let holds = |times: u32| choice.best.carried.map_or(Held::Unsure, |carried| held(carried, times));
+    let room = match (holds(1), holds(ROOM)) {
+        (Held::Yes, Held::Yes) => "carries your rate and twice of it",
+        (Held::Yes, _) => "carries your rate",
+        _ => "may carry your rate, though not all rounds say so",
+    };
+    if choice.level.is_empty() {
+        let alone = if choice.out.is_empty() { "" } else { ", and no other does" };
+        return format!("{name} {room}{alone}");
+    }
+    let names: Vec<&str> = choice.level.iter().map(|one| one.who.name.as_str()).collect();
+    let why = match choice.because {
+        Because::P99 => "its p99 there is lowest",
+        Because::Memory => "it holds clearly less memory there, and p99 does not tell them apart",
+        Because::Now => "it is what serves the app now, and the others show no gain at this rate",
+        Because::Rate | Because::Simpler => {
+            "it runs the fewest processes and threads, and nothing else tells them apart"
+        }
+    };
+    format!(
+        "{name} {room}, as {} may; what more one could serve is room to spare, so it was chosen because {why}",
+        names.join(", ")
+    )
+}
+
+/// What broke one that is out.
+pub fn not_carried(one: &Rival) -> Option<String> {
+    let step = one.carried?.steps.iter().find(|step| step.held() == Held::No)?;
+    let of = if step.of == 1 { "your rate".to_owned() } else { format!("{} times your rate", step.of) };
+    Some(format!("{} breaks at {of}, {}/s: {}", one.who.name, rate_in_words(step.per_s), step.what))
+}
+
+/// What the recommendation says more where it was not chosen for the rate.
+pub fn nobody(traffic: Option<&Traffic>) -> String {
+    let words = |traffic: &Traffic| format!("; nobody carries your {} requests/s", rate_in_words(traffic.per_s));
+    traffic.map_or_else(String::new, words)
+}

@@ -1,0 +1,55 @@
+//! A model of a smaller machine: a server that runs is bound to some of the processors, with all of its threads. The
+//! load generator keeps all of them. Memory, caches and what else a machine has stay as they are.
+
+use std::fs;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::contender::Server;
+
+/// So often threads that were begun meanwhile are looked for.
+const PASSES: usize = 5;
+
+/// Does this while the server has so many of the processors that this program may use: the last ones, since the first
+/// have more to do besides.
+pub fn bound<T>(server: &mut Server, processors: u32, work: impl FnOnce(&mut Server) -> T) -> Result<T, String> {
+    let before = sched_getaffinity(None).map_err(|error| format!("the processors cannot be read: {error}"))?;
+    let mut wanted = CpuSet::new();
+    let usable = (0..CpuSet::MAX_CPU).rev().filter(|at| before.is_set(*at));
+    usable.take(processors as usize).for_each(|at| wanted.set(at));
+    bind(server, &wanted)?;
+    let done = work(server);
+    bind(server, &before)?;
+    Ok(done)
+}
+
+/// All threads of all processes; again until none is found elsewhere, since a thread may begin another one meanwhile.
+fn bind(server: &Server, wanted: &CpuSet) -> Result<(), String> {
+    for _ in 0..PASSES {
+        let mut moved = 0;
+        for thread in threads(server) {
+            let is_there = sched_getaffinity(Some(thread)).is_ok_and(|now| now == *wanted);
+            if is_there {
+                continue;
+            }
+            moved += 1;
+            match sched_setaffinity(Some(thread), wanted) {
+                Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+                Err(error) => return Err(format!("its threads cannot be bound to processors: {error}")),
+            }
+        }
+        if moved == 0 {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn threads(server: &Server) -> Vec<Pid> {
+    let of = |id: u32| {
+        let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        tasks.filter_map(|task| Pid::from_raw(task.file_name().to_str()?.parse().ok()?)).collect::<Vec<Pid>>()
+    };
+    server.members().into_iter().flat_map(|one| of(one.id)).collect()
+}

@@ -1,0 +1,283 @@
+//! Until what breaks: at which rates a contender is asked, when it is broken, and by what. From the numbers of a sample
+//! alone, so that the summary says the same as the run. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::metric::{FAILED, LATE, P99, PROCESSORS, RATE};
+use crate::record::Sample;
+use crate::record::summary::FAILED_SHARE_MAX;
+
+/// Loads beyond twice the rate, at most.
+pub const BEYOND: usize = 3;
+/// Without a bound from the user, a p99 is broken above so many times that of one client alone …
+const P99_TIMES_CALM: f64 = 5.0;
+/// … but not below this: nobody waits.
+const P99_LEAST_MS: f64 = 100.0;
+/// A smaller share of what was asked, in time, is no kept rate. Draws of a short load differ by less.
+const RATE_KEPT: f64 = 0.93;
+/// Of processors that are full.
+const FULL: f64 = 0.9;
+/// Of full processors, as far as the server and the load generator had them: with less, others had them.
+const MOSTLY_OURS: f64 = 0.6;
+/// Memory that was swapped out.
+const SWAPPED_MIB: f64 = 4.0;
+/// In samples: 1 where the server ended under the load.
+pub const ENDED: &str = "ended";
+/// In samples: the processors that it was bound to.
+pub const BOUND_TO: &str = "bound_to_processors";
+/// In samples: the share of the machine's processors that nobody used, in percent.
+pub const IDLE: &str = "idle_pct";
+/// In samples: the processors that the load generator used.
+pub const GENERATOR: &str = "generator_processors";
+/// In samples: seconds of the load.
+pub const SECONDS: &str = "load_s";
+
+/// When something is broken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// The highest p99 that is good enough.
+    pub p99_ms: f64,
+    /// Processors of this machine.
+    pub cores: u32,
+}
+
+/// What ended first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The server did.
+    Ended,
+    /// Memory: it was swapped out.
+    Memory,
+    /// All processors, or all that it was bound to.
+    Processors,
+    /// The processes of the server, each of which runs Ruby on one processor at a time.
+    Workers,
+    /// Other work on the machine had the processors.
+    Others,
+    /// Requests waited although processors were free.
+    Queue,
+}
+
+/// A load that was too much.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Broken {
+    /// Why.
+    pub cause: Cause,
+    /// Both what was seen and why, for people.
+    pub words: String,
+}
+
+/// How many times the rate is asked: once, twice, and doublings up to where it must break: those that are far below
+/// `capacity` are left out.
+pub fn multiples(per_s: f64, capacity: f64) -> Vec<u32> {
+    let mut beyond: u32 = 4;
+    while f64::from(beyond) * 2.0 * per_s <= capacity / 2.0 && beyond < 1 << 24 {
+        beyond *= 2;
+    }
+    let mut times = vec![1, 2];
+    times.extend((0..BEYOND as u32).map(|doubling| beyond << doubling));
+    times
+}
+
+/// Machines with fewer processors than this one: halves, down to one.
+pub fn smaller(cores: u32) -> Vec<u32> {
+    let mut sizes = Vec::new();
+    let mut size = cores / 2;
+    while size > 0 {
+        sizes.push(size);
+        size /= 2;
+    }
+    sizes
+}
+
+impl Limits {
+    /// With the user's bound, or the lowest that is taken without one.
+    pub fn new(p99_max_ms: Option<f64>, cores: u32) -> Limits {
+        Limits { p99_ms: p99_max_ms.unwrap_or(P99_LEAST_MS), cores }
+    }
+
+    /// An application with slow pages may be slow: `calm_ms` is the p99 of one client alone.
+    pub fn learn(&mut self, calm_ms: f64, p99_max_ms: Option<f64>) {
+        if p99_max_ms.is_none() {
+            self.p99_ms = P99_LEAST_MS.max((calm_ms * P99_TIMES_CALM).ceil());
+        }
+    }
+
+    /// For people.
+    pub fn in_words(&self, is_said: bool) -> String {
+        let why = match is_said {
+            true => ", as you say".to_owned(),
+            false if self.p99_ms > P99_LEAST_MS => format!(", {P99_TIMES_CALM:.0} times that of one client alone"),
+            false => String::new(),
+        };
+        let (failed, kept) = (FAILED_SHARE_MAX * 100.0, RATE_KEPT * 100.0);
+        format!(
+            "more than {failed:.0} % of the requests fail, the p99 is above {:.0} ms{why}, or less than {kept:.0} % of \
+             the rate is served in time",
+            self.p99_ms
+        )
+    }
+
+    /// Whether this load was too much for a server with so many processes, and why.
+    pub fn broken(&self, sample: &Sample, workers: u32) -> Option<Broken> {
+        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
+        let seen = self.seen(sample)?;
+        let seen = seen.join(" and ");
+        let (cause, why) = if number(ENDED) > 0.0 {
+            (Cause::Ended, "the server ended under the load".to_owned())
+        } else {
+            self.why(sample, workers)
+        };
+        Some(Broken { cause, words: format!("{seen}: {why}") })
+    }
+
+    fn seen(&self, sample: &Sample) -> Option<Vec<String>> {
+        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
+        let (failed, right) = (number(FAILED), number("requests"));
+        let mut seen = Vec::new();
+        let share = failed / (failed + right).max(1.0);
+        if share > FAILED_SHARE_MAX {
+            seen.push(format!("{:.0} % failed ({})", (share * 100.0).max(1.0), kinds(&sample.errors)));
+        }
+        let p99 = number(P99);
+        if p99 > self.p99_ms {
+            seen.push(format!("the p99 was {p99:.0} ms"));
+        }
+        let (rate, offered) = (number(RATE), number("offered_per_s"));
+        let late_s = number("elapsed_s") - number(SECONDS);
+        // Answers of the last moments come after the load, however fast it is.
+        let is_behind = late_s > number(SECONDS) * (1.0 - RATE_KEPT) + self.p99_ms / 1000.0;
+        if offered > 0.0 && rate < offered * RATE_KEPT && (is_behind || share > FAILED_SHARE_MAX) {
+            seen.push(format!("only {:.0} % of the rate was served in time", rate / offered * 100.0));
+        }
+        if seen.is_empty() && number(ENDED) > 0.0 {
+            seen.push("it ended".to_owned());
+        }
+        (!seen.is_empty()).then_some(seen)
+    }
+
+    fn why(&self, sample: &Sample, workers: u32) -> (Cause, String) {
+        let number = |name: &str| sample.numbers.get(name).copied();
+        let used = number(PROCESSORS).unwrap_or(0.0);
+        let swapped = number("swap_mib").unwrap_or(0.0);
+        if swapped > SWAPPED_MIB {
+            return (Cause::Memory, format!("memory was short, {swapped:.0} MiB of it were swapped out"));
+        }
+        let late = number(LATE).unwrap_or(0.0);
+        let is_late = late > 1.0 && late > number(P99).unwrap_or(0.0) / 10.0;
+        let shared = if is_late { ", and the load generator was late itself" } else { "" };
+        if let Some(bound) = number(BOUND_TO).filter(|bound| used >= bound * FULL) {
+            return (Cause::Processors, format!("the {bound:.0} left to it were full ({used:.2}){shared}"));
+        }
+        let cores = self.cores;
+        let generator = number(GENERATOR).unwrap_or(0.0);
+        let is_full = number(IDLE).is_some_and(|idle| idle < (1.0 - FULL) * 100.0);
+        let own = used + generator;
+        if own >= f64::from(cores) * FULL || (is_full && own >= f64::from(cores) * MOSTLY_OURS) {
+            let what = format!(
+                "the machine's {cores} processors were full ({used:.2} with the server, {generator:.2} with the load \
+                 generator)"
+            );
+            return (Cause::Processors, format!("{what}{shared}"));
+        }
+        if workers < cores && used >= f64::from(workers) * FULL {
+            let processes =
+                if workers == 1 { "its process was".to_owned() } else { format!("its {workers} processes were") };
+            return (Cause::Workers, format!("{processes} full ({used:.2} of {cores} processors){shared}"));
+        }
+        if is_full {
+            let what = format!("other work had the {cores} processors (the server had {used:.2} of them)");
+            return (Cause::Others, format!("{what}{shared}"));
+        }
+        let what = format!("requests queued while processors were free (it used {used:.2} of {cores})");
+        (Cause::Queue, format!("{what}{shared}"))
+    }
+}
+
+/// `12 × timeout, 3 × status 503`, the most frequent first.
+fn kinds(errors: &BTreeMap<String, u64>) -> String {
+    let mut all: Vec<(&String, &u64)> = errors.iter().filter(|(_, count)| **count > 0).collect();
+    all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let all: Vec<String> = all.iter().take(3).map(|(kind, count)| format!("{count} × {kind}")).collect();
+    all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { p99_ms: 100.0, cores: 4 };
+
+    fn sample(numbers: &[(&str, f64)]) -> Sample {
+        let usual = [
+            ("requests", 1000.0),
+            (RATE, 100.0),
+            ("offered_per_s", 100.0),
+            (P99, 10.0),
+            ("elapsed_s", 10.0),
+            (SECONDS, 10.0),
+            (IDLE, 60.0),
+            (PROCESSORS, 0.5),
+        ];
+        let numbers = usual.iter().chain(numbers).map(|(name, number)| ((*name).to_owned(), *number)).collect();
+        Sample { numbers, ..Sample::default() }
+    }
+
+    fn broken(numbers: &[(&str, f64)]) -> Option<(Cause, String)> {
+        LIMITS.broken(&sample(numbers), 2).map(|broken| (broken.cause, broken.words))
+    }
+
+    #[test]
+    fn rates_go_up_to_where_it_must_break_and_no_longer() {
+        assert_eq!(multiples(100.0, 1000.0), [1, 2, 4, 8, 16]);
+        assert_eq!(multiples(1.0, 1000.0), [1, 2, 256, 512, 1024]);
+        for (per_s, capacity) in [(0.001, 1e5), (100.0, 0.0), (1e6, 1.0), (50.0, 250.0), (1.0, f64::NAN)] {
+            let times = multiples(per_s, capacity);
+            assert!(times.len() == 2 + BEYOND && times.is_sorted(), "{times:?}");
+        }
+        assert!(*multiples(3.0, 5_000.0).last().unwrap() as f64 * 3.0 > 5_000.0);
+        assert_eq!((smaller(1), smaller(2), smaller(6), smaller(8)), (vec![], vec![1], vec![3, 1], vec![4, 2, 1]));
+    }
+
+    #[test]
+    fn what_is_well_is_not_broken() {
+        assert_eq!(broken(&[]), None);
+        // Slow answers of the last moment come after the load.
+        assert_eq!(broken(&[(RATE, 90.0), ("elapsed_s", 10.09)]), None);
+        assert_eq!(broken(&[(FAILED, 9.0)]), None);
+    }
+
+    #[test]
+    fn what_broke_is_said_with_its_cause() {
+        let told = |numbers: &[(&str, f64)], cause: Cause, words: &str| {
+            let (found, text) = broken(numbers).unwrap();
+            assert!(found == cause && text.contains(words), "{found:?} {text}");
+        };
+        told(&[(P99, 1840.0)], Cause::Queue, "the p99 was 1840 ms: requests queued while processors were free");
+        told(&[(P99, 1840.0), (PROCESSORS, 1.9)], Cause::Workers, "its 2 processes were full (1.90 of 4 processors)");
+        let ours = [(P99, 1840.0), (IDLE, 2.0), (PROCESSORS, 2.4), (GENERATOR, 1.1)];
+        told(&ours, Cause::Processors, "the machine's 4 processors were full (2.40 with the server, 1.10 with");
+        told(&[(P99, 1840.0), (IDLE, 2.0)], Cause::Others, "other work had the 4 processors (the server had 0.50");
+        told(&[(P99, 150.0), (BOUND_TO, 1.0), (PROCESSORS, 0.97)], Cause::Processors, "the 1 left to it were full");
+        told(&[(P99, 150.0), ("swap_mib", 80.0)], Cause::Memory, "80 MiB");
+        told(&[(RATE, 50.0), ("elapsed_s", 19.0)], Cause::Queue, "only 50 % of the rate");
+        told(&[(ENDED, 1.0)], Cause::Ended, "the server ended under the load");
+        told(&[(P99, 150.0), (LATE, 40.0)], Cause::Queue, "the load generator was late itself");
+        let errors = [("timeout".to_owned(), 30), ("status 503".to_owned(), 90)].into();
+        let failing = Sample { errors, ..sample(&[(FAILED, 120.0)]) };
+        let words = LIMITS.broken(&failing, 2).unwrap().words;
+        assert!(words.starts_with("11 % failed (90 × status 503, 30 × timeout)"), "{words}");
+    }
+
+    #[test]
+    fn the_bound_is_the_users_or_that_of_a_slow_page() {
+        let mut limits = Limits::new(None, 2);
+        limits.learn(4.0, None);
+        assert_eq!(limits.p99_ms, 100.0);
+        limits.learn(310.0, None);
+        assert!(limits.p99_ms == 1550.0 && limits.in_words(false).contains("above 1550 ms, 5 times"), "{limits:?}");
+        let mut said = Limits::new(Some(50.0), 2);
+        said.learn(310.0, Some(50.0));
+        assert!(said.p99_ms == 50.0 && said.in_words(true).contains("above 50 ms, as you say"));
+    }
+}

@@ -1,0 +1,301 @@
+//! What was found at the user's own rate: who carried how much of it in which rounds, what broke first, what it takes,
+//! and all of that in a paragraph. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::metric::{CPU, P50, P99, PROCESSORS, PSS_PEAK, Sense, rate_in_words};
+use crate::record::summary::{Carried, Case, Cost, Held, Measured, Spread, Step, Summary, Traffic, Who};
+use crate::record::{Sample, TWIN};
+use crate::stats::{better, median};
+
+use super::cases;
+use super::compare::value;
+use super::pace::Rate;
+use super::strain::{Broken, Limits};
+
+/// A machine has room for half as much again, and for the system.
+const MEMORY_TIMES: f64 = 1.5;
+const SYSTEM_MIB: f64 = 128.0;
+const P999: &str = "p999_ms";
+
+/// What the samples tell; none where nobody was asked at the rate.
+pub fn summed(rate: &Rate, limits: &Limits, is_said: bool, samples: &[Sample], whos: &[Who]) -> Option<Traffic> {
+    let own: Vec<&Sample> = samples.iter().filter(|sample| is_counted(sample)).collect();
+    let mut names: Vec<&str> = own.iter().map(|sample| sample.contender.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let carried = |name: &str| {
+        let of_it: Vec<&Sample> = own.iter().copied().filter(|sample| sample.contender == name).collect();
+        let workers = whos.iter().find(|who| who.name == name).map_or(1, |who| who.workers);
+        carried(name, &of_it, rate, limits, workers)
+    };
+    (!names.is_empty()).then(|| Traffic {
+        per_s: rate.per_s,
+        mean_per_s: rate.mean_per_s,
+        origin: rate.origin.clone(),
+        broken_when: limits.in_words(is_said),
+        cores: limits.cores,
+        answer: String::new(),
+        carried: names.into_iter().map(carried).collect(),
+        cases: asked(&own, cases::times_of).into_iter().map(cases::traffic).collect(),
+        smaller_cases: asked(&own, cases::processors_of).into_iter().rev().map(cases::smaller).collect(),
+    })
+}
+
+/// Multiples or processors that somebody was asked with, rising.
+fn asked(samples: &[&Sample], of: fn(&str) -> Option<u32>) -> BTreeSet<u32> {
+    samples.iter().filter_map(|sample| of(&sample.case)).collect()
+}
+
+fn is_counted(sample: &Sample) -> bool {
+    let is_own = sample.contender != TWIN && sample.disqualified.is_none() && !sample.numbers.is_empty();
+    is_own && cases::is_of_traffic(&sample.case)
+}
+
+fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, workers: u32) -> Carried {
+    let steps_of = |of: fn(&str) -> Option<u32>, is_rising: bool| {
+        let own = samples.iter().filter_map(|sample| Some((of(&sample.case)?, *sample)));
+        let judged: Vec<Judged> = own
+            .map(|(of, sample)| Judged { of, round: sample.round, broken: limits.broken(sample, workers) })
+            .collect();
+        steps(&judged, is_rising)
+    };
+    let mut at_times = steps_of(cases::times_of, true);
+    let mut smaller = steps_of(cases::processors_of, false);
+    at_times.iter_mut().for_each(|step| step.per_s = rate.per_s * f64::from(step.of));
+    smaller.iter_mut().for_each(|step| step.per_s = rate.per_s);
+    let is_broken = at_times.first().is_none_or(|step| step.held() == Held::No);
+    let cost = if is_broken { None } else { cost(samples, &smaller, rate, limits.cores) };
+    Carried { contender: name.to_owned(), steps: at_times, smaller, cost }
+}
+
+/// One load of one round.
+struct Judged {
+    of: u32,
+    round: u32,
+    broken: Option<Broken>,
+}
+
+/// By what was asked. A round that was broken by less is broken by more, too, although it was not asked for more.
+fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
+    let is_harder = |of: u32, than: u32| if is_rising { of >= than } else { of <= than };
+    let mut asked: Vec<u32> = judged.iter().map(|one| one.of).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    if !is_rising {
+        asked.reverse();
+    }
+    let step = |of: u32| {
+        let broken = |round: u32| {
+            let own = judged.iter().filter(|one| one.round == round && is_harder(of, one.of));
+            own.filter_map(|one| one.broken.as_ref()).next()
+        };
+        let mut rounds: Vec<u32> = judged.iter().map(|one| one.round).collect();
+        rounds.sort_unstable();
+        rounds.dedup();
+        let was_asked = |round: u32| judged.iter().any(|one| one.round == round && one.of == of);
+        rounds.retain(|round| was_asked(*round) || broken(*round).is_some());
+        let found: Vec<&Broken> = rounds.iter().filter_map(|round| broken(*round)).collect();
+        let (rounds, broke) = (rounds.len() as u32, found.len() as u32);
+        Step { of, rounds, broke, what: usual(&found), ..Step::default() }
+    };
+    asked.into_iter().map(step).collect()
+}
+
+/// The words of the cause that most rounds have.
+fn usual(found: &[&Broken]) -> String {
+    let mut counts: BTreeMap<super::strain::Cause, (u32, &str)> = BTreeMap::new();
+    for one in found {
+        counts.entry(one.cause).or_insert((0, &one.words)).0 += 1;
+    }
+    counts.values().max_by_key(|(count, _)| *count).map_or_else(String::new, |(_, words)| (*words).to_owned())
+}
+
+fn cost(samples: &[&Sample], smaller: &[Step], rate: &Rate, cores: u32) -> Option<Cost> {
+    let own = cases::traffic(1);
+    let of = |metric: &str| {
+        let all = samples.iter().filter(|sample| sample.case == own).filter_map(|sample| sample.numbers.get(metric));
+        median(&all.copied().collect::<Vec<f64>>())
+    };
+    let (processors, cpu_us, memory_mib) = (of(PROCESSORS)?, of(CPU)?, of(PSS_PEAK)?);
+    let holding = smaller.iter().filter(|step| step.held() == Held::Yes).map(|step| step.of).min();
+    let needed = (memory_mib * MEMORY_TIMES + SYSTEM_MIB).ceil().max(1.0) as u64;
+    Some(Cost {
+        processors,
+        processors_mean: rate.mean_per_s.map(|mean| cpu_us * mean / 1e6),
+        cpu_s_per_million: cpu_us,
+        memory_mib,
+        machine_processors: holding.unwrap_or(cores),
+        machine_mib: needed.next_power_of_two(),
+    })
+}
+
+/// Writes the paragraph, on the one that is recommended, or else on the first that carries the rate.
+pub fn tell(summary: &mut Summary) {
+    let Some(traffic) = &summary.traffic else { return };
+    let recommended = summary.advice.as_ref().map_or("", |advice| advice.contender.as_str());
+    let found = traffic
+        .carried
+        .iter()
+        .find(|one| one.contender == recommended)
+        .or_else(|| traffic.carried.iter().find(|one| one.cost.is_some()).or_else(|| traffic.carried.first()));
+    let answer = found.map_or_else(String::new, |one| paragraph(summary, traffic, one));
+    if let Some(traffic) = &mut summary.traffic {
+        traffic.answer = answer;
+    }
+}
+
+fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
+    let mean = traffic.mean_per_s.map_or_else(String::new, |mean| format!("; the mean is {}/s", rate_in_words(mean)));
+    let rate = format!("At {} requests/s ({}{mean})", rate_in_words(traffic.per_s), traffic.origin);
+    let name = &one.contender;
+    let mut words = Vec::new();
+    let at_rate = cases::measured(summary, &cases::traffic(1), name);
+    match (&one.cost, at_rate) {
+        (Some(cost), Some(at_rate)) => {
+            let ms =
+                |metric: &str| at_rate.numbers.get(metric).map_or_else(|| "?".into(), |it| value(metric, it.median));
+            words.push(format!(
+                "{rate}, {name} answers half of the requests within {}, 99 % within {} and 99.9 % within {}, with \
+                 {:.2} processors and {:.0} MiB of memory",
+                ms(P50),
+                ms(P99),
+                ms(P999),
+                cost.processors,
+                cost.memory_mib
+            ));
+        }
+        _ => {
+            let what = one.steps.first().map_or("nothing was measured", |step| step.what.as_str());
+            words.push(format!("{rate}, {name} does not carry it: {what}"));
+        }
+    }
+    let unsure = one.steps.first().filter(|step| step.broke > 0 && one.cost.is_some());
+    words.extend(
+        unsure.map(|step| format!("In {} of {} rounds that was too much: {}", step.broke, step.rounds, step.what)),
+    );
+    words.extend(doubled(summary, one));
+    words.extend(smaller_in_words(summary, traffic, one));
+    words.extend(one.cost.as_ref().map(|cost| machine(cost, one)));
+    words.extend(others(summary, traffic, one));
+    words.join(". ") + "."
+}
+
+/// What happens when the rate doubles, and further.
+fn doubled(summary: &Summary, one: &Carried) -> Option<String> {
+    one.cost.as_ref()?;
+    let p99 = |times: u32| {
+        let found = cases::measured(summary, &cases::traffic(times), &one.contender)?.numbers.get(P99)?;
+        Some(format!(" with a p99 of {}", value(P99, found.median)))
+    };
+    let broken = one.breaks_at().map(|step| {
+        let (times, rate) = (times_in_words(step.of), rate_in_words(step.per_s));
+        format!("{times}, {rate}/s, is too much{}: {}", in_rounds(step), step.what)
+    });
+    match one.highest() {
+        _ if one.breaks_at().is_some_and(|step| step.of == 1) => None,
+        Some(step) if step.of > 1 => {
+            let carried =
+                format!("It carries {}{}", times_in_words(step.of).to_lowercase(), p99(step.of).unwrap_or_default());
+            let beyond = broken.unwrap_or_else(|| "more was not asked".to_owned());
+            Some(format!("{carried}. {beyond}"))
+        }
+        _ => broken,
+    }
+}
+
+fn times_in_words(times: u32) -> String {
+    match times {
+        1 => "The rate itself".to_owned(),
+        2 => "Twice the rate".to_owned(),
+        times => format!("{times} times the rate"),
+    }
+}
+
+/// Where the rounds differ.
+fn in_rounds(step: &Step) -> String {
+    match step.held() {
+        Held::Unsure => format!(" in {} of {} rounds, which is not sure", step.broke, step.rounds),
+        _ => String::new(),
+    }
+}
+
+fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String> {
+    if traffic.cores == 1 {
+        return Some("This machine has one processor, so that there is no smaller one to model".to_owned());
+    }
+    let step = |step: &Step| {
+        let on = if step.of == 1 { "one".to_owned() } else { step.of.to_string() };
+        let found = cases::measured(summary, &cases::smaller(step.of), &one.contender);
+        let p99 = found.and_then(|found| found.numbers.get(P99)).map(|p99| value(P99, p99.median));
+        match step.held() {
+            Held::Yes => format!("on {on} it holds the rate with a p99 of {}", p99.unwrap_or_else(|| "?".into())),
+            Held::No => format!("on {on} it does not hold it: {}", step.what),
+            Held::Unsure if step.broke == 0 => {
+                format!(
+                    "on {on} it held the rate in the only round, with a p99 of {}",
+                    p99.unwrap_or_else(|| "?".into())
+                )
+            }
+            Held::Unsure => format!("on {on} it broke in {} of {} rounds", step.broke, step.rounds),
+        }
+    };
+    let steps: Vec<String> = one.smaller.iter().map(step).collect();
+    let words =
+        format!("With fewer than the {} processors of this machine, as a model of a smaller one, ", traffic.cores);
+    (!steps.is_empty()).then(|| words + &steps.join(", and "))
+}
+
+fn machine(cost: &Cost, one: &Carried) -> String {
+    let to_spare = match one.highest() {
+        Some(step) if step.of > 1 => format!("; this one carries {} times the traffic", step.of),
+        Some(_) => "; no doubling of it is carried".to_owned(),
+        None => ", if the rounds in which the rate held are the rule".to_owned(),
+    };
+    let mean = cost.processors_mean.map_or_else(String::new, |mean| format!(" ({mean:.2} in the mean)"));
+    format!(
+        "So it takes {:.2} processors{mean} and {:.0} MiB, or {:.0} s of processor time for a million requests: a \
+         machine of {} carries it{to_spare}",
+        cost.processors,
+        cost.memory_mib,
+        cost.cpu_s_per_million,
+        cost.machine()
+    )
+}
+
+/// How the other finalists do at the rate, against this one: only what the rounds tell apart is said to be less.
+fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String> {
+    let own = cases::case(summary, &cases::traffic(1))?;
+    let told = |other: &&Carried| {
+        let name = &other.contender;
+        if other.holds(1) == Held::No {
+            return format!("{name} does not carry the rate");
+        }
+        let mut words: Vec<String> = Vec::new();
+        for (metric, less, more) in [(P99, "a lower p99", "a higher p99"), (PSS_PEAK, "less memory", "more memory")] {
+            let pair = spread(own, name, metric).zip(spread(own, &one.contender, metric));
+            let Some((other, this)) = pair else { continue };
+            let median = value(metric, other.median);
+            words.extend(better(other, this, Sense::Lower).then(|| format!("{less} ({median})")));
+            words.extend(better(this, other, Sense::Lower).then(|| format!("{more} ({median})")));
+        }
+        if words.is_empty() {
+            format!("{name} is level with it at this rate")
+        } else {
+            format!("{name} has {}", words.join(" and "))
+        }
+    };
+    let all: Vec<String> =
+        traffic.carried.iter().filter(|other| other.contender != one.contender).map(|other| told(&other)).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn spread<'a>(case: &'a Case, contender: &str, metric: &str) -> Option<&'a Spread> {
+    let found: Option<&Measured> =
+        case.results.iter().find(|result| result.contender == contender && case.counts(result));
+    found?.numbers.get(metric)
+}
+
+#[cfg(test)]
+#[path = "traffic_test.rs"]
+mod tests;

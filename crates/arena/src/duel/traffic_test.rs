@@ -1,0 +1,123 @@
+//! Samples that were made up, and what is said of them.
+
+use super::*;
+use crate::metric::{FAILED, RATE};
+use crate::record::summary::Advice;
+
+use super::super::strain::{BOUND_TO, IDLE, SECONDS};
+use super::super::summing;
+
+const LIMITS: Limits = Limits { p99_ms: 100.0, cores: 2 };
+
+fn rate() -> Rate {
+    Rate { per_s: 120.0, mean_per_s: Some(45.0), origin: "the busiest minute of the log".into() }
+}
+
+fn sample(contender: &str, case: String, round: u32, p99: f64) -> Sample {
+    let numbers = [
+        ("requests", 1200.0),
+        (FAILED, 0.0),
+        (RATE, 120.0),
+        ("offered_per_s", 120.0),
+        (P50, p99 / 3.0),
+        (P99, p99),
+        (P999, p99 * 1.5),
+        ("elapsed_s", 10.0),
+        (SECONDS, 10.0),
+        (IDLE, 50.0),
+        (PROCESSORS, 0.3),
+        (CPU, 2_500.0),
+        (PSS_PEAK, 142.0),
+    ];
+    let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+    Sample { case, contender: contender.into(), round, numbers, ..Sample::default() }
+}
+
+/// Rounds of one that breaks at these multiples.
+fn samples(contender: &str, breaks: &[u32]) -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (round, breaks) in (1..).zip(breaks) {
+        for times in [1, 2, 4, 8] {
+            let p99 = if times >= *breaks { 900.0 } else { 8.0 };
+            all.push(sample(contender, cases::traffic(times), round, p99));
+            if times >= *breaks {
+                break;
+            }
+            if times == 1 {
+                let mut small = sample(contender, cases::smaller(1), round, 12.0);
+                small.numbers.insert(BOUND_TO.into(), 1.0);
+                all.push(small);
+            }
+        }
+    }
+    all
+}
+
+fn told(samples: &[Sample], recommended: &str) -> Traffic {
+    let who = |name: &str| Who { name: name.into(), workers: 1, threads: 3, ..Who::default() };
+    let traffic = summed(&rate(), &LIMITS, false, samples, &[who("a -w 1 -t 3")]);
+    let cases = summing::cases(samples, 16, Some(120.0));
+    let advice = Some(Advice { contender: recommended.into(), ..Advice::default() });
+    let mut summary = Summary { cases, traffic, advice, ..Summary::default() };
+    tell(&mut summary);
+    summary.traffic.unwrap()
+}
+
+#[test]
+fn one_that_carries_it_is_told_with_what_it_takes_and_what_breaks_it() {
+    let traffic = told(&samples("a -w 1 -t 3", &[4, 4, 4]), "a -w 1 -t 3");
+    let one = &traffic.carried[0];
+    assert_eq!((one.highest().map(|step| step.of), one.breaks_at().map(|step| step.of)), (Some(2), Some(4)));
+    assert_eq!((one.holds(1), one.holds(2), one.holds(4)), (Held::Yes, Held::Yes, Held::No));
+    let cost = one.cost.as_ref().unwrap();
+    assert_eq!((cost.machine_processors, cost.machine_mib, cost.cpu_s_per_million), (1, 512, 2_500.0));
+    assert!((cost.processors_mean.unwrap() - 0.1125).abs() < 1e-9);
+    for part in [
+        "At 120 requests/s (the busiest minute of the log; the mean is 45/s), a -w 1 -t 3 answers half",
+        "99 % within 8.00 ms",
+        "0.30 processors and 142 MiB",
+        "It carries twice the rate with a p99 of 8.00 ms. 4 times the rate, 480/s, is too much: the p99 was 900 ms",
+        "on one it holds the rate with a p99 of 12.00 ms",
+        "a machine of one processor and 512 MiB carries it; this one carries 2 times the traffic",
+    ] {
+        assert!(traffic.answer.contains(part), "{part} in {}", traffic.answer);
+    }
+}
+
+#[test]
+fn a_noisy_round_decides_nothing() {
+    let one = &told(&samples("a -w 1 -t 3", &[8, 1, 8, 8, 8]), "").carried[0];
+    assert_eq!((one.holds(1), one.holds(4), one.holds(8)), (Held::Yes, Held::Yes, Held::No));
+    let two = &told(&samples("a -w 1 -t 3", &[4, 2]), "").carried[0];
+    assert_eq!((two.holds(1), two.holds(2), two.holds(4)), (Held::Yes, Held::Unsure, Held::No));
+    let alone = &told(&samples("a -w 1 -t 3", &[2]), "").carried[0];
+    assert_eq!((alone.holds(1), alone.holds(2)), (Held::Unsure, Held::Unsure));
+}
+
+#[test]
+fn one_that_does_not_carry_it_has_no_cost() {
+    let traffic = told(&samples("a -w 1 -t 3", &[1, 1, 1]), "a -w 1 -t 3");
+    assert_eq!(traffic.carried[0].cost, None);
+    assert!(traffic.answer.contains("a -w 1 -t 3 does not carry it: the p99 was 900 ms"), "{}", traffic.answer);
+}
+
+#[test]
+fn the_others_are_told_by_what_the_rounds_tell_apart() {
+    let mut all = samples("a -w 1 -t 3", &[4, 4, 4]);
+    all.extend(samples("b -w 1 -t 3", &[8, 8, 8]));
+    let heavy = samples("c -w 1 -t 3", &[8, 8, 8]).into_iter().map(|mut sample| {
+        sample.numbers.insert(PSS_PEAK.into(), 400.0);
+        sample
+    });
+    all.extend(heavy);
+    all.extend(samples("d -w 1 -t 3", &[1, 1, 1]));
+    let answer = told(&all, "a -w 1 -t 3").answer;
+    for part in [
+        "b -w 1 -t 3 is level with it at this rate",
+        "c -w 1 -t 3 has more memory (400 MiB)",
+        "d -w 1 -t 3 does not carry the rate",
+    ] {
+        assert!(answer.contains(part), "{part} in {answer}");
+    }
+    assert_eq!(summed(&rate(), &LIMITS, false, &[], &[]), None);
+}

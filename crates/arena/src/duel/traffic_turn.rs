@@ -1,0 +1,148 @@
+//! A turn at the user's rate: a server that was never under full load, so that its memory is that of this rate; then
+//! bound to fewer processors; then at twice the rate, and further until something breaks. That it breaks there is a
+//! result; only a wrong answer disqualifies.
+
+use std::fs;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::contender::Server;
+use crate::metric::{CPU, FAILED, PROCESSORS};
+use crate::record::{Outcome, Sample};
+use crate::load::{Phase, Steps, Watch, Workload, watch_open};
+
+use super::cases;
+use super::crew::Contender;
+use super::lesson;
+use super::plan::Plan;
+use super::settings::Setting;
+use super::smaller::bound;
+use super::strain::{BOUND_TO, ENDED, GENERATOR, IDLE, Limits, SECONDS};
+use super::turn::{Account, CONNECTIONS, Running, Stage, observed, sample};
+
+/// What is asked in it.
+pub struct Shape {
+    /// Which round.
+    pub round: u32,
+    /// Multiples of the rate, rising.
+    pub times: Vec<u32>,
+    /// Numbers of processors, falling.
+    pub smaller: Vec<u32>,
+    /// The rate.
+    pub per_s: f64,
+    /// When it is broken.
+    pub limits: Limits,
+}
+
+/// One load of it.
+struct Step {
+    case: String,
+    per_s: f64,
+    seconds: f64,
+    seed: u64,
+}
+
+impl Stage<'_> {
+    /// The whole turn.
+    pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &Plan, shape: &Shape) -> Account {
+        let load = |running: Running, one: &mut Contender, account: &mut Account| {
+            self.at_the_rate(running, (one, setting), (plan, shape), account)
+        };
+        self.turn_of(one, setting, (&cases::traffic(1), shape.round), &load)
+    }
+
+    fn at_the_rate(
+        &self,
+        running: Running,
+        (one, setting): (&mut Contender, Setting),
+        (plan, shape): (&Plan, &Shape),
+        account: &mut Account,
+    ) -> Result<(), String> {
+        let mut server = running.server;
+        account.commands = server.commands();
+        self.check(&server, one, account)?;
+        let workload = lesson::workload(&one.learned)?;
+        let seed = self.options.seed.wrapping_add(u64::from(shape.round)) ^ 0x7ea_ff1c;
+        let step = |case: String, times: u32, seconds: f64| Step {
+            case,
+            per_s: shape.per_s * f64::from(times),
+            seconds,
+            // The same requests for all contenders at the same times.
+            seed: seed ^ u64::from(times),
+        };
+        let warm = step(String::new(), 1, plan.heat_warm_s());
+        let wrong = self.asked_at(&server, &workload, &warm).wrong;
+        self.right(wrong, &mut server, one, account)?;
+        let counts = server.check_counts()?;
+        account.counted = Some((counts.workers, counts.threads));
+        let mut load = |server: &mut Server, step: &Step, bound: Option<u32>| {
+            let mut outcome = self.asked_at(server, &workload, step);
+            outcome.numbers.extend(bound.map(|bound| (BOUND_TO.to_owned(), f64::from(bound))));
+            let has_ended = server.has_ended();
+            if has_ended {
+                outcome.numbers.insert(ENDED.to_owned(), 1.0);
+            }
+            let wrong = outcome.wrong.take().filter(|_| !has_ended);
+            let sample: Sample = sample(&step.case, outcome);
+            let is_broken = shape.limits.broken(&sample, setting.workers).is_some();
+            account.samples.push(sample);
+            // What it answers otherwise is looked at; that it ended is not asked about.
+            wrong.map_or(Ok(()), |wrong| self.right(Some(wrong), server, one, account))?;
+            Ok::<bool, String>(is_broken)
+        };
+        for times in &shape.times {
+            let seconds = if *times > 2 { plan.beyond_s() } else { plan.open_s };
+            let is_broken = load(&mut server, &step(cases::traffic(*times), *times, seconds), None)?;
+            if is_broken {
+                break;
+            }
+            // Before it is asked for more than the rate, which it may not get over.
+            let smaller = shape.smaller.iter().filter(|_| *times == 1);
+            for size in smaller {
+                let step = step(cases::smaller(*size), 1, plan.open_s);
+                if bound(&mut server, *size, |server| load(server, &step, Some(*size)))?? {
+                    break;
+                }
+            }
+        }
+        account.notes.extend(server.stop().err());
+        Ok(())
+    }
+
+    /// An open loop at a rate, with what it took of the server and of the machine.
+    fn asked_at(&self, server: &Server, workload: &Workload, step: &Step) -> Outcome {
+        let phases = vec![Phase { per_s: step.per_s, seconds: step.seconds }];
+        let steps = Steps { phases, connections: CONNECTIONS, keep: true, seed: step.seed };
+        let watch = Watch { timeout: self.timeout, ..Watch::default() };
+        let (before, own_before) = (idle(), own_s());
+        let mut outcome = observed(server, |port| watch_open(port, workload, &steps, &watch).outcome);
+        let share = before.zip(idle()).map(|(before, after)| {
+            let all = after.1.saturating_sub(before.1).max(1);
+            after.0.saturating_sub(before.0) as f64 / all as f64
+        });
+        let numbers = &mut outcome.numbers;
+        numbers.extend(share.map(|share| (IDLE.to_owned(), share * 100.0)));
+        let number = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
+        // The time in which it worked off what had queued is one of work, too.
+        let span_s = number("elapsed_s").max(step.seconds);
+        let used = number(CPU) * (number("requests") + number(FAILED)) / 1e6 / span_s;
+        numbers.insert(PROCESSORS.to_owned(), used);
+        numbers.insert(GENERATOR.to_owned(), (own_s() - own_before) / span_s);
+        numbers.insert(SECONDS.to_owned(), step.seconds);
+        outcome
+    }
+}
+
+/// Processor time of the load generator, which is this program.
+fn own_s() -> f64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
+}
+
+/// Ticks in which the machine's processors had nothing to do, and all ticks.
+fn idle() -> Option<(u64, u64)> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let ticks: Vec<u64> = text.lines().next()?.split_whitespace().skip(1).take(8).flat_map(str::parse).collect();
+    // The fourth is idle, the fifth waits for a disk: both could have been had.
+    Some((ticks.get(3)? + ticks.get(4)?, ticks.iter().sum()))
+}

@@ -1,0 +1,151 @@
+//! The tables of what a duel found at the user's rate, beside the figures of its cases: for the page and the terminal.
+
+use serde::Serialize;
+
+use super::look::{Chip, Looks};
+use super::number;
+use crate::metric::{Metric, P99, rate_in_words};
+use crate::record::summary::{Carried, Held, Step, Summary, Traffic};
+
+/// A table of words and figures.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Facts {
+    /// Above it.
+    pub title: String,
+    /// Below it.
+    pub note: String,
+    /// The columns after that of the contenders.
+    pub heads: Vec<Head>,
+    /// The contenders.
+    pub rows: Vec<Row>,
+}
+
+/// The head of a column.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Head {
+    /// What stands in it.
+    pub title: String,
+    /// Its unit.
+    pub unit: String,
+    /// Whether it is one of figures.
+    pub is_number: bool,
+}
+
+/// A contender's row.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub chip: Chip,
+    /// One for each head.
+    pub cells: Vec<String>,
+}
+
+/// What breaks first, what fewer processors do, and what the rate takes.
+pub fn facts(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Vec<Facts> {
+    let mut all = vec![Facts {
+        title: "What breaks first when the rate doubles".to_owned(),
+        note: String::new(),
+        heads: vec![said("Carries"), said("Breaks at"), said("What broke, and why")],
+        rows: rows(traffic, looks, &broken),
+    }];
+    if traffic.cores == 1 {
+        let note = "This machine has one processor: there is no smaller one to model.".to_owned();
+        all.push(Facts { title: "A smaller machine".to_owned(), note, ..Facts::default() });
+    } else if !traffic.smaller_cases.is_empty() {
+        all.push(smaller(summary, traffic, looks));
+    }
+    let mut heads = vec![number("Processors", "at the rate")];
+    heads.extend(traffic.mean_per_s.map(|_| number("Processors", "at the mean rate")));
+    heads.extend([
+        number("Memory", "MiB, peak"),
+        number("A million requests", "s of processor"),
+        said("A machine that carries it"),
+    ]);
+    all.push(Facts {
+        title: "What the rate takes".to_owned(),
+        note:
+            "The machine has the fewest processors that were tried and held, and the next usual size of memory above \
+               one and a half times the peak and 128 MiB for the system. Processors at the mean rate are worked out \
+               from the processor time of a request."
+                .to_owned(),
+        heads,
+        rows: rows(traffic, looks, &|one| cost(one, traffic)),
+    });
+    all
+}
+
+fn rows(traffic: &Traffic, looks: &Looks, cells: &dyn Fn(&Carried) -> Vec<String>) -> Vec<Row> {
+    let row = |one: &Carried| Row { chip: looks.chip(&one.contender), cells: cells(one) };
+    traffic.carried.iter().map(row).collect()
+}
+
+fn said(title: &str) -> Head {
+    Head { title: title.to_owned(), ..Head::default() }
+}
+
+fn number(title: &str, unit: &str) -> Head {
+    Head { title: title.to_owned(), unit: unit.to_owned(), is_number: true }
+}
+
+fn rate(step: &Step) -> String {
+    let times = if step.of == 1 { "the rate".to_owned() } else { format!("{} ×", step.of) };
+    format!("{times} ({}/s)", rate_in_words(step.per_s))
+}
+
+fn broken(one: &Carried) -> Vec<String> {
+    let carries = one.highest().map_or_else(|| "not surely the rate".to_owned(), rate);
+    let Some(step) = one.breaks_at() else {
+        return vec![carries, "not reached".to_owned(), String::new()];
+    };
+    let rounds = match step.held() {
+        Held::Unsure => format!(", in {} of {} rounds", step.broke, step.rounds),
+        _ => String::new(),
+    };
+    vec![carries, format!("{}{rounds}", rate(step)), step.what.clone()]
+}
+
+fn smaller(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Facts {
+    let mut sizes: Vec<u32> = traffic.carried.iter().flat_map(|one| &one.smaller).map(|step| step.of).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes.dedup();
+    let head =
+        |size: &u32| said(&if *size == 1 { "On one processor".to_owned() } else { format!("On {size} processors") });
+    let cell = |one: &Carried, size: u32| {
+        let Some(step) = one.smaller.iter().find(|step| step.of == size) else { return "not asked".to_owned() };
+        let case = summary
+            .cases
+            .iter()
+            .find(|case| traffic.smaller_cases.contains(&case.name) && case.name.ends_with(&format!("-{size}")));
+        let found = case.and_then(|case| case.results.iter().find(|result| result.contender == one.contender));
+        let p99 = found.and_then(|found| found.numbers.get(P99)).zip(Metric::of(P99));
+        let p99 =
+            p99.map_or_else(String::new, |(p99, metric)| format!(", p99 {}", number::with_unit(p99.median, metric)));
+        match step.held() {
+            Held::Yes => format!("holds{p99}"),
+            Held::No => format!("does not hold{p99}: {}", step.what),
+            Held::Unsure if step.broke == 0 => format!("held in the only round{p99}"),
+            Held::Unsure => format!("broke in {} of {} rounds{p99}: {}", step.broke, step.rounds, step.what),
+        }
+    };
+    Facts {
+        title: format!("A smaller machine than this one of {} processors", traffic.cores),
+        note: "A model: the server, all of its threads, was bound to fewer processors of this machine. The load \
+               generator was not, and memory and caches stayed as they are."
+            .to_owned(),
+        heads: sizes.iter().map(head).collect(),
+        rows: rows(traffic, looks, &|one| sizes.iter().map(|size| cell(one, *size)).collect()),
+    }
+}
+
+fn cost(one: &Carried, traffic: &Traffic) -> Vec<String> {
+    let columns = 4 + usize::from(traffic.mean_per_s.is_some());
+    let Some(cost) = &one.cost else {
+        return (1..columns).map(|_| number::NONE.to_owned()).chain(["none that was tried".to_owned()]).collect();
+    };
+    let mut cells = vec![format!("{:.2}", cost.processors)];
+    if traffic.mean_per_s.is_some() {
+        cells.push(cost.processors_mean.map_or_else(|| number::NONE.to_owned(), |mean| format!("{mean:.2}")));
+    }
+    cells.extend([format!("{:.0}", cost.memory_mib), format!("{:.0}", cost.cpu_s_per_million), cost.machine()]);
+    cells
+}
