@@ -7,9 +7,9 @@ use std::fs;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::contender::Server;
+use crate::load::{Phase, Steps, Watch, Workload, watch_open};
 use crate::metric::{CPU, FAILED, PROCESSORS};
 use crate::record::{Outcome, Sample};
-use crate::load::{Phase, Steps, Watch, Workload, watch_open};
 
 use super::cases;
 use super::crew::Contender;
@@ -71,12 +71,12 @@ impl Stage<'_> {
             seed: seed ^ u64::from(times),
         };
         let warm = step(String::new(), 1, plan.heat_warm_s());
-        let wrong = self.asked_at(&server, &workload, &warm).wrong;
+        let wrong = self.asked_at(&server, &workload, &warm)?.wrong;
         self.right(wrong, &mut server, one, account)?;
         let counts = server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
         let mut load = |server: &mut Server, step: &Step, bound: Option<u32>| {
-            let mut outcome = self.asked_at(server, &workload, step);
+            let mut outcome = self.asked_at(server, &workload, step)?;
             outcome.numbers.extend(bound.map(|bound| (BOUND_TO.to_owned(), f64::from(bound))));
             let has_ended = server.has_ended();
             if has_ended {
@@ -110,12 +110,12 @@ impl Stage<'_> {
     }
 
     /// An open loop at a rate, with what it took of the server and of the machine.
-    fn asked_at(&self, server: &Server, workload: &Workload, step: &Step) -> Outcome {
+    fn asked_at(&self, server: &Server, workload: &Workload, step: &Step) -> Result<Outcome, String> {
         let phases = vec![Phase { per_s: step.per_s, seconds: step.seconds }];
         let steps = Steps { phases, connections: CONNECTIONS, keep: true, seed: step.seed };
         let watch = Watch { timeout: self.timeout, ..Watch::default() };
         let (before, own_before) = (idle(), own_s());
-        let mut outcome = observed(server, |port| watch_open(port, workload, &steps, &watch).outcome);
+        let mut outcome = observed(server, |port| Ok(watch_open(port, workload, &steps, &watch).outcome))?;
         let share = before.zip(idle()).map(|(before, after)| {
             let all = after.1.saturating_sub(before.1).max(1);
             after.0.saturating_sub(before.0) as f64 / all as f64
@@ -129,7 +129,7 @@ impl Stage<'_> {
         numbers.insert(PROCESSORS.to_owned(), used);
         numbers.insert(GENERATOR.to_owned(), (own_s() - own_before) / span_s);
         numbers.insert(SECONDS.to_owned(), step.seconds);
-        outcome
+        Ok(outcome)
     }
 }
 
