@@ -9,7 +9,3 @@ pub mod record;
 pub mod report;
 pub mod stats;
 pub mod study;
-
-// Load and processes are a crate of their own, and are called here by what they are.
-pub use loadgen as load;
-pub use loadgen::{metric, process, scenario};

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use arena::command::Arena;
-use arena::process;
 use clap::Parser;
 
 /// Standard output; who reads it may stop in the middle (`arena list | head`), and nothing is wrong then.
@@ -29,8 +28,8 @@ impl Write for Quiet {
 fn main() -> ExitCode {
     let ended = Arena::parse().obey(&mut Quiet(io::stdout()));
     // Whoever was told to end meanwhile ends in its own way.
-    let _gate = process::gate();
-    process::dismiss();
+    let _gate = loadgen::process::gate();
+    loadgen::process::dismiss();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

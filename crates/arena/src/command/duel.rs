@@ -14,11 +14,11 @@ use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
 use crate::duel::plan::Plan;
 use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
-use crate::load::K6Here;
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::report;
 use crate::study::Watcher;
+use loadgen::K6Here;
 
 /// What one thread can send, and what one load of ten seconds can hold.
 const RATE_MOST: f64 = 100_000.0;

@@ -12,7 +12,7 @@ use std::thread;
 use indicatif::ProgressBar;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::process::{PATIENCE, dismiss, halt, post};
+use loadgen::process::{PATIENCE, dismiss, halt, post};
 
 /// The word by which a guard is started.
 pub(super) const GUARD: &str = "guard";

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Home, Source, say};
 use crate::contender::{self, Presence};
-use crate::load::k6_version;
+use loadgen::k6_version;
 
 /// What there is.
 #[derive(Debug, Args)]

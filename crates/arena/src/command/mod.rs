@@ -18,8 +18,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::contender::Catalogue;
 use crate::place::{Place, PlaceOptions};
-use crate::process::gate;
 use crate::study::{Figures, Recipe, Recipes, surroundings};
+use loadgen::process::gate;
 
 /// Compares Ruby application servers on real work.
 #[derive(Debug, Parser)]
@@ -138,7 +138,7 @@ impl Arena {
     /// Does what the command line says. Ends with whether it went well.
     pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
         if let Command::Guard { owner } = self.command {
-            crate::process::stand(owner, std::io::stdin().lock());
+            loadgen::process::stand(owner, std::io::stdin().lock());
             return Ok(());
         }
         let home = Home::find(self.home)?;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::interrupt;
-use crate::process::gate;
 use crate::study::Watcher;
+use loadgen::process::gate;
 
 /// On the terminal that reads errors, so that a report on standard output stays clean.
 pub struct Progress {

@@ -8,12 +8,12 @@ use clap::Args;
 
 use super::progress::Progress;
 use super::{Home, Source, above_0, interrupt, say, seed};
-use crate::load::k6_version;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
 use crate::report;
 use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
+use loadgen::k6_version;
 
 /// Runs studies.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::recipe::signal;
 use super::server::Server;
-use crate::process::{self, Member};
+use loadgen::process::{self, Member};
 
 /// How long a worker may take to list its threads.
 const LISTING: Duration = Duration::from_secs(5);

@@ -1,10 +1,10 @@
 //! What a load costs a server: processor time and memory of its whole tree of processes, from before it to after it.
 
 use super::Server;
-use crate::load::DROPPED;
-use crate::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK};
-use crate::process::{Look, Sampler};
 use crate::record::Outcome;
+use loadgen::DROPPED;
+use loadgen::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK};
+use loadgen::process::{Look, Sampler};
 
 /// Begun before a load.
 pub struct Observation {

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::recipe::{Step, signal};
 use super::server::Server;
-use crate::process::{self, until};
+use loadgen::process::{self, until};
 
 impl Server {
     /// Does what its recipe says.

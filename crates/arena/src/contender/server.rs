@@ -13,7 +13,7 @@ use super::plan::{Allocator, Words};
 use super::recipe::{Door, Recipe, signal};
 use super::start;
 use crate::place::Place;
-use crate::process::{self, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
+use loadgen::process::{self, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
 
 /// The setting by which processes are found that have left their session.
 pub(super) const MARK: &str = "ARENA_SERVER";

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::look;
 use super::plan::{Allocator, Line, Words, is_extra};
 use super::server::{MARK, Server, Wanted};
-use crate::process::{self, Launch, MemoryGroup, Process};
+use loadgen::process::{self, Launch, MemoryGroup, Process};
 
 struct Prepared {
     words: Words,

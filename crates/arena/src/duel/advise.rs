@@ -3,9 +3,9 @@
 
 use regex::Regex;
 
-use crate::metric::{P99, RATE, Sense};
 use crate::record::summary::{Advice, Spread, Summary};
 use crate::stats::{are_apart, better};
+use loadgen::metric::{P99, RATE, Sense};
 
 use super::advise_at_rate as at_rate;
 use super::choice::{Because, Choice, Wishes};

@@ -1,8 +1,8 @@
 //! The recommendation for the user's own rate of requests: who carries it, and how that is said. Pure.
 
-use crate::metric::rate_in_words;
 use crate::record::summary::{Carried, Held, Traffic};
 use crate::stats::are_apart;
+use loadgen::metric::rate_in_words;
 
 use super::choice::{Because, Choice, Wishes};
 use super::compare::{Rival, SAME_P99, of_its_p99, server, times};

@@ -1,7 +1,7 @@
 //! Summaries that were made up, and what is recommended for them.
 
-use crate::metric::{FAILED, PSS_PEAK};
 use crate::record::summary::{Carried, Case, Measured, Step, Traffic, Who};
+use loadgen::metric::{FAILED, PSS_PEAK};
 
 use super::super::cases;
 use super::*;

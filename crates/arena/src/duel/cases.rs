@@ -1,7 +1,7 @@
 //! The cases of a duel: their names, and what was measured in each for each contender. Pure.
 
-use crate::metric::{CPU, FAILED, P50, P99, PROCESSORS, PSS_PEAK, RATE};
 use crate::record::summary::{Case, Measured, Summary};
+use loadgen::metric::{CPU, FAILED, P50, P99, PROCESSORS, PSS_PEAK, RATE};
 
 /// All settings, briefly: which of them take part.
 pub const SETTINGS: &str = "settings";

@@ -1,7 +1,7 @@
 //! Contenders of a duel side by side: their figures, which of them are level, and how a difference is said. Pure.
 
-use crate::metric::{FAILED, Metric, P99, PSS_PEAK, RATE};
 use crate::record::summary::{Carried, Measured, Spread, Summary, Who};
+use loadgen::metric::{FAILED, Metric, P99, PSS_PEAK, RATE};
 
 use super::cases;
 

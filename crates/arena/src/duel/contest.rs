@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use crate::metric::{RATE, rate_in_words};
 use crate::record::summary::{FORMAT, Summary, Who};
 use crate::record::{TWIN, machine};
+use loadgen::metric::{RATE, rate_in_words};
 
 use super::advise::advise;
 use super::choice::Wishes;

@@ -1,7 +1,7 @@
 //! What a duel cannot know or did not check, said so that nobody believes more than was measured. Pure.
 
-use crate::metric::{FAILED, RATE};
 use crate::record::Sample;
+use loadgen::metric::{FAILED, RATE};
 
 use super::cases;
 use super::learn::Learned;

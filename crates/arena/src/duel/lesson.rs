@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::load::{Ask, BodyRule, Expect, Workload};
-use crate::process::until;
+use loadgen::process::until;
+use loadgen::{Ask, BodyRule, Expect, Workload};
 
 use super::asked::Asked;
 use super::fetch::{HOST, Unanswered, fetch, fetch_patiently};
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn nobody_there_is_told() {
         // A port that was free a moment ago.
-        let port = crate::process::free_ports(1).unwrap()[0];
+        let port = loadgen::process::free_ports(1).unwrap()[0];
         let mut patience = Patience { limit: SECOND, tell: &mut |_| {} };
         assert!(matches!(
             from_reference(port, &[Asked::new("GET", "/")], false, &mut patience),

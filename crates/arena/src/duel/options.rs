@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::load::K6Here;
 use crate::place::PlaceOptions;
 use crate::record::Sample;
+use loadgen::K6Here;
 
 use super::asked::Asked;
 use super::pace::Rate;

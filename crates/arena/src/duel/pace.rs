@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::metric::rate_in_words;
 use crate::record::date;
+use loadgen::metric::rate_in_words;
 
 /// A hole of so many minutes without any request is left out of the mean: a piece of the log is missing, or the site
 /// was off.

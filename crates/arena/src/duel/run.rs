@@ -4,14 +4,14 @@
 use std::time::{Duration, Instant};
 
 use crate::contender::Catalogue;
-use crate::load::{Closed, Until, closed, warm_up};
-use crate::metric::{CPU, P50, P99, rate_in_words};
 use crate::place::Place;
-use crate::process::delay_us;
 use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
 use crate::stats::Dice;
+use loadgen::metric::{CPU, P50, P99, rate_in_words};
+use loadgen::process::delay_us;
+use loadgen::{Closed, Until, closed, warm_up};
 
 use super::compare::first_line;
 use super::contest::FINALISTS_MOST;

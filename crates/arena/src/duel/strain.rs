@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::metric::{FAILED, LATE, P99, PROCESSORS, RATE};
 use crate::record::Sample;
 use crate::record::summary::FAILED_SHARE_MAX;
+use loadgen::metric::{FAILED, LATE, P99, PROCESSORS, RATE};
 
 /// Loads beyond twice the rate, at most.
 pub const BEYOND: usize = 3;

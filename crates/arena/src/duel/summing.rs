@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 use crate::record::summary::{Case, Measured, Plot, PlotKind, Spread, Traffic, Verdict};
 use crate::record::{Sample, TWIN};
 use crate::stats::{ranking, ranking_of};
+use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 
 use super::cases;
 use super::compare::spread;

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metric::{CPU, P50, P99, PROCESSORS, PSS_PEAK, Sense, rate_in_words};
 use crate::record::summary::{Carried, Case, Cost, Held, Measured, Spread, Step, Summary, Traffic, Who};
 use crate::record::{Sample, TWIN};
 use crate::stats::{better, median};
+use loadgen::metric::{CPU, P50, P99, PROCESSORS, PSS_PEAK, Sense, rate_in_words};
 
 use super::cases;
 use super::compare::value;

@@ -1,8 +1,8 @@
 //! Samples that were made up, and what is said of them.
 
 use super::*;
-use crate::metric::{FAILED, RATE};
 use crate::record::summary::Advice;
+use loadgen::metric::{FAILED, RATE};
 
 use super::super::strain::{BOUND_TO, IDLE, SECONDS};
 use super::super::summing;

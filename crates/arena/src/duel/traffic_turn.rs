@@ -7,9 +7,9 @@ use std::fs;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::contender::Server;
-use crate::load::{Phase, Steps, Watch, Workload, watch_open};
-use crate::metric::{CPU, FAILED, PROCESSORS};
 use crate::record::{Outcome, Sample};
+use loadgen::metric::{CPU, FAILED, PROCESSORS};
+use loadgen::{Open, Watch, Workload, watch_open};
 
 use super::cases;
 use super::crew::Contender;
@@ -111,8 +111,8 @@ impl Stage<'_> {
 
     /// An open loop at a rate, with what it took of the server and of the machine.
     fn asked_at(&self, server: &Server, workload: &Workload, step: &Step) -> Result<Outcome, String> {
-        let phases = vec![Phase { per_s: step.per_s, seconds: step.seconds }];
-        let steps = Steps { phases, connections: CONNECTIONS, keep: true, seed: step.seed };
+        let (per_s, seconds, seed) = (step.per_s, step.seconds, step.seed);
+        let steps = Open { per_s, seconds, connections: CONNECTIONS, keep: true, seed }.steps();
         let watch = Watch { timeout: self.timeout, ..Watch::default() };
         let (before, own_before) = (idle(), own_s());
         let mut outcome = observed(server, |port| Ok(watch_open(port, workload, &steps, &watch).outcome))?;

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::contender::{Observation, Server, Wanted};
-use crate::load::{Closed, K6Load, K6Plan, Phase, Steps, Until, Watch, Workload, warm_up, watch_closed, watch_open};
-use crate::metric::{FIRST_ANSWER, P99, RATE};
 use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
+use loadgen::metric::{FIRST_ANSWER, P99, RATE};
+use loadgen::{Closed, K6Load, K6Plan, Phase, Steps, Until, Watch, Workload, warm_up, watch_closed, watch_open};
 
 use super::cases;
 use super::compare::first_line;

@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::process::{Entry, RUN, note, sweep};
 use crate::record::fingerprint;
+use loadgen::process::{Entry, RUN, note, sweep};
 
 /// Tells the folders of several places of one process apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);

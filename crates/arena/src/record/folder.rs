@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::summary::{FORMAT, Summary, Who};
 use super::{Sample, date};
-use crate::process::gate;
+use loadgen::process::gate;
 
 const PLAN: &str = "run.json";
 const RAW: &str = "raw.jsonl";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Course;
-use crate::metric::FAILED;
+use loadgen::metric::FAILED;
 
 /// The format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;

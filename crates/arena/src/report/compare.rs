@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::look::{Chip, Looks};
 use super::{number, plot, table, template, words};
-use crate::metric::{Metric, Sense};
 use crate::record::date;
 use crate::record::summary::{Case, Spread, Summary, Who};
 use crate::stats;
+use loadgen::metric::{Metric, Sense};
 
 /// So many metrics of a case are compared, the most important ones.
 const MOST_METRICS: usize = 4;

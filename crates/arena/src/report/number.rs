@@ -1,8 +1,8 @@
 //! Numbers as people read them: three significant digits, narrow spaces between thousands, a unit.
 
-use crate::metric::Metric;
 use crate::record::summary::Spread;
 use crate::stats::Ratio;
+use loadgen::metric::Metric;
 
 /// Narrow and not broken at the end of a line.
 const THIN: char = '\u{202f}';
@@ -134,7 +134,7 @@ fn grouped(number: f64, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::{FAILED, P99, RATE};
+    use loadgen::metric::{FAILED, P99, RATE};
 
     fn of(name: &str) -> &'static Metric {
         Metric::of(name).expect("a metric")

@@ -6,10 +6,10 @@ use super::look::{Chip, Looks};
 use super::plot::{self, Drawing};
 use super::rows::{self, Matrix, Table};
 use super::{number, template, traffic, words};
-use crate::metric::{Metric, OVER_TIME};
 use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
 use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
+use loadgen::metric::{Metric, OVER_TIME};
 
 /// So many winners of one use are named: that ten are level is told by their number.
 const NAMED: usize = 4;

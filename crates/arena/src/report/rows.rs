@@ -8,9 +8,9 @@ use super::look::{Chip, Looks};
 use super::number;
 use super::plot::{good_end, in_order};
 use super::words::{is_best, spread_of};
-use crate::metric::{FAILED, Metric, Sense};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats;
+use loadgen::metric::{FAILED, Metric, Sense};
 
 /// A case.
 #[derive(Debug, Clone, Default, Serialize)]

@@ -11,9 +11,9 @@
 use super::look::Looks;
 use super::rows::{self, Cell, Row};
 use super::words;
-use crate::metric::{FAILED, Metric};
 use crate::record::date;
 use crate::record::summary::{Case, Summary};
+use loadgen::metric::{FAILED, Metric};
 
 /// A table of one case shows no more metrics than this.
 const MOST_METRICS: usize = 5;

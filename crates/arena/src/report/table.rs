@@ -8,9 +8,9 @@ use super::look::Looks;
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
 use super::{number, traffic, words};
-use crate::metric::{Metric, P99};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
+use loadgen::metric::{Metric, P99};
 
 /// Longer names take several lines, so that more figures have place beside them.
 const NAME_MOST: u16 = 34;

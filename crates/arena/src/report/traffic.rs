@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::look::{Chip, Looks};
 use super::number;
-use crate::metric::{Metric, P99, rate_in_words};
 use crate::record::summary::{Carried, Held, Step, Summary, Traffic};
+use loadgen::metric::{Metric, P99, rate_in_words};
 
 /// A table of words and figures.
 #[derive(Debug, Clone, Default, Serialize)]

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::look::Looks;
 use super::number;
-use crate::metric::{Metric, Sense};
 use crate::record::summary::{Case, Spread, Summary};
 use crate::stats;
+use loadgen::metric::{Metric, Sense};
 
 /// The metric that ranks a case.
 pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {

@@ -1,8 +1,8 @@
 //! Who is better than whom, in groups: those in one group are not told apart from its leader.
 
 use super::{Standing, ratio};
-use crate::metric::{Metric, Sense};
 use crate::record::summary::{Case, Spread};
+use loadgen::metric::{Metric, Sense};
 
 /// The ranking of a case by its first metric: of those that answered rightly and failed little.
 pub fn ranking_of(case: &Case) -> Vec<Vec<String>> {

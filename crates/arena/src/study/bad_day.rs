@@ -4,10 +4,10 @@ use super::case::ladder;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::contender::Server;
-use crate::load::{self, Ask, BodyRule, Closed, Expect, Open, Until, Workload};
-use crate::metric::RATE;
 use crate::record::Outcome;
-use crate::scenario::{Act, Told, killed, overload, reload, slow_clients, stuck};
+use loadgen::metric::RATE;
+use loadgen::scenario::{Act, Told, killed, overload, reload, slow_clients, stuck};
+use loadgen::{self, Ask, BodyRule, Closed, Expect, Open, Until, Workload};
 
 /// Those who ask for nothing special ask for this share of what the server can do.
 const OTHERS: f64 = 0.2;
@@ -51,7 +51,7 @@ pub fn run(case: &Case, family: &Family, server: &mut Server, capacity: &mut Opt
 
 fn others(port: u16, workload: &Workload, case: &Case) -> Open {
     let plan = Closed { clients: case.clients, until: Until::Seconds(LOOK_S), keep: true, seed: 1 };
-    let rate = load::closed(port, workload, &plan).numbers.get(RATE).copied().unwrap_or(0.0);
+    let rate = loadgen::closed(port, workload, &plan).numbers.get(RATE).copied().unwrap_or(0.0);
     let per_s = (rate * OTHERS).max(10.0);
     Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed: 1 }
 }

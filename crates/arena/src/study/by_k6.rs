@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::plan::{Case, Family, Plan};
 use super::recipe::Tool;
-use crate::load::{K6Here, K6Load, K6Plan};
-use crate::metric::RATE;
 use crate::record::Outcome;
+use loadgen::metric::RATE;
+use loadgen::{K6Here, K6Load, K6Plan};
 
 /// siege with its pauses waits at most so long before each request.
 const PAUSE_S: f64 = 1.0;

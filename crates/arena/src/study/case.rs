@@ -8,11 +8,9 @@ use super::by_k6::by_k6;
 use super::contest::Up;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
-use crate::load::{
-    self, AbPlan, AbUntil, Closed, K6Here, Open, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan,
-};
-use crate::metric::{FIRST_ANSWER, RATE};
 use crate::record::Outcome;
+use loadgen::metric::{FIRST_ANSWER, RATE};
+use loadgen::{self, AbPlan, AbUntil, Closed, K6Here, Open, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
 
 /// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
 /// long enough for those that shut down after five seconds.
@@ -41,23 +39,23 @@ pub fn run(
     Ok(match case.tool {
         Tool::Wrk => {
             let threads = LOAD_THREADS.min(clients);
-            load::wrk(port, path, &WrkPlan { threads, connections: clients, seconds: whole_seconds, timeout_s })?
+            loadgen::wrk(port, path, &WrkPlan { threads, connections: clients, seconds: whole_seconds, timeout_s })?
         }
         Tool::Ab => {
             let until = case.requests.map_or(AbUntil::Seconds(whole_seconds), AbUntil::Requests);
             let plan =
                 AbPlan { clients, until, keep: false, varies: true, length: None, timeout_s, limit_s: TOOL_LIMIT_S };
-            load::ab(port, path, &plan)?
+            loadgen::ab(port, path, &plan)?
         }
         Tool::Siege | Tool::SiegeOnce => {
             let repeats = |requests: u64| SiegeUntil::Repeats(requests.div_ceil(u64::from(clients)));
             let until = case.requests.map_or(SiegeUntil::Seconds(whole_seconds), repeats);
             let delay_s = (case.tool == Tool::SiegeOnce).then_some(1.0);
-            load::siege(port, path, &SiegePlan { clients, until, delay_s, limit_s: TOOL_LIMIT_S })?
+            loadgen::siege(port, path, &SiegePlan { clients, until, delay_s, limit_s: TOOL_LIMIT_S })?
         }
         Tool::Closed => {
             let until = case.requests.map_or(Until::Seconds(case.seconds), Until::Requests);
-            load::watch_closed(port, workload, &closed(clients, until), &Watch::by_seconds()).with_course()
+            loadgen::watch_closed(port, workload, &closed(clients, until), &Watch::by_seconds()).with_course()
         }
         Tool::Ladder => ladder(port, case, workload, capacity)?,
         Tool::Start => Outcome {
@@ -85,14 +83,14 @@ pub(super) fn ladder(
 ) -> Result<Outcome, String> {
     if case.load_pct == 0 {
         let closed = closed(case.clients, Until::Seconds(case.seconds));
-        let outcome = load::watch_closed(port, workload, &closed, &Watch::by_seconds()).with_course();
+        let outcome = loadgen::watch_closed(port, workload, &closed, &Watch::by_seconds()).with_course();
         *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
         return Ok(outcome);
     }
     let (per_s, connections) = (case.share(*capacity)?, case.open_connections());
     let seed = u64::from(case.load_pct);
     let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
-    Ok(load::watch_open(port, workload, &plan.steps(), &Watch::by_seconds()).with_course())
+    Ok(loadgen::watch_open(port, workload, &plan.steps(), &Watch::by_seconds()).with_course())
 }
 
 fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {
@@ -100,7 +98,7 @@ fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         thread::park_timeout(left);
     }
-    let mut outcome = load::closed(port, workload, &closed(1, Until::Requests(1)));
+    let mut outcome = loadgen::closed(port, workload, &closed(1, Until::Requests(1)));
     outcome.command = format!("one request after {idle_s:.0} s without any");
     if let Some(took) = outcome.numbers.get("max_ms").copied() {
         outcome.numbers.insert("after_idle_ms".into(), took);

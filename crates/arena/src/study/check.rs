@@ -7,8 +7,8 @@ use std::path::Path;
 use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
 use crate::contender::Catalogue;
-use crate::metric::{METRICS, Metric};
 use crate::record::{TWIN, plain};
+use loadgen::metric::{METRICS, Metric};
 
 /// More would not start on any machine.
 const WORKERS: RangeInclusive<u32> = 1..=512;

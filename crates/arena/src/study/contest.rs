@@ -10,11 +10,11 @@ use super::recipe::{Entry, Recipe, Tool};
 use super::run::Watcher;
 use super::summarize::CHECKED_ENOUGH;
 use crate::contender::{self, Counts, Observation, Server, Wanted};
-use crate::load::{self, Closed, K6Here, Until, Warmth};
-use crate::metric::{CHECKED, FIRST_ANSWER, P50, P99, RATE};
 use crate::place::Place;
 use crate::record::date::now;
 use crate::record::{Course, Outcome, Sample};
+use loadgen::metric::{CHECKED, FIRST_ANSWER, P50, P99, RATE};
+use loadgen::{self, Closed, K6Here, Until, Warmth};
 
 /// Of a reason, as it is shown.
 const REASON_LINES: usize = 3;
@@ -123,13 +123,13 @@ impl Turn<'_> {
         facts.commands = server.commands();
         // The same one in every round, whatever comes first in this one: the study's first.
         let of_study = self.plan.families.iter().find(|family| self.can(family)).ok_or("a study without cases")?;
-        let first_answer = server.wait_ready(&|port| load::check(port, &of_study.workload))?;
+        let first_answer = server.wait_ready(&|port| loadgen::check(port, &of_study.workload))?;
         // Every path is asked before any load is timed.
         let mut warm = BTreeMap::new();
         for family in families {
-            load::check(server.port(), &family.workload)?;
+            loadgen::check(server.port(), &family.workload)?;
             let clients = self.entry.workers * self.entry.threads;
-            let warmth = load::warm_up(server.port(), &family.workload, clients, 0.3);
+            let warmth = loadgen::warm_up(server.port(), &family.workload, clients, 0.3);
             warm.insert(family.recipe.name.clone(), warmth);
         }
         facts.counts = Some(server.check_counts()?);
@@ -158,7 +158,7 @@ impl Turn<'_> {
         let mut warmth = up.warm.remove(&family.recipe.name).unwrap_or_default();
         if is_loaded && self.plan.effort.warm_up_s > 0.0 {
             let clients = family.cases.iter().map(|case| case.clients).max().unwrap_or(1).min(64);
-            let longer = load::warm_up(up.server.port(), &family.workload, clients, self.plan.effort.warm_up_s);
+            let longer = loadgen::warm_up(up.server.port(), &family.workload, clients, self.plan.effort.warm_up_s);
             warmth.requests += longer.requests;
             warmth.wrong = warmth.wrong.or(longer.wrong);
         }
@@ -181,7 +181,7 @@ impl Turn<'_> {
     fn measure(&self, case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
         let (since, started) = (Instant::now(), now());
         let mut sample = self.sample(case, started);
-        if let Err(why) = load::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT) {
+        if let Err(why) = loadgen::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT) {
             sample.disqualified = Some(format!("before the load: {why}"));
             return sample;
         }
@@ -212,7 +212,7 @@ impl Turn<'_> {
             let tail = up.server.log_tail();
             sample.disqualified = Some(format!("the server ended in the middle of it: {tail}"));
         } else if sample.disqualified.is_none()
-            && let Err(why) = load::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT)
+            && let Err(why) = loadgen::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT)
         {
             sample.disqualified = Some(format!("after the load: {why}"));
         }
@@ -229,11 +229,11 @@ impl Turn<'_> {
         }
         let port = up.server.port();
         // What the tool left in the server's queue is not held against it.
-        load::check_patiently(port, &family.workload, QUEUE_LEFT).map_err(|why| format!("after the load: {why}"))?;
+        loadgen::check_patiently(port, &family.workload, QUEUE_LEFT).map_err(|why| format!("after the load: {why}"))?;
         let seconds = (case.seconds / 2.0).clamp(CHECKED_S.0, CHECKED_S.1);
         let until = Until::First { requests: CHECKED_ENOUGH, seconds };
         let plan = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed: u64::from(self.round) };
-        let seen = load::closed(port, &family.workload, &plan);
+        let seen = loadgen::closed(port, &family.workload, &plan);
         let right = seen.numbers.get("requests").copied().unwrap_or(0.0);
         outcome.numbers.insert(CHECKED.into(), right);
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))

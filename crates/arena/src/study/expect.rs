@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::load::{Ask, BodyRule, Expect, Workload};
+use loadgen::{Ask, BodyRule, Expect, Workload};
 
 /// One of the rules for the body; none means that only the status counts.
 #[derive(Debug, Clone, Default, Deserialize)]

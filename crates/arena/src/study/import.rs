@@ -9,10 +9,10 @@ use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
 use super::run::{Asked, Ground};
 use super::summarize;
-use crate::load::k6_counted;
 use crate::record::folder::Folder;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
+use loadgen::k6_counted;
 
 /// One load of one contender: each machine's file of it.
 #[derive(Debug, Clone)]

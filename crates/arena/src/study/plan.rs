@@ -1,10 +1,10 @@
 //! What a run does, worked out from a recipe before anything is started: its cases, their order, and how long it may
 //! take.
 
-use crate::load::Workload;
-use crate::metric::RATE;
 use crate::record::summary::Published;
 use crate::stats::Dice;
+use loadgen::Workload;
+use loadgen::metric::RATE;
 
 use super::effort::Effort;
 use super::published::Figures;

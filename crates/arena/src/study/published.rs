@@ -5,8 +5,8 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use crate::metric::Metric;
 use crate::record::summary::Published;
+use loadgen::metric::Metric;
 
 /// All of them.
 #[derive(Debug, Clone, Default)]

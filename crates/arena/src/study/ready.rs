@@ -13,10 +13,10 @@ use super::recipe::{Entry, Recipe};
 use super::run::{Asked, Ground};
 use super::twin;
 use crate::contender::{self, Presence};
-use crate::load::k6_version;
 use crate::place::Place;
 use crate::record::fingerprint;
 use crate::record::summary::Who;
+use loadgen::k6_version;
 
 /// Nothing stands in its way any more.
 pub struct Ready<'a> {

@@ -16,12 +16,12 @@ use super::ready::{Origin, Present, Ready, present};
 use super::services::Services;
 use super::summarize;
 use crate::contender::Catalogue;
-use crate::load::K6Here;
 use crate::place::Place;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, TWIN};
+use loadgen::K6Here;
 
 /// What was asked for; kept in the run folder, so that the run can be resumed as it was meant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

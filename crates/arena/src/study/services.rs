@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::recipe::ServiceName;
 use super::service::Postgres;
 use crate::place::Place;
-use crate::process::{Process, until};
+use loadgen::process::{Process, until};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

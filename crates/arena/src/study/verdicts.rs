@@ -3,9 +3,9 @@
 
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
-use crate::metric::{Metric, Sense};
 use crate::record::summary::{Case, Spread, Verdict, Who};
 use crate::stats;
+use loadgen::metric::{Metric, Sense};
 
 /// A figure below this, such as a latency that a tool rounds to 0, would decide all by itself.
 const LEAST: f64 = 1e-3;

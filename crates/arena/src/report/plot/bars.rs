@@ -4,12 +4,12 @@
 use super::pen::{At, Ink, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, in_order, in_words};
-use crate::metric::Metric;
 use crate::record::summary::{Case, Measured};
 use crate::report::look::Looks;
 use crate::report::number;
 use crate::report::shape::Outline;
 use crate::report::words::is_best;
+use loadgen::metric::Metric;
 
 /// Where the measures of the two forms differ.
 struct Form {

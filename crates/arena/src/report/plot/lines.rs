@@ -4,11 +4,11 @@
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full};
-use crate::metric::{Metric, P99, PERCENTILES, percent, rate_in_words};
 use crate::record::summary::{Case, Measured, Plot, Spread};
 use crate::report::look::{Look, Looks};
 use crate::report::number;
 use crate::report::shape::{Outline, px};
+use loadgen::metric::{Metric, P99, PERCENTILES, percent, rate_in_words};
 
 /// Where the measures of the two forms differ.
 struct Form {

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::look::{Chip, Looks};
 use super::number;
-use crate::metric::{Metric, Sense};
 use crate::record::summary::{Case, Measured, Plot, Spread};
+use loadgen::metric::{Metric, Sense};
 
 /// The width of pictures on wide pages, in pixels.
 pub const WIDE: f64 = 960.0;
