@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use engine_mruby::regex::{How, Pattern, Stop};
+use ruby_regexp::{How, Pattern, Stop};
 use libfuzzer_sys::fuzz_target;
 
 /// Questions whether to go on before the answer is no.

@@ -3,7 +3,7 @@
 //! Reading order: `pool` (who runs what, where), `interpreter` and `stack` (one call, on a stack that can change its
 //! thread), `exchange` (one answer on its way out), `vm`, `environment`, `host` and `sys` (the
 //! border to C), `watchdog` and `gauge`
-//! (nothing runs for ever), `native` and `store` (what Ruby is given), `regex` and `patterns` (regular expressions).
+//! (nothing runs for ever), `native` and `store` (what Ruby is given), `patterns` (regular expressions).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread: nowhere else in the workspace")]
 
@@ -26,7 +26,6 @@ mod pool;
 mod prelude;
 mod reason;
 mod redis;
-pub mod regex;
 mod resources;
 mod settings;
 mod shared;

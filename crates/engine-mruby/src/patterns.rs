@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::host::{bytes, with};
-use crate::regex::{self, How, Pattern, Stop, text};
 use crate::sys::{self, FgSearch, FgValue, tag};
+use ruby_regexp::{self as regexp, How, Pattern, Stop, text};
 
 /// The pattern at an address that [`fg_pattern_new`] gave out.
 fn at<'a>(pattern: *const Pattern) -> &'a Pattern {
@@ -29,7 +29,7 @@ extern "C" fn fg_pattern_new(
     options: u32,
     error: *mut FgValue,
 ) -> *const Pattern {
-    with(host, std::ptr::null(), |host| match regex::cache::pattern(bytes(source, length), options) {
+    with(host, std::ptr::null(), |host| match regexp::cache::pattern(bytes(source, length), options) {
         Ok(pattern) => Arc::into_raw(pattern),
         Err(message) => {
             // SAFETY: C passes the address of a variable of its own.
@@ -154,7 +154,7 @@ extern "C" fn fg_text_count(text: *const c_char, length: usize) -> usize {
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 extern "C" fn fg_text_offset(text: *const c_char, length: usize, characters: usize) -> usize {
-    text::offset(bytes(text, length), characters).unwrap_or(regex::UNSET)
+    text::offset(bytes(text, length), characters).unwrap_or(regexp::UNSET)
 }
 
 // SAFETY: as above.

@@ -3,14 +3,15 @@
 use crate::tree::Tree;
 
 /// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("arena", &["loadgen"]),
     ("engine", &[]),
-    ("engine-mruby", &["engine"]),
+    ("engine-mruby", &["engine", "ruby-regexp"]),
     ("engine-ruby", &["engine", "machine"]),
     ("front", &["engine"]),
     ("loadgen", &[]),
     ("machine", &[]),
+    ("ruby-regexp", &[]),
     ("server", &["engine", "engine-mruby", "engine-ruby", "front", "machine"]),
     ("tidy", &[]),
 ];

@@ -1,7 +1,7 @@
 //! String#tr, delete, squeeze and count: sets of characters, as `tr` writes them, of all of Unicode.
 
 use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
-use crate::regex::text;
+use ruby_regexp::text;
 
 /// A text as characters: their codes, where a byte that belongs to none is itself above all codes.
 fn characters(bytes: &[u8], binary: bool) -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! Texts and numbers in their width.
 
 use super::directive::Directive;
-use crate::regex::text;
+use ruby_regexp::text;
 
 /// A text in its width, cut to the precision, both of which count characters or bytes.
 pub fn pad_text(out: &mut Vec<u8>, directive: &Directive<'_>, text: &[u8], bytes: bool) {

@@ -20,6 +20,14 @@ fn find_from(source: &str, text: &[u8], start: usize) -> Option<Vec<usize>> {
 }
 
 #[test]
+fn the_example_of_the_readme_finds_what_it_says() {
+    let pattern = Pattern::new(br"(?<year>\d{4})-\g<year>", 0).unwrap();
+    let mut slots = [UNSET; 4];
+    let is_found = pattern.search(b"in 2015-2019", 0, How::default(), &mut slots, &mut || Ok(()));
+    assert_eq!((is_found, slots), (Ok(true), [3, 12, 8, 12]));
+}
+
+#[test]
 fn both_ways_find_the_same() {
     let sources = [
         "a",
