@@ -1,77 +1,19 @@
 //! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
 //! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
+//!
+//! Its rooms, each of which takes from those behind it alone: `boot`, `admin`, `control`, `apps` and `log`, `config`,
+//! `process`. Beside the server that serves stand `client` (another process, which knows the control socket only) and
+//! `doctor` (looks at an application without serving it).
 
 mod admin;
-mod app;
-mod app_context;
-mod app_settings;
 mod apps;
-mod asked;
-mod bind_query;
-mod binds;
 mod boot;
-mod check;
-mod choice;
 mod client;
-mod control_path;
-mod cradle;
-mod daemon;
-mod deploy;
-mod desk;
+mod config;
+mod control;
 mod doctor;
-mod effective;
-mod engines;
-mod exit;
-mod file;
-mod file_text;
-mod folder;
-mod foreign;
-mod found;
-mod generation;
-mod help;
-mod identity;
-mod inherited;
-mod init;
-mod launch;
 mod log;
-mod log_file;
-mod log_files;
-mod logfilter;
-mod machine_defaults;
-mod misfits;
-mod native;
-mod near;
-mod numbered;
-mod old;
-mod openfiles;
-mod operating;
-mod options;
-mod picker;
-mod pidfile;
-mod probe;
-mod program;
-mod rackup;
-mod reload;
-mod requires;
-mod restart_file;
-mod router;
-mod runfiles;
-mod settings;
-mod signal_map;
-mod signals;
-mod size;
-mod sockets;
-mod standing;
-mod start;
-mod state;
-mod statements;
-mod systemd;
-mod table;
-mod toml_file;
-mod trial;
-mod turns;
-mod upgrade;
-mod workers;
+mod process;
 
 use std::env;
 use std::ffi::OsString;
@@ -79,15 +21,20 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use app_context::Again;
-use asked::{Asked, Command};
-use daemon::NotServing;
-use exit::{BAD_USAGE, CANNOT_START, cannot_start, fail, refuse, refuse_to, show};
-use found::Missing;
-use launch::Arrived;
+use apps::context::Again;
+use apps::spec::{self, Missing};
+use apps::{native, registry, trial};
+use boot::prepare::{self, Arrived};
+use boot::serve;
+use config::arguments::{Asked, Command};
+use config::invocation::Start;
+use config::{compat, help, settings, workers};
+use doctor::effective;
 use machine::Machine;
-use program::Program;
-use start::Start;
+use process::daemon::{self, NotServing};
+use process::exit::{BAD_USAGE, CANNOT_START, cannot_start, fail, refuse, refuse_to, show};
+use process::init;
+use process::program::Program;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -97,7 +44,7 @@ fn main() -> ExitCode {
     // Before anything changes the working directory.
     let program = Program::note();
     // Without it everything works but what is said of ends.
-    let _ = signals::hear_of_children();
+    let _ = control::signals::hear_of_children();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
         // What is left of the way to a Ruby that runs as another user.
@@ -116,7 +63,7 @@ fn main() -> ExitCode {
     let typed = start.typed();
     match typed.command {
         Command::Help => show(&help::help()),
-        Command::Version => show(&format!("{}\n", boot::versions())),
+        Command::Version => show(&format!("{}\n", serve::versions())),
         Command::OptionsPage if !typed.problems.is_empty() => refuse(&typed.problems),
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(start.asked()),
@@ -134,7 +81,7 @@ fn serve(start: Start, program: Program) -> ExitCode {
         return fail(&why);
     }
     // Before any process is started that would inherit what is handed over, or the terminal that is left.
-    let arrived = match launch::arrive(&start.environment) {
+    let arrived = match prepare::arrive(&start.environment) {
         Ok(arrived) => arrived,
         Err(why) => return fail(&why),
     };
@@ -158,22 +105,22 @@ fn run(start: Start, program: Program, arrived: Arrived) -> Result<(), Failure> 
     let is_only_one = settings.apps.len() == 1;
     let mut found = Vec::new();
     for app in &mut settings.apps {
-        match found::find(app, bundle_gemfile.as_deref(), is_only_one) {
+        match spec::find(app, bundle_gemfile.as_deref(), is_only_one) {
             Ok(one) => found.push(one),
             Err(Missing::Options(problems)) => return Err(Failure::options(problems)),
-            Err(Missing::File(why)) => return Err(Failure::Start(apps::named(!is_only_one, &app.name, why))),
+            Err(Missing::File(why)) => return Err(Failure::Start(registry::named(!is_only_one, &app.name, why))),
         }
     }
     let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
     workers::fit(&settings, &engines).map_err(|problem| Failure::options(vec![problem]))?;
-    let launch = launch::prepare(program, arrived, &settings.operating, settings.log_form).map_err(Failure::of)?;
+    let launch = prepare::prepare(program, arrived, &settings.operating, settings.log_form).map_err(Failure::of)?;
     let Some(launch) = launch else { return Ok(()) };
     let log_files = launch.log_files.clone();
-    let log = log::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())
+    let log = log::writer::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())
         .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
     let again: Again = Box::new(move || start.again());
     let (flush, has_starter) = (log.flusher(), launch.cradle.is_none());
-    let outcome = boot::serve(boot::Plan { settings, found, bundle_gemfile, again, launch, flush });
+    let outcome = serve::serve(serve::Plan { settings, found, bundle_gemfile, again, launch, flush });
     log.finish();
     log_files.finish();
     outcome.map_err(|why| {
@@ -202,7 +149,7 @@ impl Failure {
         }
     }
 
-    /// As the process that started this one is told it (see cradle.rs).
+    /// As the process that started this one is told it (see process/parent.rs).
     fn message(&self) -> String {
         match self {
             Failure::Options(problems) => format!("refused\n{}", problems.join("\n")),
@@ -243,7 +190,7 @@ fn explain(asked: &Asked) -> ExitCode {
         let why = "explain: needs the configuration file of another server: foolsgold explain config/puma.rb";
         return refuse_to("explain nothing", &[why]);
     };
-    match old::explain(asked, path) {
+    match compat::explain(asked, path) {
         Ok(explained) if explained.problems.is_empty() => show(&explained.page),
         Ok(explained) => {
             let _ = show(&explained.page);

@@ -6,6 +6,8 @@
 //! the facade itself. Parents count as any file: a parent that calls its child, which takes a type from the parent, is
 //! a circle of two, because a child is there to be understood without its parent; the type belongs in a child of its
 //! own. That holds for lib.rs and main.rs as well. Calls of methods are not seen.
+//!
+//! The same holds for the folders of a crate's src/, its rooms: what is in one takes from rooms below it alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +23,10 @@ pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for root in roots(tree) {
         match imports::of(tree, root) {
-            Ok(arrows) => complaints.extend(told(&arrows)),
+            Ok(arrows) => {
+                complaints.extend(told(&arrows));
+                complaints.extend(told(&between_rooms(root, &arrows)));
+            }
             Err(error) => complaints.push(error),
         }
     }
@@ -45,6 +50,21 @@ fn folders_of_c(tree: &Tree) -> BTreeSet<String> {
     files.filter_map(|file| Some(file.path.rsplit_once('/')?.0.to_owned())).collect()
 }
 
+/// The arrows from room to room; what stands in src/ itself is in none.
+fn between_rooms(root: &str, arrows: &Arrows) -> Arrows {
+    let source = &root[..=root.rfind('/').unwrap_or_default()];
+    let room = |file: &str| Some(format!("{source}{}/", file.strip_prefix(source)?.split_once('/')?.0));
+    let mut rooms = Arrows::new();
+    for ((from, to), names) in arrows {
+        if let (Some(from), Some(to)) = (room(from), room(to))
+            && from != to
+        {
+            rooms.entry((from, to)).or_default().extend(names.iter().cloned());
+        }
+    }
+    rooms
+}
+
 fn told(arrows: &Arrows) -> Vec<String> {
     let tell = |circle: &BTreeSet<&str>| {
         let inside = arrows.iter().filter(|((from, to), _)| circle.contains(&**from) && circle.contains(&**to));
@@ -53,9 +73,12 @@ fn told(arrows: &Arrows) -> Vec<String> {
             format!("\n      {from} takes {} from {to}", names.join(", "))
         });
         let first = circle.first().copied().unwrap_or_default();
+        let is_room = first.ends_with('/');
         format!(
-            "{first}: is in a circle of {} files: move what one of them takes from another to a file below both{}",
+            "{first}: is in a circle of {} {}: move what one of them takes from another to {} below both{}",
             circle.len(),
+            if is_room { "rooms" } else { "files" },
+            if is_room { "a room" } else { "a file" },
             lines.collect::<String>()
         )
     };
@@ -168,6 +191,20 @@ mod tests {
         assert_eq!(found(&[("src/lib.rs", "mod m;"), ("src/m/mod.rs", facade), child]), Vec::<String>::new());
         let user = "mod child; pub struct Type; pub use child::f; fn g() { f(Type) }";
         assert_eq!(found(&[("src/lib.rs", "mod m;"), ("src/m/mod.rs", user), child]).len(), 1);
+    }
+
+    #[test]
+    fn rooms_that_take_from_each_other_are_a_circle_though_no_files_are() {
+        let root = ("src/main.rs", "mod up; mod down;");
+        let rooms = [("src/up/mod.rs", "pub mod a; pub mod b;"), ("src/down/mod.rs", "pub mod c;")];
+        let a = ("src/up/a.rs", "pub struct A(crate::down::c::C);");
+        let b = ("src/up/b.rs", "pub struct B;");
+        let below = found(&[root, rooms[0], rooms[1], a, b, ("src/down/c.rs", "pub struct C;")]);
+        assert_eq!(below, Vec::<String>::new());
+        let both = found(&[root, rooms[0], rooms[1], a, b, ("src/down/c.rs", "pub struct C(crate::up::b::B);")]);
+        assert_eq!(both.len(), 1, "{both:?}");
+        assert!(both[0].starts_with("crates/x/src/down/: is in a circle of 2 rooms"), "{both:?}");
+        assert!(both[0].contains("crates/x/src/up/ takes C from crates/x/src/down/"), "{both:?}");
     }
 
     #[test]

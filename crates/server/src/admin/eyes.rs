@@ -14,9 +14,9 @@ use tracing::info;
 
 use crate::admin::history::History;
 use crate::admin::process::share_kib;
-use crate::desk::Desk;
-use crate::generation::wait_until;
-use crate::log_files::LogFiles;
+use crate::apps::generation::wait_until;
+use crate::control::handle::Desk;
+use crate::log::files::LogFiles;
 
 /// A start that is called off has so long to end by itself.
 const CALL_OFF_TIME: Duration = Duration::from_secs(2);

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use http::header::{self, HeaderMap};
 
-use crate::admin::settings::Token;
+use crate::config::admin::Token;
 
 /// What somebody must be, or say.
 #[derive(Debug, Clone)]

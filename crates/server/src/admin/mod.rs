@@ -15,7 +15,6 @@ pub mod params;
 pub mod process;
 pub mod routes;
 pub mod service;
-pub mod settings;
 pub mod sheet;
 pub mod view;
 
@@ -30,9 +29,9 @@ use crate::admin::eyes::{Eyes, Place, Running};
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
 use crate::admin::service::Serving;
-use crate::admin::settings::{AdminSettings, Control, Token};
-use crate::control_path;
-use crate::log_files::LogFiles;
+use crate::config::admin::{AdminSettings, Control, Token};
+use crate::config::control_path;
+use crate::log::files::LogFiles;
 
 /// Both, until the value goes.
 pub struct Admin {

@@ -9,8 +9,8 @@ use tracing::{info, warn};
 use crate::admin::answer::{Outcome, Trouble};
 use crate::admin::eyes::Running;
 use crate::admin::params::Params;
-use crate::app::App;
-use crate::apps::named;
+use crate::apps::app::App;
+use crate::apps::registry::named;
 
 /// More workers, or interpreters, than anybody has.
 const WORKERS_MAX: u64 = 1024;

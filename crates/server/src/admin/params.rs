@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::near::nearest;
+use crate::config::suggest::nearest;
 
 /// Names and values; all values as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

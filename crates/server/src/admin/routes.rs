@@ -158,7 +158,7 @@ fn status(eyes: &Eyes, running: &Running, params: &Params) -> Outcome {
 }
 
 /// One row for each application, made by `of`.
-fn each(running: &Running, params: &Params, of: impl Fn(&crate::app::App) -> Outcome) -> Outcome {
+fn each(running: &Running, params: &Params, of: impl Fn(&crate::apps::app::App) -> Outcome) -> Outcome {
     let one = orders::one_or_all(running, params)?;
     let apps = running.desk.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
     let rows: Result<Vec<Value>, Trouble> = apps.map(|app| of(app)).collect();

@@ -12,10 +12,10 @@ use crate::admin::history::History;
 use crate::admin::metrics::{Family, Value};
 use crate::admin::process::Process;
 use crate::admin::view::by_hundreds;
-use crate::app::App;
-use crate::deploy::Outcome;
-use crate::engines;
-use crate::log_files::LogView;
+use crate::apps::app::App;
+use crate::apps::deploy::Outcome;
+use crate::apps::engines;
+use crate::log::files::LogView;
 
 /// Why workers end when something is wrong, or is replaced in time.
 const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];

@@ -12,9 +12,9 @@ use crate::admin::classes::{Classes, Reading, Summary, rounded};
 use crate::admin::eyes::{Eyes, Running};
 use crate::admin::history::{Look, Recent, ServerLook};
 use crate::admin::process::Process;
-use crate::app::App;
-use crate::deploy::Deploy;
-use crate::log_files::LogView;
+use crate::apps::app::App;
+use crate::apps::deploy::Deploy;
+use crate::log::files::LogView;
 
 /// All of it.
 #[derive(Debug, Serialize)]

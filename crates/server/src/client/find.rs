@@ -9,15 +9,15 @@ use std::time::Duration;
 use machine::Machine;
 use serde_json::Value;
 
-use crate::asked::Asked;
-use crate::client::asked::{Call, Which};
+use crate::client::call::{Call, Which};
 use crate::client::line::{Line, Trouble, silent};
 use crate::client::outcome::Failure;
-use crate::control_path;
-use crate::file;
-use crate::folder;
-use crate::options::Name;
-use crate::start::Start;
+use crate::config::arguments::Asked;
+use crate::config::control_path;
+use crate::config::file;
+use crate::config::invocation::Start;
+use crate::config::options::Name;
+use crate::process::folder;
 
 /// A server that answers, or of which that is not known.
 struct Living {

@@ -1,7 +1,7 @@
 //! The commands that talk to a running server by its control socket: `foolsgold status`, `foolsgold reload` and so on.
 //! Each is one or two requests to the API that docs/control.md describes.
 
-mod asked;
+mod call;
 mod find;
 mod grid;
 mod line;
@@ -9,19 +9,16 @@ mod orders;
 mod outcome;
 mod show;
 mod status;
-mod table;
 mod watch;
 mod words;
 
 use std::process::ExitCode;
 
-use asked::Call;
+use call::Call;
 use outcome::{Failure, fail, say};
-use table::{Action, COMMANDS, Command};
 
-pub use table::{names, words};
-
-use crate::start::Start;
+use crate::config::commands::{self, Action, COMMANDS, Command};
+use crate::config::invocation::Start;
 
 /// What the first word asks for, if it is a command of these.
 pub fn run(start: &Start) -> Option<ExitCode> {
@@ -29,7 +26,7 @@ pub fn run(start: &Start) -> Option<ExitCode> {
     let command = COMMANDS.iter().find(|command| command.word == word)?;
     let outcome = match Call::read(command, &start.arguments[1..], &start.environment) {
         Ok(None) => {
-            say(&table::help(command));
+            say(&commands::help(command));
             Ok(())
         }
         Ok(Some(call)) => match &call.surplus {

@@ -7,11 +7,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Map, Value, json};
 
-use crate::client::asked::Call;
+use crate::client::call::Call;
 use crate::client::find;
 use crate::client::line::{Line, Trouble};
 use crate::client::outcome::{Failure, say};
-use crate::client::table::Flag;
+use crate::config::commands::Flag;
 
 /// How often it is looked whether a server is gone.
 const LOOK: Duration = Duration::from_millis(100);

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::client::asked::Call;
+use crate::client::call::Call;
 use crate::client::find;
 use crate::client::grid::Grid;
 use crate::client::line::Line;
 use crate::client::outcome::{Failure, say};
-use crate::client::table::Flag;
 use crate::client::words::{lasting, millis, plain, size};
+use crate::config::commands::Flag;
 
 /// So many requests of the past are shown in a table.
 const PAST_ROWS: usize = 20;
@@ -52,7 +52,7 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
     let mut dumps = Vec::new();
     if call.has(Flag::Backtraces) {
         for (app, worker) in busy(&answer["apps"]) {
-            let query = format!("?app={}", crate::client::asked::encoded(&app));
+            let query = format!("?app={}", crate::client::call::encoded(&app));
             let target = format!("/v1/workers/{worker}/backtraces{query}");
             // It may have ended in the meantime, or be stuck for good: the others are shown all the same.
             dumps.push(match line.look(&target) {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rustix::termios::tcgetwinsize;
 
-use crate::client::asked::Call;
+use crate::client::call::Call;
 use crate::client::line::{Line, Trouble};
 use crate::client::outcome::{Failure, say};
-use crate::client::table::Flag;
 use crate::client::{find, status};
+use crate::config::commands::Flag;
 
 /// The terminal's second screen, without a cursor, long lines cut off; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";

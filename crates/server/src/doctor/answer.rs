@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use engine::{Body, Engine, Fault, ResponseHead, brief};
 
-use crate::app_settings::AppSettings;
-use crate::probe;
+use crate::apps::probe;
+use crate::config::app_settings::AppSettings;
 
 /// So much of a body is looked at.
 const LOOKED_MAX: usize = 16 << 20;

@@ -11,9 +11,9 @@ use super::difference;
 use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
 use super::sources;
-use crate::app_settings::AppSettings;
-use crate::engines::{Base, Running, Size};
-use crate::found::Found;
+use crate::apps::engines::{Base, Running, Size};
+use crate::apps::spec::Found;
+use crate::config::app_settings::AppSettings;
 
 /// So often a process is asked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);

@@ -10,11 +10,11 @@ use engine::{TempFolder, brief};
 use serde::Deserialize;
 
 use super::answer;
-use crate::app_settings::AppSettings;
-use crate::choice::EngineKind;
-use crate::engines::{Base, Refusal, Running, Size};
-use crate::found::Found;
-use crate::trial::Verdict;
+use crate::apps::engines::{Base, Refusal, Running, Size};
+use crate::apps::spec::Found;
+use crate::apps::trial::Verdict;
+use crate::config::app_settings::AppSettings;
+use crate::config::engine_kind::EngineKind;
 
 /// What an application is loaded by that tells what is missing.
 const TOLERANT: &str = include_str!("tolerant.rb");

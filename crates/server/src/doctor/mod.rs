@@ -4,7 +4,9 @@
 
 mod answer;
 mod aside;
+pub mod check;
 mod difference;
+pub mod effective;
 mod examine;
 mod loading;
 mod print;
@@ -17,13 +19,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::asked::{self, Command, Problem};
-use crate::choice::EngineKind;
-use crate::engines::Alone;
-use crate::exit;
-use crate::found::{self, Found, Missing};
-use crate::settings::{Settings, settle};
-use crate::start::Start;
+use crate::apps::engines::Alone;
+use crate::apps::spec::{self, Found, Missing};
+use crate::config::arguments::{self, Command, Problem};
+use crate::config::engine_kind::EngineKind;
+use crate::config::invocation::Start;
+use crate::config::settings::{Settings, settle};
+use crate::process::exit;
 use aside::Aside;
 use report::Report;
 use verdict::Verdict;
@@ -48,7 +50,7 @@ pub fn run(start: &Start) -> Option<ExitCode> {
         return None;
     }
     let words = Words::read(words);
-    let asked = asked::read(words.rest, &start.environment);
+    let asked = arguments::read(words.rest, &start.environment);
     if asked.command != Command::Serve {
         return Some(exit::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
@@ -94,7 +96,7 @@ fn examine(mut settings: Settings, start: &Start, paths: &[String]) -> Result<Ve
         (app.request_time, app.has_request_time) = (app.request_time.min(ANSWER_TIME), true);
         // What does not fit the other engine is no reason to say nothing of this one.
         app.engine = None;
-        let found = found::find(app, bundle_gemfile.as_deref(), is_only_one)?;
+        let found = spec::find(app, bundle_gemfile.as_deref(), is_only_one)?;
         app.mruby.interpreters = 1;
         let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
         reports.push(examine::examine(&here, &there, app, &ground.base, paths));
@@ -108,7 +110,7 @@ fn of(found: &Found, engine: EngineKind) -> Found {
 
 /// A second word is more often meant as a path of the application than as a second application.
 fn add_hint(problem: &mut Problem) {
-    if problem.0.contains(asked::ONE_AT_A_TIME) {
+    if problem.0.contains(arguments::ONE_AT_A_TIME) {
         problem.0.push_str("; a path to ask for begins with a slash: `foolsgold doctor CONFIG.RU / /a/page`");
     }
 }

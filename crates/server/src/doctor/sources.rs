@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use crate::requires;
+use crate::apps::requires;
 
 /// A line each: the name of a method, and the classes of CRuby 3.3 that have it.
 const METHODS: &str = include_str!("methods.txt");

@@ -1,0 +1,142 @@
+//! Which engine runs the application: the one that was named, else the one it needs.
+
+use std::path::Path;
+
+use crate::apps::requires;
+use crate::config::engine_kind::EngineKind;
+use crate::process::program;
+
+/// What is known of an application before it is loaded.
+pub struct Look<'a> {
+    pub rackup: &'a Path,
+    /// That Bundler would take.
+    pub gemfile: Option<&'a Path>,
+    /// What the settings ask for that only one engine has, each with the words for it.
+    pub leanings: &'a [(EngineKind, String)],
+    /// As `--ruby` names it.
+    pub ruby: &'a Path,
+}
+
+/// The engine, and a line for the log that says why. Where there is any doubt, and a Ruby, it is Ruby's.
+pub fn choose(named: Option<EngineKind>, look: &Look<'_>) -> (EngineKind, String) {
+    match named {
+        Some(engine) => (engine, format!("engine: {}, as asked for", engine.name())),
+        None => {
+            let (engine, why) = needed(look);
+            (engine, format!("engine: {}, {why}; --engine {} is the other one", engine.name(), engine.other().name()))
+        }
+    }
+}
+
+/// Whether an application that was given to the embedded engine by itself is given to Ruby where it does not load: what
+/// it does meanwhile cannot be read in its files.
+pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, look: &Look<'_>) -> bool {
+    let wants_mruby = look.leanings.iter().any(|(kind, _)| *kind == EngineKind::Mruby);
+    named.is_none() && chosen == EngineKind::Mruby && !wants_mruby && program::find_program(look.ruby).is_some()
+}
+
+fn needed(look: &Look<'_>) -> (EngineKind, String) {
+    let file = look.rackup.file_name().unwrap_or_default().to_string_lossy();
+    // Bundler is Ruby's.
+    if let Some(gemfile) = look.gemfile {
+        let why = match gemfile.file_name() {
+            Some(name) if gemfile.parent() == look.rackup.parent() => format!("{} is beside {file}", name.display()),
+            _ => format!("BUNDLE_GEMFILE is {}", gemfile.display()),
+        };
+        return (EngineKind::Ruby, format!("because {why}"));
+    }
+    let found = requires::look(look.rackup, &engine_mruby::provides);
+    if let Some(unmet) = found.unmet {
+        return (EngineKind::Ruby, format!("because {unmet}"));
+    }
+    let leaning = |engine| look.leanings.iter().find(|(kind, _)| *kind == engine).map(|(_, why)| why.clone());
+    if let Some(why) = leaning(EngineKind::Mruby) {
+        return (EngineKind::Mruby, format!("because {why}"));
+    }
+    let doubt = leaning(EngineKind::Ruby).or_else(|| rails(look.rackup)).or(found.doubt);
+    match (doubt, program::find_program(look.ruby)) {
+        (None, _) => {
+            (EngineKind::Mruby, format!("because {file} has no Gemfile and requires nothing that mruby lacks"))
+        }
+        (Some(doubt), Some(_)) => (EngineKind::Ruby, format!("because {doubt}")),
+        (Some(doubt), None) => {
+            let ruby = look.ruby.display();
+            (EngineKind::Mruby, format!("because there is no Ruby ({ruby}), although {doubt}"))
+        }
+    }
+}
+
+/// The sign of a Rails application.
+fn rails(rackup: &Path) -> Option<String> {
+    let file = Path::new("config").join("application.rb");
+    rackup.with_file_name(&file).is_file().then(|| format!("there is a {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn chosen_with(files: &[(&str, &str)], leanings: &[(EngineKind, String)], ruby: &str) -> (EngineKind, String) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let rackup = folder.path().join("config.ru");
+        let gemfile = crate::config::rackup::gemfile(&rackup, None);
+        let ruby = Path::new(ruby);
+        choose(None, &Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby })
+    }
+
+    fn chosen(files: &[(&str, &str)]) -> (EngineKind, String) {
+        // Any program will do.
+        chosen_with(files, &[], "/bin/sh")
+    }
+
+    #[test]
+    fn an_application_gets_what_it_needs_and_is_told_why() {
+        let plain = "engine: mruby, because config.ru has no Gemfile and requires nothing that mruby lacks; --engine \
+                     ruby is the other one";
+        assert_eq!(chosen(&[("config.ru", "require \"json\"\nrun App\n")]), (EngineKind::Mruby, plain.into()));
+        let ruby = |files: &[(&str, &str)], line: &str| {
+            let line = format!("engine: ruby, because {line}; --engine mruby is the other one");
+            assert_eq!(chosen(files), (EngineKind::Ruby, line));
+        };
+        ruby(&[("config.ru", "# app\n\nrequire 'sinatra'\n")], "config.ru requires \"sinatra\" (config.ru:3)");
+        ruby(&[("config.ru", ""), ("Gemfile", "")], "Gemfile is beside config.ru");
+        ruby(&[("config.ru", ""), ("gems.rb", "")], "gems.rb is beside config.ru");
+        ruby(&[("config.ru", ""), ("config/application.rb", "")], "there is a config/application.rb");
+        ruby(
+            &[("config.ru", "files.each { |file| require file }\n")],
+            "config.ru requires what is not known before it runs (config.ru:1)",
+        );
+    }
+
+    #[test]
+    fn a_doubt_counts_where_there_is_a_ruby() {
+        let doubtful = [("config.ru", "files.each { |file| require file }\n")];
+        let (engine, line) = chosen_with(&doubtful, &[], "/no/such/ruby");
+        assert_eq!(engine, EngineKind::Mruby);
+        assert!(line.contains("because there is no Ruby (/no/such/ruby), although config.ru requires"), "{line}");
+        let workers = [(EngineKind::Ruby, "-w 2 is for it".to_owned())];
+        let (engine, line) = chosen_with(&[("config.ru", "")], &workers, "/bin/sh");
+        assert!(engine == EngineKind::Ruby && line.contains("because -w 2 is for it"), "{line}");
+        let fresh = [(EngineKind::Mruby, "--fresh is for it".to_owned())];
+        let (engine, line) = chosen_with(&doubtful, &fresh, "/bin/sh");
+        assert!(engine == EngineKind::Mruby && line.contains("because --fresh is for it"), "{line}");
+        assert_eq!(chosen_with(&[("config.ru", "require 'sinatra'")], &fresh, "/bin/sh").0, EngineKind::Ruby);
+    }
+
+    #[test]
+    fn a_name_or_a_variable_decides_before_the_files() {
+        let (rackup, gemfile) = (Path::new("/nowhere/config.ru"), Some(Path::new("/srv/Gemfile")));
+        let look = Look { rackup, gemfile, leanings: &[], ruby: Path::new("/bin/sh") };
+        let chosen = choose(Some(EngineKind::Mruby), &look);
+        assert_eq!(chosen, (EngineKind::Mruby, "engine: mruby, as asked for".into()));
+        let (engine, line) = choose(None, &look);
+        assert_eq!(engine, EngineKind::Ruby);
+        assert!(line.starts_with("engine: ruby, because BUNDLE_GEMFILE is /srv/Gemfile"), "{line}");
+        assert_eq!(choose(None, &Look { gemfile: None, ..look }).0, EngineKind::Mruby);
+    }
+}

@@ -1,0 +1,72 @@
+//! What all applications of a server have in common.
+
+use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use crate::apps::engines::{Base, Budget};
+use crate::config::arguments::Problem;
+use crate::config::settings::Settings;
+
+/// Reads the settings again, as they are now.
+pub type Again = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
+
+/// What all applications of a server have in common.
+pub struct AppContext {
+    /// The event loops of the I/O threads.
+    pub lanes: Vec<Handle>,
+    /// The times that the front gives to each request.
+    pub request_time: Duration,
+    pub queue_wait: Duration,
+    /// For what old code still has to do.
+    pub drain_time: Duration,
+    /// `BUNDLE_GEMFILE`.
+    pub bundle_gemfile: Option<OsString>,
+    pub again: Again,
+    /// A bound on the workers of all of them together.
+    pub budget: Option<Arc<Budget>>,
+    /// Whether the start goes on trying while a hook of another server's configuration fails: not at an upgrade, where
+    /// the older process serves.
+    pub retries_hooks: bool,
+    /// Set when the server ends, or cannot start: nothing that is being loaded is wanted any more.
+    pub called_off: Arc<AtomicBool>,
+    /// Notices that are in the log already.
+    pub noticed: Mutex<Vec<String>>,
+    /// Changes of the settings that take a new start, as of the last reload.
+    pub waiting: Mutex<Vec<String>>,
+}
+
+impl AppContext {
+    /// What a new application's engines are given of it.
+    pub fn base(&self) -> Base {
+        Base {
+            called_off: self.called_off.clone(),
+            drain_time: self.drain_time,
+            budget: self.budget.clone(),
+            retries_hooks: self.retries_hooks,
+            ..Base::new(self.lanes.clone())
+        }
+    }
+
+    /// Which of these are not in the log yet. They are from now on.
+    pub fn news(&self, notices: &[String]) -> Vec<String> {
+        // Nothing under this lock can panic half-way through a change.
+        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();
+        noticed.extend(news.iter().cloned());
+        news
+    }
+
+    /// What a reload could not change.
+    pub fn set_waiting(&self, changes: Vec<String>) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+    }
+
+    /// What the last reload could not change.
+    pub fn waiting(&self) -> Vec<String> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,297 @@
+//! The engines, and the one that runs. The only place that names them.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::{Engine, Meter, count};
+use engine_mruby::MrubyEngine;
+pub use engine_ruby::Budget;
+use engine_ruby::{RubyEngine, StartError, User};
+use tokio::runtime::{self, Handle, Runtime};
+use tracing::{info, warn};
+
+use crate::apps::native;
+use crate::apps::spec::Found;
+use crate::apps::trial;
+use crate::apps::trial::Verdict;
+use crate::config::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
+use crate::config::compat;
+use crate::config::engine_kind::EngineKind;
+use crate::config::rackup;
+use crate::process::open_files;
+
+/// How much of an engine is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// All of it, as at the server's start.
+    Full,
+    /// So many workers, until it is told otherwise.
+    Workers(usize),
+}
+
+/// What outlives a generation of an application, and what all of them are given.
+pub struct Base {
+    /// The event loops of the I/O threads.
+    pub lanes: Vec<Handle>,
+    pub meter: Arc<Meter>,
+    /// Set when the server ends: nothing that is being started is wanted any more.
+    pub called_off: Arc<AtomicBool>,
+    /// For connections that an application took over, when it or one of its workers goes.
+    pub drain_time: Duration,
+    /// What it may have of the workers of all applications together.
+    pub budget: Option<Arc<Budget>>,
+    /// Whether the server's start goes on trying while a hook of another server's configuration fails in workers.
+    pub retries_hooks: bool,
+    /// What of the embedded interpreter outlives a generation.
+    pub keep: engine_mruby::Keep,
+}
+
+impl Base {
+    /// Of an application that has had no request yet, on these event loops.
+    pub fn new(lanes: Vec<Handle>) -> Base {
+        Base {
+            lanes,
+            meter: Arc::default(),
+            called_off: Arc::default(),
+            drain_time: Duration::ZERO,
+            budget: None,
+            retries_hooks: false,
+            keep: engine_mruby::Keep::default(),
+        }
+    }
+}
+
+/// A base for an application that no server serves, and what it stands on.
+pub struct Alone {
+    pub base: Arc<Base>,
+    _runtime: Runtime,
+}
+
+impl Alone {
+    /// One event loop, on a thread of its own.
+    pub fn new() -> io::Result<Alone> {
+        let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let base = Base::new(vec![runtime.handle().clone()]);
+        Ok(Alone { base: Arc::new(base), _runtime: runtime })
+    }
+}
+
+/// The embedded interpreter, by name and version.
+pub fn mruby() -> String {
+    engine_mruby::version()
+}
+
+/// What several applications share: so many workers in all.
+pub fn budget(workers: usize) -> Arc<Budget> {
+    Budget::new(workers)
+}
+
+/// The engine that runs the application.
+pub enum Running {
+    Mruby(Arc<MrubyEngine>),
+    Ruby(Arc<RubyEngine>),
+}
+
+/// Why an application is not loaded.
+#[derive(Debug)]
+pub struct Refusal {
+    pub words: String,
+    /// The engine was there, and the application did not load in it.
+    pub is_of_app: bool,
+    /// The application could be loaded, and a hook has failed after that.
+    pub is_of_hook: bool,
+}
+
+impl From<String> for Refusal {
+    /// What hinders the engine itself.
+    fn from(words: String) -> Refusal {
+        Refusal { words, is_of_app: false, is_of_hook: false }
+    }
+}
+
+impl Running {
+    /// Loads the application.
+    pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, Refusal> {
+        let engine = match found.engine {
+            EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
+            EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
+        };
+        engine.map_err(|refusal| {
+            let words = match refusal.is_of_hook {
+                true => refusal.words,
+                false => format!("{} cannot be loaded: {}", found.rackup.display(), refusal.words),
+            };
+            Refusal { words, ..refusal }
+        })
+    }
+
+    /// Where the application's code could end this process (embedded), loads it in another process first: for whoever
+    /// must live on.
+    pub fn try_in_a_child(found: &Found, settings: &AppSettings, base: &Base) -> Result<(), Refusal> {
+        if found.engine != EngineKind::Mruby {
+            return Ok(());
+        }
+        trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
+            words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
+            is_of_app: verdict != Verdict::CalledOff,
+            is_of_hook: false,
+        })
+    }
+
+    /// As the front calls it.
+    pub fn engine(&self) -> Arc<dyn Engine> {
+        match self {
+            Running::Mruby(engine) => engine.clone(),
+            Running::Ruby(engine) => engine.clone(),
+        }
+    }
+
+    /// What runs, with its numbers, for the log.
+    pub fn in_words(&self, settings: &AppSettings) -> String {
+        match self {
+            Running::Mruby(_) => {
+                for lack in engine_mruby::lacks() {
+                    warn!(target: "server", "{}: {lack}", engine_mruby::version());
+                }
+                let mode = if settings.mruby.fresh { ", a fresh one for every request" } else { "" };
+                format!("{} of {}{mode}", count(settings.mruby.interpreters, "interpreter"), engine_mruby::version())
+            }
+            Running::Ruby(engine) => {
+                let fact = |name| engine.fact(name).unwrap_or("unknown");
+                let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
+                let threads = count(settings.ruby.threads, "thread");
+                let workers = match (settings.ruby.min_workers, settings.ruby.max_workers) {
+                    (min, max) if min == max => count(max, "worker"),
+                    (min, max) => format!("{min} to {}", count(max, "worker")),
+                };
+                let loaded = if fact("preload") == "no" { ", loaded in each worker" } else { ", preloaded" };
+                format!("{workers} ({kind}) with {threads} each{loaded}, rack {}, {}", fact("rack"), fact("ruby"))
+            }
+        }
+    }
+
+    /// Ends it: what has processes ends them within this time.
+    pub fn stop(&self, time: Duration) {
+        match self {
+            Running::Mruby(engine) => engine.close(),
+            Running::Ruby(engine) => engine.stop(time),
+        }
+    }
+}
+
+fn mruby_settings(found: &Found, settings: &AppSettings, base: &Base) -> engine_mruby::Settings {
+    engine_mruby::Settings {
+        rackup: found.rackup.clone(),
+        app: name(settings).cloned(),
+        environment: settings.environment.clone(),
+        interpreters: settings.mruby.interpreters,
+        fresh: settings.mruby.fresh,
+        max_requests: settings.max_requests,
+        max_requests_jitter: settings.max_requests_jitter,
+        slow_time: settings.slow_time,
+        meter: base.meter.clone(),
+        memory_bytes: settings.mruby.memory_bytes,
+        queue_places: settings.queue_places,
+        boot_time: settings.ruby.boot_time,
+        keep: base.keep.clone(),
+    }
+}
+
+fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
+    MrubyEngine::start(mruby_settings(found, settings, base)).map_err(|error| Refusal {
+        is_of_app: matches!(error, engine_mruby::StartError::App(_)),
+        is_of_hook: false,
+        words: error.to_string(),
+    })
+}
+
+fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, Refusal> {
+    let ruby = &settings.ruby;
+    let (min_workers, max_workers) = match size {
+        Size::Full => (ruby.min_workers, ruby.max_workers),
+        Size::Workers(number) => (number, number.max(1)),
+    };
+    let native = native::choose(ruby.worker, &ruby.program, ruby.user.is_some())?;
+    let (hooks, hooks_kind) = hooks(found, ruby)?;
+    let engine = RubyEngine::start(
+        engine_ruby::Settings {
+            ruby: ruby.program.clone(),
+            rackup: found.rackup.clone(),
+            gemfile: found.gemfile.clone(),
+            load_path: found.load_path.clone(),
+            hooks,
+            retries_hooks: base.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
+            hooks_names: compat::directives(hooks_kind),
+            hooks_kind: hooks_kind.to_owned(),
+            evaluated: ruby.evaluated.clone(),
+            native,
+            preload: ruby.preload,
+            environment: settings.environment.clone(),
+            tag: tag(found, settings),
+            app: name(settings).cloned(),
+            user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            open_files: open_files::before(),
+            min_workers,
+            max_workers,
+            idle_time: ruby.idle_time,
+            budget: base.budget.clone(),
+            max_requests: settings.max_requests,
+            max_requests_jitter: settings.max_requests_jitter,
+            worker_memory: ruby.worker_memory,
+            worker_timeout: ruby.worker_timeout,
+            oob_gc: ruby.oob_gc,
+            early_hints: ruby.early_hints,
+            slow_time: settings.slow_time,
+            meter: base.meter.clone(),
+            threads: ruby.threads,
+            queue_places: settings.queue_places,
+            boot_time: ruby.boot_time,
+            kill_time: ruby.kill_time,
+            linger: base.drain_time,
+            called_off: base.called_off.clone(),
+        },
+        base.lanes.clone(),
+    );
+    let engine = engine.map_err(|error| Refusal {
+        is_of_app: matches!(error, StartError::App(_) | StartError::Ended(_) | StartError::Late(_)),
+        is_of_hook: matches!(error, StartError::Hook(..)),
+        words: error.to_string(),
+    })?;
+    let is_native = engine.fact("native") == Some("yes");
+    if ruby.worker == RubyWorker::Native && !is_native {
+        engine.stop(Duration::ZERO);
+        return Err("the native worker was built, and Ruby cannot load it; its log says why".to_owned().into());
+    }
+    if let Some(advice) = native::advice(ruby.worker, is_native, engine.fact("ruby").unwrap_or("")) {
+        info!(target: "server", "{advice}");
+    }
+    Ok(engine)
+}
+
+/// The file with hooks, and whose it is. Another server's configuration without any is evaluated too: its code may set
+/// variables that the application reads.
+fn hooks(found: &Found, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
+    let named = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
+    let (path, kind) = match (named, &ruby.evaluated) {
+        (Some(path), _) => {
+            let kind = compat::hooks_kind(&path)?;
+            (Some(path), kind)
+        }
+        (None, Some(evaluated)) => (Some(evaluated.path.clone()), evaluated.kind),
+        (None, None) => (None, ""),
+    };
+    Ok((path, if ruby.is_single && kind == compat::Kind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
+}
+
+/// What process titles call the application.
+fn tag(found: &Found, settings: &AppSettings) -> String {
+    settings.tag.as_ref().or(name(settings)).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
+}
+
+/// The name of an application that has been given one.
+fn name(settings: &AppSettings) -> Option<&String> {
+    Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT)
+}

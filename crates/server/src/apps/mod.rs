@@ -1,0 +1,20 @@
+//! Applications: what is to be loaded, in which engine, one generation after another, and which of them gets a request.
+//! Only this room starts engines. Old code gets no request once new code serves, and is never closed while a
+//! request is handed to it; whatever fails before that leaves the old code as it was.
+
+pub mod app;
+pub mod choice;
+pub mod context;
+pub mod deploy;
+pub mod engines;
+pub mod generation;
+pub mod native;
+pub mod probe;
+pub mod registry;
+pub mod reload;
+pub mod requires;
+pub mod router;
+pub mod single_flight;
+pub mod spec;
+pub mod statements;
+pub mod trial;

@@ -1,0 +1,157 @@
+//! The request that new code must answer before it gets those of clients.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use engine::{Culprit, Engine, Fault, Input, Peer, Request, Scheme, brief};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode, Version};
+use tracing::warn;
+
+use crate::apps::router;
+use crate::config::app_settings::AppSettings;
+
+/// Where Rails has an answer for health checks; and what every application has.
+const USUAL: [&str; 2] = ["/up", "/"];
+
+/// Asks for the path that was named; the answer must come within the time, and be a success or a redirection.
+pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<(), String> {
+    match answer(engine, settings, path, Scheme::Http, time) {
+        Answer::Status(status, _) if status.is_success() || status.is_redirection() => Ok(()),
+        Answer::Status(status, _) => {
+            let status = status.as_u16();
+            Err(format!("the probe failed: GET {path} was answered with {status}; a status from 200 to 399 is wanted"))
+        }
+        other => Err(format!("the probe failed: GET {path} {}", other.in_words())),
+    }
+}
+
+/// One side of a comparison: what runs, and its settings.
+pub type Side<'a> = (&'a dyn Engine, &'a AppSettings);
+
+/// Asks the new code for what every application has: `/up` if that answers with a success or a redirection, else `/`.
+/// Code that breaks down there is refused, unless the old code does, too. The old code is asked only then; `None` where
+/// it cannot be.
+pub fn compare((engine, settings): Side<'_>, old: Option<Side<'_>>, time: Duration) -> Result<(), String> {
+    for path in USUAL {
+        let new = with_tls(engine, settings, path, time);
+        match &new {
+            Answer::Status(status, _) if status.is_success() || status.is_redirection() => return Ok(()),
+            // There is no such thing, or a visitor must say who he is.
+            Answer::Status(status, _) if !status.is_server_error() => {}
+            _ => {
+                let before = old.map(|(engine, settings)| with_tls(engine, settings, path, time));
+                return judge(path, &new, before.as_ref());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn judge(path: &str, new: &Answer, old: Option<&Answer>) -> Result<(), String> {
+    let skip = "with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing, with a \
+                path for something else";
+    let new = new.in_words();
+    match old {
+        Some(old) if old.is_broken() => {
+            warn!(target: "server", "GET {path} of the new code {new}; that of the old code {}, too", old.in_words());
+            Ok(())
+        }
+        Some(old) => {
+            Err(format!("GET {path} of the new code {new}, and that of the old code {}; {skip}", old.in_words()))
+        }
+        None => Err(format!("GET {path} of the new code {new}; {skip}")),
+    }
+}
+
+/// What came of a request.
+enum Answer {
+    /// With the value of Location.
+    Status(StatusCode, Option<String>),
+    Fault(Fault),
+    Late(Duration),
+    Unheard(io::Error),
+}
+
+impl Answer {
+    fn in_words(&self) -> String {
+        match self {
+            Answer::Status(status, _) => format!("was answered with {}", status.as_u16()),
+            Answer::Fault(fault) => format!("had no answer: {fault}"),
+            Answer::Late(time) => format!("had no answer within {}", brief(*time)),
+            Answer::Unheard(error) => format!("could not be waited for: {error}"),
+        }
+    }
+
+    /// Whether the application does not work. What is only busy may.
+    fn is_broken(&self) -> bool {
+        match self {
+            Answer::Status(status, _) => status.is_server_error(),
+            Answer::Fault(fault) => fault.culprit() != Culprit::Load,
+            Answer::Late(_) => true,
+            Answer::Unheard(_) => false,
+        }
+    }
+}
+
+/// The same over TLS where the application wants that: behind a proxy that ends TLS it sees nothing else.
+fn with_tls(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Answer {
+    match answer(engine, settings, path, Scheme::Http, time) {
+        Answer::Status(status, Some(location)) if status.is_redirection() && location.starts_with("https://") => {
+            answer(engine, settings, path, Scheme::Https, time)
+        }
+        answer => answer,
+    }
+}
+
+fn answer(engine: &dyn Engine, settings: &AppSettings, path: &str, scheme: Scheme, time: Duration) -> Answer {
+    let reply = engine.call(Request { scheme, ..request(settings, path, time) });
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Answer::Unheard(error),
+    };
+    match runtime.block_on(async { tokio::time::timeout(time, reply).await }) {
+        Err(_) => Answer::Late(time),
+        Ok(answer) => match answer.result {
+            Err(fault) => Answer::Fault(fault),
+            Ok(response) => {
+                let location = response.head.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+                Answer::Status(response.head.status, location.map(str::to_owned))
+            }
+        },
+    }
+}
+
+/// A GET as a client of this machine would send it.
+pub fn request(settings: &AppSettings, path: &str, time: Duration) -> Request {
+    let now = Instant::now();
+    let host = settings.host.as_deref().unwrap_or("localhost");
+    let mut headers = HeaderMap::new();
+    headers.insert(header::HOST, HeaderValue::from_str(host).unwrap_or(HeaderValue::from_static("localhost")));
+    headers.insert(header::USER_AGENT, HeaderValue::from_static(engine::env::SOFTWARE));
+    headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
+    let target = format!("{}{path}", settings.prefix);
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let mut request = Request {
+        id: "probe".to_owned(),
+        method: Method::GET,
+        path: path.to_owned(),
+        script_length: 0,
+        query: query.to_owned(),
+        target: target.clone(),
+        version: Version::HTTP_11,
+        headers,
+        scheme: Scheme::Http,
+        peer: Peer::default(),
+        input: Input::Empty,
+        received: now,
+        complete: now,
+        deadline: now + time,
+        queue_deadline: now + time,
+        is_own: true,
+        hints: None,
+        takeover: None,
+    };
+    router::mount(&mut request, &settings.prefix);
+    request
+}

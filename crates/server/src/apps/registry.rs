@@ -1,0 +1,179 @@
+//! All applications of the server.
+
+use std::fmt::Display;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use engine::{Engine, Order, Surroundings};
+use tracing::{info, warn};
+
+use crate::apps::app::App;
+use crate::apps::context::AppContext;
+use crate::apps::router::Router;
+use crate::apps::spec::Found;
+use crate::config::app_settings::AppSettings;
+use crate::config::settings::Settings;
+use crate::process::parent::Ordered;
+
+/// The applications, in the order of their settings.
+pub struct Apps(Vec<Arc<App>>);
+
+impl Apps {
+    /// Loads all of them, side by side; the first that cannot be loaded ends the start.
+    pub fn start(settings: &Settings, found: Vec<Found>, context: Arc<AppContext>) -> Result<Apps, String> {
+        let several = settings.apps.len() > 1;
+        let problem = Mutex::new(None);
+        let load = |settings: AppSettings, found: Found| {
+            let name = settings.name.clone();
+            let app = App::start(found, settings, context.clone());
+            // What fails later fails because it was called off.
+            if let (Err(why), false) = (&app, context.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
+                *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(named(several, &name, why));
+            }
+            app.ok().map(Arc::new)
+        };
+        let pairs = settings.apps.iter().cloned().zip(found);
+        let apps: Vec<Arc<App>> = thread::scope(|scope| {
+            let load = &load;
+            let loading: Vec<_> = pairs.map(|(settings, found)| scope.spawn(move || load(settings, found))).collect();
+            loading.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+        });
+        let apps = Apps(apps);
+        let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match problem {
+            None if apps.0.len() == settings.apps.len() => Ok(apps),
+            problem => {
+                apps.stop(Duration::from_secs(1));
+                Err(problem.unwrap_or_else(|| "a thread that loads an application was lost".to_owned()))
+            }
+        }
+    }
+
+    /// Every one.
+    pub fn all(&self) -> &[Arc<App>] {
+        &self.0
+    }
+
+    /// The one of this name.
+    pub fn get(&self, name: &str) -> Option<Arc<App>> {
+        self.0.iter().find(|app| app.name() == name).cloned()
+    }
+
+    /// Loads this one anew, or all of them one after the other; what came of it in words.
+    pub fn reload(&self, name: Option<&str>) -> Result<String, String> {
+        let told = match name.map(|name| self.get(name)) {
+            None => self.reload_all()?,
+            Some(Some(app)) => app.reload()?,
+            Some(None) => {
+                let name = name.unwrap_or_default();
+                return Err(format!("there is no application {name}; there is {}", self.names()));
+            }
+        };
+        let waiting = self.0.first().map(|app| app.context.waiting()).unwrap_or_default();
+        Ok(waiting.iter().fold(told, |told, change| format!("{told}\nnot by a reload: {change}")))
+    }
+
+    /// One that fails does not keep the others from their new code.
+    pub fn reload_all(&self) -> Result<String, String> {
+        let several = self.0.len() > 1;
+        let outcomes: Vec<_> = self.0.iter().map(|app| (app.name(), app.reload())).collect();
+        let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
+        let lines: Vec<String> = outcomes
+            .into_iter()
+            .map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)))
+            .collect();
+        if failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) }
+    }
+
+    /// Has so many workers of an application, if all together may have them.
+    pub fn scale(&self, app: &App, min: usize, max: usize) -> Result<String, String> {
+        let total = app.context.budget.as_ref().map(|budget| budget.places());
+        let is_counted = |app: &App| app.current().bounds().is_some();
+        let Some(total) = total.filter(|_| is_counted(app)) else { return app.order(Order::Scale { min, max }) };
+        let others = self.0.iter().filter(|other| other.name() != app.name() && is_counted(other));
+        let kept: usize = others.map(|other| other.engine().snapshot().pool.min).sum();
+        if min + kept > total {
+            let left = total.saturating_sub(kept);
+            return Err(format!(
+                "all applications together have {total} workers at most (--total-workers), and the others keep {kept}: \
+                 {} can be told to have {left} at most, not {min}",
+                app.name()
+            ));
+        }
+        let told = app.order(Order::Scale { min, max })?;
+        Ok(if max <= total { told } else { format!("{told}; with all other applications {total} at most") })
+    }
+
+    /// The server ends: nobody waits in a pause any more.
+    pub fn end_pauses(&self) {
+        self.0.iter().for_each(|app| app.end_pause());
+    }
+
+    /// What was ordered by hand, for a process that takes the place of this one.
+    pub fn ordered(&self) -> Vec<Ordered> {
+        self.0.iter().filter_map(|app| app.ordered()).collect()
+    }
+
+    /// Does what was ordered in the process before this one.
+    pub fn follow(&self, all: &[Ordered]) {
+        for ordered in all {
+            let outcome = match self.get(&ordered.app) {
+                Some(app) => app.follow(ordered),
+                None => Err("there is no such application any more".to_owned()),
+            };
+            match outcome {
+                Ok(()) => info!(target: "server", "as before the upgrade: {ordered}"),
+                Err(why) => warn!(target: "server", "other than before the upgrade, not {ordered}: {why}"),
+            }
+        }
+    }
+
+    /// Runs the hooks of all of them that are for the time before the program is started anew, and gives what these
+    /// have changed for it.
+    pub fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
+        let mut wanted = Surroundings::default();
+        for app in &self.0 {
+            let told = app.engine().before_exec(limit).map_err(|why| named(self.0.len() > 1, app.name(), why))?;
+            wanted.variables.extend(told.variables);
+            wanted.folder = told.folder.or(wanted.folder);
+        }
+        Ok(wanted)
+    }
+
+    /// What the front calls.
+    pub fn router(&self) -> Arc<dyn Engine> {
+        if let [app] = &*self.0 {
+            let current = app.current();
+            if current.settings.host.is_none() && current.settings.prefix.is_empty() {
+                return app.clone();
+            }
+        }
+        Arc::new(Router::new(&self.0))
+    }
+
+    /// Ends all of them within this time.
+    pub fn stop(&self, time: Duration) {
+        thread::scope(|scope| {
+            for app in &self.0 {
+                scope.spawn(move || app.stop(time));
+            }
+        });
+    }
+
+    /// Requests given to them since the start.
+    pub fn served(&self) -> u64 {
+        self.0.iter().map(|app| app.served()).sum()
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.0.iter().map(|app| app.name()).collect();
+        names.join(", ")
+    }
+}
+
+/// Says which application it is about, where there are several.
+pub fn named(several: bool, name: &str, words: impl Display) -> String {
+    if several { format!("{name}: {words}") } else { words.to_string() }
+}

@@ -1,0 +1,197 @@
+//! From old code to new: a generation is loaded beside the one that serves, must answer a probe, gets the requests, and
+//! the old one goes when it has finished. Whatever fails before the requests move leaves the old one as it was.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use engine::{Order, brief, count};
+use tracing::{error, info, warn};
+
+use crate::apps::app::App;
+use crate::apps::deploy::{Deploy, Outcome};
+use crate::apps::engines::Size;
+use crate::apps::generation::{Generation, wait_until};
+use crate::apps::probe;
+use crate::apps::spec::{self, Found, Missing};
+use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME, Probe};
+
+/// What has failed has so long to end.
+const FAILED_END_TIME: Duration = Duration::from_secs(1);
+/// A probe has at least this long, however long loading took.
+const PROBE_TIME_MIN: Duration = Duration::from_secs(1);
+/// One that nobody has named has as long as a request of a client, and no longer than this.
+const PROBE_TIME_MAX: Duration = Duration::from_secs(60);
+
+impl App {
+    /// A reload from its beginning to its end; what came of it in words.
+    pub(crate) fn deploy(self: &Arc<App>) -> Result<String, String> {
+        let begun = Instant::now();
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let (name, old) = (self.name(), self.generation());
+        info!(target: "server", "reload of {name}: loading generation {number}");
+        let made = self.make(number, begun);
+        let failed = made.as_ref().err().cloned();
+        let outcome = if failed.is_some() { Outcome::Failed } else { Outcome::Live };
+        match made {
+            Ok((new, workers)) => {
+                self.shift(&new, workers);
+                self.note(Deploy::new(number, begun, outcome, failed));
+                let (words, took) = (new.in_words(), begun.elapsed());
+                info!(target: "server", "reload of {name}: generation {number} serves after {}: {words}", brief(took));
+                Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
+            }
+            Err(_) if self.farewell.is_hurried() => {
+                let told = format!("generation {number} was not loaded: this process shuts down");
+                self.note(Deploy::new(number, begun, outcome, Some(told.clone())));
+                info!(target: "server", "reload of {name}: {told}");
+                Err(told)
+            }
+            Err(why) => {
+                self.note(Deploy::new(number, begun, outcome, failed));
+                let told = format!("generation {number} failed, generation {old} goes on: {why}");
+                error!(target: "server", "reload failed: {name}: {told}");
+                Err(told)
+            }
+        }
+    }
+
+    /// A generation that is ready for requests, and how many workers it has so far if the old one is to give it more.
+    fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), String> {
+        let (found, settings) = self.look()?;
+        let until = begun + settings.ruby.boot_time;
+        let surge = self.surge(&settings);
+        let workers = surge.unwrap_or_else(|| self.as_many(&settings));
+        let new = Generation::start(number, (found, settings), Size::Workers(workers), &self.base)?;
+        let ready = self.until_ready(&new, workers, until).and_then(|()| self.probe(&new, until));
+        match ready {
+            Ok(()) => Ok((Arc::new(new), surge)),
+            Err(why) => {
+                new.stop(FAILED_END_TIME);
+                Err(why)
+            }
+        }
+    }
+
+    /// Settings and files, as they are now.
+    fn look(&self) -> Result<(Found, AppSettings), String> {
+        let settings = (self.context.again)().map_err(|problems| Missing::Options(problems).to_string())?;
+        let is_only_one = settings.apps.len() == 1;
+        let mine = settings.apps.into_iter().find(|app| app.name == self.name());
+        let mut mine = mine.ok_or_else(|| "the settings know no application of this name any more".to_owned())?;
+        for notice in self.context.news(&settings.notices).into_iter().chain(self.context.news(&settings.waiting)) {
+            warn!(target: "server", "{notice}");
+        }
+        self.context.set_waiting(settings.waiting);
+        let gemfile = self.context.bundle_gemfile.as_deref();
+        let found = spec::find(&mut mine, gemfile, is_only_one).map_err(|missing| missing.to_string())?;
+        mine.ruby.boot_time = mine.ruby.boot_time.min(LATER_BOOT_TIME);
+        Ok((found, mine))
+    }
+
+    /// With how many workers the new code begins, if not with all.
+    fn surge(&self, settings: &AppSettings) -> Option<usize> {
+        let current = self.current();
+        current.bounds()?;
+        let surge = settings.reload.surge?.min(settings.ruby.max_workers);
+        (surge < current.workers_now()).then_some(surge)
+    }
+
+    /// As many workers as the old code has, within the bounds: load does not begin anew with the code.
+    fn as_many(&self, settings: &AppSettings) -> usize {
+        let own = (settings.ruby.min_workers, settings.ruby.max_workers);
+        let (min, max) = self.remembered().scale.unwrap_or(own);
+        let current = self.current();
+        let now = if current.bounds().is_some() { current.workers_now() } else { min };
+        now.clamp(min, max)
+    }
+
+    fn until_ready(&self, new: &Generation, wanted: usize, until: Instant) -> Result<(), String> {
+        if new.bounds().is_none() {
+            return Ok(());
+        }
+        wait_until(until, || new.workers_now() >= wanted || self.farewell.is_hurried());
+        let ready = new.workers_now();
+        if self.farewell.is_hurried() {
+            return Err("the server ends".to_owned());
+        }
+        if ready < wanted {
+            let time = new.settings.ruby.boot_time;
+            let wanted = count(wanted, "worker");
+            return Err(format!("{ready} of {wanted} came up within {} (--boot-time)", brief(time)));
+        }
+        Ok(())
+    }
+
+    fn probe(&self, new: &Generation, until: Instant) -> Result<(), String> {
+        match &new.settings.reload.probe {
+            Probe::None => Ok(()),
+            Probe::Path(path) => {
+                let time = until.saturating_duration_since(Instant::now()).max(PROBE_TIME_MIN);
+                probe::ask(&**new.engine(), &new.settings, path, time)
+            }
+            // There a page with an error is what somebody wants to see.
+            Probe::Usual if new.settings.environment == "development" => Ok(()),
+            Probe::Usual => {
+                let time = new.settings.request_time.clamp(PROBE_TIME_MIN, PROBE_TIME_MAX);
+                let old = self.current();
+                // What is held back would answer nothing.
+                let old = (!self.is_paused()).then_some((&**old.engine(), &old.settings));
+                probe::compare((&**new.engine(), &new.settings), old, time)
+            }
+        }
+    }
+
+    /// Gives the requests to the new generation, at once or, where it has but some of its workers, bit by bit.
+    fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) {
+        let old = self.current();
+        self.part_with(&old);
+        if let Some(workers) = workers {
+            self.enter(new.clone(), Some(old.clone()));
+            self.shrink(&old, new, workers);
+        }
+        {
+            // Nobody orders anything between the two.
+            let remembered = self.remembered();
+            if remembered.is_paused
+                && let Err(why) = new.engine().order(Order::Pause)
+            {
+                warn!(target: "server", "the new code cannot be told to hold requests back: {why}");
+            }
+            self.enter(new.clone(), None);
+        }
+        if new.bounds().is_some() {
+            self.scale(new, self.wanted(new));
+        }
+        self.retire(old);
+    }
+
+    /// Takes workers from the old generation and gives as many to the new one, until the old one has one batch left.
+    fn shrink(&self, old: &Generation, new: &Generation, surge: usize) {
+        let (_, most) = self.wanted(new);
+        let batch = new.settings.reload.batch.unwrap_or(surge);
+        let (mut left, mut grown) = (old.workers_now(), surge);
+        while left > batch && !self.farewell.is_hurried() {
+            left -= batch;
+            self.scale(old, (left, left));
+            // One that is busy for long does not hold up the others for longer than it may run at all.
+            wait_until(Instant::now() + self.context.drain_time, || old.processes_now() <= left);
+            grown = (grown + batch).min(most);
+            self.scale(new, (grown, grown));
+            let until = Instant::now() + new.settings.ruby.boot_time;
+            wait_until(until, || new.workers_now() >= grown || self.farewell.is_hurried());
+        }
+    }
+
+    /// What somebody ordered, or what the settings say.
+    fn wanted(&self, new: &Generation) -> (usize, usize) {
+        self.remembered().scale.or(new.bounds()).unwrap_or((1, 1))
+    }
+
+    fn scale(&self, generation: &Generation, (min, max): (usize, usize)) {
+        if let Err(why) = generation.engine().order(Order::Scale { min, max }) {
+            let number = generation.number;
+            warn!(target: "server", "generation {number} cannot be told to have {min} to {max} workers: {why}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Looks for libraries that an application requires and an engine does not have. It reads Ruby without running it, so
+//! some is certain: `require "name"` at the beginning of a line, outside of any block and without a condition, in
+//! config.ru and in files of the application that are required in the same way. What may be required, or cannot be told
+//! by reading, is a doubt.
+
+use std::cell::LazyCell;
+use std::collections::{HashMap, HashSet};
+use std::env;
+use std::fmt;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::apps::statements::{self, Possible, Required};
+
+/// So many files are read, of such a size. What comes later does not count: this must not make a start slow.
+const FILES_MAX: usize = 200;
+const BYTES_MAX: u64 = 1 << 20;
+/// So many libraries are looked for, in so many folders of the application.
+const REQUIRED_MAX: usize = 5000;
+const FOLDERS_MAX: usize = 50;
+
+/// A library that is required and not there.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// Of the library.
+    name: String,
+    /// As the application's folder sees it.
+    file: String,
+    line: usize,
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unmet { name, file, line } = self;
+        write!(f, "{file} requires \"{name}\" ({file}:{line})")
+    }
+}
+
+/// What was found by reading.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The first library that is required for certain and not there, in the order in which Ruby would come to it.
+    pub unmet: Option<Unmet>,
+    /// The first thing that makes it uncertain that nothing else is needed, in words.
+    pub doubt: Option<String>,
+}
+
+/// Reads the application's files.
+pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Found {
+    let app = rackup.parent().unwrap_or(Path::new("/")).to_owned();
+    let app = fs::canonicalize(&app).unwrap_or(app);
+    let found = Found::default();
+    let mut search = Search { app, provides, load_path: Vec::new(), seen: HashSet::new(), looked: 0, found };
+    search.file(rackup, true);
+    search.found
+}
+
+struct Search<'a> {
+    /// The application's folder.
+    app: PathBuf,
+    provides: &'a dyn Fn(&str) -> bool,
+    /// Folders that the application adds to `$LOAD_PATH`.
+    load_path: Vec<PathBuf>,
+    seen: HashSet<PathBuf>,
+    /// So many libraries were looked for.
+    looked: usize,
+    found: Found,
+}
+
+/// Where a statement stands.
+struct Place<'a> {
+    path: &'a Path,
+    folder: &'a Path,
+    line: usize,
+    is_certain: bool,
+}
+
+impl Search<'_> {
+    /// `is_certain` says that nothing can keep Ruby from reading it.
+    fn file(&mut self, path: &Path, is_certain: bool) {
+        let Ok(path) = fs::canonicalize(path) else { return };
+        if self.found.unmet.is_some() || self.seen.contains(&path) {
+            return;
+        }
+        let shown = self.shown(&path);
+        // A pipe would wait for whoever writes into it.
+        let is_short_file = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= BYTES_MAX);
+        if !is_short_file || self.seen.len() >= FILES_MAX {
+            return self.doubt(|| format!("{shown} is more than is looked through"));
+        }
+        self.seen.insert(path.clone());
+        let Ok(source) = fs::read(&path) else { return };
+        let source = String::from_utf8_lossy(&source);
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        for (line, text) in code(&source) {
+            if text.contains("$LOAD_PATH") || text.contains("$:") {
+                self.add_load_path(folder, text);
+            }
+            let (certain, rest) = statements::certain(text);
+            for required in certain {
+                self.required(&required, &Place { path: &path, folder, line, is_certain });
+            }
+            let is_plain =
+                text.starts_with("require") && [" if ", " unless ", " rescue "].iter().all(|w| !text.contains(w));
+            if let Some(what) = statements::only_ruby(text) {
+                self.doubt(|| format!("{shown} uses {what} ({shown}:{line})"));
+            }
+            for possible in statements::possible(rest) {
+                let place = Place { path: &path, folder, line, is_certain: is_certain && is_plain };
+                self.possible(&possible, &place);
+            }
+            if self.found.unmet.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn possible(&mut self, possible: &Possible, place: &Place<'_>) {
+        match possible {
+            Possible::Named(required) => self.required(required, &Place { is_certain: false, ..*place }),
+            Possible::Computed(words) => match computed(words, place, &self.app) {
+                Some(found) => self.file(&found, place.is_certain),
+                None => {
+                    let (shown, line) = (self.shown(place.path), place.line);
+                    self.doubt(|| format!("{shown} requires what is not known before it runs ({shown}:{line})"));
+                }
+            },
+        }
+    }
+
+    fn required(&mut self, required: &Required, place: &Place<'_>) {
+        self.looked += 1;
+        if self.looked > REQUIRED_MAX {
+            return self.doubt(|| format!("more than {REQUIRED_MAX} libraries are required"));
+        }
+        let (bases, is_own) = match required {
+            Required::Beside(_) => (vec![place.folder.to_owned()], true),
+            Required::Library(name) if name.starts_with('.') || name.starts_with('/') => {
+                (env::current_dir().into_iter().chain([self.app.clone()]).collect(), true)
+            }
+            Required::Library(_) => (self.load_path.clone(), false),
+        };
+        let (Required::Beside(name) | Required::Library(name)) = required;
+        if let Some(found) = bases.iter().find_map(|base| with_suffix(&base.join(name))) {
+            return self.file(&found, place.is_certain);
+        }
+        // A file of the application that is missing is missing for every engine.
+        if is_own || (self.provides)(name) {
+            return;
+        }
+        let (file, line) = (self.shown(place.path), place.line);
+        if place.is_certain {
+            self.found.unmet = Some(Unmet { name: name.clone(), file, line });
+        } else {
+            self.doubt(|| format!("{file} may require \"{name}\" ({file}:{line})"));
+        }
+    }
+
+    fn doubt(&mut self, words: impl FnOnce() -> String) {
+        self.found.doubt.get_or_insert_with(words);
+    }
+
+    /// As the application's folder sees it.
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.app).unwrap_or(path).display().to_string()
+    }
+
+    /// The words in quotes are parts of paths in all usual ways to write this, as are `__dir__` and its kin. One folder
+    /// too many does no harm: it counts only when the file that is looked for is in it.
+    fn add_load_path(&mut self, folder: &Path, line: &str) {
+        let mut folders = vec![folder.to_owned()];
+        for word in line.split(['"', '\'']).skip(1).step_by(2) {
+            let word = word.replace("#{__dir__}", "");
+            folders.push(PathBuf::from(&word));
+            folders.push(folder.join(word.trim_start_matches('/')));
+        }
+        for folder in folders {
+            if self.load_path.len() < FOLDERS_MAX && !self.load_path.contains(&folder) {
+                self.load_path.push(folder);
+            }
+        }
+    }
+}
+
+/// The file that `File.expand_path("../app", __FILE__)` and its kin name: in all of them the words in quotes are the
+/// parts of a path that begins at the file, at its folder, or where the server was started.
+fn computed(words: &[String], place: &Place<'_>, app: &Path) -> Option<PathBuf> {
+    let tail: PathBuf = words.iter().map(|word| word.replace("#{__dir__}/", "")).collect();
+    let tail = tail.strip_prefix("/").unwrap_or(&tail);
+    if tail.as_os_str().is_empty() {
+        return None;
+    }
+    let bases = [place.path, place.folder, app];
+    bases.iter().find_map(|base| with_suffix(&without_dots(&base.join(tail))))
+}
+
+/// `/a/config.ru/../app` is `/a/app`, whatever is on disk.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// As Ruby's `require` finds it.
+fn with_suffix(path: &Path) -> Option<PathBuf> {
+    if path.extension().is_some_and(|extension| extension == "rb" || extension == "ru") && path.is_file() {
+        return Some(path.to_owned());
+    }
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(".rb");
+    Some(PathBuf::from(longer)).filter(|path| path.is_file())
+}
+
+/// The lines of a program with their numbers, without comment blocks, here-documents and what follows `__END__`.
+pub fn code(source: &str) -> Vec<(usize, &str)> {
+    let lines: Vec<&str> = source.strip_prefix('\u{feff}').unwrap_or(source).lines().collect();
+    // Where each text stands alone in a line: looking through all lines for each here-document could take minutes.
+    let places = LazyCell::new(|| {
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        lines.iter().enumerate().for_each(|(at, line)| places.entry(line.trim()).or_default().push(at));
+        places
+    });
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at).filter(|line| **line != "__END__") {
+        found.push((at + 1, *line));
+        let ends = |end: &str| {
+            let places = places.get(end)?;
+            places.get(places.partition_point(|place| *place <= at)).copied()
+        };
+        let last = match heredoc(line) {
+            _ if line.starts_with("=begin") => Some(ends("=end").unwrap_or(lines.len())),
+            // A name after `<<` that never comes alone was no here-document but, say, a push.
+            Some(end) => ends(end),
+            None => None,
+        };
+        at = last.unwrap_or(at) + 1;
+    }
+    found
+}
+
+/// The word that ends the here-document which begins in this line.
+fn heredoc(line: &str) -> Option<&str> {
+    let (_, after) = line.split_once("<<").filter(|(before, _)| !before.trim_start().starts_with('#'))?;
+    let after = after.trim_start_matches(['~', '-']).trim_start_matches(['"', '\'', '`']);
+    let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
+    Some(&after[..end]).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+#[path = "requires_test.rs"]
+mod tests;

@@ -1,0 +1,152 @@
+//! Which application gets a request: by its host first, then by the longest prefix of its path.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use engine::env::split_authority;
+use engine::{Body, Engine, Reply, Request, Response, ResponseHead, Status};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::apps::app::App;
+
+/// Several applications behind one front.
+pub struct Router(Vec<Route>);
+
+/// Where an application is found.
+struct Route {
+    host: Option<String>,
+    prefix: String,
+    app: Arc<App>,
+    /// What the log calls it.
+    name: Arc<str>,
+}
+
+impl Router {
+    /// A way to each of them.
+    pub fn new(apps: &[Arc<App>]) -> Router {
+        let mut routes: Vec<Route> = apps.iter().map(Route::to).collect();
+        // The most exact first: then the first that fits is the right one.
+        routes.sort_by_key(|route| std::cmp::Reverse((route.host.is_some(), route.prefix.len())));
+        Router(routes)
+    }
+
+    fn find(&self, request: &Request) -> Option<&Route> {
+        let host = host(request);
+        self.0.iter().find(|route| route.fits(host, &request.path))
+    }
+
+    fn sum(&self, of: impl Fn(&App) -> usize) -> usize {
+        self.0.iter().map(|route| of(&route.app)).sum()
+    }
+}
+
+impl Route {
+    fn to(app: &Arc<App>) -> Route {
+        let current = app.current();
+        let settings = &current.settings;
+        Route {
+            host: settings.host.clone(),
+            prefix: settings.prefix.clone(),
+            app: app.clone(),
+            name: app.name().into(),
+        }
+    }
+
+    fn fits(&self, host: &str, path: &str) -> bool {
+        self.host.as_deref().is_none_or(|own| own.eq_ignore_ascii_case(host)) && is_below(path, &self.prefix)
+    }
+}
+
+/// The host that was asked for, without its port, and without the dot that a name may end with.
+fn host(request: &Request) -> &str {
+    let authority = request.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
+    let (name, _) = split_authority(authority);
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+/// `/shop` and all below it, but not `/shopping`.
+fn is_below(path: &str, prefix: &str) -> bool {
+    path.strip_prefix(prefix).is_some_and(|rest| prefix.is_empty() || rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Says that the application is found at this prefix, if the path is below it.
+pub fn mount(request: &mut Request, prefix: &str) {
+    if is_below(&request.path, prefix) {
+        request.script_length = prefix.len();
+    }
+}
+
+impl Engine for Router {
+    fn call(&self, mut request: Request) -> Reply {
+        match self.find(&request) {
+            Some(route) => {
+                request.script_length = route.prefix.len();
+                route.app.call(request)
+            }
+            None => Reply::ready(Ok(nothing())),
+        }
+    }
+
+    fn app_of(&self, request: &Request) -> Option<Arc<str>> {
+        self.find(request).filter(|_| self.0.len() > 1).map(|route| route.name.clone())
+    }
+
+    fn status(&self) -> Status {
+        self.0.iter().map(|route| route.app.status()).fold(Status::default(), |sum, one| Status {
+            capacity: sum.capacity + one.capacity,
+            idle: sum.idle + one.idle,
+            queued: sum.queued + one.queued,
+            served: sum.served + one.served,
+            restarts: sum.restarts + one.restarts,
+        })
+    }
+
+    fn close(&self) {
+        self.0.iter().for_each(|route| route.app.close());
+    }
+
+    fn unfinished(&self) -> usize {
+        self.sum(App::unfinished)
+    }
+}
+
+fn nothing() -> Response {
+    let mut head = ResponseHead::default();
+    head.status = StatusCode::NOT_FOUND;
+    head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    Response { head, body: Body::Full(Bytes::from_static(b"404 Not Found: no application is served here\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Method;
+
+    #[test]
+    fn a_prefix_holds_for_itself_and_what_is_below_it() {
+        for (path, prefix, is) in [
+            ("/shop", "/shop", true),
+            ("/shop/", "/shop", true),
+            ("/shop/a", "/shop", true),
+            ("/shopping", "/shop", false),
+            ("/", "/shop", false),
+            ("/any", "", true),
+            ("*", "", true),
+            ("*", "/shop", false),
+        ] {
+            assert_eq!(is_below(path, prefix), is, "{path} below {prefix}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_compared_by_name_alone() {
+        for (written, name) in
+            [("a.example", "a.example"), ("a.example:81", "a.example"), ("A.example.:81", "A.example")]
+        {
+            let mut request = Request::sample(Method::GET, "/");
+            request.headers.insert(header::HOST, HeaderValue::from_static(written));
+            assert_eq!(host(&request), name);
+        }
+        assert_eq!(host(&Request::sample(Method::GET, "/")), "");
+    }
+}

@@ -1,0 +1,70 @@
+//! What is to be loaded: an application's file, its Gemfile and the engine it needs. Looked for at the start, and again
+//! at each reload.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::apps::choice::{self, Look};
+use crate::config::app_settings::AppSettings;
+use crate::config::arguments::Problem;
+use crate::config::engine_kind::EngineKind;
+use crate::config::rackup;
+
+/// An application, found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub engine: EngineKind,
+    /// Why that engine, as a line for the log.
+    pub why: String,
+    /// Absolute, like the next.
+    pub rackup: PathBuf,
+    pub gemfile: Option<PathBuf>,
+    /// Folders that its Ruby is to look through before all others.
+    pub load_path: Vec<PathBuf>,
+    /// The same for the user's Ruby, with the settings for that: where the embedded engine was taken only because
+    /// nothing spoke against it, and the application does not load in it.
+    pub instead: Option<Arc<(Found, AppSettings)>>,
+}
+
+/// Why nothing can be loaded.
+#[derive(Debug)]
+pub enum Missing {
+    /// Options that do not fit the engine.
+    Options(Vec<Problem>),
+    /// There is no such file, or the like.
+    File(String),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::File(why) => f.write_str(why),
+            Missing::Options(problems) => {
+                let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+                f.write_str(&lines.join("; "))
+            }
+        }
+    }
+}
+
+/// Looks for one application. `BUNDLE_GEMFILE` is meant for the only one; among several, each has its own Gemfile, and
+/// the variable is for those that have none.
+pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<Found, Missing> {
+    let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
+    let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
+    let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
+    let (leanings, ruby) = (&*settings.leanings, &*settings.ruby.program);
+    let look = Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
+    let (engine, why) = choice::choose(settings.engine, &look);
+    let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &look);
+    let mut for_ruby = may_be_ruby.then(|| settings.clone());
+    settings.fit_to(engine).map_err(Missing::Options)?;
+    let mut found = Found { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
+    if let Some(settings) = for_ruby.take_if(|settings| settings.fit_to(EngineKind::Ruby).is_ok()) {
+        let theirs = Found { engine: EngineKind::Ruby, ..found.clone() };
+        found.instead = Some(Arc::new((theirs, settings)));
+    }
+    Ok(found)
+}

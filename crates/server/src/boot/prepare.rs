@@ -1,0 +1,78 @@
+//! What a process does before it loads anything: finds out who started it, goes into the background if it is to, and
+//! turns its output to the log files.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use rustix::fs::Mode;
+
+use crate::config::operating::{Operating, fixed};
+use crate::config::settings::LogForm;
+use crate::log::files::LogFiles;
+use crate::process::daemon;
+use crate::process::daemon::NotServing;
+use crate::process::inherited;
+use crate::process::parent::{Birth, Cradle, Handed};
+use crate::process::program::Program;
+
+/// What it is given on the way.
+pub struct Launch {
+    pub program: Program,
+    pub cradle: Option<Cradle>,
+    /// Sockets from systemd or from an older process.
+    pub sockets: Vec<Handed>,
+    pub log_files: Arc<LogFiles>,
+}
+
+impl Launch {
+    /// Whether an older process of this server still serves.
+    pub fn is_successor(&self) -> bool {
+        self.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade)
+    }
+}
+
+/// What this process was started with.
+pub struct Arrived {
+    pub cradle: Option<Cradle>,
+    /// Sockets from systemd or from an older process.
+    pub sockets: Vec<Handed>,
+}
+
+/// To be called before this process starts any other.
+pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
+    let mut cradle = Cradle::find(environment)?;
+    let sockets = match &mut cradle {
+        Some(cradle) => std::mem::take(&mut cradle.sockets),
+        None => inherited::sockets(environment)?,
+    };
+    if cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Background) {
+        daemon::leave_terminal()?;
+    }
+    Ok(Arrived { cradle, sockets })
+}
+
+/// `None` when a process in the background serves by now, and this one is done.
+pub fn prepare(
+    program: Program,
+    arrived: Arrived,
+    operating: &Operating,
+    form: LogForm,
+) -> Result<Option<Launch>, NotServing> {
+    let Arrived { cradle, sockets } = arrived;
+    let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
+    if operating.daemonize && cradle.is_none() {
+        return daemon::start(&program, &sockets, stdout.as_deref().or(stderr.as_deref())).map(|_| None);
+    }
+    if let Some(bits) = operating.umask {
+        rustix::process::umask(Mode::from_bits_truncate(bits));
+    }
+    if operating.makes_folders {
+        let pidfile = fixed(operating.pidfile.as_deref());
+        let files = [&stdout, &stderr, &pidfile].into_iter().flatten();
+        // What cannot be made is told when the file is.
+        files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));
+    }
+    let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref(), operating.logs_to_stderr, form)
+        .map_err(NotServing::Failed)?;
+    Ok(Some(Launch { program, cradle, sockets, log_files: Arc::new(log_files) }))
+}

@@ -1,0 +1,287 @@
+//! Puts the program together and runs it to its end. The only place that names the front.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use engine::count;
+use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
+use tracing::{info, warn};
+
+use crate::admin::Admin;
+use crate::admin::eyes::{Place, Running};
+use crate::apps::app::App;
+use crate::apps::context::{Again, AppContext};
+use crate::apps::engines;
+use crate::apps::registry::{Apps, named};
+use crate::apps::spec::Found;
+use crate::boot::prepare::Launch;
+use crate::boot::setup;
+use crate::config::app_settings::LATER_BOOT_TIME;
+use crate::config::settings::{LogForm, Settings};
+use crate::config::signal_map::Habit;
+use crate::control::handle::Desk;
+use crate::control::restart_file::{self, RestartFiles};
+use crate::control::signals::Signals;
+use crate::control::upgrade::Upgrade;
+use crate::log::files::LogFiles;
+use crate::log::writer::Flush;
+use crate::process::folder;
+use crate::process::init;
+use crate::process::open_files;
+use crate::process::run_files::RunFiles;
+use crate::process::sockets::Sockets;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// After the end, connections that were cut off have so long to notice: they write their last log lines then.
+const CUT_TIME: Duration = Duration::from_millis(200);
+
+/// Workers have so long to end after the last request: for the application's hooks and `at_exit` blocks.
+const WORKERS_TIME: Duration = Duration::from_secs(10);
+
+/// And so long when requests were cut off: whoever runs one still is not waited for any more.
+const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
+
+/// A successor must serve so long after the slowest application may have been loaded.
+const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
+
+/// What is to be served, and how.
+pub struct Plan {
+    pub settings: Settings,
+    /// The applications, in the order of the settings.
+    pub found: Vec<Found>,
+    pub bundle_gemfile: Option<OsString>,
+    pub again: Again,
+    pub launch: Launch,
+    /// Waits until the log is written.
+    pub flush: Flush,
+}
+
+/// The versions of the program and of the engine in it.
+pub fn versions() -> String {
+    // Whoever builds it for others says of which commit it is; a figure of "0.1.0" could be of any.
+    let commit = option_env!("FOOLSGOLD_COMMIT").map_or_else(String::new, |commit| format!("+{commit}"));
+    format!("foolsgold {VERSION}{commit} ({})", engines::mruby())
+}
+
+/// Serves until somebody ends it. The error is a text for whoever started the program.
+pub fn serve(mut plan: Plan) -> Result<(), String> {
+    if let Some(warning) = open_files::make_room(plan.settings.limits.connections) {
+        warn!(target: "server", "{warning}");
+    }
+    let (sockets, run_files) = setup::take(&plan.settings, &mut plan.launch)?;
+    let outcome = load_and_serve(plan, sockets, &run_files);
+    run_files.remove();
+    outcome
+}
+
+fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
+    let Plan { settings, found, bundle_gemfile, again, launch, flush } = plan;
+    engine::temporary::look();
+    for (app, found) in settings.apps.iter().zip(&found) {
+        info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
+    }
+    let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
+    let lanes = Lanes::start(settings.io_threads).map_err(told)?;
+    // This thread only waits for signals and for the end.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
+    let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
+    let context = context(&settings, &lanes, bundle_gemfile, again, &launch);
+    // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
+    let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), context.called_off.clone());
+    let admin = {
+        let seen = (place(&found), launch.log_files.clone());
+        Admin::start(&settings.admin, seen, made, launch.is_successor(), called_off)?
+    };
+    let restart_files = RestartFiles::note(&settings);
+    // The applications first: as long as they are not ready, no client should find an open door.
+    let apps = match Apps::start(&settings, found, context) {
+        Err(_) if admin.is_unwanted() => {
+            info!(target: "server", "shut down before it served");
+            return Ok(());
+        }
+        started => Arc::new(started?),
+    };
+    if let Some(cradle) = &launch.cradle {
+        apps.follow(&cradle.ordered);
+    }
+    let stage =
+        Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin, restart_files, flush };
+    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
+    let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
+    apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
+    // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
+    runtime.shutdown_timeout(CUT_TIME);
+    drop(lanes);
+    drop(admin);
+    // The last holder of the access log: dropping it writes the lines that wait.
+    drop(front_settings);
+    let ended = outcome?;
+    let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
+    info!(target: "server", "shut down: {served} served; {finished} finished, {cut} cut off");
+    Ok(())
+}
+
+/// What is there when the listeners open.
+struct Stage<'a> {
+    settings: &'a Settings,
+    lanes: &'a Lanes,
+    apps: &'a Arc<Apps>,
+    run_files: &'a Arc<RunFiles>,
+    admin: &'a Admin,
+    restart_files: RestartFiles,
+    flush: Flush,
+}
+
+async fn run(
+    stage: Stage<'_>,
+    sockets: Sockets,
+    launch: Launch,
+    mut signals: Signals,
+    front_settings: Arc<front::Settings>,
+) -> Result<Ended, String> {
+    let Stage { settings, lanes, apps, run_files, admin, restart_files, flush } = stage;
+    let Sockets { listeners, shares, taken, .. } = sockets;
+    listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
+    signals.listen_to_ends().map_err(deaf)?;
+    let stop = Stop::new();
+    let handle = tokio::runtime::Handle::current();
+    let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
+    let slowest = settings.apps.iter().map(|app| app.ruby.boot_time.min(LATER_BOOT_TIME)).max().unwrap_or_default();
+    let (limit, stays) = (slowest + BESIDE_BOOT_TIME, settings.operating.signals == Habit::Unicorn);
+    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), apps.clone(), limit, stays);
+    desk.on_upgrade(upgrade.clone());
+    let (log_files, started) = (launch.log_files.clone(), launch.log_files);
+    desk.on_reopen_logs(Box::new(move || log_files.reopen()));
+    announce(settings, apps, &listeners);
+    let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
+    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    if admin.is_unwanted() {
+        desk.stop(false);
+    }
+    run_files.set_control(admin.control().as_deref());
+    run_files.write()?;
+    let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
+    desk.set_open();
+    // Whoever is told that it serves may read in the log where.
+    flush();
+    started.let_starter_go();
+    setup::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
+    restart_file::watch(restart_files, &desk);
+    tokio::pin!(serving);
+    loop {
+        tokio::select! {
+            ended = &mut serving => return Ok(ended),
+            () = signals.follow(&desk) => {}
+        }
+    }
+}
+
+fn deaf(error: io::Error) -> String {
+    format!("signals cannot be listened to: {error}")
+}
+
+/// Where commands look for this server.
+fn place(found: &[Found]) -> Place {
+    let served = match found {
+        [one] => one.rackup.parent().map(Path::to_owned),
+        _ => None,
+    };
+    Place {
+        started_in: folder::current().display().to_string(),
+        folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
+    }
+}
+
+fn context(
+    settings: &Settings,
+    lanes: &Lanes,
+    bundle_gemfile: Option<OsString>,
+    again: Again,
+    launch: &Launch,
+) -> Arc<AppContext> {
+    let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
+    let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
+    let (called_off, noticed) = (Arc::default(), Mutex::new(settings.notices.clone()));
+    let waiting = Mutex::default();
+    Arc::new(AppContext {
+        lanes,
+        request_time,
+        queue_wait,
+        drain_time,
+        bundle_gemfile,
+        again,
+        budget,
+        retries_hooks: !launch.is_successor(),
+        called_off,
+        noticed,
+        waiting,
+    })
+}
+
+fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings {
+    let format = match settings.log_form {
+        LogForm::Text => Some(LogFormat::Text),
+        LogForm::Json => Some(LogFormat::Json),
+        LogForm::NoAccess => None,
+    };
+    // These lines go past the log's own filter, for speed; so it is asked here, once.
+    let format = format.filter(|_| settings.log_filter.shows("access"));
+    front::Settings {
+        limits: settings.limits.clone(),
+        trusted: settings.trusted.clone(),
+        passes_underscores: settings.passes_underscores,
+        remote_address: settings.remote_address.clone(),
+        scheme: settings.scheme,
+        access_log: format.map(|format| {
+            AccessLog::new(format, settings.log_query.clone(), log_files.own_lines(), log_files.dropped())
+        }),
+        // Pages tell what went wrong only where that is right for all of them.
+        development: settings.apps.iter().all(|app| app.environment == "development"),
+        json_errors: false,
+        counts: Arc::default(),
+    }
+}
+
+/// Says what is served, where, by what and how: what somebody who reads the log a year later will want to know.
+fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
+    for notice in settings.notices.iter().chain(settings.apps.iter().flat_map(|app| &app.notices)) {
+        warn!(target: "server", "{notice}");
+    }
+    let pid = process::id();
+    if let [app] = apps.all() {
+        let current = app.current();
+        let (engine, environment) = (current.in_words(), &current.settings.environment);
+        info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
+    } else {
+        info!(target: "server", "foolsgold {VERSION}, {}, pid {pid}", count(apps.all().len(), "application"));
+        apps.all().iter().for_each(|app| announce_one(app));
+    }
+    info!(target: "server", "{}", settings.operating.signals.in_words());
+    if init::is_below() {
+        info!(target: "server", "process 1 passes signals on to this process, and waits for orphans");
+    }
+    if !settings.chosen.is_empty() {
+        info!(target: "server", "settings: {}", settings.chosen.join(", "));
+    }
+    for listener in listeners {
+        let what = match apps.all() {
+            [app] => app.current().found.rackup.display().to_string(),
+            several => count(several.len(), "application"),
+        };
+        info!(target: "server", "listening on {}, serving {what}", listener.local());
+    }
+}
+
+fn announce_one(app: &App) {
+    let current = app.current();
+    let (name, rackup, words) = (app.name(), current.found.rackup.display(), current.in_words());
+    let environment = &current.settings.environment;
+    let host = current.settings.host.as_deref().unwrap_or("every host");
+    let prefix = if current.settings.prefix.is_empty() { "/" } else { &current.settings.prefix };
+    info!(target: "server", "{name}: {rackup} at {prefix} of {host}, {words}, environment {environment}");
+}

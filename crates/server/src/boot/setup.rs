@@ -1,0 +1,113 @@
+//! The place of this process among others: what it takes before it gives up root, and what it tells the process and the
+//! service manager that started it once it serves.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use front::{Bind, Lanes, Listener};
+use tracing::info;
+
+use crate::admin;
+use crate::boot::prepare::Launch;
+use crate::config::admin::Control;
+use crate::config::settings::Settings;
+use crate::control::upgrade::{Upgrade, follow};
+use crate::process::parent::{Cradle, Handed};
+use crate::process::run_files::RunFiles;
+use crate::process::sockets::{Shared, Sockets, Wanted, gather};
+use crate::process::systemd;
+
+/// Binds addresses, takes the pid file and the state file, and becomes who it is to be.
+pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<RunFiles>), String> {
+    let operating = &settings.operating;
+    let wanted =
+        Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
+    let mut handed = std::mem::take(&mut launch.sockets);
+    let admin = gather_admin(settings, &mut handed)?;
+    let control = gather_control(settings, &mut handed, launch.is_successor())?;
+    let mut sockets = gather(&wanted, handed)?;
+    if let Some(admin) = admin {
+        sockets.add_admin(admin)?;
+    }
+    if let Some((listener, is_taken)) = control {
+        sockets.add_control(listener, is_taken)?;
+    }
+    let is_successor = launch.is_successor();
+    let state = operating.state.as_deref().map(|path| (path, operating.state_bits));
+    let run_files = RunFiles::claim(operating.pidfile.as_deref(), state, is_successor)?;
+    if let Some(identity) = &operating.identity {
+        let paths = run_files.paths();
+        let has_owner = |shared: &Shared| {
+            let same = settings.binds.iter().find(|one| one.bind == shared.share.asked);
+            same.is_some_and(|one| one.options.owner.is_some() || one.options.group.is_some())
+        };
+        let own = sockets.shares.iter().filter(|shared| !shared.is_taken && !has_owner(shared));
+        let bound = own.filter_map(|shared| shared.share.path());
+        let files = launch.log_files.paths().chain(paths.iter().map(|path| path.as_path())).chain(bound);
+        let became = identity.own(files.collect::<Vec<&Path>>()).and_then(|()| identity.assume());
+        if let Err(why) = became {
+            run_files.remove();
+            return Err(why);
+        }
+        info!(target: "server", "this process is {identity} from now on");
+    }
+    Ok((sockets, Arc::new(run_files)))
+}
+
+/// The admin listener: that of an older process, or one of our own.
+fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<Listener>, String> {
+    let Some(bind) = &settings.admin.bind else { return Ok(None) };
+    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
+    // Addresses may be asked for in the same words, such as port 0; that of the admin listener is handed over last.
+    let others = settings.binds.iter().filter(|other| other.bind.to_string() == bind.to_string()).count();
+    let at = handed.iter().rposition(is_it).filter(|_| handed.iter().filter(|one| is_it(one)).count() > others);
+    let Some(at) = at else { return admin::bind(&settings.admin) };
+    let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
+    adopted.map(Some).map_err(|error| format!("--admin: {error}"))
+}
+
+/// The control socket at a place that was named, of a server that gives up root: the folder may be one in which only
+/// root can make it. A successor, who has not been root, is handed it.
+fn gather_control(
+    settings: &Settings,
+    handed: &mut Vec<Handed>,
+    is_successor: bool,
+) -> Result<Option<(Listener, bool)>, String> {
+    let (Control::Path(path), Some(_)) = (&settings.admin.control, &settings.operating.identity) else {
+        return Ok(None);
+    };
+    let told = |error: front::BindError| format!("--control: {error}");
+    let bind = Bind::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
+    if let Some(at) = handed.iter().rposition(is_it) {
+        let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
+        return adopted.map(|listener| Some((listener, true))).map_err(told);
+    }
+    match &bind {
+        Bind::Unix(path) if !is_successor => {
+            front::listen_privately(path, false).map(|listener| Some((listener, false))).map_err(told)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Says that this process serves.
+pub fn tell(
+    cradle: Option<Cradle>,
+    upgrade: Arc<Upgrade>,
+    run_files: &Arc<RunFiles>,
+    taken: &[String],
+    lanes: &Lanes,
+) -> Result<(), String> {
+    let (runtime, lanes) = (tokio::runtime::Handle::current(), lanes.handles());
+    // A successor is the service when the process before it says so.
+    let serve = move |status: &str| {
+        systemd::ready(status);
+        drop(runtime.spawn(systemd::watchdog(lanes)));
+    };
+    let Some(cradle) = cradle else {
+        serve("serving");
+        return Ok(());
+    };
+    follow(cradle, upgrade, run_files.clone(), taken, serve)
+}

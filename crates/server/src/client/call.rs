@@ -1,0 +1,168 @@
+//! What a command was told: its flags and its value, and how to find the server it is for.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lexopt::Arg;
+
+use crate::client::outcome::Failure;
+use crate::config::commands::{Command, Flag};
+use crate::config::suggest::nearest;
+
+/// Flags that say which server.
+const WHICH: [&str; 5] = ["control", "state", "dir", "config", "help"];
+
+/// How the server is found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Which {
+    pub control: Option<PathBuf>,
+    pub state: Option<PathBuf>,
+    pub dir: Option<PathBuf>,
+    /// The settings file that the server was started with.
+    pub config: Option<PathBuf>,
+}
+
+/// A command that is to be run.
+#[derive(Debug, Clone, Default)]
+pub struct Call {
+    pub which: Which,
+    pub app: Option<String>,
+    pub value: Option<String>,
+    /// A word where none is expected, which may be meant as the name of an application.
+    pub surplus: Option<String>,
+    /// As the program was started with it: a settings file may name the socket.
+    pub environment: Vec<(OsString, OsString)>,
+    flags: Vec<Flag>,
+}
+
+impl Call {
+    /// Reads the words after the command; nothing when help is asked for.
+    pub fn read(
+        command: &Command,
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> Result<Option<Call>, Failure> {
+        let mut call = Call { environment: environment.to_vec(), ..Call::default() };
+        let mut parser = lexopt::Parser::from_args(arguments);
+        while let Some(arg) = parser.next().map_err(|error| Failure::usage(error.to_string()))? {
+            match arg {
+                Arg::Short('h') | Arg::Long("help") => return Ok(None),
+                Arg::Long("control") => call.which.control = Some(control(&value(&mut parser, "--control PATH")?)),
+                Arg::Long("state") => call.which.state = Some(value(&mut parser, "--state FILE")?.into()),
+                Arg::Long("dir") => call.which.dir = Some(value(&mut parser, "--dir DIR")?.into()),
+                Arg::Short('C') | Arg::Long("config") => {
+                    call.which.config = Some(value(&mut parser, "-C FILE")?.into());
+                }
+                Arg::Long("app") if command.flags.contains(&Flag::App) => {
+                    call.app = Some(value(&mut parser, "--app NAME")?.to_string_lossy().into_owned());
+                }
+                Arg::Long(word) => match command.flags.iter().find(|flag| flag.word() == word) {
+                    Some(flag) => call.flags.push(*flag),
+                    None => return Err(unknown(command, word)),
+                },
+                Arg::Short(letter) => return Err(Failure::usage(format!("-{letter}: there is no such option"))),
+                Arg::Value(value) if command.value.is_empty() || call.value.is_some() => {
+                    let value = value.to_string_lossy().into_owned();
+                    if !command.flags.contains(&Flag::App) || !command.value.is_empty() {
+                        return Err(Failure::usage(format!("{value}: nothing is expected here")));
+                    }
+                    call.surplus.get_or_insert(value);
+                }
+                Arg::Value(value) => call.value = Some(value.to_string_lossy().into_owned()),
+            }
+        }
+        if !command.value.is_empty() && call.value.is_none() {
+            return Err(Failure::usage(format!("say foolsgold {} {}", command.word, command.value)));
+        }
+        let named = environment.iter().find(|(name, value)| name == "FOOLS_GOLD_CONTROL" && !value.is_empty());
+        if call.which == Which::default()
+            && let Some((_, path)) = named.filter(|(_, value)| value != "off" && value != "auto")
+        {
+            call.which.control = Some(control(path));
+        }
+        Ok(Some(call))
+    }
+
+    /// Whether a flag was given.
+    pub fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// What the API takes as a query, for the application that was named.
+    pub fn query(&self) -> String {
+        self.app.as_deref().map(|app| format!("?app={}", encoded(app))).unwrap_or_default()
+    }
+}
+
+fn control(path: &OsString) -> PathBuf {
+    match path.to_str().and_then(|path| path.strip_prefix("unix://")) {
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(path),
+    }
+}
+
+fn value(parser: &mut lexopt::Parser, usage: &str) -> Result<OsString, Failure> {
+    parser
+        .value()
+        .ok()
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| Failure::usage(format!("needs a value: {usage}")))
+}
+
+fn unknown(command: &Command, word: &str) -> Failure {
+    let known = command.flags.iter().map(|flag| flag.word()).chain(WHICH);
+    Failure::usage(match nearest(word, known) {
+        Some(near) => format!("--{word}: there is no such option; --{near} is the nearest"),
+        None => format!("--{word}: there is no such option"),
+    })
+}
+
+/// As it may stand in a query.
+pub fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::commands::COMMANDS;
+
+    fn read(words: &[&str], environment: &[(&str, &str)]) -> Result<Option<Call>, String> {
+        let command = COMMANDS.iter().find(|command| command.word == words[0]).unwrap();
+        let words: Vec<OsString> = words[1..].iter().map(OsString::from).collect();
+        let environment: Vec<_> = environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Call::read(command, &words, &environment).map_err(|failure| failure.why)
+    }
+
+    #[test]
+    fn flags_values_and_the_server_are_read() {
+        let call = read(&["scale", "2:4", "--app", "my shop", "--control", "unix:///x"], &[]).unwrap().unwrap();
+        assert_eq!(call.value.as_deref(), Some("2:4"));
+        assert_eq!(call.query(), "?app=my%20shop");
+        assert_eq!(call.which.control, Some(PathBuf::from("/x")));
+        assert!(read(&["stop", "--now"], &[]).unwrap().unwrap().has(Flag::Now));
+        assert!(read(&["status", "-h"], &[]).unwrap().is_none());
+        let from_environment = read(&["status"], &[("FOOLS_GOLD_CONTROL", "/run/x")]).unwrap().unwrap();
+        assert_eq!(from_environment.which.control, Some(PathBuf::from("/run/x")));
+        assert_eq!(read(&["status"], &[("FOOLS_GOLD_CONTROL", "off")]).unwrap().unwrap().which, Which::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_what_would_be_right() {
+        for (words, right) in [
+            (&["status", "--wach"][..], "--watch is the nearest"),
+            (&["scale"], "say foolsgold scale N|MIN:MAX"),
+            (&["stop", "shop"], "shop: nothing is expected here"),
+            (&["kill-worker", "1", "2"], "2: nothing is expected here"),
+            (&["stop", "--app", "x"], "--app: there is no such option"),
+            (&["status", "--app"], "needs a value: --app NAME"),
+            (&["status", "-x"], "-x: there is no such option"),
+        ] {
+            let why = read(words, &[]).unwrap_err();
+            assert!(why.contains(right), "{words:?}: {why}");
+        }
+        // What may be an application is answered with those that the server has.
+        assert_eq!(read(&["status", "shop"], &[]).unwrap().unwrap().surplus.as_deref(), Some("shop"));
+    }
+}

@@ -1,0 +1,470 @@
+//! What was asked for: the words of the command line and of the environment, matched with the table of options; what a
+//! settings file says is added by file.rs. Pure: no value is looked into, so help works in a broken folder too.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+
+use lexopt::Arg;
+
+use crate::config::options::{Kind, Name, Row, TABLE};
+use crate::config::suggest::nearest;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The command line, with the flag as it was spelt.
+    Flag(String),
+    /// This variable of the environment.
+    Variable(String),
+    /// A settings file.
+    File(Place),
+    /// Nobody said anything.
+    Default,
+}
+
+/// Where in a settings file something is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// As messages show it.
+    pub file: String,
+    /// Nothing for what another server does without being told.
+    pub line: Option<usize>,
+    /// What is said there, such as `threads = 5`.
+    pub written: String,
+    /// The file is another server's: there it counts more than variables that are not this program's own.
+    pub is_old: bool,
+}
+
+/// One value for one option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    pub name: Name,
+    pub value: String,
+    pub origin: Origin,
+    /// The application it is for, of those in [`Asked::apps`]; otherwise it is for all of them.
+    pub app: Option<usize>,
+}
+
+/// One application that a settings file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedApp {
+    pub name: String,
+    /// Its config.ru, or the folder of that.
+    pub path: PathBuf,
+    pub host: Option<String>,
+    pub prefix: String,
+    pub place: Place,
+}
+
+/// What is wrong with what was asked, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem(pub String);
+
+/// In the place of what is not shown.
+pub const HIDDEN: &str = "...";
+
+/// How this program's own variables begin.
+pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
+
+/// How the refusal of a second application begins, after its name.
+pub const ONE_AT_A_TIME: &str = "one application is served at a time";
+
+/// What Thin and Passenger are told to do, in a word.
+const START: &str = "start";
+/// `--config -`, as Puma spells it.
+const NO_CONFIG: &str = "--no-config";
+
+/// What the program is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Command {
+    #[default]
+    Serve,
+    Help,
+    Version,
+    /// `options --markdown`: print docs/options.md.
+    OptionsPage,
+    /// `native`: build the native worker for a Ruby.
+    Native,
+    /// `config`: print the settings that count, or only check them.
+    Config {
+        json: bool,
+        check: bool,
+    },
+    /// `explain FILE`: print the translation of another server's configuration.
+    Explain,
+}
+
+/// Everything that was asked.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    pub command: Command,
+    pub rackup: Option<PathBuf>,
+    /// Those of a settings file; when there are none, there is the one of `rackup`.
+    pub apps: Vec<AskedApp>,
+    /// The settings file that was read.
+    pub file: Option<PathBuf>,
+    /// The working directory by the name that its user knows; empty where nobody has gone there.
+    pub folder: PathBuf,
+    /// That file as messages show it and the server whose it is, if it is another server's.
+    pub old: Option<(String, &'static str)>,
+    /// The process that has evaluated it, which may go on as the mold.
+    pub evaluated: Option<engine_ruby::Evaluated>,
+    /// Another server's file that is there and is not read, as messages show it.
+    pub unread: Option<String>,
+    pub given: Vec<Given>,
+    pub problems: Vec<Problem>,
+    /// Things that are not wrong enough to refuse.
+    pub notices: Vec<String>,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Flag(flag) => write!(f, "{flag} on the command line"),
+            Origin::Variable(name) => write!(f, "{name} in the environment"),
+            Origin::File(place) => write!(f, "{place}"),
+            Origin::Default => f.write_str("the default"),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+impl Given {
+    /// How much it counts; the least counts most.
+    fn rank(&self) -> u8 {
+        match &self.origin {
+            Origin::Flag(_) => 0,
+            Origin::Variable(name) if name.starts_with(OWN_VARIABLES) => 1,
+            Origin::File(place) if place.is_old => 2,
+            Origin::Variable(_) => 3,
+            Origin::File(_) if self.app.is_some() => 4,
+            Origin::File(_) => 5,
+            Origin::Default => 6,
+        }
+    }
+
+    /// Whether that is only what another server does without being told: directives in Ruby have a line.
+    pub fn is_assumed(&self) -> bool {
+        matches!(&self.origin, Origin::File(place) if place.line.is_none() && place.file.ends_with(".rb"))
+    }
+
+    /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.
+    pub fn as_written(&self) -> String {
+        let is_secret = self.name == Name::AdminToken;
+        match &self.origin {
+            Origin::Flag(flag) if is_secret => format!("{flag} {HIDDEN}"),
+            Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),
+            Origin::File(place) if is_secret => format!("{place}: {} = {HIDDEN}", self.name.row().long),
+            Origin::Flag(flag) if self.value.is_empty() || flag == NO_CONFIG => flag.clone(),
+            Origin::Flag(flag) if self.name.row().value.is_empty() && self.value == "yes" => flag.clone(),
+            Origin::Flag(flag) => format!("{flag} {}", self.value),
+            Origin::Variable(name) => format!("{name}={}", self.value),
+            Origin::File(place) => format!("{place}: {}", place.written),
+            Origin::Default => self.value.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Reads the arguments after the program's name, and the environment.
+pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Asked {
+    let mut asked = Asked::default();
+    if arguments.first().is_some_and(|first| first == "options") {
+        asked.command = Command::OptionsPage;
+        if arguments.len() != 2 || arguments[1] != "--markdown" {
+            asked.refuse("options: say `foolsgold options --markdown`, or ./options to serve a file of that name");
+        }
+        return asked;
+    }
+    asked.command = command(&mut arguments);
+    asked.read_flags(lexopt::Parser::from_args(arguments));
+    asked.read_variables(environment);
+    if let Some(rackup) = asked.rackup.take_if(|_| asked.command == Command::Native) {
+        asked.refuse(format!("{}: say `foolsgold native`, perhaps with --ruby PATH", rackup.display()));
+    }
+    asked
+}
+
+/// The command that the first word names, with the flags that only it has; what is left are options.
+fn command(arguments: &mut Vec<OsString>) -> Command {
+    let command = match arguments.first().and_then(|first| first.to_str()) {
+        Some("native") => Command::Native,
+        Some("explain") => Command::Explain,
+        Some("config") => {
+            let before = arguments.len();
+            arguments.retain(|word| word != "--json");
+            let json = arguments.len() < before;
+            let before = arguments.len();
+            arguments.retain(|word| word != "--check");
+            Command::Config { json, check: arguments.len() < before }
+        }
+        _ => return Command::Serve,
+    };
+    arguments.remove(0);
+    command
+}
+
+impl Asked {
+    /// The values of an option that count, for the server or for any application that says nothing itself.
+    pub fn values(&self, name: Name) -> Vec<&Given> {
+        self.values_for(None, name)
+    }
+
+    /// The values of an option that count for an application: those of the command line, else those of the environment,
+    /// else those of the settings file.
+    pub fn values_for(&self, app: Option<usize>, name: Name) -> Vec<&Given> {
+        let heard = |given: &&Given| given.name == name && (given.app.is_none() || given.app == app);
+        let all: Vec<&Given> = self.given.iter().filter(heard).collect();
+        let most = all.iter().map(|given| given.rank()).min();
+        all.into_iter().filter(|given| Some(given.rank()) == most).collect()
+    }
+
+    /// How much the values of an option count, if there are any; the least counts most.
+    pub fn rank_for(&self, app: Option<usize>, name: Name) -> Option<u8> {
+        self.values_for(app, name).first().map(|given| given.rank())
+    }
+
+    /// Notes what is wrong.
+    pub fn refuse(&mut self, why: impl Into<String>) {
+        self.problems.push(Problem(why.into()));
+    }
+
+    fn read_flags(&mut self, mut parser: lexopt::Parser) {
+        let mut unknown = false;
+        loop {
+            let (row, spelt) = match parser.next() {
+                Ok(None) => return,
+                Ok(Some(Arg::Value(path))) => {
+                    // After an unknown flag nobody can tell whether this was its value.
+                    if !unknown {
+                        self.take_rackup(path);
+                    }
+                    continue;
+                }
+                Ok(Some(Arg::Short('h') | Arg::Long("help"))) => {
+                    self.command = Command::Help;
+                    continue;
+                }
+                Ok(Some(Arg::Short('V') | Arg::Long("version"))) => {
+                    self.command = Command::Version;
+                    continue;
+                }
+                Ok(Some(Arg::Long(word))) if NO_CONFIG.strip_prefix("--") == Some(word) => {
+                    self.take(Name::Config.row(), OsStr::new("-"), Origin::Flag(NO_CONFIG.to_owned()));
+                    continue;
+                }
+                Ok(Some(Arg::Short(letter))) => {
+                    (TABLE.iter().find(|row| row.short == Some(letter)), format!("-{letter}"))
+                }
+                Ok(Some(Arg::Long(word))) => (TABLE.iter().find(|row| row.long == word), format!("--{word}")),
+                // Only a value where none is taken can fail here, as in --help=x.
+                Err(error) => {
+                    self.refuse(format!("the command line: {error}"));
+                    continue;
+                }
+            };
+            match row {
+                Some(row) => self.take_flag(row, spelt, &mut parser),
+                None if self.take_foreign(&spelt, &mut parser) => {}
+                None => {
+                    unknown = true;
+                    let _ = parser.optional_value();
+                    self.refuse(unknown_flag(&spelt));
+                }
+            }
+        }
+    }
+
+    /// Takes what stands alone, or behind another server's flag for it.
+    pub fn take_rackup(&mut self, path: OsString) {
+        if path == START {
+            return self.notices.push(
+                "start: the server starts with or without this word, and stays in the foreground without -d; say \
+                 ./start to serve a folder of that name"
+                    .to_owned(),
+            );
+        }
+        match &self.rackup {
+            None => self.rackup = Some(path.into()),
+            Some(first) => {
+                let (first, second) = (first.display().to_string(), path.display().to_string());
+                self.refuse(format!("{second}: {ONE_AT_A_TIME}, and {first} was named already"));
+            }
+        }
+    }
+
+    fn take_flag(&mut self, row: &'static Row, spelt: String, parser: &mut lexopt::Parser) {
+        let value = if row.takes_value() {
+            match parser.value() {
+                // A shell makes an empty word of a variable that is not set: the default would be a surprise.
+                Ok(value) if !value.is_empty() => Some(value),
+                _ => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
+            }
+        } else {
+            parser.optional_value()
+        };
+        match row.kind {
+            Kind::Refused(why) => self.refuse(format!("{spelt}: {why}")),
+            _ => self.take(row, value.as_deref().unwrap_or(OsStr::new("")), Origin::Flag(spelt)),
+        }
+    }
+
+    fn read_variables(&mut self, environment: &[(OsString, OsString)]) {
+        let find = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        for row in TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(..))) {
+            // The first counts; but between our own and the others stands another server's file.
+            let mut others = false;
+            for name in row.variables() {
+                // An empty variable counts as absent: container tools cannot take one away again.
+                let Some(value) = find(&name).filter(|value| !value.is_empty()) else { continue };
+                if name.starts_with(OWN_VARIABLES) || !std::mem::replace(&mut others, true) {
+                    self.take(row, value, Origin::Variable(name));
+                }
+            }
+        }
+        for (key, _) in environment {
+            if let Some(notice) = key.to_str().and_then(unknown_variable) {
+                self.notices.push(notice);
+            }
+        }
+    }
+
+    /// Takes one value, or each of a list.
+    pub fn take(&mut self, row: &'static Row, value: &OsStr, origin: Origin) {
+        let Some(value) = value.to_str() else {
+            return self.refuse(format!("{origin}: its value is not valid UTF-8"));
+        };
+        let one = |value: &str| {
+            let (value, origin) = (value.trim().to_owned(), origin.clone());
+            Given { name: row.name, value, origin, app: None }
+        };
+        // A variable cannot be given twice, so a list stands in it.
+        let is_list = row.kind == Kind::List || (row.name == Name::Bind && matches!(origin, Origin::Variable(_)));
+        let parts: Vec<&str> = value.split(',').filter(|part| !part.trim().is_empty()).collect();
+        // What has nothing between its commas is refused as what it is.
+        if is_list && !parts.is_empty() {
+            self.given.extend(parts.into_iter().map(one));
+        } else {
+            self.given.push(one(value));
+        }
+    }
+}
+
+fn unknown_flag(spelt: &str) -> String {
+    let word = spelt.trim_start_matches('-');
+    let known = TABLE.iter().map(|row| row.long).chain(["help", "version"]);
+    match nearest(word, known).filter(|_| spelt.starts_with("--")) {
+        Some(near) => format!("{spelt}: there is no such option; --{near} is the nearest"),
+        None => format!("{spelt}: there is no such option; see foolsgold --help"),
+    }
+}
+
+/// A word about a variable that looks like ours and is not.
+fn unknown_variable(key: &str) -> Option<String> {
+    let rest = key.strip_prefix(OWN_VARIABLES)?;
+    let ours: Vec<String> = TABLE.iter().flat_map(Row::variables).collect();
+    if ours.iter().any(|name| name == key) {
+        return None;
+    }
+    let near = nearest(rest, ours.iter().filter_map(|name| name.strip_prefix(OWN_VARIABLES)));
+    let hint = near.map(|near| format!("; FOOLS_GOLD_{near} is the nearest")).unwrap_or_default();
+    Some(format!("{key} in the environment is not a setting of this version{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(arguments: &[&str], environment: &[(&str, &str)]) -> Asked {
+        let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+        read(arguments.iter().map(OsString::from).collect(), &environment)
+    }
+
+    fn problems(arguments: &[&str]) -> Vec<String> {
+        ask(arguments, &[]).problems.iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn values_come_from_flags_first_and_the_own_variable_before_others() {
+        let environment = [("FOOLS_GOLD_THREADS", "3"), ("RACK_ENV", "test"), ("APP_ENV", "staging"), ("PORT", "")];
+        let asked = ask(&["-t", "5", "app.ru"], &environment);
+        assert_eq!(asked.values(Name::Threads)[0].as_written(), "-t 5");
+        assert_eq!(asked.values(Name::Environment)[0].as_written(), "APP_ENV=staging");
+        assert!(asked.values(Name::Port).is_empty());
+        assert_eq!(asked.rackup, Some(PathBuf::from("app.ru")));
+    }
+
+    #[test]
+    fn binds_are_collected_from_flags_or_split_in_the_environment() {
+        let environment = [("FOOLS_GOLD_BIND", "tcp://a:1, unix:///b")];
+        let written =
+            |asked: &Asked| asked.values(Name::Bind).iter().map(|given| given.value.clone()).collect::<Vec<_>>();
+        assert_eq!(written(&ask(&[], &environment)), ["tcp://a:1", "unix:///b"]);
+        assert_eq!(written(&ask(&["-b", "x", "--bind=unix:///y,z"], &environment)), ["x", "unix:///y,z"]);
+        assert_eq!(written(&ask(&[], &[("FOOLS_GOLD_BIND", " ,")])), [","]);
+        let asked = ask(&["--trust-proxy", "private,10.0.0.0/8", "--trust-proxy", "::1"], &[]);
+        let words: Vec<_> = asked.values(Name::TrustProxy).iter().map(|given| given.value.as_str()).collect();
+        assert_eq!(words, ["private", "10.0.0.0/8", "::1"]);
+    }
+
+    #[test]
+    fn every_wrong_word_is_named_with_what_would_be_right() {
+        let cases: [(&[&str], &str); 11] = [
+            (&["--thread", "5"], "--thread: there is no such option; --threads is the nearest"),
+            (&["--zebra=5"], "--zebra: there is no such option; see foolsgold --help"),
+            (&["-z"], "-z: there is no such option; see foolsgold --help"),
+            (&["-t"], "-t: needs a value: -t N"),
+            (&["a.ru", "b.ru"], "b.ru: one application is served at a time, and a.ru was named already"),
+            (&["-p", ""], "-p: needs a value: -p PORT"),
+            (&["--log="], "--log: needs a value: --log FILTER"),
+            (&["-C", ""], "-C: needs a value: -C FILE"),
+            (&["--help=x"], "the command line: unexpected argument for option '--help': \"x\""),
+            (
+                &["--reload", "a.ru"],
+                "--reload: files are not watched: `foolsgold reload` takes new code without an \
+                 interruption; Rails reloads its own code in development",
+            ),
+            (&["options"], "options: say `foolsgold options --markdown`, or ./options to serve a file of that name"),
+        ];
+        for (arguments, message) in cases {
+            assert_eq!(problems(arguments), [message], "{arguments:?}");
+        }
+        assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 2);
+        assert_eq!(problems(&["--nope", "--reload", "--zebra"]).len(), 3);
+    }
+
+    #[test]
+    fn commands_are_recognised() {
+        assert_eq!(ask(&["-h"], &[]).command, Command::Help);
+        assert_eq!(ask(&["--version"], &[]).command, Command::Version);
+        assert_eq!(ask(&["options", "--markdown"], &[]).command, Command::OptionsPage);
+        assert_eq!(ask(&["native", "--ruby", "ruby3.1"], &[]).command, Command::Native);
+        assert_eq!(problems(&["native", "a.ru"]), ["a.ru: say `foolsgold native`, perhaps with --ruby PATH"]);
+        assert_eq!(ask(&["./options"], &[]).command, Command::Serve);
+        assert_eq!(ask(&["config", "-t", "3"], &[]).command, Command::Config { json: false, check: false });
+        let both = ask(&["config", "--check", "shop", "--json"], &[]);
+        assert_eq!(both.command, Command::Config { json: true, check: true });
+        assert_eq!(both.rackup, Some(PathBuf::from("shop")));
+        assert_eq!(ask(&["explain", "config/puma.rb"], &[]).command, Command::Explain);
+    }
+
+    #[test]
+    fn a_variable_with_a_slip_is_noticed() {
+        let asked = ask(&[], &[("FOOLS_GOLD_THREDS", "5"), ("FOOLS_GOLD_LOG", "debug"), ("FOOLS", "x")]);
+        let expected = "FOOLS_GOLD_THREDS in the environment is not a setting of this version; \
+                        FOOLS_GOLD_THREADS is the nearest";
+        assert_eq!(asked.notices, [expected]);
+    }
+}

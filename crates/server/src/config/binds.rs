@@ -1,0 +1,93 @@
+//! The addresses to listen on: what `--bind`, `--host` and `--port` come to together.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use front::{Bind, Endpoint};
+
+use crate::config::arguments::{Given, Origin};
+use crate::config::bind_query;
+use crate::config::options::Name;
+use crate::config::reader::Picker;
+
+/// Somewhere to listen, as it was said.
+pub struct Said {
+    pub given: Given,
+    pub uri: String,
+    /// Only a port was said.
+    is_port: bool,
+}
+
+impl Picker<'_> {
+    /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
+    /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those a file's.
+    pub fn binds(&mut self) -> Vec<Endpoint> {
+        let (mut binds, mut port_alone): (Vec<Endpoint>, _) = (Vec::new(), None);
+        let umask = u32::from_str_radix(&self.pick(Name::Umask).value, 8).ok();
+        for Said { given, uri, is_port } in self.addresses() {
+            match bind_query::parse(&uri, umask) {
+                Ok(one) if binds.iter().any(|other| other.bind == one.bind) => {}
+                Ok(one) => {
+                    port_alone = port_alone.or_else(|| is_port.then(|| one.bind.clone()));
+                    binds.push(one);
+                }
+                Err(error) => self.refuse(&given, &error.to_string()),
+            }
+        }
+        // All addresses of IPv6 are those of IPv4, too: nobody can listen on both. A port alone means the address that
+        // was said for it.
+        for Endpoint { bind: of_both, .. } in binds.clone() {
+            if let Some(of_one) = only_ipv4(&of_both).filter(|of_one| binds.iter().any(|one| one.bind == *of_one)) {
+                let surplus = if port_alone.as_ref() == Some(&of_both) { of_both } else { of_one };
+                binds.retain(|one| one.bind != surplus);
+            }
+        }
+        binds
+    }
+
+    /// The addresses, each with who said so.
+    pub fn addresses(&mut self) -> Vec<Said> {
+        let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_for(None, name));
+        let most = [bind, port, host].into_iter().flatten().min();
+        let counts = |rank: Option<u8>| rank.is_some() && rank == most;
+        let said = |given: Given| Said { uri: given.value.clone(), given, is_port: false };
+        let (mut wanted, mut in_environment) = (Vec::new(), false);
+        if counts(bind) {
+            wanted.extend(self.asked.values(Name::Bind).into_iter().cloned().map(said));
+            in_environment =
+                matches!(wanted.first(), Some(Said { given: Given { origin: Origin::Variable(_), .. }, .. }));
+        }
+        if (counts(port) || counts(host)) && !in_environment {
+            wanted.extend(self.port_address());
+        }
+        if most.is_none() {
+            wanted.push(said(self.pick(Name::Bind)));
+        }
+        wanted
+    }
+
+    /// The address that `--host` and `--port` make together.
+    fn port_address(&mut self) -> Option<Said> {
+        let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));
+        let shown = if host.value.is_empty() { port.clone() } else { host.clone() };
+        let name = match host.value.as_str() {
+            "" => "[::]".to_owned(),
+            // An IPv6 address has brackets in a URI.
+            address if address.contains(':') && !address.starts_with('[') => format!("[{address}]"),
+            name => name.to_owned(),
+        };
+        let before = self.problems.len();
+        let number = if port.value.is_empty() { 9292 } else { self.number_of(&port, &port.value) };
+        let is_port = host.value.is_empty();
+        (self.problems.len() == before).then(|| Said { given: shown, uri: format!("tcp://{name}:{number}"), is_port })
+    }
+}
+
+/// What all addresses of both kinds are without those of IPv6.
+fn only_ipv4(bind: &Bind) -> Option<Bind> {
+    match bind {
+        Bind::Tcp(address) if address.ip() == Ipv6Addr::UNSPECIFIED => {
+            Some(Bind::Tcp(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port())))
+        }
+        _ => None,
+    }
+}

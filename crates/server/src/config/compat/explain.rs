@@ -1,0 +1,186 @@
+//! `foolsgold explain FILE`: the translation, as a foolsgold.toml with a comment for all that is not in it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use machine::Machine;
+
+use super::translation::{Remark, Setting, Translation, What};
+use super::{Kind, left, translate};
+use crate::config::arguments::{Asked, Given, OWN_VARIABLES, Origin, Place, Problem};
+use crate::config::file_text::text_of;
+use crate::config::options::{Kind as Takes, Row};
+use crate::config::settings::settle;
+
+/// Comments are aligned here, where the setting leaves room.
+const COLUMN: usize = 40;
+/// Words are wrapped here.
+const WIDTH: usize = 100;
+
+/// What `explain` has found.
+pub struct Explained {
+    pub page: String,
+    /// Why the server does not start with the file; nothing if it does.
+    pub problems: Vec<Problem>,
+}
+
+/// The text, or why there is none.
+pub fn explain(asked: &Asked, path: &Path) -> Result<Explained, Vec<Problem>> {
+    let shown = path.display();
+    let text = text_of(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
+    match Kind::of(path, &text) {
+        Err(why) => Err(vec![Problem(why)]),
+        Ok(None) => {
+            Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))])
+        }
+        Ok(Some(kind)) => {
+            let mut translation = translate(asked, kind, path, Path::new(""), &text)
+                .map_err(|whys| whys.into_iter().map(Problem).collect::<Vec<_>>())?;
+            take_variables(&mut translation, asked);
+            Ok(explained(&translation))
+        }
+    }
+}
+
+/// What the other server would have asked the environment: a settings file counts less than that there, so what is
+/// printed says the same.
+fn take_variables(translation: &mut Translation, asked: &Asked) {
+    let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_old;
+    for setting in translation.settings.iter_mut().filter(is_assumed) {
+        let given = asked.values(setting.row.name).into_iter().next_back();
+        if let Some(Given { value, origin: Origin::Variable(variable), .. }) = given
+            && !variable.starts_with(OWN_VARIABLES)
+            && !value.is_empty()
+        {
+            setting.value.clone_from(value);
+            setting.place.written = format!("{variable}={value} in the environment");
+        }
+    }
+}
+
+fn explained(translation: &Translation) -> Explained {
+    let unusable = unusable(translation);
+    let page = page(translation, &unusable);
+    Explained { page, problems: translation.refused().map(Problem).chain(unusable).collect() }
+}
+
+/// What the server would say of the settings. Whether there is such a user is known where it is to serve.
+fn unusable(translation: &Translation) -> Vec<Problem> {
+    let is_of_machine = |setting: &&Setting| ["user", "group"].contains(&setting.row.long);
+    let given = translation.settings.iter().filter(|setting| !is_of_machine(setting)).map(|setting| {
+        let (name, value, origin) = (setting.row.name, setting.value.clone(), Origin::File(setting.place.clone()));
+        Given { name, value, origin, app: None }
+    });
+    settle(Asked { given: given.collect(), ..Asked::default() }, Machine::here()).err().unwrap_or_default()
+}
+
+fn page(translation: &Translation, unusable: &[Problem]) -> String {
+    let (kind, shown) = (translation.kind.name(), &translation.shown);
+    let mut out = format!("# {shown}, a configuration of {kind}, as a foolsgold.toml.\n");
+    if translation.kind.is_code() {
+        out.push_str("# Its code was run for this, with all that it does.\n");
+    }
+    if !translation.left.is_empty() {
+        wrapped(&mut out, "# ", &format!("Take care: {}.", left::in_words(&translation.left)));
+    }
+    out.push('\n');
+    if let Some(rackup) = &translation.rackup {
+        let _ = writeln!(out, "path = {}", quoted(&rackup.display().to_string()));
+    }
+    let binds: Vec<&Setting> = translation.settings.iter().filter(|setting| setting.row.long == "bind").collect();
+    match binds.as_slice() {
+        [] => {}
+        [one] => line(&mut out, &format!("bind = {}", quoted(&one.value)), &one.place),
+        several => {
+            out.push_str("bind = [\n");
+            several.iter().for_each(|one| line(&mut out, &format!("  {},", quoted(&one.value)), &one.place));
+            out.push_str("]\n");
+        }
+    }
+    for setting in translation.settings.iter().filter(|setting| setting.row.long != "bind") {
+        let text = format!("{} = {}", setting.row.long, value(setting.row, &setting.value));
+        line(&mut out, &text, &setting.place);
+    }
+    if !unusable.is_empty() {
+        let _ = writeln!(out, "\n# The server does not start with these values:");
+        unusable.iter().for_each(|problem| wrapped(&mut out, "#   ", &problem.0));
+    }
+    for (what, title) in [
+        (What::Refused, "The server does not start with these:"),
+        (What::Missing, "These have no counterpart:"),
+        (What::Differs, "These do not mean quite the same:"),
+        (What::Runs, "These hooks run:"),
+        (What::Needless, "These are not needed:"),
+    ] {
+        section(
+            &mut out,
+            title,
+            translation.remarks.iter().filter(|remark| remark.what == what && !remark.why.is_empty()),
+        );
+    }
+    let _ = writeln!(out, "\n# In any case:");
+    for why in translation.kind.always() {
+        wrapped(&mut out, "#   ", why);
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str, place: &Place) {
+    let line = place.line.map_or_else(String::new, |line| format!("line {line}: "));
+    let _ = writeln!(out, "{text:COLUMN$} # {line}{}", place.written.replace('\n', " "));
+}
+
+fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a Remark>) {
+    let mut remarks = remarks.peekable();
+    if remarks.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(out, "\n# {title}");
+    for remark in remarks {
+        let written = remark.place.written.replace('\n', " ");
+        let _ = writeln!(out, "#   {}: {written}", remark.place);
+        wrapped(out, "#       ", &remark.why);
+    }
+}
+
+/// Words in lines that fit a terminal, each with this before it.
+fn wrapped(out: &mut String, before: &str, words: &str) {
+    let mut column = 0;
+    for word in words.split_whitespace() {
+        if column > 0 && column + 1 + word.len() > WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        let gap = if column == 0 { before } else { " " };
+        let _ = write!(out, "{gap}{word}");
+        column += gap.len() + word.len();
+    }
+    out.push('\n');
+}
+
+/// A value as TOML has it.
+fn value(row: &Row, value: &str) -> String {
+    let is_number = value.parse::<i64>().is_ok()
+        && matches!(row.kind, Takes::Count(..) | Takes::CountOrAuto(..) | Takes::Size(..) | Takes::SizeOrNone(..));
+    match (row.kind, value) {
+        (Takes::Flag, "yes") => "true".to_owned(),
+        (Takes::Flag, "no") => "false".to_owned(),
+        _ if is_number => value.to_owned(),
+        _ => quoted(value),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

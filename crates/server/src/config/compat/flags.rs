@@ -1,0 +1,289 @@
+//! Flags that people type by heart because another server has them: each does here what it means there, or is refused
+//! with words.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::config::arguments::{Asked, Origin};
+use crate::config::compat;
+use crate::config::options::{Kind, Row};
+
+/// What a flag comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// This option of ours.
+    Is(&'static str),
+    /// This option of ours with this value; the flag takes none.
+    Says(&'static str, &'static str),
+    /// This option of ours, with these values for the flag's.
+    Word(&'static str, &'static [(&'static str, &'static str)]),
+    /// An address as Unicorn takes it.
+    Listen,
+    /// An address as Unicorn takes it, or a log file as Thin does, by how it is written.
+    ListenOrLog,
+    /// A folder to go to as with Thin, or else a configuration file as with Unicorn.
+    FolderOrConfig,
+    /// The application's file.
+    Rackup,
+    /// It is so anyway: in these words.
+    Always(&'static str),
+    /// It would be wrong to go on: in these words.
+    Refused(&'static str),
+}
+
+/// One flag, or several spellings of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Foreign {
+    pub flags: &'static [&'static str],
+    /// Who has it.
+    pub of: &'static str,
+    /// What its value is called, if it takes one.
+    pub value: &'static str,
+    pub means: Means,
+}
+
+const fn foreign(flags: &'static [&'static str], of: &'static str, value: &'static str, means: Means) -> Foreign {
+    Foreign { flags, of, value, means }
+}
+
+const TLS: &str = "there is no TLS in this version: end it in front";
+const REFORK: &str = "workers are forked from a process that never serves; leave it out";
+const CONTROL: &str =
+    "pumactl finds no server here: foolsgold status, reload, stop and others do the same; leave it out";
+const NGINX: &str = "there is no nginx in it; leave it out";
+
+/// All of them.
+pub const ALL: &[Foreign] = &[
+    foreign(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
+    foreign(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
+    foreign(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
+    foreign(&["-l"], "Unicorn, Thin", "X", Means::ListenOrLog),
+    foreign(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
+    foreign(&["-c"], "Unicorn, Thin", "X", Means::FolderOrConfig),
+    foreign(&["--chdir"], "Thin", "FOLDER", Means::Is("dir")),
+    foreign(&["-D", "--daemon"], "Unicorn, rackup", "", Means::Says("daemonize", "yes")),
+    foreign(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Means::Is("pidfile")),
+    foreign(&["-u"], "Thin", "USER", Means::Is("user")),
+    foreign(&["-g"], "Thin", "GROUP", Means::Is("group")),
+    foreign(&["--servers"], "Thin", "N", Means::Is("workers")),
+    foreign(&["-s", "--server"], "rackup, Thin, Puma", "", Means::Refused("say -w N for N workers, or leave it out")),
+    foreign(&["-R", "--rackup"], "Thin, Passenger", "FILE", Means::Rackup),
+    foreign(&["--max-conns"], "Thin", "N", Means::Is("connections")),
+    foreign(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
+    foreign(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
+    foreign(
+        &["--timeout"],
+        "Thin",
+        "N",
+        Means::Refused("say --keep-alive for silent connections, --request-time for requests"),
+    ),
+    foreign(&["--prefix"], "Thin", "PATH", Means::Refused("write an [[app]] with a prefix in foolsgold.toml")),
+    foreign(&["-O", "--onebyone"], "Thin", "", Means::Always("a reload always keeps serving")),
+    foreign(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
+    foreign(&["-A", "--adapter"], "Thin", "NAME", Means::Refused("the application is its config.ru; leave it out")),
+    foreign(&["--ssl", "--ssl-disable-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
+    foreign(
+        &["--ssl-key-file", "--ssl-cert-file", "--ssl-certificate", "--ssl-certificate-key", "--ssl-port"],
+        "Thin, Passenger",
+        "X",
+        Means::Refused(TLS),
+    ),
+    foreign(&["-N", "--no-default-middleware"], "Unicorn", "", Means::Always("no middleware is ever added")),
+    foreign(&["-I", "--include"], "all", "PATH", Means::Refused("say RUBYLIB=PATH in the environment")),
+    foreign(&["-r", "--require"], "all", "NAME", Means::Refused("say RUBYOPT=-rNAME in the environment")),
+    foreign(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Means::Says("access-log", "off")),
+    foreign(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
+    foreign(&["-v"], "all", "", Means::Refused("say --version for the version; requests are logged anyway")),
+    foreign(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
+    foreign(&["-f", "--fork-worker"], "Puma", "", Means::Refused(REFORK)),
+    foreign(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
+    foreign(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
+    foreign(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
+    foreign(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
+    foreign(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
+    foreign(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
+    foreign(&["--control-url", "--control-token"], "Puma", "X", Means::Refused(CONTROL)),
+    foreign(&["--plugin"], "Puma", "NAME", Means::Refused("plugins of Puma are not loaded: start what they do beside")),
+    foreign(&["--idle-timeout"], "Puma", "N", Means::Refused("the server does not end by itself; leave it out")),
+    foreign(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
+    foreign(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),
+    foreign(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
+    foreign(&["--pool-idle-time"], "Passenger", "SECONDS", Means::Is("idle-time")),
+    foreign(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
+    foreign(&["--max-request-queue-size"], "Passenger", "N", Means::Is("queue")),
+    foreign(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::Is("queue-wait")),
+    foreign(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
+    foreign(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
+    foreign(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
+    foreign(&["--spawn-method"], "Passenger", "X", Means::Word("preload", &[("smart", "yes"), ("direct", "no")])),
+    foreign(&["--rolling-restarts"], "Passenger", "", Means::Always("a reload always keeps serving")),
+    foreign(&["--resist-deployment-errors"], "Passenger", "", Means::Always("the old code goes on when the new fails")),
+    foreign(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
+    foreign(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
+    foreign(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Means::Refused(NGINX)),
+];
+
+impl Foreign {
+    /// The flag that is spelt so.
+    fn called(spelt: &str) -> Option<&'static Foreign> {
+        ALL.iter().find(|foreign| foreign.flags.contains(&spelt))
+    }
+
+    /// In words, for the page of options.
+    pub fn here(&self) -> String {
+        let of_option =
+            |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
+        match self.means {
+            Means::Is(name) => of_option(name),
+            Means::Says(name, "yes") => of_option(name),
+            Means::Says(name, value) => format!("`--{name} {value}`"),
+            Means::Word(name, words) => {
+                let words: Vec<String> =
+                    words.iter().map(|(word, value)| format!("{word}: `--{name}={value}`")).collect();
+                words.join(", ")
+            }
+            Means::Listen => "`--bind`, of an address as Unicorn's `listen` takes it".to_owned(),
+            Means::ListenOrLog => {
+                "`--listen` of an address, `--log-file` of a name that ends in .log; refused for others".to_owned()
+            }
+            Means::FolderOrConfig => "`--dir` of a folder, `--config` of all others".to_owned(),
+            Means::Rackup => "the application's file, as without this".to_owned(),
+            Means::Always(why) => format!("taken: {why}"),
+            Means::Refused(why) => format!("refused: {why}"),
+        }
+    }
+}
+
+/// Whether it can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
+fn is_address(text: &str) -> bool {
+    let port = text.rsplit(':').next().unwrap_or_default();
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_socket = text.starts_with(['/', '.', '~']) && (text.ends_with(".sock") || text.ends_with(".socket"));
+    is_port || is_socket || text.starts_with("unix:")
+}
+
+impl Asked {
+    /// Takes a flag that is another server's; whether it is one.
+    pub fn take_foreign(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
+        let Some(foreign) = Foreign::called(spelt) else { return false };
+        let value = match (foreign.value, foreign.means) {
+            ("", _) => parser.optional_value(),
+            // What is refused need not be complete.
+            (_, Means::Refused(_)) => parser.value().ok(),
+            (name, _) => match parser.value() {
+                Ok(value) if !value.is_empty() => Some(value),
+                _ => {
+                    self.refuse(format!("{spelt}: needs a value: {spelt} {name}"));
+                    return true;
+                }
+            },
+        };
+        let value = value.unwrap_or_default();
+        match foreign.means {
+            Means::Is(name) => self.take_as(name, &value, spelt),
+            Means::Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
+            Means::Word(name, words) => match words.iter().find(|(word, _)| value.to_str() == Some(word)) {
+                Some((_, value)) => self.take_as(name, OsStr::new(value), spelt),
+                None => {
+                    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                    self.refuse(format!("{spelt} {}: must be {}", value.to_string_lossy(), known.join(" or ")));
+                }
+            },
+            Means::Listen => self.listen(&value, spelt),
+            Means::ListenOrLog if value.to_string_lossy().ends_with(".log") => self.take_as("log-file", &value, spelt),
+            Means::ListenOrLog if is_address(&value.to_string_lossy()) => self.listen(&value, spelt),
+            Means::ListenOrLog => self.refuse(format!(
+                "{spelt} {}: say --bind for an address, --log-file for a log",
+                value.to_string_lossy()
+            )),
+            Means::FolderOrConfig if Path::new(&value).is_dir() => self.take_as("dir", &value, spelt),
+            Means::FolderOrConfig => self.take_as("config", &value, spelt),
+            Means::Rackup => self.take_rackup(value),
+            Means::Always(why) => self.notices.push(format!("{spelt}: {why}, with or without this")),
+            Means::Refused(why) => self.refuse(format!("{spelt}: {why}")),
+        }
+        true
+    }
+
+    fn listen(&mut self, address: &OsStr, spelt: &str) {
+        let bind = compat::listen_address(&address.to_string_lossy());
+        self.take_as("bind", OsStr::new(&bind), spelt);
+    }
+
+    fn take_as(&mut self, name: &str, value: &OsStr, spelt: &str) {
+        match Row::called(name).filter(|row| !matches!(row.kind, Kind::Refused(_))) {
+            Some(row) => self.take(row, value, Origin::Flag(spelt.to_owned())),
+            None => self.refuse(format!("{spelt}: is not in this version")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::arguments::{Problem, read};
+    use crate::config::options::{Name, TABLE};
+
+    fn ask(arguments: &[&str]) -> Asked {
+        read(arguments.iter().map(std::ffi::OsString::from).collect(), &[])
+    }
+
+    #[test]
+    fn flags_of_other_servers_do_what_they_mean() {
+        let asked =
+            ask(&["-E", "production", "-a", "127.0.0.1", "--pid=x.pid", "-q", "--servers", "3", "-D", "app.ru"]);
+        let said = |name: Name| asked.values(name).last().map(|given| given.as_written());
+        assert_eq!(asked.problems, []);
+        assert_eq!(said(Name::Environment).as_deref(), Some("-E production"));
+        assert_eq!(said(Name::Host).as_deref(), Some("-a 127.0.0.1"));
+        assert_eq!(said(Name::Pidfile).as_deref(), Some("--pid x.pid"));
+        assert_eq!(said(Name::AccessLog).as_deref(), Some("-q off"));
+        assert_eq!(said(Name::Workers).as_deref(), Some("--servers 3"));
+        assert_eq!(said(Name::Daemonize).as_deref(), Some("-D"));
+        assert_eq!(asked.rackup.as_deref(), Some(std::path::Path::new("app.ru")));
+        let bind = ask(&["--listen", "8080"]).values(Name::Bind)[0].value.clone();
+        assert_eq!(bind, "tcp://0.0.0.0:8080");
+    }
+
+    #[test]
+    fn a_letter_that_two_servers_use_is_told_by_its_value() {
+        let said = |arguments: &[&str], name: Name| {
+            let asked = ask(arguments);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            asked.values(name).last().map(|given| given.value.clone())
+        };
+        assert_eq!(said(&["-c", "config/unicorn.rb"], Name::Config).as_deref(), Some("config/unicorn.rb"));
+        assert_eq!(said(&["-c", "/"], Name::Dir).as_deref(), Some("/"));
+        assert_eq!(said(&["-l", "8080"], Name::Bind).as_deref(), Some("tcp://0.0.0.0:8080"));
+        assert_eq!(said(&["-l", "10.0.0.1:80"], Name::Bind).as_deref(), Some("tcp://10.0.0.1:80"));
+        assert_eq!(said(&["-l", "/run/a.sock"], Name::Bind).as_deref(), Some("unix:///run/a.sock"));
+        assert_eq!(said(&["-l", "log/thin.log"], Name::LogFile).as_deref(), Some("log/thin.log"));
+        assert_eq!(ask(&["-R", "app.ru", "start"]).rackup.as_deref(), Some(Path::new("app.ru")));
+    }
+
+    #[test]
+    fn what_is_always_so_is_noticed_and_what_cannot_be_is_refused() {
+        assert_eq!(
+            ask(&["--redirect-append"]).notices,
+            ["--redirect-append: log files are always appended to, with or without this"]
+        );
+        let problems: Vec<String> =
+            ask(&["--prefix", "/x", "-l", "y", "--pid"]).problems.iter().map(Problem::to_string).collect();
+        let expected = [
+            "--prefix: write an [[app]] with a prefix in foolsgold.toml",
+            "-l y: say --bind for an address, --log-file for a log",
+            "--pid: needs a value: --pid FILE",
+        ];
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn no_flag_is_known_twice() {
+        let mut flags: Vec<String> = ALL.iter().flat_map(|one| one.flags).map(|flag| (*flag).to_owned()).collect();
+        flags.extend(TABLE.iter().map(|row| format!("--{}", row.long)));
+        flags.extend(TABLE.iter().filter_map(|row| row.short).map(|letter| format!("-{letter}")));
+        flags.sort();
+        let twice: Vec<&[String]> = flags.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert_eq!(twice, Vec::<&[String]>::new());
+    }
+}

@@ -1,0 +1,208 @@
+//! The configuration files of other servers: which one a file is, what it says in our terms, what becomes of the rest.
+
+mod explain;
+pub mod flags;
+mod kind;
+mod left;
+mod lenient_json;
+mod passenger;
+mod puma;
+mod record;
+mod thin;
+mod translation;
+mod unicorn;
+
+use std::path::{self, Path, PathBuf};
+
+use engine_ruby::reader::Question;
+
+use crate::config::arguments::{Asked, Command, Given, Origin};
+use crate::config::file_text::text_of;
+use crate::config::options::Name;
+use crate::config::rackup;
+use record::Call;
+use translation::{Known, Translation, What};
+
+pub use explain::explain;
+pub use kind::Kind;
+
+impl Kind {
+    /// The directives of this server.
+    fn known(self) -> &'static [Known] {
+        match self {
+            Kind::Puma => puma::KNOWN,
+            Kind::Unicorn | Kind::Pitchfork => unicorn::KNOWN,
+            Kind::Thin => thin::KNOWN,
+            Kind::Passenger => passenger::KNOWN,
+        }
+    }
+
+    /// Adds what the server does without being told.
+    fn finish(self, translation: &mut Translation) {
+        match self {
+            Kind::Puma => puma::finish(translation),
+            Kind::Unicorn | Kind::Pitchfork => unicorn::finish(translation),
+            Kind::Thin => thin::finish(translation),
+            Kind::Passenger => passenger::finish(translation),
+        }
+        // Pitchfork's are nearest to Unicorn's.
+        let signals = if self == Kind::Pitchfork { Kind::Unicorn.word() } else { self.word() };
+        translation.assume("signals", signals, false);
+        if translation.remarks.iter().any(|remark| remark.what == What::Runs) {
+            let file = translation.own_path();
+            translation.assume("hooks", &file, false);
+            let hooks = translation.settings.iter_mut().filter(|setting| setting.row.long == "hooks");
+            hooks.for_each(|setting| "its hooks".clone_into(&mut setting.place.written));
+        }
+    }
+
+    /// What is not the same with any file of this server.
+    fn always(self) -> &'static [&'static str] {
+        match self {
+            Kind::Puma => puma::ALWAYS,
+            Kind::Unicorn | Kind::Pitchfork => unicorn::ALWAYS,
+            Kind::Thin => thin::ALWAYS,
+            Kind::Passenger => passenger::ALWAYS,
+        }
+    }
+}
+
+/// Adds what another server's file says to what was asked. Its path begins at `home` if it is relative.
+pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) {
+    let translation = match translate(asked, kind, path, home, text) {
+        Ok(translation) => translation,
+        Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
+    };
+    asked.old = Some((translation.shown.clone(), kind.name()));
+    asked.evaluated.clone_from(&translation.evaluated);
+    let mut others: Vec<String> = Vec::new();
+    translation.refused().for_each(|why| asked.refuse(why));
+    for remark in &translation.remarks {
+        match remark.what {
+            What::Missing | What::Differs => {
+                let name = remark.name();
+                if !others.contains(&name) {
+                    others.push(name);
+                }
+            }
+            What::Refused | What::Runs | What::Needless => {}
+        }
+    }
+    let shown = &translation.shown;
+    if !others.is_empty() {
+        let names = others.join(", ");
+        let notice = format!(
+            "{shown}: without a counterpart, or with another meaning: {names}; `foolsgold explain {shown}` says more"
+        );
+        asked.notices.push(notice);
+    }
+    if !translation.left.is_empty() {
+        asked.notices.push(format!("{shown}: {}", left::in_words(&translation.left)));
+    }
+    for setting in translation.settings {
+        let (name, value, origin) = (setting.row.name, setting.value, Origin::File(setting.place));
+        asked.given.push(Given { name, value, origin, app: None });
+    }
+    let is_file = |path: &Path| !home.join(path).is_dir();
+    if !asked.rackup.as_deref().is_some_and(is_file)
+        && let Some(rackup) = translation.rackup
+    {
+        asked.rackup = Some(home.join(rackup));
+    }
+}
+
+/// Reads the file and translates it; the errors are why it could not be read.
+fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
+    let shown = path.display().to_string();
+    if kind == Kind::Passenger {
+        let calls =
+            passenger::read(text, |name| std::env::var(name).ok()).map_err(|why| vec![format!("{shown}: {why}")])?;
+        return Ok(Translation::of(kind, shown, home, calls));
+    }
+    let flag = |name: Name| {
+        let given = asked.values(name).into_iter().next_back()?;
+        matches!(given.origin, Origin::Flag(_)).then(|| given.value.clone())
+    };
+    let names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
+    let ruby = asked.values(Name::Ruby).last().map_or_else(|| "ruby".to_owned(), |given| given.value.clone());
+    let told = |error: std::io::Error| vec![format!("{shown}: {error}")];
+    let (absolute, folder) =
+        (path::absolute(home.join(path)).map_err(told)?, path::absolute(home.join(".")).map_err(told)?);
+    let (gemfile, workers, environment) = (gemfile(asked, &folder), flag(Name::Workers), flag(Name::Environment));
+    let question = Question {
+        ruby: Path::new(&ruby),
+        path: &absolute,
+        kind: kind.word(),
+        gemfile: gemfile.as_deref(),
+        names: &names,
+        workers: workers.as_deref(),
+        environment: environment.as_deref(),
+        folder: &folder,
+        stays: asked.command == Command::Serve && kind.is_code(),
+    };
+    if !question.stays {
+        left::adopt();
+    }
+    let (record, evaluated) = record::read(&question, kind.word()).map_err(|why| vec![format!("{shown}: {why}")])?;
+    let left = if question.stays { Vec::new() } else { left::children() };
+    match record.error {
+        None => {
+            let mut translation = Translation::of(kind, shown, home, record.calls);
+            if let Some((name, value)) = record.environment {
+                translation.assume_environment(&name, &value);
+            }
+            (translation.evaluated, translation.left) = (evaluated, left);
+            Ok(translation)
+        }
+        Some(failure) => {
+            let so_far: Vec<Call> = record.calls;
+            let mut translation = Translation::of(kind, shown.clone(), home, so_far);
+            if let Some(call) = &failure.call {
+                translation.unknown(call);
+            }
+            let mut problems: Vec<String> = translation.refused().collect();
+            if failure.call.is_none() {
+                problems.push(failure.in_words(&shown));
+            }
+            if !left.is_empty() {
+                problems.push(format!("{shown}: {}", left::in_words(&left)));
+            }
+            Err(problems)
+        }
+    }
+}
+
+/// The Gemfile of the application as far as it is known before the file has said where that is.
+fn gemfile(asked: &Asked, folder: &Path) -> Option<PathBuf> {
+    let named = folder.join(asked.rackup.as_deref().unwrap_or(Path::new("")));
+    let rackup = if named.is_dir() { named.join("config.ru") } else { named };
+    let rackup = rackup::in_real_folder(&rackup).unwrap_or(rackup);
+    rackup::gemfile(&rackup, std::env::var_os("BUNDLE_GEMFILE").as_deref())
+}
+
+/// The directives of the server with this word; none of any other.
+pub fn directives(word: &str) -> Vec<&'static str> {
+    let kinds = [Kind::Puma, Kind::Unicorn, Kind::Pitchfork];
+    let known =
+        kinds.iter().find(|kind| word.split(',').next() == Some(kind.word())).map_or(&[][..], |kind| kind.known());
+    known.iter().map(|(name, _)| *name).collect()
+}
+
+/// An address as Unicorn's `listen` takes it, as our `--bind` does.
+pub fn listen_address(address: &str) -> String {
+    unicorn::bind(address, str::to_owned)
+}
+
+/// Whose hooks are in a file that `--hooks` names, as the Ruby side is told it; nothing where they are ours.
+pub fn hooks_kind(path: &Path) -> Result<&'static str, String> {
+    if let Some(kind) = Kind::by_name(path) {
+        return Ok(kind.word());
+    }
+    let text = text_of(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
+    let own = path.file_name().is_some_and(|name| name == "foolsgold.rb");
+    Ok(Kind::by_content(&text).filter(|_| !own).map_or("", Kind::word))
+}
+
+#[cfg(test)]
+#[path = "compat_test.rs"]
+mod tests;

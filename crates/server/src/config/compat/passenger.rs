@@ -1,0 +1,282 @@
+//! The keys of Passengerfile.json, and what each comes to.
+
+use std::path::Path;
+
+use nix::unistd::geteuid;
+use serde_json::Value;
+
+use super::lenient_json::{self, Entry};
+use super::puma::{absolute, tcp};
+use super::record::Call;
+use super::translation::{Does, Known, Translation, What, seconds, text};
+use crate::config::size::parse_time;
+
+const TLS: &str = "there is no TLS in this version: end it in front";
+const CACHE: &str = "responses are not cached";
+const POOL: &str = "there are no preloaders that come and go: the process that forks stays";
+const STATIC: &str = "the application serves its files itself; answer with a path in the body (to_path) and the server \
+                      sends the file";
+const STICKY: &str = "any worker may get any request";
+const PANEL: &str = "there is no panel; --admin shows a page of this server";
+const NGINX: &str = "there is no nginx in it";
+const START: &str = "applications are started by their config.ru";
+
+/// What is not as in Passenger, whatever the file says.
+pub const ALWAYS: &[&str] = &[
+    "a request has at most --header-count (100) header fields, then 431; Passenger has no such limit but their size",
+    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
+     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    "spawn_method smart with several workers: an application that holds a connection open is not forked, each worker \
+     loads it (--preload=force forks it)",
+];
+
+pub const KNOWN: &[Known] = &[
+    ("address", Does::By(later)),
+    ("port", Does::By(later)),
+    ("socket_file", Does::By(later)),
+    ("socket_backlog", Does::By(later)),
+    ("daemonize", Does::Is("daemonize")),
+    ("user", Does::By(user)),
+    ("log_file", Does::Is("log-file")),
+    ("app_log_file", Does::Like("log-file", "the application's lines and the server's are in one log")),
+    ("pid_file", Does::Is("pidfile")),
+    ("environment", Does::Is("environment")),
+    ("ruby", Does::Is("ruby")),
+    ("app_root", Does::Is("dir")),
+    ("rackup", Does::By(rackup)),
+    ("startup_file", Does::By(rackup)),
+    ("app_type", Does::By(app_type)),
+    ("app_start_command", Does::Refused(START)),
+    ("spawn_method", Does::By(spawn_method)),
+    ("preload_bundler", Does::Needless("Bundler is set up before the application is loaded")),
+    ("load_shell_envvars", Does::Missing("the application's environment is the server's")),
+    ("envvars", Does::By(variables)),
+    ("max_pool_size", Does::By(later)),
+    ("min_instances", Does::By(later)),
+    ("max_instances", Does::By(later)),
+    ("pool_idle_time", Does::By(idle_time)),
+    ("max_preloader_idle_time", Does::Missing(POOL)),
+    ("start_timeout", Does::Seconds("boot-time")),
+    ("max_requests", Does::Is("max-requests")),
+    ("max_request_queue_size", Does::By(queue_size)),
+    ("max_request_queue_time", Does::By(queue_time)),
+    ("max_request_time", Does::By(request_time)),
+    ("memory_limit", Does::By(memory)),
+    ("request_queue_overflow_status_code", Does::Missing("the status is 503")),
+    ("force_max_concurrent_requests_per_process", Does::By(later)),
+    ("unlimited_concurrency_paths", Does::Missing("all paths have the same limits")),
+    ("concurrency_model", Does::By(later)),
+    ("thread_count", Does::By(later)),
+    ("sticky_sessions", Does::By(sticky)),
+    ("sticky_sessions_cookie_name", Does::Missing(STICKY)),
+    ("sticky_sessions_cookie_attributes", Does::Missing(STICKY)),
+    ("turbocaching", Does::Missing(CACHE)),
+    ("disable_turbocaching", Does::Needless(CACHE)),
+    ("vary_turbocache_by_cookie", Does::Missing(CACHE)),
+    ("friendly_error_pages", Does::Missing("errors are shown in the environment development, and in no other")),
+    ("custom_error_page", Does::Missing("the pages of the server are its own")),
+    ("ssl", Does::By(ssl)),
+    ("ssl_certificate", Does::Missing(TLS)),
+    ("ssl_certificate_key", Does::Missing(TLS)),
+    ("ssl_port", Does::Missing(TLS)),
+    ("engine", Does::Needless(NGINX)),
+    ("nginx_bin", Does::Needless(NGINX)),
+    ("nginx_version", Does::Needless(NGINX)),
+    ("nginx_config_template", Does::Missing(NGINX)),
+    ("ctls", Does::Needless(NGINX)),
+    ("static_files_dir", Does::Missing(STATIC)),
+    ("restart_dir", Does::Missing("touching tmp/restart.txt reloads; --restart-file names another file")),
+    ("meteor_app_settings", Does::Refused("only Ruby is served")),
+    ("log_level", Does::Missing("say --log error, warn, info or debug")),
+    ("admin_panel_url", Does::Missing(PANEL)),
+    ("admin_panel_auth_type", Does::Missing(PANEL)),
+    ("admin_panel_username", Does::Missing(PANEL)),
+    ("admin_panel_password", Does::Missing(PANEL)),
+    ("abort_websockets_on_process_shutdown", Does::Missing("they have --drain-time")),
+    ("rolling_restarts", Does::Needless("a reload always keeps serving")),
+    ("resist_deployment_errors", Does::Needless("when the new code does not start, the old goes on")),
+    ("debugger", Does::Missing("the log has the backtrace of each request that is over its time")),
+    ("core_file_descriptor_ulimit", Does::Needless("the limit is raised as far as --connections needs it")),
+    ("app_file_descriptor_ulimit", Does::Missing("the application has the limit of the server")),
+    ("disable_security_update_check", Does::Needless("nobody is asked")),
+    ("disable_anonymous_telemetry", Does::Needless("nobody is told")),
+    ("auto", Does::Needless("nothing is asked for")),
+    ("python", Does::Needless("only Ruby is served")),
+    ("nodejs", Does::Needless("only Ruby is served")),
+    ("app_support_kuria_protocol", Does::Refused("only Rack applications are served")),
+    ("direct_instance_request_address", Does::Needless("workers listen on no address of their own")),
+    ("nginx_tarball", Does::Needless(NGINX)),
+    ("debug_nginx_config", Does::Missing(NGINX)),
+    ("binaries_url_root", Does::Needless(NGINX)),
+    ("runtime_check_only", Does::Refused("nothing has to be installed: leave it out")),
+    ("dont_install_runtime", Does::Needless("nothing is installed")),
+    ("dont_compile_runtime", Does::Needless("nothing is installed")),
+    ("security_update_check_proxy", Does::Needless("nobody is asked")),
+    ("anonymous_telemetry_proxy", Does::Needless("nobody is told")),
+    ("disable_log_prefix", Does::Missing("lines of the application have no prefix; those of the server have")),
+    ("data_buffer_dir", Does::Missing("TMPDIR says where bodies are kept")),
+    ("instance_registry_dir", Does::Missing("the control socket says where the server is: --control")),
+];
+
+/// Settings that no variable can say.
+const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
+
+/// The keys of the file, as calls, and then what variables such as `PASSENGER_MAX_POOL_SIZE` say: they count before it.
+pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Call>, String> {
+    let calls = lenient_json::read(json)?.into_iter().map(|Entry { name, line, value }| {
+        let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
+        let written = format!("\"{name}\": {short}");
+        Call { name, line: Some(line), file: None, args: vec![value], written }
+    });
+    let in_environment = KNOWN.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
+        let key = format!("PASSENGER_{}", name.to_uppercase());
+        let value = variable(&key).filter(|value| !value.is_empty())?;
+        let (written, args) = (format!("{key}={value}"), vec![Value::String(value)]);
+        Some(Call { name: (*name).to_owned(), line: None, file: None, args, written })
+    });
+    Ok(calls.chain(in_environment).collect())
+}
+
+/// These are looked at together when all are known.
+fn later(_: &mut Translation, _: &Call) {}
+
+fn rackup(to: &mut Translation, call: &Call) {
+    if let Some(path) = text(call.args.first()) {
+        to.rackup = Some(to.in_folder(&path).into());
+    }
+}
+
+/// Passenger looks at it where it is root.
+fn user(to: &mut Translation, call: &Call) {
+    if geteuid().is_root() {
+        to.copy(call, "user");
+    } else {
+        to.remark(call, What::Needless, "counts where the server is root, as in Passenger");
+    }
+}
+
+fn app_type(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("rack" | "ruby") => to.remark(call, What::Needless, "only Rack applications are served"),
+        _ => to.remark(call, What::Refused, "only Rack applications are served"),
+    }
+}
+
+fn spawn_method(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("smart" | "smart-lv2") => to.set(call, "preload", "yes".to_owned()),
+        Some("direct" | "conservative") => to.set(call, "preload", "no".to_owned()),
+        _ => to.remark(call, What::Refused, "must be smart or direct"),
+    }
+}
+
+fn variables(to: &mut Translation, call: &Call) {
+    let Some(Value::Object(variables)) = call.args.first() else {
+        return to.remark(call, What::Refused, "must be an object of names with their values");
+    };
+    let names: Vec<&str> = variables.keys().map(String::as_str).collect();
+    let why =
+        format!("{} must be set where the server is started: its environment is the application's", names.join(", "));
+    to.remark(call, What::Missing, &why);
+}
+
+/// Passenger counts in megabytes.
+fn memory(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).and_then(|megabytes| megabytes.parse::<u64>().ok()) {
+        Some(0) => to.remark(call, What::Needless, "there is no limit unless --worker-memory says one"),
+        Some(megabytes) => to.set(call, "worker-memory", format!("{megabytes}MiB")),
+        None => to.remark(call, What::Refused, "must be a number of megabytes"),
+    }
+}
+
+/// Nothing stands for no limit.
+fn queue_size(to: &mut Translation, call: &Call) {
+    match text(call.args.first()).as_deref() {
+        Some("0") => to.remark(call, What::Differs, "as many wait as --connections says"),
+        _ => to.copy(call, "queue"),
+    }
+}
+
+fn queue_time(to: &mut Translation, call: &Call) {
+    time(to, call, "queue-wait", "none");
+}
+
+fn request_time(to: &mut Translation, call: &Call) {
+    time(to, call, "request-time", "none");
+}
+
+/// The longest idle time that there is.
+fn idle_time(to: &mut Translation, call: &Call) {
+    time(to, call, "idle-time", "24h");
+}
+
+/// Nothing stands for no limit.
+fn time(to: &mut Translation, call: &Call, key: &str, no_limit: &str) {
+    match seconds(call.args.first()) {
+        Some(time) if parse_time(&time) == Some(0) => to.set(call, key, no_limit.to_owned()),
+        _ => to.seconds(call, key),
+    }
+}
+
+fn sticky(to: &mut Translation, call: &Call) {
+    if to.says_yes("sticky_sessions") {
+        to.remark(call, What::Missing, STICKY);
+    }
+}
+
+fn ssl(to: &mut Translation, call: &Call) {
+    if to.says_yes("ssl") {
+        to.remark(call, What::Refused, TLS);
+    }
+}
+
+/// Addresses, processes and threads, each made of several keys.
+pub fn finish(to: &mut Translation) {
+    let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
+    let backlog = word(to, "socket_backlog").map(|backlog| format!("?backlog={backlog}")).unwrap_or_default();
+    if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
+        let path = absolute(&to.in_folder(&socket));
+        to.set(&call, "bind", format!("unix://{path}{backlog}"));
+    } else {
+        let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
+        let bind = tcp(&host, &word(to, "port").unwrap_or_else(|| "3000".to_owned())) + &backlog;
+        match to.call("port").or_else(|| to.call("address")).cloned() {
+            Some(call) => to.set(&call, "bind", bind),
+            None => to.assume("bind", &bind, false),
+        }
+    }
+    if to.says_yes("daemonize") {
+        let port = word(to, "port").unwrap_or_else(|| "3000".to_owned());
+        let name = if to.call("socket_file").is_some() { "passenger".to_owned() } else { format!("passenger.{port}") };
+        // In these folders where they are there.
+        let usual = |to: &Translation, folder: &str, file: &str| {
+            let inner = to.in_folder(folder);
+            if Path::new(&inner).is_dir() { format!("{inner}/{file}") } else { to.in_folder(file) }
+        };
+        to.assume("log-file", &usual(to, "log", &format!("{name}.log")), false);
+        to.assume("pidfile", &usual(to, "tmp/pids", &format!("{name}.pid")), false);
+    }
+    processes(to);
+    // Passenger has limits for these where somebody sets them.
+    to.assume_none(&["request-time", "queue-wait"]);
+    to.assume("worker-timeout", "0s", false);
+    match to.call("thread_count").cloned() {
+        Some(call) if word(to, "concurrency_model").is_some_and(|model| model == "thread") => to.copy(&call, "threads"),
+        _ => to.assume("threads", "1", false),
+    }
+    if to.rackup.is_none() {
+        to.rackup.clone_from(&to.folder);
+    }
+}
+
+/// One process at least and six at most, as many as are needed.
+fn processes(to: &mut Translation) {
+    match to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned() {
+        Some(call) => to.copy(&call, "max-workers"),
+        None => to.assume("max-workers", "6", false),
+    }
+    match to.call("min_instances").cloned() {
+        Some(call) => to.copy(&call, "min-workers"),
+        None => to.assume("min-workers", "1", false),
+    }
+}

@@ -1,0 +1,331 @@
+//! What becomes of another server's configuration: settings of ours, and remarks on all that is not the same.
+
+use std::path::{Path, PathBuf};
+
+use engine_ruby::Evaluated;
+use serde_json::Value;
+
+use super::Kind;
+use super::left::Left;
+use super::record::Call;
+use crate::config::arguments::Place;
+use crate::config::options::DAY_MS;
+use crate::config::options::{Kind as Takes, Row};
+use crate::config::size::{parse_time, show_time};
+use crate::config::suggest::nearest;
+
+/// What a directive comes to.
+#[derive(Clone, Copy)]
+pub enum Does {
+    /// Our option with this name.
+    Is(&'static str),
+    /// The same of a number of seconds.
+    Seconds(&'static str),
+    /// Our option with this name, which is not quite the same: in these words.
+    Like(&'static str, &'static str),
+    /// The same of a number of seconds.
+    SecondsLike(&'static str, &'static str),
+    /// A hook that runs; with words where it is not quite the same.
+    Runs(&'static str),
+    /// What it asks for is so anyway, or nobody needs it here.
+    Needless(&'static str),
+    /// There is nothing like it.
+    Missing(&'static str),
+    /// To go on without it would be wrong.
+    Refused(&'static str),
+    /// Needs a closer look.
+    By(fn(&mut Translation, &Call)),
+}
+
+/// A directive and what it comes to.
+pub type Known = (&'static str, Does);
+
+/// What a remark says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Refused,
+    Missing,
+    Differs,
+    Runs,
+    Needless,
+}
+
+/// A word on one directive.
+#[derive(Debug, Clone)]
+pub struct Remark {
+    pub place: Place,
+    pub what: What,
+    pub why: String,
+}
+
+impl Remark {
+    /// What it is about, in short: the name of the directive, and of a plugin its own.
+    pub fn name(&self) -> String {
+        let mut words = self.place.written.split(' ');
+        let name = words.next().unwrap_or_default();
+        match words.next() {
+            Some(plugin) if name == "plugin" => format!("{name} {plugin}"),
+            _ => name.to_owned(),
+        }
+    }
+}
+
+/// One setting of ours.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    pub row: &'static Row,
+    pub value: String,
+    pub place: Place,
+}
+
+/// The whole.
+#[derive(Debug)]
+pub struct Translation {
+    pub kind: Kind,
+    /// The file, as messages show it.
+    pub shown: String,
+    pub settings: Vec<Setting>,
+    pub remarks: Vec<Remark>,
+    /// The application's file or folder, if it is named.
+    pub rackup: Option<PathBuf>,
+    /// Where relative paths begin, if it is named; and where that begins.
+    pub folder: Option<PathBuf>,
+    home: PathBuf,
+    pub calls: Vec<Call>,
+    /// The process that has evaluated the file, where it is to go on.
+    pub evaluated: Option<Evaluated>,
+    /// What it has started and what still runs, where only its settings are wanted.
+    pub left: Vec<Left>,
+}
+
+impl Translation {
+    /// Why the server does not start with the file, each with its place.
+    pub fn refused(&self) -> impl Iterator<Item = String> {
+        let refused = self.remarks.iter().filter(|remark| remark.what == What::Refused);
+        refused.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why))
+    }
+
+    /// Of these calls.
+    pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
+        let (settings, remarks) = (Vec::new(), Vec::new());
+        let (rackup, folder, home) = (None, None, home.to_owned());
+        let (evaluated, left) = (None, Vec::new());
+        let mut translation =
+            Translation { kind, shown, settings, remarks, rackup, folder, home, calls, evaluated, left };
+        let calls = translation.calls.clone();
+        // First, since paths begin there.
+        let folders = ["directory", "working_directory", "chdir", "app_root"];
+        let folder = calls.iter().rev().find(|call| folders.contains(&call.name.as_str()));
+        translation.folder = folder.and_then(|call| text(call.args.first())).map(PathBuf::from);
+        if kind == Kind::Passenger && translation.folder.is_none() {
+            // There they begin where the file is, and so does the search for the application.
+            let beside = Path::new(&translation.shown).parent().filter(|folder| !folder.as_os_str().is_empty());
+            translation.folder = beside.map(Path::to_owned);
+        }
+        for call in &calls {
+            translation.take(call);
+        }
+        kind.finish(&mut translation);
+        translation
+    }
+
+    fn take(&mut self, call: &Call) {
+        let known = self.kind.known().iter().find(|(name, _)| *name == call.name);
+        let Some((_, does)) = known else { return self.unknown(call) };
+        match *does {
+            Does::Is(key) => self.copy(call, key),
+            Does::Seconds(key) => self.seconds(call, key),
+            Does::Like(key, how) => {
+                self.copy(call, key);
+                self.remark(call, What::Differs, how);
+            }
+            Does::SecondsLike(key, how) => {
+                self.seconds(call, key);
+                self.remark(call, What::Differs, how);
+            }
+            Does::Runs("") => self.remark(call, What::Runs, "runs as it stands"),
+            Does::Runs(how) => self.remark(call, What::Runs, how),
+            Does::Needless(why) => self.remark(call, What::Needless, why),
+            Does::Missing(why) => self.remark(call, What::Missing, why),
+            Does::Refused(why) => self.remark(call, What::Refused, why),
+            Does::By(of) => of(self, call),
+        }
+    }
+
+    /// Says what becomes of a directive that the server does not have.
+    pub fn unknown(&mut self, call: &Call) {
+        let names = self.kind.known().iter().map(|(name, _)| *name);
+        let near = nearest(&call.name, names);
+        let hint = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();
+        let name = self.kind.name();
+        match self.kind {
+            Kind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
+                self.remark(call, What::Missing, "a directive of a plugin; plugins of Puma are not loaded");
+            }
+            // They go on, Passenger with a warning.
+            Kind::Passenger | Kind::Thin => {
+                self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))
+            }
+            _ => self.remark(call, What::Refused, &format!("{name} has no such directive{hint}")),
+        }
+    }
+
+    /// Where a call stands.
+    pub fn place(&self, call: &Call) -> Place {
+        let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
+        let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
+        Place { file, line: call.line, written: call.written.clone(), is_old: true }
+    }
+
+    /// Adds a word on a directive.
+    pub fn remark(&mut self, call: &Call, what: What, why: &str) {
+        let place = self.place(call);
+        self.remarks.push(Remark { place, what, why: why.to_owned() });
+    }
+
+    /// Gives an option the first argument.
+    pub fn copy(&mut self, call: &Call, key: &str) {
+        let takes = Row::called(key).map(|row| row.kind);
+        let value = match (takes, call.args.first()) {
+            (Some(Takes::Flag), None | Some(Value::Bool(true))) => Some("yes".to_owned()),
+            (Some(Takes::Flag), Some(Value::Bool(false))) => Some("no".to_owned()),
+            (_, argument) => text(argument),
+        };
+        match value {
+            Some(value) => self.set(call, key, value),
+            None => self.remark(call, What::Missing, "says nothing, and changes nothing"),
+        }
+    }
+
+    /// Gives an option a time.
+    pub fn seconds(&mut self, call: &Call, key: &str) {
+        let has_none = matches!(Row::called(key).map(|row| row.kind), Some(Takes::TimeOrNone(..)));
+        match seconds(call.args.first()) {
+            // What is longer than any of our times is none.
+            Some(time) if has_none && parse_time(&time) > Some(DAY_MS) => self.set(call, key, "none".to_owned()),
+            Some(time) => self.set(call, key, time),
+            None => self.copy(call, key),
+        }
+    }
+
+    /// Gives an option a value. What adds up is kept, of everything else the last counts.
+    pub fn set(&mut self, call: &Call, key: &str, value: String) {
+        let place = self.place(call);
+        let is_path = Row::called(key).is_some_and(|row| row.kind == Takes::Path);
+        let value = match key {
+            "dir" => self.home.join(&value).display().to_string(),
+            _ if is_path => self.in_folder(&value),
+            _ => value,
+        };
+        self.put(place, key, value);
+    }
+
+    /// The same where another server does something without being told. It counts less than any variable if the other
+    /// server would have asked the environment, too. Paths are taken as they are.
+    pub fn assume(&mut self, key: &str, value: &str, asks_environment: bool) {
+        if Row::called(key).is_none() || self.settings.iter().any(|setting| setting.row.long == key) {
+            return;
+        }
+        let written = format!("{key} {value}, which is what {} does", self.kind.name());
+        let place = Place { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
+        self.put(place, key, value.to_owned());
+    }
+
+    /// The same of limits that another server does not have.
+    pub fn assume_none(&mut self, keys: &[&str]) {
+        keys.iter().for_each(|key| self.assume(key, "none", false));
+    }
+
+    /// The file has set a variable that says in which environment the application runs; a directive counts before it.
+    pub fn assume_environment(&mut self, variable: &str, value: &str) {
+        if self.settings.iter().all(|setting| setting.row.long != "environment") {
+            let written = format!("ENV[\"{variable}\"] = \"{value}\"");
+            let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+            self.put(place, "environment", value.to_owned());
+        }
+    }
+
+    /// The same of something that adds up.
+    pub fn assume_more(&mut self, key: &str, value: &str) {
+        let written = format!("{key} {value}, which is what {} does", self.kind.name());
+        let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+        self.put(place, key, value.to_owned());
+    }
+
+    fn put(&mut self, place: Place, key: &str, value: String) {
+        let row = Row::called(key).filter(|row| !matches!(row.kind, Takes::Refused(_)));
+        let Some(row) = row else {
+            let why = format!("{key} is not in this version");
+            self.remarks.push(Remark { place, what: What::Missing, why });
+            return;
+        };
+        if key != "bind" {
+            self.settings.retain(|setting| setting.row.long != key);
+        }
+        if !self.settings.iter().any(|setting| setting.row.long == key && setting.value == value) {
+            self.settings.push(Setting { row, value, place });
+        }
+    }
+
+    /// A relative path begins at the folder that the file names.
+    pub fn in_folder(&self, path: &str) -> String {
+        let joined = self.home.join(self.folder.as_deref().unwrap_or(Path::new(""))).join(path);
+        joined.to_str().map_or_else(|| path.to_owned(), str::to_owned)
+    }
+
+    /// Where the file itself is.
+    pub fn own_path(&self) -> String {
+        self.home.join(&self.shown).display().to_string()
+    }
+
+    /// What an option is given so far.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.settings.iter().find(|setting| setting.row.long == key).map(|setting| setting.value.as_str())
+    }
+
+    /// The last call of that name.
+    pub fn call(&self, name: &str) -> Option<&Call> {
+        self.calls.iter().rev().find(|call| call.name == name)
+    }
+
+    /// Whether a directive is there and says yes.
+    pub fn says_yes(&self, name: &str) -> bool {
+        self.call(name).is_some_and(|call| !matches!(call.args.first(), Some(Value::Bool(false) | Value::Null)))
+    }
+}
+
+/// A word or a number.
+pub fn text(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
+        _ => None,
+    }
+}
+
+/// A time in seconds, perhaps with a fraction, as our options take it.
+pub fn seconds(value: Option<&Value>) -> Option<String> {
+    let seconds: f64 = match value? {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    let ms = (seconds * 1000.0).round();
+    // A day, the longest time of any option, is far below what a float counts exactly.
+    (0.0..=1e12).contains(&ms).then(|| show_time(ms as u64))
+}
+
+/// Plugins that bring no directives, and one whose directives are known here.
+const PLUGINS: [(&str, &[&str]); 3] = [("tmp_restart", &[]), ("systemd", &[]), ("solid_queue", &["solid_queue_mode"])];
+
+/// Whether a directive that Puma does not have may be one of a plugin; then nothing can be said of it.
+fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
+    calls.iter().filter(|call| call.name == "plugin").filter_map(|call| text(call.args.first())).any(|plugin| {
+        match PLUGINS.iter().find(|(known, _)| *known == plugin) {
+            Some((_, directives)) => directives.contains(&name),
+            None => !has_near,
+        }
+    })
+}

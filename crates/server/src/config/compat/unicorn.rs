@@ -1,0 +1,163 @@
+//! Unicorn's directives, and Pitchfork's beside them, and what each comes to.
+
+use serde_json::Value;
+
+use super::Kind;
+use super::puma::{absolute, tcp};
+use super::record::Call;
+use super::translation::{Does, Known, Translation, What, text};
+use crate::config::options::DAY_MS;
+use crate::config::size::{parse_time, show_time};
+
+const TIMEOUT: &str = "counts from the last byte of a request to its answer, waiting included; the request is \
+                       interrupted, its client gets 504, and its worker is killed only if that does not end it \
+                       (--kill-time)";
+const EXEC: &str = "runs at an upgrade (USR2), in a process forked from the one that has loaded the application; what \
+                    it changes in ENV is for the new program, and where it raises there is none";
+const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
+const RETIRES: &str = "runs; of the server it is given there are config, pid, logger and worker_processes; where it \
+                       ends the old master (pid.oldbin, QUIT) after USR2, that ends when the new one serves";
+const TRAPS: &str = "runs; traps for TERM in it have no effect, since workers end when the server says so";
+const MOLD: &str = "runs in the process that has loaded the application and forks workers";
+const SERVICE: &str = "there is no service worker: start it as a process of its own";
+
+/// What is not as in Unicorn, whatever the file says.
+pub const ALWAYS: &[&str] = &[
+    "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503; in \
+     Unicorn they wait in the socket, as many as its backlog",
+    "a request has at most --header-count (100) header fields, then 431; Unicorn has no such limit but the size of all",
+    "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
+     only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    "a body must come at 500 bytes per second or more once it has taken --body-time (60s)",
+    "preload_app true with several workers: an application that holds a connection open is not forked, each worker \
+     loads it (--preload=force forks it)",
+    "slow clients do not hold a worker: requests and answers are buffered, and connections are kept alive",
+    "no middleware is added in any environment",
+];
+
+pub const KNOWN: &[Known] = &[
+    ("worker_processes", Does::Is("workers")),
+    ("timeout", Does::SecondsLike("request-time", TIMEOUT)),
+    ("cleanup_timeout", Does::Seconds("kill-time")),
+    ("spawn_timeout", Does::Seconds("boot-time")),
+    ("listen", Does::By(listen)),
+    ("listeners", Does::Refused("say listen for each address")),
+    ("preload_app", Does::Is("preload")),
+    ("pid", Does::Is("pidfile")),
+    ("stderr_path", Does::Is("redirect-stderr")),
+    ("stdout_path", Does::Is("redirect-stdout")),
+    ("working_directory", Does::Is("dir")),
+    ("user", Does::By(user)),
+    ("logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
+    ("log_buffer_size", Does::Needless("the log is not written by Ruby")),
+    ("rewindable_input", Does::Needless("rack.input can always be rewound")),
+    ("client_body_buffer_size", Does::Is("body-memory")),
+    ("check_client_connection", Does::Needless("a request whose client has gone before it began is never run")),
+    ("worker_exec", Does::Missing("workers are always forked")),
+    ("default_middleware", Does::Needless("no middleware is added")),
+    ("early_hints", Does::Is("early-hints")),
+    ("set", Does::Needless("")),
+    ("HttpRequest::DEFAULTS", Does::By(defaults)),
+    ("before_fork", Does::Runs(RETIRES)),
+    ("after_fork", Does::Runs(TRAPS)),
+    ("after_worker_ready", Does::Runs("")),
+    ("after_worker_exit", Does::Runs(MOLD)),
+    ("before_exec", Does::Runs(EXEC)),
+    ("after_mold_fork", Does::Runs("runs once, in the process that has loaded the application")),
+    ("after_worker_fork", Does::Runs(TRAPS)),
+    ("before_worker_exit", Does::Runs("")),
+    ("after_worker_timeout", Does::Missing("the log has the backtrace; on_request_timeout of a hooks file runs then")),
+    ("after_worker_hard_timeout", Does::Missing("the log says which worker was killed, and for which request")),
+    ("after_request_complete", Does::Missing("a middleware can do the same")),
+    ("after_monitor_ready", Does::Missing("there is no monitor process")),
+    ("refork_after", Does::Missing(REFORK)),
+    ("refork_max_unavailable", Does::Missing(REFORK)),
+    ("mold_selector", Does::Missing(REFORK)),
+    ("max_consecutive_spawn_errors", Does::Missing("workers that do not come up are started less and less often")),
+    ("setpgid", Does::Missing("workers are in the group of the process that forked them")),
+    ("before_service_worker_ready", Does::Missing(SERVICE)),
+    ("before_service_worker_exit", Does::Missing(SERVICE)),
+    ("modify_app", Does::Missing("a middleware in config.ru can do the same")),
+];
+
+fn listen(to: &mut Translation, call: &Call) {
+    let Some(address) = text(call.args.first()) else {
+        return to.remark(call, What::Refused, "needs a port, an address or the path of a socket");
+    };
+    let mut query = Vec::new();
+    if let Some(Value::Object(options)) = call.args.get(1) {
+        let is_unix = address.starts_with(['/', '.', '~']) || address.starts_with("unix:");
+        let mut others = Vec::new();
+        for (name, value) in options {
+            match (name.as_str(), value.as_i64()) {
+                ("backlog", Some(backlog)) => query.push(format!("backlog={backlog}")),
+                ("umask", Some(bits)) if is_unix => query.push(format!("umask=0{bits:o}")),
+                _ if value.is_null() => {}
+                _ => others.push(name.as_str()),
+            }
+        }
+        if !others.is_empty() {
+            to.remark(call, What::Missing, &format!("left to the system: {}", others.join(", ")));
+        }
+    }
+    let bind = bind(&address, |path| to.in_folder(path));
+    let mark = if query.is_empty() { "" } else { "?" };
+    to.set(call, "bind", format!("{bind}{mark}{}", query.join("&")));
+}
+
+/// An address as Unicorn's `listen` takes it, as our `--bind` does.
+pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
+    let path = address.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
+    let unix = |path: &str| match (path.strip_prefix("~/"), std::env::var("HOME")) {
+        (Some(path), Ok(home)) => format!("unix://{home}/{path}"),
+        _ => format!("unix://{}", absolute(&in_folder(path))),
+    };
+    match path {
+        Some(path) => unix(path),
+        None if address.starts_with(['/', '.', '~']) => unix(address),
+        None if address.chars().all(|c| c.is_ascii_digit()) => tcp("0.0.0.0", address),
+        // What is in brackets ends the address.
+        None if address.starts_with('[') && address.ends_with(']') => tcp(address, "80"),
+        None => match address.strip_prefix("tcp://").unwrap_or(address).rsplit_once(':') {
+            Some(("*" | "", port)) => tcp("0.0.0.0", port),
+            Some((host, port)) => tcp(host, port),
+            None => tcp(address, "80"),
+        },
+    }
+}
+
+/// What requests have in their environment unless they say otherwise.
+fn defaults(to: &mut Translation, call: &Call) {
+    match (text(call.args.first()).as_deref(), text(call.args.get(1))) {
+        (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
+        _ => to.remark(call, What::Missing, "of these values only rack.url_scheme can be set"),
+    }
+}
+
+fn user(to: &mut Translation, call: &Call) {
+    to.copy(call, "user");
+    if let Some(group) = text(call.args.get(1)) {
+        to.set(call, "group", group);
+    }
+}
+
+/// What these do without being told. An application that was never run in several threads must not begin here.
+pub fn finish(to: &mut Translation) {
+    to.assume("threads", "1", false);
+    to.assume("workers", "1", false);
+    to.assume("preload", if to.kind == Kind::Pitchfork { "yes" } else { "no" }, false);
+    let (time, port) = (if to.kind == Kind::Pitchfork { "20s" } else { "60s" }, "tcp://0.0.0.0:8080");
+    to.assume("request-time", time, false);
+    to.assume_none(&["queue-wait", "body-bytes"]);
+    let of_requests = to.value("request-time").and_then(parse_time);
+    // A process that says nothing is killed no sooner than a request in it would be; and at a graceful end requests
+    // have the time that they have otherwise.
+    to.assume("worker-timeout", &of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(60_000))), false);
+    to.assume("drain-time", &show_time(of_requests.unwrap_or(DAY_MS)), false);
+    to.assume("bind", port, false);
+    // All that is handed over is served, beside what the file names.
+    to.assume("bind-to-activated-sockets", "yes", false);
+    if to.rackup.is_none() {
+        to.rackup.clone_from(&to.folder);
+    }
+}

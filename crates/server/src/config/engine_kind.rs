@@ -1,0 +1,28 @@
+//! The engines there are.
+
+/// The engines there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineKind {
+    /// Interpreters inside this process.
+    Mruby,
+    /// Processes of the user's own Ruby.
+    Ruby,
+}
+
+impl EngineKind {
+    /// Its name in `--engine`.
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineKind::Mruby => "mruby",
+            EngineKind::Ruby => "ruby",
+        }
+    }
+
+    /// The one that it is not.
+    pub fn other(self) -> EngineKind {
+        match self {
+            EngineKind::Mruby => EngineKind::Ruby,
+            EngineKind::Ruby => EngineKind::Mruby,
+        }
+    }
+}

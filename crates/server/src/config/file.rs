@@ -1,0 +1,151 @@
+//! The settings file: which one is read, and what it adds to what was asked. foolsgold.toml is read by toml_file.rs,
+//! the files of other servers by old/.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::config::app_settings::DEVELOPMENT;
+use crate::config::arguments::{Asked, Given, Origin};
+use crate::config::compat;
+use crate::config::file_text::text_of;
+use crate::config::options::Name;
+use crate::config::toml_file;
+
+/// The file that is read without being named.
+pub const USUAL: &str = "foolsgold.toml";
+
+/// Files that Puma and Passenger read without being given their names. This server reads them, too, where there is no
+/// other file of another server.
+const PUMA: &str = "config/puma.rb";
+const PASSENGER: &str = "Passengerfile.json";
+
+/// Files that other servers read only when they are given their names. Here they are mentioned at the start.
+const OF_OTHERS: [&str; 5] =
+    ["config/unicorn.rb", "config/unicorn.conf.rb", "config/pitchfork.rb", "config/thin.yml", "thin.yml"];
+
+/// Adds what the settings file says, if there is one: what `--config` names, or the usual one beside the application,
+/// or the one that Puma or Passenger would read in `home`. Relative paths begin at `home`.
+pub fn add(asked: &mut Asked, home: &Path) {
+    let named = asked.values(Name::Config).last().map(|given| (*given).clone());
+    if let Some(given) = &named
+        && let Some(other) = asked.values(Name::Config).iter().find(|other| other.value != given.value)
+    {
+        // Puma reads all of several files, so none may be ignored silently.
+        let how = if [&other.value, &given.value].iter().any(|value| *value == "-") {
+            "- reads none: leave one of the two out".to_owned()
+        } else {
+            format!("one in Ruby takes in another by `instance_eval File.read(\"{}\")`", other.value)
+        };
+        return asked.refuse(format!(
+            "{} and {}: one settings file is read; {how}",
+            other.as_written(),
+            given.as_written()
+        ));
+    }
+    let folder = folder(asked.rackup.as_deref(), home);
+    let path = match &named {
+        Some(given) if given.value == "-" => return,
+        Some(given) => PathBuf::from(&given.value),
+        None => folder.join(USUAL),
+    };
+    match text_of(&home.join(&path)) {
+        Ok(text) => read(asked, &path, home, &text),
+        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound && home.join(&path).is_symlink() => {
+            asked.refuse(format!(
+                "{}: is a link to a file that is not there; - in its place (-C -) reads none",
+                path.display()
+            ));
+        }
+        Err(error) if named.is_none() && error.kind() == ErrorKind::NotFound => add_unnamed(asked, &folder, home),
+        Err(error) => asked.refuse(unreadable(named.as_ref(), &path, &error)),
+    }
+}
+
+/// Whether the settings file is another server's, and Ruby.
+pub fn is_code(asked: &Asked) -> bool {
+    let home = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
+    let named = asked.values(Name::Config).last().map(|named| PathBuf::from(&named.value));
+    let path = named.or_else(|| unnamed(asked, &folder(asked.rackup.as_deref(), &home), &home).ok());
+    let Some(path) = path else { return false };
+    let path = home.join(path);
+    text_of(&path)
+        .is_ok_and(|text| compat::Kind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(compat::Kind::is_code)))
+}
+
+fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
+    asked.file = Some(path.to_owned());
+    match compat::Kind::of(path, text) {
+        Ok(None) => toml_file::read(asked, path, home, text),
+        Ok(Some(kind)) => compat::add(asked, kind, path, home, text),
+        Err(why) => asked.refuse(why),
+    }
+}
+
+fn unreadable(named: Option<&Given>, path: &Path, error: &std::io::Error) -> String {
+    let what = match named {
+        Some(Given { origin: Origin::Default, .. }) | None => path.display().to_string(),
+        Some(given) => given.as_written(),
+    };
+    match error.kind() {
+        ErrorKind::NotFound => format!("{what}: there is no such file; - in its place reads none"),
+        ErrorKind::IsADirectory => format!("{what}: is a folder; name the file in it"),
+        ErrorKind::InvalidData => format!("{what}: is not a text in UTF-8"),
+        ErrorKind::FileTooLarge => format!("{what}: is too large for a settings file, which has at most 1 MiB"),
+        _ => format!("{what}: cannot be read: {error}"),
+    }
+}
+
+/// Where the application is: the folder that was named, or that of the file that was named, or the current one.
+fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
+    match rackup {
+        None => PathBuf::new(),
+        Some(path) if home.join(path).is_dir() => path.to_owned(),
+        Some(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
+    }
+}
+
+/// Reads the file of Puma or Passenger that is the only one here, and otherwise says what is there and is not read.
+fn add_unnamed(asked: &mut Asked, folder: &Path, home: &Path) {
+    let unread = match unnamed(asked, folder, home) {
+        Ok(path) => {
+            return match text_of(&home.join(&path)) {
+                Ok(text) => read(asked, &path, home, &text),
+                Err(error) => asked.refuse(unreadable(None, &path, &error)),
+            };
+        }
+        Err(unread) => unread,
+    };
+    let names: Vec<String> = unread.iter().map(|path| path.display().to_string()).collect();
+    if let Some(first) = names.first() {
+        let is = if names.len() == 1 { "is there and is not read" } else { "are there, and none is read" };
+        asked.notices.push(format!(
+            "{} {is}: `-C {first}` reads it, `foolsgold explain {first}` shows what comes of it",
+            names.join(" and ")
+        ));
+        asked.unread = Some(first.clone());
+    }
+}
+
+/// Another server's file that is read without `-C`, or those that are there and are not read. One is read if the
+/// application is in the working directory, where Puma looks for its file, if `--engine mruby` is not asked for, and if
+/// there is no foolsgold.toml and no second such file: Rails writes a config/puma.rb whatever server is used.
+fn unnamed(asked: &Asked, folder: &Path, home: &Path) -> Result<PathBuf, Vec<PathBuf>> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_here = real(&home.join(folder)).is_some_and(|folder| real(&home.join(".")) == Some(folder));
+    let is_embedded = asked.values(Name::Engine).last().is_some_and(|given| given.value == "mruby");
+    let has_own = home.join(folder).join(USUAL).symlink_metadata().is_ok();
+    let mut found = present(asked, folder, home);
+    let is_read = |path: &PathBuf| !OF_OTHERS.iter().any(|name| path.ends_with(name));
+    let is_only_one = found.len() == 1 && found.iter().all(is_read);
+    if is_here && !is_embedded && !has_own && is_only_one { Ok(found.remove(0)) } else { Err(found) }
+}
+
+/// Other servers' files in this folder; of Puma's the one that it would read.
+fn present(asked: &Asked, folder: &Path, home: &Path) -> Vec<PathBuf> {
+    let environment = asked.values(Name::Environment).last().map_or(DEVELOPMENT, |given| &given.value);
+    let is_file = |path: &PathBuf| home.join(path).is_file();
+    let puma = [format!("config/puma/{environment}.rb"), PUMA.to_owned()].map(|name| folder.join(name));
+    let puma = puma.into_iter().find(is_file);
+    let others = OF_OTHERS.iter().chain([&PASSENGER]).map(|name| folder.join(name)).filter(is_file);
+    puma.into_iter().chain(others).collect()
+}

@@ -1,0 +1,182 @@
+//! Prints the table of options: as help for a terminal and as the page docs/options.md. Adds no facts of its own.
+
+use std::fmt::Write;
+
+use crate::config::commands;
+use crate::config::compat::flags;
+use crate::config::options::{Kind, Row, Section, TABLE};
+use crate::config::size::{show_size, show_time};
+
+const USAGE: &str = "\
+Usage: foolsgold [OPTIONS] [CONFIG.RU]
+
+Serves a Rack application, on embedded mruby or on your own Ruby. CONFIG.RU is a file, or a folder with a config.ru in
+it (default: the current one).
+";
+
+const FORMS: &str = "\
+Sizes are whole numbers with B, KB, KiB, MB, MiB, GB or GiB (none: bytes), durations with ms, s, m or h (none: seconds).
+Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags count before variables,
+and these before foolsgold.toml, where options have the same names: request-time = 5.
+Exit code: 0 ended as told, 1 could not start, 2 cannot use the options.
+";
+
+/// Text is wrapped here, so that it fits a terminal of the usual width.
+const COLUMNS: usize = 100;
+const INDENT: usize = 28;
+
+/// What `--help` says.
+pub fn help() -> String {
+    let mut out = String::from(USAGE);
+    for section in Section::ALL {
+        let _ = writeln!(out, "\n{}:", section.title());
+        for row in rows(section) {
+            terminal_row(&mut out, row);
+        }
+    }
+    out.push_str("\nCommands for a running server:\n");
+    for (words, help) in commands::words() {
+        let _ = writeln!(out, "{:INDENT$}{help}", format!("      {words}"));
+    }
+    out.push_str("\nOthers:\n");
+    let _ = writeln!(out, "{:INDENT$}this text", "  -h, --help");
+    let _ = writeln!(out, "{:INDENT$}the versions of the program and of its engine", "  -V, --version");
+    let _ = writeln!(out, "{:INDENT$}the settings that count, each with where it came from", "      config [--json]");
+    let _ = writeln!(out, "{:INDENT$}only whether the settings can be used", "      config --check");
+    let _ = writeln!(out, "{:INDENT$}another server's configuration in terms of this one", "      explain FILE");
+    let _ = writeln!(
+        out,
+        "{:INDENT$}whether the application can run embedded, and what it lacks",
+        "      doctor [CONFIG.RU]"
+    );
+    let _ = writeln!(out, "{:INDENT$}build the native worker for this Ruby", "      native [--ruby PATH]");
+    let _ = writeln!(out, "{:INDENT$}these options as a page of Markdown", "      options --markdown");
+    out.push('\n');
+    out.push_str(FORMS);
+    out
+}
+
+/// What docs/options.md says.
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Options\n\n<!-- Printed by `foolsgold options --markdown` from crates/server/src/config/options.rs. To \
+         print it anew: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
+         An option on the command line counts before its variable in the environment, and that before the same name\n\
+         in [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows which counts.\n\
+         All settings that cannot be used are refused at once, each with where it came from and what would be \
+         right.\nSizes are whole numbers with `B`, `KB`, `KiB`, `MB`, `MiB`, `GB` or `GiB` (none: bytes),\n\
+         durations with \
+         `ms`, `s`, `m` or `h` (none: seconds).\n",
+    );
+    for section in Section::ALL {
+        let _ = writeln!(out, "\n## {}\n", section.title());
+        if section == Section::Elsewhere {
+            for row in rows(section) {
+                let _ = writeln!(out, "- {}: {}", flags(row, "`"), row.help);
+            }
+            continue;
+        }
+        out.push_str("| option | in the environment | default | may be | meaning |\n| --- | --- | --- | --- | --- |\n");
+        for row in rows(section) {
+            let variables: Vec<String> = row.variables().iter().map(|name| format!("`{name}`")).collect();
+            let (variables, default) = (variables.join(", "), row.default_words());
+            let _ =
+                writeln!(out, "| {} | {variables} | {default} | {} | {} |", flags(row, "`"), range(row.kind), row.help);
+        }
+    }
+    foreign_flags(&mut out);
+    out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | ended as it was told to |\n");
+    out.push_str("| 1 | could not start: the application fails to load, an address is in use |\n");
+    out.push_str("| 2 | the options cannot be used |\n");
+    out
+}
+
+/// What other servers call it.
+fn foreign_flags(out: &mut String) {
+    out.push_str("\n## Flags of other servers\n\n| flag | of | here |\n| --- | --- | --- |\n");
+    for one in flags::ALL {
+        let value = if one.value.is_empty() { String::new() } else { format!(" {}", one.value) };
+        let flags: Vec<String> = one.flags.iter().map(|flag| format!("`{flag}{value}`")).collect();
+        let _ = writeln!(out, "| {} | {} | {} |", flags.join(", "), one.of, one.here());
+    }
+}
+
+fn rows(section: Section) -> impl Iterator<Item = &'static Row> {
+    TABLE.iter().filter(move |row| row.section == section)
+}
+
+fn flags(row: &Row, quote: &str) -> String {
+    let value = match row.kind {
+        Kind::Switch(_) => row.value.to_owned(),
+        _ if row.takes_value() => format!(" {}", row.value),
+        _ => String::new(),
+    };
+    let long = format!("{quote}--{}{value}{quote}", row.long);
+    match row.short {
+        Some(letter) => format!("{quote}-{letter}{quote}, {long}"),
+        None => long,
+    }
+}
+
+fn range(kind: Kind) -> String {
+    match kind {
+        Kind::Flag => "yes, no".into(),
+        Kind::Switch(words) => format!("yes, no, {}", words.join(", ")),
+        Kind::Text | Kind::List | Kind::Refused(_) => "text".into(),
+        Kind::Path => "a path".into(),
+        Kind::Choice(words) => words.join(", "),
+        Kind::Count(least, u64::MAX) => format!("{least} or more"),
+        Kind::Count(least, most) => format!("{least} to {most}"),
+        Kind::CountOrAuto(least, most) => format!("auto, {least} to {most}"),
+        Kind::Size(least, u64::MAX) => format!("{} or more", show_size(least)),
+        Kind::Size(least, most) => format!("{} to {}", show_size(least), show_size(most)),
+        Kind::SizeOrNone(least, _) => format!("none, {} or more", show_size(least)),
+        Kind::Time(least, most) => format!("{} to {}", show_time(least), show_time(most)),
+        Kind::TimeOrNone(least, most) => format!("none, {} to {}", show_time(least), show_time(most)),
+    }
+}
+
+fn terminal_row(out: &mut String, row: &Row) {
+    let names = flags(row, "");
+    let names = if row.short.is_some() { format!("  {names}") } else { format!("      {names}") };
+    let default = match row.default_words() {
+        "" => String::new(),
+        words => format!(" [{words}]"),
+    };
+    let text = format!("{}{default}", row.help);
+    let _ = write!(out, "{names:INDENT$}");
+    if names.len() >= INDENT {
+        let _ = write!(out, "\n{:INDENT$}", "");
+    }
+    let mut column = INDENT;
+    for word in text.split(' ') {
+        if column > INDENT && column + 1 + word.len() > COLUMNS {
+            let _ = write!(out, "\n{:INDENT$}", "");
+            column = INDENT;
+        }
+        let gap = if column > INDENT { " " } else { "" };
+        let _ = write!(out, "{gap}{word}");
+        column += gap.len() + word.len();
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_option_and_fits_the_terminal() {
+        let help = help();
+        for row in &TABLE {
+            assert!(help.contains(&format!("--{}", row.long)), "--{} is missing", row.long);
+        }
+        assert_eq!(help.lines().find(|line| line.len() > 120), None);
+    }
+
+    #[test]
+    fn the_options_page_is_the_table() {
+        let page = include_str!("../../../../docs/options.md");
+        assert!(page == markdown(), "docs/options.md is not what the table says: run bin/docs");
+    }
+}

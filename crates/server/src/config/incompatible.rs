@@ -1,0 +1,162 @@
+//! Options that one engine cannot follow: most are worth a word, a few a refusal. Pure.
+
+use crate::config::arguments::{Asked, Given, OWN_VARIABLES, Origin, Problem};
+use crate::config::engine_kind::EngineKind;
+use crate::config::options::RUBY_THREADS;
+use crate::config::options::{Name, Section, TABLE};
+
+/// What does not fit.
+#[derive(Debug, Clone, Default)]
+pub struct Misfits {
+    pub problems: Vec<Problem>,
+    pub notices: Vec<String>,
+}
+
+const WORKERS_WHY: &str = "the embedded engine has threads and no worker processes: say -t N for N interpreters \
+                           (workers x threads of your old setting is a good N), or --engine ruby";
+const FRESH_WHY: &str = "only the embedded engine can give each request an interpreter of its own: say --engine \
+                         mruby, or leave it out";
+
+const USER_WHY: &str = "the embedded engine runs in the server's own process, and so as its user: say --user, or \
+                        --engine ruby";
+
+/// Looks at what somebody set for an application. `is_named` says that the engine, too, was asked for: then one of the
+/// two must give way. Of several applications, only what was said to this one can be meant for it.
+pub fn find(asked: &Asked, app: Option<usize>, engine: EngineKind, is_named: bool) -> Misfits {
+    let mut misfits = Misfits::default();
+    let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
+    for given in said.filter(|given| (app.is_none() || given.app == app) && !fits(given, engine)) {
+        let written = given.as_written();
+        match given.name {
+            Name::Fresh => misfits.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
+            Name::RubyUser => misfits.problems.push(Problem(format!("{written}: {USER_WHY}"))),
+            // Platforms set WEB_CONCURRENCY for everybody.
+            Name::Workers if is_named && is_ours(given) => {
+                misfits.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));
+            }
+            Name::Workers => misfits.notices.push(format!("{written}: {WORKERS_WHY}")),
+            _ => {
+                let other = engine.other().name();
+                misfits.notices.push(format!("{written}: has no meaning here; it is for --engine {other}"));
+            }
+        }
+    }
+    misfits
+}
+
+/// What speaks for an engine: another server's file, read or not, and options of this program that only one engine has,
+/// the default value of such an option not counted. Each with the words for it.
+pub fn leanings(asked: &Asked, app: Option<usize>) -> Vec<(EngineKind, String)> {
+    let mut leanings = Vec::new();
+    if let Some((file, server)) = &asked.old {
+        leanings.push((EngineKind::Ruby, format!("{file} is a configuration of {server}")));
+    }
+    if let Some(file) = &asked.unread {
+        leanings.push((EngineKind::Ruby, format!("there is a {file}")));
+    }
+    let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
+    // Of several applications, what is said for all need not be meant for this one.
+    for given in said.filter(|given| is_ours(given) && (app.is_none() || given.app == app)) {
+        let engine = [EngineKind::Ruby, EngineKind::Mruby].into_iter().find(|engine| !fits(given, engine.other()));
+        if let Some(engine) = engine {
+            let name = engine.name();
+            leanings.push((engine, format!("{} is for --engine {name}", given.as_written())));
+        }
+    }
+    leanings
+}
+
+/// Whether it was said to this program and no other.
+fn is_ours(given: &Given) -> bool {
+    match &given.origin {
+        Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
+        Origin::File(place) => !place.is_old,
+        _ => true,
+    }
+}
+
+fn fits(given: &Given, engine: EngineKind) -> bool {
+    let value = given.value.to_lowercase();
+    match (given.name.row().section, engine) {
+        // One worker, or as many as are good, is what there is.
+        (Section::Ruby, EngineKind::Mruby) if given.name == Name::Workers => ["auto", "0", "1"].contains(&&*value),
+        // The application is loaded before the first request.
+        (Section::Ruby, EngineKind::Mruby) if given.name == Name::Preload => value != "force",
+        (Section::Mruby, EngineKind::Ruby) if given.name == Name::Fresh => {
+            ["no", "false", "off", "0"].contains(&&*value)
+        }
+        (Section::Ruby, EngineKind::Mruby) | (Section::Mruby, EngineKind::Ruby) => false,
+        (_, EngineKind::Mruby) => {
+            !matches!(&given.origin, Origin::Variable(name) if RUBY_THREADS.contains(&name.as_str()))
+        }
+        (_, EngineKind::Ruby) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    fn found(arguments: &[&str], environment: &[(&str, &str)], engine: EngineKind, named: bool) -> [Vec<String>; 2] {
+        let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let asked = crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
+        let misfits = find(&asked, None, engine, named);
+        [misfits.problems.iter().map(Problem::to_string).collect(), misfits.notices]
+    }
+
+    #[test]
+    fn several_workers_are_refused_where_mruby_was_asked_for_and_explained_elsewhere() {
+        let [problems, notices] = found(&["-w", "2"], &[], EngineKind::Mruby, true);
+        assert!(problems[0].starts_with("-w 2: the embedded engine has threads and no worker processes"));
+        assert!(notices.is_empty());
+        for (arguments, environment, named) in
+            [(&["-w", "2"][..], &[][..], false), (&[][..], &[("WEB_CONCURRENCY", "2")][..], true)]
+        {
+            let [problems, notices] = found(arguments, environment, EngineKind::Mruby, named);
+            assert!(problems.is_empty() && notices[0].contains("no worker processes"), "{problems:?} {notices:?}");
+        }
+        for workers in ["0", "1", "auto"] {
+            assert_eq!(found(&["-w", workers], &[], EngineKind::Mruby, true).concat(), Vec::<String>::new());
+        }
+        assert_eq!(found(&["-w", "2"], &[], EngineKind::Ruby, true).concat(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn options_of_the_other_engine_are_named() {
+        let rails = [("RAILS_MAX_THREADS", "5")];
+        let [problems, notices] = found(&["--ruby", "jruby", "-t", "3"], &rails, EngineKind::Mruby, true);
+        assert!(problems.is_empty());
+        assert_eq!(notices, ["--ruby jruby: has no meaning here; it is for --engine ruby"]);
+        let [_, notices] = found(&[], &rails, EngineKind::Mruby, false);
+        assert_eq!(notices, ["RAILS_MAX_THREADS=5: has no meaning here; it is for --engine ruby"]);
+        let [problems, notices] = found(&["--memory-limit", "8MiB"], &rails, EngineKind::Ruby, true);
+        assert!(problems.is_empty());
+        assert_eq!(notices, ["--memory-limit 8MiB: has no meaning here; it is for --engine mruby"]);
+    }
+
+    #[test]
+    fn what_only_one_engine_has_speaks_for_it() {
+        let leanings = |arguments: &[&str], environment: &[(&str, &str)]| {
+            let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+            let mut asked =
+                crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
+            asked.old = (arguments.first() == Some(&"-C")).then(|| ("puma.rb".to_owned(), "Puma"));
+            leanings(&asked, None)
+        };
+        assert_eq!(leanings(&["-t", "3", "-w", "1"], &[("WEB_CONCURRENCY", "3"), ("RAILS_MAX_THREADS", "3")]), []);
+        let one = |engine, words: &str| vec![(engine, words.to_owned())];
+        assert_eq!(leanings(&["-w", "2"], &[]), one(EngineKind::Ruby, "-w 2 is for --engine ruby"));
+        let fresh = [("FOOLS_GOLD_FRESH", "yes")];
+        assert_eq!(leanings(&[], &fresh), one(EngineKind::Mruby, "FOOLS_GOLD_FRESH=yes is for --engine mruby"));
+        assert_eq!(leanings(&["-C", "puma.rb"], &[]), one(EngineKind::Ruby, "puma.rb is a configuration of Puma"));
+    }
+
+    #[test]
+    fn fresh_interpreters_are_a_promise_that_ruby_cannot_keep() {
+        assert!(
+            found(&["--fresh"], &[], EngineKind::Ruby, false)[0][0].starts_with("--fresh: only the embedded engine")
+        );
+        assert_eq!(found(&["--fresh=no"], &[], EngineKind::Ruby, true).concat(), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,167 @@
+//! What the program was started with. It is kept, so that settings can be read again while it runs: arguments and
+//! environment stay what they were, the settings file is read afresh.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use machine::Machine;
+
+use crate::config::arguments::{self, Asked, Command, Origin, Problem};
+use crate::config::file;
+use crate::config::operating;
+use crate::config::options::{Kind, Name, TABLE};
+use crate::config::reader::Picker;
+use crate::config::settings::{Settings, settle};
+use crate::process::folder;
+
+/// The arguments after the program's name, and the environment.
+#[derive(Debug)]
+pub struct Start {
+    pub arguments: Vec<OsString>,
+    pub environment: Vec<(OsString, OsString)>,
+    pub machine: Machine,
+    /// The working directory at the start.
+    started_in: PathBuf,
+    /// Where relative paths began when the settings were read first; the file may name another folder to go to.
+    home: OnceLock<PathBuf>,
+    /// What was settled first and cannot change while the program runs.
+    first: OnceLock<Fixed>,
+}
+
+/// What takes a new start to change, each with its value; and the applications with where they answer.
+#[derive(Debug, PartialEq)]
+struct Fixed {
+    server: Vec<(&'static str, String)>,
+    apps: Vec<(String, String)>,
+}
+
+impl Start {
+    /// Nothing is read yet.
+    pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, machine: Machine) -> Start {
+        let (started_in, home, first) = (folder::current(), OnceLock::new(), OnceLock::new());
+        Start { arguments, environment, machine, started_in, home, first }
+    }
+
+    /// What the command line and the environment ask for, without any file.
+    pub fn typed(&self) -> Asked {
+        arguments::read(self.arguments.clone(), &self.environment)
+    }
+
+    /// Whether the settings file is not read in this process, because it starts another one in the background: what the
+    /// code of another server's file does is to be done once.
+    pub fn leaves_file_to_background(&self) -> bool {
+        let asked = self.typed();
+        let (problems, notices) = (Vec::new(), Vec::new());
+        let daemonize =
+            Picker { asked: &asked, app: None, machine: self.machine, problems, notices }.flag(Name::Daemonize);
+        daemonize && asked.problems.is_empty() && file::is_code(&asked)
+    }
+
+    /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file. The
+    /// first time it goes to the folder that is asked for.
+    pub fn asked(&self) -> Asked {
+        let mut asked = self.typed();
+        if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
+            return asked;
+        }
+        match self.home.get() {
+            None => asked.problems.extend(operating::enter(&asked).err()),
+            // A symlink on the way there, such as `current`, may lead to another release by now.
+            Some(home) => asked.problems.extend(operating::enter_again(&folder::there(home)).err()),
+        }
+        let home = self.home.get_or_init(|| {
+            let dir = asked.values(Name::Dir).last().map(|given| given.value.clone());
+            dir.map_or_else(folder::current, |dir| self.started_in.join(dir))
+        });
+        folder::note(home);
+        let home = &folder::there(home);
+        file::add(&mut asked, home);
+        // What was typed is meant from where it was typed.
+        let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
+        if is_in_file {
+            asked.rackup = asked.rackup.map(|path| home.join(path));
+        }
+        asked.folder.clone_from(home);
+        if let Some(dir) = asked.values(Name::Dir).last().filter(|_| is_in_file).map(|given| given.value.clone()) {
+            asked.folder.push(dir);
+            asked.problems.extend(operating::enter(&asked).err());
+        }
+        // Each of these may be the only one that was named by way of a symlink.
+        let file = asked.file.as_ref().map(|path| home.join(path));
+        let rackup = asked.rackup.as_deref().map(|path| asked.folder.join(path));
+        let beside = file.iter().chain(&rackup).flat_map(|path| path.ancestors().take(3));
+        [&*asked.folder].into_iter().chain(beside).for_each(folder::note);
+        asked
+    }
+
+    /// The Gemfile that the environment names.
+    pub fn bundle_gemfile(&self) -> Option<OsString> {
+        self.environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE").map(|(_, path)| path.clone())
+    }
+
+    /// The settings of the start.
+    pub fn settle(&self, asked: Asked) -> Result<Settings, Vec<Problem>> {
+        let fixed = Fixed::of(&asked, self.machine);
+        let settings = settle(asked, self.machine)?;
+        let _ = self.first.set(fixed);
+        Ok(settings)
+    }
+
+    /// The settings as they are now, for a reload; a notice for each change that takes a new start.
+    pub fn again(&self) -> Result<Settings, Vec<Problem>> {
+        let asked = self.asked();
+        let now = Fixed::of(&asked, self.machine);
+        let mut settings = settle(asked, self.machine)?;
+        if let Some(first) = self.first.get() {
+            settings.waiting = now.changed_from(first);
+        }
+        Ok(settings)
+    }
+}
+
+impl Fixed {
+    fn of(asked: &Asked, machine: Machine) -> Fixed {
+        let (problems, notices) = (Vec::new(), Vec::new());
+        let mut picker = Picker { asked, app: None, machine, problems, notices };
+        let binds: Vec<String> = picker.addresses().into_iter().map(|said| said.uri).collect();
+        let of_server = |name| ![Name::Bind, Name::Port, Name::Host, Name::Config].contains(&name);
+        let rows = TABLE.iter().filter(|row| !row.per_app && !matches!(row.kind, Kind::Refused(_)));
+        let rows = rows.filter(|row| of_server(row.name));
+        let mut server: Vec<(&'static str, String)> = rows.map(|row| (row.long, picker.all(row.name))).collect();
+        server.push(("bind", binds.join(", ")));
+        let place =
+            |host: &Option<String>, prefix: &str| format!("{}{prefix}", host.as_deref().unwrap_or("every host "));
+        let apps = asked.apps.iter().map(|app| (app.name.clone(), place(&app.host, &app.prefix))).collect();
+        Fixed { server, apps }
+    }
+
+    /// A sentence for each change.
+    fn changed_from(&self, first: &Fixed) -> Vec<String> {
+        let next = "takes effect at the next start";
+        let server = self.server.iter().zip(&first.server).filter(|(now, then)| now != then);
+        let mut changes: Vec<String> = server
+            .map(|((name, now), (_, then))| format!("{name} is {} now and was {}: {next}", shown(now), shown(then)))
+            .collect();
+        for (name, place) in &self.apps {
+            match first.apps.iter().find(|(known, _)| known == name) {
+                None => changes.push(format!("the application {name} is new: it {next}")),
+                Some((_, then)) if then != place => {
+                    changes.push(format!("the application {name} is at {place} now and was at {then}: {next}"));
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = first.apps.iter().filter(|(name, _)| !self.apps.iter().any(|(known, _)| known == name));
+        changes.extend(gone.map(|(name, _)| format!("the application {name} is not in the file any more: {next}")));
+        changes
+    }
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "nothing" } else { value }
+}
+
+#[cfg(test)]
+#[path = "invocation_test.rs"]
+mod tests;

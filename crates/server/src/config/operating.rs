@@ -1,0 +1,152 @@
+//! How the server is run, as settings: as whom, where, in which process, with which files and signals.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::arguments::{Asked, Given, Problem};
+use crate::config::options::Name;
+use crate::config::reader::Picker;
+use crate::config::signal_map::Habit;
+use crate::process::identity::Identity;
+use crate::process::sockets::Activated;
+
+/// Settings of the process.
+#[derive(Debug, Clone)]
+pub struct Operating {
+    pub signals: Habit,
+    pub pidfile: Option<PathBuf>,
+    pub state: Option<PathBuf>,
+    /// Permissions of that file.
+    pub state_bits: Option<u32>,
+    pub daemonize: bool,
+    pub stdout: Option<PathBuf>,
+    pub stderr: Option<PathBuf>,
+    /// The server's own log goes with standard error, where that is a file, as in Unicorn.
+    pub logs_to_stderr: bool,
+    pub identity: Option<Identity>,
+    /// Bits that new files do not get.
+    pub umask: Option<u32>,
+    pub activated: Activated,
+    /// Folders of log files and of the pid file are made where they are missing, as Thin does.
+    pub makes_folders: bool,
+    /// Nobody said where to listen.
+    pub is_default_bind: bool,
+}
+
+/// Goes to the folder that was asked for, before anything else is looked for.
+pub fn enter(asked: &Asked) -> Result<(), Problem> {
+    let Some(given) = asked.values(Name::Dir).last().copied() else { return Ok(()) };
+    std::env::set_current_dir(&given.value).map_err(|error| Problem(format!("{}: {error}", given.as_written())))
+}
+
+/// Goes there once more, for a reload.
+pub fn enter_again(folder: &Path) -> Result<(), Problem> {
+    std::env::set_current_dir(folder).map_err(|error| Problem(format!("{}: {error}", folder.display())))
+}
+
+impl Picker<'_> {
+    /// All of them.
+    pub fn operating(&mut self) -> Operating {
+        let (stdout, stderr) = self.log_files();
+        self.files_apart(&[stdout.as_deref(), stderr.as_deref()]);
+        let daemonize = self.flag(Name::Daemonize);
+        // A file that could not be read may name one.
+        if daemonize && stdout.is_none() && stderr.is_none() && self.asked.problems.is_empty() {
+            let given = self.pick(Name::Daemonize);
+            self.refuse(&given, "needs --log-file FILE: in the background nobody reads standard output");
+        }
+        // In the background one file takes both.
+        let or = |one: &Option<PathBuf>, other: &Option<PathBuf>| one.clone().or(other.clone().filter(|_| daemonize));
+        Operating {
+            signals: Habit::named(&self.choice(Name::Signals)),
+            pidfile: self.path(Name::Pidfile),
+            state: self.path(Name::State),
+            state_bits: self.octal(Name::StatePermission, "0640"),
+            daemonize,
+            stdout: or(&stdout, &stderr),
+            stderr: or(&stderr, &stdout),
+            logs_to_stderr: self
+                .asked
+                .old
+                .as_ref()
+                .is_some_and(|(_, server)| ["Unicorn", "Pitchfork"].contains(server)),
+            identity: self.identity(),
+            umask: self.octal(Name::Umask, "027"),
+            activated: self.activated(),
+            makes_folders: self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Thin"),
+            is_default_bind: [Name::Bind, Name::Port, Name::Host]
+                .iter()
+                .all(|name| self.asked.values(*name).iter().all(|given| given.is_assumed())),
+        }
+    }
+
+    fn path(&self, name: Name) -> Option<PathBuf> {
+        self.optional(name).map(PathBuf::from)
+    }
+
+    fn log_files(&mut self) -> (Option<PathBuf>, Option<PathBuf>) {
+        let both = self.path(Name::LogFile);
+        let (out, err) = (self.path(Name::RedirectStdout), self.path(Name::RedirectStderr));
+        for path in [&both, &out, &err].into_iter().flatten() {
+            if path.ends_with("/") || path.is_dir() {
+                let given = Given { value: path.display().to_string(), ..self.pick(Name::LogFile) };
+                self.refuse(&given, "is a folder; name a file in it");
+            }
+        }
+        (out.or(both.clone()), err.or(both))
+    }
+
+    /// A file can be one thing only: the log would go into the pid file, or the state over it.
+    fn files_apart(&mut self, logs: &[Option<&Path>]) {
+        let logs: Vec<PathBuf> = logs.iter().filter_map(|path| fixed(*path)).collect();
+        let [pidfile, state] = [Name::Pidfile, Name::State].map(|name| fixed(self.path(name).as_deref()));
+        for (name, path) in [(Name::Pidfile, &pidfile), (Name::State, &state)] {
+            if path.as_ref().is_some_and(|path| logs.contains(path)) {
+                let given = self.pick(name);
+                self.refuse(&given, "is the log file, too: name another");
+            }
+        }
+        if pidfile.is_some() && pidfile == state {
+            let given = self.pick(Name::State);
+            self.refuse(&given, "is the pid file, too: name another");
+        }
+    }
+
+    fn identity(&mut self) -> Option<Identity> {
+        let (user, group) = (self.optional(Name::User), self.optional(Name::Group));
+        Identity::find(user.as_deref(), group.as_deref()).unwrap_or_else(|why| {
+            self.problems.push(Problem(why));
+            None
+        })
+    }
+
+    fn octal(&mut self, name: Name, example: &str) -> Option<u32> {
+        let given = self.pick(name);
+        if given.value.is_empty() {
+            return None;
+        }
+        let bits = u32::from_str_radix(&given.value, 8).ok().filter(|bits| *bits <= 0o777);
+        if bits.is_none() {
+            self.refuse(&given, &format!("must be an octal number up to 777, such as {example}"));
+        }
+        bits
+    }
+
+    fn activated(&mut self) -> Activated {
+        let given = self.pick(Name::BindToActivatedSockets);
+        match given.value.as_str() {
+            "only" => Activated::Only,
+            // The flag alone says yes.
+            "" | "yes" | "true" | "on" | "1" => Activated::All,
+            "no" | "false" | "off" | "0" => Activated::Matching,
+            _ => {
+                self.refuse(&given, "must be yes, no or only");
+                Activated::Matching
+            }
+        }
+    }
+}
+
+/// A path as it is from now on, whatever becomes of the working directory.
+pub fn fixed(path: Option<&Path>) -> Option<PathBuf> {
+    path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+}

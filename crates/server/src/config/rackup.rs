@@ -1,0 +1,159 @@
+//! Finds the application's file: what was named, or config.ru in the folder that was named, or in the current one.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{self, Path, PathBuf};
+
+use crate::config::commands;
+use crate::config::suggest::nearest;
+use crate::process::folder;
+
+/// Words that are no application; see arguments.rs.
+const COMMANDS: [&str; 5] = ["config", "doctor", "explain", "native", "options"];
+
+/// What the commands of other programs, and of people, are called here.
+const CALLED: [(&str, &str); 8] = [
+    ("halt", "stop"),
+    ("help", "--help"),
+    ("hot-restart", "restart"),
+    ("phased-restart", "reload"),
+    ("quit", "stop"),
+    ("shutdown", "stop"),
+    ("upgrade", "restart"),
+    ("version", "--version"),
+];
+
+/// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
+pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
+    let named = named.unwrap_or(Path::new("."));
+    let is_folder = match fs::metadata(named) {
+        Ok(metadata) => metadata.is_dir(),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let word = named.to_str().unwrap_or_default();
+            let called = CALLED.iter().find(|(other, _)| *other == word);
+            let hint = match nearest(word, COMMANDS.into_iter().chain(commands::names())) {
+                _ if let Some((_, ours)) = called => format!("; that is `foolsgold {ours}` here"),
+                Some(near) => format!("; `foolsgold {near}` is the nearest command"),
+                None => "; name the application's config.ru".to_owned(),
+            };
+            return Err(format!("{}: there is no such file{hint}", named.display()));
+        }
+        Err(error) => return Err(format!("{}: cannot be looked at: {error}", named.display())),
+    };
+    let path = if is_folder { named.join("config.ru") } else { named.to_owned() };
+    // A pipe is not opened: that would wait for whoever writes into it.
+    let is_file = fs::metadata(&path).map(|metadata| metadata.is_file());
+    match is_file.and_then(|is_file| if is_file { File::open(&path).map(|_| true) } else { Ok(false) }) {
+        Ok(true) => {}
+        Ok(false) => return Err(format!("{}: is not a file", path.display())),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let folder = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+            return Err(format!(
+                "{}: there is no config.ru in this folder; go to the application's folder or name its config.ru",
+                folder.display()
+            ));
+        }
+        Err(error) => return Err(format!("{}: cannot be read: {error}", path.display())),
+    }
+    in_real_folder(&path).map_err(|error| format!("{}: cannot be found again: {error}", path.display()))
+}
+
+/// The absolute path of a file in its folder as that is. A file that is a symlink keeps its own name and place: what is
+/// beside it is the application, and `__dir__` and `require_relative` in it mean that folder, as with other servers.
+pub fn in_real_folder(file: &Path) -> io::Result<PathBuf> {
+    let file = path::absolute(file)?;
+    fs::metadata(&file)?;
+    match (file.parent(), file.file_name()) {
+        (Some(folder), Some(name)) => Ok(fs::canonicalize(folder)?.join(name)),
+        _ => fs::canonicalize(file),
+    }
+}
+
+/// The Gemfile that Bundler would take: the one that `BUNDLE_GEMFILE` names, or the one beside config.ru. Absolute.
+pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf> {
+    if let Some(named) = bundle_gemfile.filter(|named| !named.is_empty()) {
+        return path::absolute(named).ok().map(|named| folder::followed_file(&named));
+    }
+    ["Gemfile", "gems.rb"].map(|name| rackup.with_file_name(name)).into_iter().find(|path| path.is_file())
+}
+
+/// The hooks file: the one that was named, or config/foolsgold.rb beside config.ru if it is there.
+pub fn hooks(rackup: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, String> {
+    let usual = || rackup.with_file_name("config").join("foolsgold.rb");
+    match named {
+        None => Ok(Some(usual()).filter(|path| path.is_file())),
+        Some(path) => match in_real_folder(path) {
+            Ok(path) if path.is_file() => Ok(Some(path)),
+            Ok(path) => Err(format!("{}: is not a file; --hooks must name a Ruby file", path.display())),
+            Err(error) => Err(format!("{}: the hooks file cannot be found: {error}", path.display())),
+        },
+    }
+}
+
+/// What the application is called unless somebody said it: the name of its folder.
+pub fn tag(rackup: &Path) -> String {
+    let folder = rackup.parent().and_then(Path::file_name).unwrap_or_default();
+    folder.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_and_a_folder_with_one_are_found_and_all_else_is_explained() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let refusal = |path: PathBuf| find(Some(&path)).unwrap_err();
+        assert!(
+            refusal(at("nothing.ru")).ends_with("nothing.ru: there is no such file; name the application's config.ru")
+        );
+        let slip = find(Some(Path::new("natve"))).unwrap_err();
+        assert_eq!(slip, "natve: there is no such file; `foolsgold native` is the nearest command");
+        assert!(refusal(at("")).contains("there is no config.ru in this folder"));
+        fs::create_dir(at("sub")).unwrap();
+        fs::create_dir(at("sub/config.ru")).unwrap();
+        assert!(refusal(at("sub")).ends_with("config.ru: is not a file"));
+        let made = std::process::Command::new("mkfifo").arg(at("pipe.ru")).status().unwrap();
+        assert!(made.success() && refusal(at("pipe.ru")).ends_with("pipe.ru: is not a file"));
+        fs::write(at("config.ru"), "run {}").unwrap();
+        let real = fs::canonicalize(at("config.ru")).unwrap();
+        assert_eq!(find(Some(&at("config.ru"))), Ok(real.clone()));
+        assert_eq!(find(Some(&at(""))), Ok(real));
+    }
+
+    #[test]
+    fn the_gemfile_is_the_one_of_bundler() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let found = |named| gemfile(&at("config.ru"), named);
+        assert_eq!((found(None), found(Some(OsStr::new("")))), (None, None));
+        fs::write(at("gems.rb"), "").unwrap();
+        assert_eq!(found(None), Some(at("gems.rb")));
+        fs::write(at("Gemfile"), "").unwrap();
+        assert_eq!(found(None), Some(at("Gemfile")));
+        assert_eq!(found(Some(OsStr::new("/srv/Gemfile"))), Some(PathBuf::from("/srv/Gemfile")));
+        assert!(found(Some(OsStr::new("Gemfile.next"))).unwrap().is_absolute());
+    }
+
+    #[test]
+    fn hooks_are_found_beside_the_application_and_a_named_file_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let rackup = folder.path().join("config.ru");
+        let usual = folder.path().join("config/foolsgold.rb");
+        assert_eq!(hooks(&rackup, None), Ok(None));
+        fs::create_dir(folder.path().join("config")).unwrap();
+        fs::write(&usual, "").unwrap();
+        assert_eq!(hooks(&rackup, None), Ok(Some(usual.clone())));
+        assert_eq!(hooks(&rackup, Some(&usual)), Ok(Some(fs::canonicalize(&usual).unwrap())));
+        assert!(hooks(&rackup, Some(folder.path())).unwrap_err().contains("is not a file"));
+        assert!(hooks(&rackup, Some(&folder.path().join("no.rb"))).unwrap_err().contains("cannot be found"));
+    }
+
+    #[test]
+    fn the_tag_is_the_name_of_the_folder() {
+        assert_eq!(tag(Path::new("/srv/shop/config.ru")), "shop");
+        assert_eq!(tag(Path::new("/config.ru")), "");
+    }
+}

@@ -1,0 +1,181 @@
+//! Takes single settings out of what was asked, checks each against its row, and collects what is wrong.
+
+use std::time::Duration;
+
+use machine::Machine;
+
+use crate::config::app_settings::{DEVELOPMENT, FOREVER};
+use crate::config::arguments::{Asked, Given, HIDDEN, Origin, Problem};
+use crate::config::options::{Default, Kind, Name};
+use crate::config::size::{
+    SIZE_FORM, SIZE_OR_NONE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time,
+};
+
+/// Takes settings out of what was asked and collects what is wrong with them. What it gives for a wrong one is of no
+/// account, since [`crate::config::settings::settle`] then gives no settings at all.
+pub struct Picker<'a> {
+    pub asked: &'a Asked,
+    /// The application whose settings are taken, of those that a file names.
+    pub app: Option<usize>,
+    pub machine: Machine,
+    pub problems: Vec<Problem>,
+    pub notices: Vec<String>,
+}
+
+impl Picker<'_> {
+    /// The value that counts: the last of the command line's, the environment's, the file's, or the default.
+    pub fn pick(&self, name: Name) -> Given {
+        if let Some(given) = self.asked.values_for(self.app, name).last() {
+            return (*given).clone();
+        }
+        Given { name, value: self.default(name), origin: Origin::Default, app: None }
+    }
+
+    /// All values that count, as one text.
+    pub fn all(&self, name: Name) -> String {
+        let given = self.asked.values_for(self.app, name);
+        if given.is_empty() {
+            return self.default(name);
+        }
+        if name == Name::AdminToken {
+            return HIDDEN.to_owned();
+        }
+        let adds_up = name.row().kind == Kind::List || name == Name::Bind;
+        let from = if adds_up { 0 } else { given.len() - 1 };
+        given[from..].iter().map(|given| given.value.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What holds when nobody says anything; nothing where there is no default.
+    pub fn default(&self, name: Name) -> String {
+        match name.row().default {
+            Default::Text(text) => text.to_owned(),
+            Default::Machine(_, of) => of(self.machine).to_string(),
+            Default::Stage(development, other, _) if name != Name::Environment => {
+                if self.is_development() { development } else { other }.to_owned()
+            }
+            Default::Stage(..) => String::new(),
+            Default::None => String::new(),
+        }
+    }
+
+    /// Whether the environment is `development`.
+    pub fn is_development(&self) -> bool {
+        self.pick(Name::Environment).value == DEVELOPMENT
+    }
+
+    /// A word or a path that has no default.
+    pub fn optional(&self, name: Name) -> Option<String> {
+        Some(self.pick(name).value).filter(|value| !value.is_empty())
+    }
+
+    /// Notes that this value cannot be used, and what would be right.
+    pub fn refuse(&mut self, given: &Given, right: &str) {
+        self.problems.push(Problem(format!("{}: {right}", given.as_written())));
+    }
+
+    /// A count, bytes or milliseconds, within the bounds of its row.
+    pub fn number(&mut self, name: Name) -> u64 {
+        let given = self.pick(name);
+        self.number_of(&given, &given.value.clone())
+    }
+
+    /// The same of a part of the value.
+    pub fn number_of(&mut self, given: &Given, text: &str) -> u64 {
+        let plain = |number: u64| number.to_string();
+        let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
+            Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),
+            Kind::SizeOrNone(least, most) => (parse_size(text), SIZE_OR_NONE_FORM, least, most, show_size),
+            Kind::Time(least, most) => (parse_time(text), TIME_FORM, least, most, show_time),
+            Kind::TimeOrNone(least, most) => (parse_time(text), TIME_OR_NONE_FORM, least, most, show_time),
+            Kind::Count(least, most) => (text.parse().ok(), "a whole number", least, most, plain),
+            Kind::CountOrAuto(least, most) => (text.parse().ok(), "a whole number or auto", least, most, plain),
+            _ => (None, "a number", 0, 0, plain),
+        };
+        match parsed {
+            Some(number) if (least..=most).contains(&number) => return number,
+            Some(_) if most == u64::MAX => self.refuse(given, &format!("must be at least {}", show(least))),
+            Some(_) => self.refuse(given, &format!("must be from {} to {}", show(least), show(most))),
+            // What is beyond all that a number can be is a number all the same.
+            None if is_too_large(text) && most == u64::MAX => self.refuse(given, "is too large"),
+            None if is_too_large(text) => {
+                self.refuse(given, &format!("must be from {} to {}", show(least), show(most)));
+            }
+            None => self.refuse(given, &format!("must be {form}")),
+        }
+        0
+    }
+
+    /// A number that fits the machine's own size, which is 64 bits wide wherever this runs.
+    pub fn small(&mut self, name: Name) -> usize {
+        usize::try_from(self.number(name)).unwrap_or(usize::MAX)
+    }
+
+    /// A duration within the bounds of its row.
+    pub fn time(&mut self, name: Name) -> Duration {
+        Duration::from_millis(self.number(name))
+    }
+
+    /// A duration within the bounds of its row, or [`FOREVER`].
+    pub fn time_or_none(&mut self, name: Name) -> Duration {
+        let value = self.pick(name).value.to_lowercase();
+        let is_zero_none = !matches!(name.row().kind, Kind::TimeOrNone(0, _));
+        let is_none = value == "none" || (is_zero_none && parse_time(&value) == Some(0));
+        if is_none { FOREVER } else { self.time(name) }
+    }
+
+    /// Bytes within the bounds of its row, or more than there can be.
+    pub fn size_or_none(&mut self, name: Name) -> u64 {
+        if self.pick(name).value.to_lowercase() == "none" { u64::MAX } else { self.number(name) }
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self, name: Name) -> bool {
+        let given = self.pick(name);
+        match given.value.to_lowercase().as_str() {
+            "yes" | "true" | "on" | "1" => true,
+            "no" | "false" | "off" | "0" => false,
+            // On the command line the flag alone says yes.
+            "" => matches!(given.origin, Origin::Flag(_)),
+            _ => {
+                self.refuse(&given, "must be yes or no");
+                false
+            }
+        }
+    }
+
+    /// Yes, no, or one of the words of its row.
+    pub fn switch(&mut self, name: Name) -> String {
+        let given = self.pick(name);
+        let value = given.value.to_lowercase();
+        let Kind::Switch(words) = name.row().kind else { return value };
+        match value.as_str() {
+            "yes" | "true" | "on" | "1" => "yes".to_owned(),
+            "no" | "false" | "off" | "0" => "no".to_owned(),
+            // On the command line the flag alone says yes.
+            "" if matches!(given.origin, Origin::Flag(_)) => "yes".to_owned(),
+            word if words.contains(&word) => value,
+            _ => {
+                self.refuse(&given, &format!("must be yes, no, {}", words.join(", ")));
+                value
+            }
+        }
+    }
+
+    /// One of the words of its row.
+    pub fn choice(&mut self, name: Name) -> String {
+        let given = self.pick(name);
+        if let Kind::Choice(words) = name.row().kind
+            && !words.contains(&given.value.as_str())
+        {
+            self.refuse(&given, &format!("must be {}", words.join(", ")));
+        }
+        given.value
+    }
+}
+
+/// Whether only its digits keep it from being a size or a duration.
+fn is_too_large(text: &str) -> bool {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let one = format!("1{unit}");
+    unit.len() < text.len() && (parse_size(&one).is_some() || parse_time(&one).is_some())
+}

@@ -1,0 +1,390 @@
+//! What was settled: every setting checked and final, made from what was asked and the machine.
+//! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use engine_ruby::Preload;
+use machine::Machine;
+
+use crate::config::admin::AdminSettings;
+use crate::config::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker};
+use crate::config::arguments::{Asked, Given, Origin, Problem};
+use crate::config::engine_kind::EngineKind;
+use crate::config::incompatible::{self, Misfits};
+use crate::config::log_filter::LogFilter;
+use crate::config::operating::Operating;
+use crate::config::options;
+use crate::config::options::{Name, TABLE};
+use crate::config::reader::Picker;
+use crate::process::open_files;
+
+/// Threads of a Ruby worker when nobody says anything, as in Puma.
+pub const RUBY_THREADS: usize = 5;
+/// More would not be seen in a list of processes.
+const TAG_LETTERS: usize = 64;
+
+/// The form of the log, and whether requests have a line in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogForm {
+    Text,
+    Json,
+    /// Text for all but requests, which have none.
+    NoAccess,
+}
+
+/// Everything the program needs to know to start.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub binds: Vec<front::Endpoint>,
+    pub trusted: Vec<front::Trusted>,
+    /// Whether headers with an underscore in their names reach applications.
+    pub passes_underscores: bool,
+    pub remote_address: front::RemoteAddress,
+    /// What applications find in rack.url_scheme, where that does not follow from the request.
+    pub scheme: Option<engine::Scheme>,
+    /// The applications, one at least.
+    pub apps: Vec<AppSettings>,
+    pub io_threads: usize,
+    pub limits: front::Limits,
+    /// A bound on the workers of all applications together.
+    pub total_workers: Option<usize>,
+    /// Between "not ready" and the end of accepting, when the server drains.
+    pub drain_lag: Duration,
+    pub log_form: LogForm,
+    pub log_query: front::QueryLog,
+    pub log_filter: LogFilter,
+    pub admin: AdminSettings,
+    pub operating: Operating,
+    /// What somebody set, as it was written, for the log.
+    pub chosen: Vec<String>,
+    /// Things that are worth a warning at start.
+    pub notices: Vec<String>,
+    /// Of a reload: changes that take a new start.
+    pub waiting: Vec<String>,
+}
+
+/// Checks everything; the errors are all there are.
+pub fn settle(asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> {
+    let (settings, problems) = read(asked, machine);
+    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+}
+
+/// The settings as far as they can be used, and all that is wrong with the others.
+pub fn read(mut asked: Asked, machine: Machine) -> (Settings, Vec<Problem>) {
+    let (problems, notices) = (asked.problems.clone(), std::mem::take(&mut asked.notices));
+    let mut picker = Picker { asked: &asked, app: None, machine, problems, notices };
+    let mut limits = picker.limits();
+    let apps = picker.apps();
+    // Each application has its own; these are for the connections of all of them.
+    limits.request_time = apps.iter().map(|app| app.request_time).max().unwrap_or(limits.request_time);
+    limits.queue_wait = apps.iter().map(|app| app.queue_wait).max().unwrap_or(limits.queue_wait);
+    let mut settings = Settings {
+        binds: picker.binds(),
+        trusted: picker.trusted(),
+        remote_address: picker.remote_address(),
+        scheme: match picker.choice(Name::UrlScheme).as_str() {
+            "http" => Some(engine::Scheme::Http),
+            "https" => Some(engine::Scheme::Https),
+            _ => None,
+        },
+        passes_underscores: picker.choice(Name::UnderscoreHeaders) == "pass",
+        total_workers: picker.total_workers(&apps),
+        apps,
+        io_threads: picker.small(Name::IoThreads),
+        limits,
+        drain_lag: picker.time(Name::DrainLag),
+        log_form: match picker.choice(Name::AccessLog).as_str() {
+            "json" => LogForm::Json,
+            "off" => LogForm::NoAccess,
+            _ => LogForm::Text,
+        },
+        log_query: picker.log_query(),
+        log_filter: picker.log_filter(),
+        admin: picker.admin(),
+        operating: picker.operating(),
+        chosen: chosen(&asked),
+        notices: Vec::new(),
+        waiting: Vec::new(),
+    };
+    settings.notices = once_each(picker.notices);
+    // What holds for several applications is wrong for each of them.
+    let problems = once_each(picker.problems);
+    (settings, problems)
+}
+
+fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for one in all {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
+}
+
+/// The values that count, as they were written.
+fn chosen(asked: &Asked) -> Vec<String> {
+    let apps = (0..asked.apps.len()).map(Some);
+    let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| asked.values_for(app, row.name));
+    // Of an application, only what it says itself.
+    let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
+    // A list in a file is one place with several values.
+    once_each(of(None).chain(own).map(Given::as_written).collect())
+}
+
+impl Picker<'_> {
+    /// The applications that the file names, or the one there is.
+    fn apps(&mut self) -> Vec<AppSettings> {
+        let asked = self.asked;
+        if asked.apps.is_empty() {
+            return vec![self.app(NOBODY_NAMED_IT, asked.rackup.clone())];
+        }
+        let mut apps = Vec::new();
+        for (at, one) in asked.apps.iter().enumerate() {
+            self.app = Some(at);
+            let app = self.app(&one.name, Some(one.path.clone()));
+            apps.push(AppSettings { host: one.host.clone(), prefix: one.prefix.clone(), ..app });
+        }
+        self.app = None;
+        apps
+    }
+
+    /// What the application of this picker is given.
+    fn app(&mut self, name: &str, rackup: Option<PathBuf>) -> AppSettings {
+        let (engine, misfits) = self.engine();
+        let (interpreters, threads) = self.threads();
+        let restart_file = self.restart_file(rackup.as_deref());
+        AppSettings {
+            name: name.to_owned(),
+            rackup,
+            host: None,
+            prefix: String::new(),
+            environment: self.environment(),
+            engine,
+            leanings: incompatible::leanings(self.asked, self.app),
+            mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
+            ruby: self.ruby(threads),
+            tag: self.tag(),
+            reload: self.reload(),
+            restart_file,
+            queue_places: self.small(Name::Queue),
+            max_requests: self.number(Name::MaxRequests),
+            max_requests_jitter: self.number(Name::MaxRequestsJitter),
+            slow_time: self.time(Name::SlowTime),
+            request_time: self.time_or_none(Name::RequestTime),
+            has_request_time: self.pick(Name::RequestTime).origin != Origin::Default,
+            queue_wait: self.time_or_none(Name::QueueWait),
+            notices: Vec::new(),
+            misfits,
+        }
+    }
+
+    /// The engine, if one was named; and what does not fit which one, unless that could be told at once.
+    fn engine(&mut self) -> (Option<EngineKind>, Vec<(EngineKind, Misfits)>) {
+        let engine = match self.choice(Name::Engine).as_str() {
+            "mruby" => EngineKind::Mruby,
+            "ruby" => EngineKind::Ruby,
+            _ => {
+                let of = |kind| (kind, incompatible::find(self.asked, self.app, kind, false));
+                return (None, vec![of(EngineKind::Mruby), of(EngineKind::Ruby)]);
+            }
+        };
+        let misfits = incompatible::find(self.asked, self.app, engine, true);
+        self.problems.extend(misfits.problems);
+        self.notices.extend(misfits.notices);
+        (Some(engine), Vec::new())
+    }
+
+    fn environment(&mut self) -> String {
+        let given = self.pick(Name::Environment);
+        let plain = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        if given.value.is_empty() || !given.value.chars().all(plain) {
+            self.refuse(&given, "must be one word, such as development or production");
+        }
+        given.value
+    }
+
+    /// For interpreters, and for the threads of a Ruby worker.
+    fn threads(&mut self) -> (usize, usize) {
+        let given = self.pick(Name::Threads);
+        let number = self.thread_count(&given);
+        match &given.origin {
+            Origin::Default => (number, RUBY_THREADS),
+            Origin::Variable(name) if options::RUBY_THREADS.contains(&name.as_str()) => {
+                (self.default(Name::Threads).parse().unwrap_or(number), number)
+            }
+            _ => (number, number),
+        }
+    }
+
+    /// Puma takes `MIN:MAX`; here all threads exist from the start, so only the second number means something.
+    fn thread_count(&mut self, given: &Given) -> usize {
+        let (least, most) = given.value.split_once(':').unwrap_or(("0", &given.value));
+        let before = self.problems.len();
+        let number = self.number_of(given, most);
+        if self.problems.len() == before {
+            match least.parse::<u64>() {
+                Err(_) => self.refuse(given, "must be a whole number, or two such as 1:5"),
+                Ok(least) if least > number => self.refuse(given, "of MIN:MAX, MIN must not be more than MAX"),
+                Ok(least) if least < number && given.value.contains(':') => {
+                    self.notices.push(format!("{}: all {number} threads are started at once", given.as_written()));
+                }
+                Ok(_) => {}
+            }
+        }
+        usize::try_from(number).unwrap_or(usize::MAX)
+    }
+
+    fn ruby(&mut self, threads: usize) -> Ruby {
+        let (min_workers, max_workers) = self.workers();
+        Ruby {
+            program: PathBuf::from(self.pick(Name::Ruby).value),
+            user: self.ruby_user(),
+            min_workers,
+            max_workers,
+            preload: self.preload(min_workers, max_workers),
+            idle_time: self.time(Name::IdleTime),
+            worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),
+            worker_timeout: self.time(Name::WorkerTimeout),
+            oob_gc: self.flag(Name::OobGc),
+            early_hints: self.flag(Name::EarlyHints),
+            threads,
+            worker: match self.choice(Name::RubyWorker).as_str() {
+                "plain" => RubyWorker::Plain,
+                "native" => RubyWorker::Native,
+                _ => RubyWorker::Auto,
+            },
+            hooks: self.optional(Name::Hooks).map(PathBuf::from),
+            evaluated: self.asked.evaluated.clone(),
+            is_single: self.is_puma_single(),
+            boot_time: self.time_or_none(Name::BootTime),
+            kill_time: self.time(Name::KillTime),
+        }
+    }
+
+    fn tag(&mut self) -> Option<String> {
+        let given = self.pick(Name::Tag);
+        if given.value.chars().count() > TAG_LETTERS || given.value.chars().any(char::is_control) {
+            self.refuse(&given, &format!("must be at most {TAG_LETTERS} letters, without line feeds and the like"));
+        }
+        self.optional(Name::Tag)
+    }
+
+    fn reload(&mut self) -> Reload {
+        let given = self.pick(Name::Probe);
+        let probe = match given.value.as_str() {
+            "auto" => Probe::Usual,
+            "none" => Probe::None,
+            path => Probe::Path(path.to_owned()),
+        };
+        if let Probe::Path(path) = &probe
+            && (!path.starts_with('/') || path.parse::<http::Uri>().is_err())
+        {
+            self.refuse(&given, "must be a path of the application, such as /up, or auto, or none");
+        }
+        let (surge, batch) = (self.count_or_all(Name::ReloadSurge), self.count_or_all(Name::ReloadBatch));
+        Reload { probe, surge, batch }
+    }
+
+    /// Below the folder of the application, as that is called: perhaps by way of a symlink.
+    fn restart_file(&self, rackup: Option<&Path>) -> Option<PathBuf> {
+        let file = self.optional(Name::RestartFile).filter(|file| file != "none")?;
+        let named = rackup.unwrap_or(Path::new(""));
+        let is_file = named.extension().is_some_and(|extension| extension == "ru");
+        let folder = if is_file { named.parent().unwrap_or(named) } else { named };
+        Some(self.asked.folder.join(folder).join(file))
+    }
+
+    fn count_or_all(&mut self, name: Name) -> Option<usize> {
+        if self.pick(name).value == "auto" { None } else { Some(self.small(name)) }
+    }
+
+    /// Where the application is loaded. A single worker shares nothing with another, so nothing is gained by a fork of
+    /// what is loaded; and what a fork breaks (threads, databases in memory) works in it as under a server without one.
+    /// One that comes and goes is forked, since that is quick.
+    fn preload(&mut self, min_workers: usize, max_workers: usize) -> Preload {
+        match self.switch(Name::Preload).as_str() {
+            "yes" => Preload::Yes,
+            "no" => Preload::No,
+            "force" => Preload::Force,
+            _ if max_workers > 1 || min_workers == 0 => Preload::Yes,
+            _ => Preload::No,
+        }
+    }
+
+    fn trusted(&mut self) -> Vec<front::Trusted> {
+        let mut given: Vec<Given> = self.asked.values(Name::TrustProxy).into_iter().cloned().collect();
+        if given.is_empty() {
+            given.push(self.pick(Name::TrustProxy));
+        }
+        let mut trusted = Vec::new();
+        for one in &given {
+            match one.value.parse::<front::Trusted>() {
+                Ok(front::Trusted::None) if given.len() > 1 => self.refuse(one, "must stand alone"),
+                Ok(word) => trusted.push(word),
+                Err(why) => self.refuse(one, &why),
+            }
+        }
+        trusted
+    }
+
+    fn remote_address(&mut self) -> front::RemoteAddress {
+        let given = self.pick(Name::RemoteAddress);
+        let (word, name) = given.value.split_once(':').unwrap_or((&given.value, ""));
+        let wrong = match (word, name.parse::<http::HeaderName>()) {
+            ("socket", _) if name.is_empty() => return front::RemoteAddress::Socket,
+            ("header", Ok(name)) => return front::RemoteAddress::Header(name),
+            ("header", Err(_)) => "needs the name of a header behind header:, such as header:X-Real-IP",
+            _ if given.value.parse::<std::net::IpAddr>().is_ok() => {
+                return front::RemoteAddress::Value(given.value.into());
+            }
+            _ => "must be socket, header:NAME or an IP address",
+        };
+        self.refuse(&given, wrong);
+        front::RemoteAddress::Socket
+    }
+
+    fn log_filter(&mut self) -> LogFilter {
+        let given = self.pick(Name::Log);
+        given.value.parse().unwrap_or_else(|why: String| {
+            self.refuse(&given, &why);
+            LogFilter::default()
+        })
+    }
+
+    fn log_query(&mut self) -> front::QueryLog {
+        let given = self.pick(Name::LogQuery);
+        given.value.parse().unwrap_or_else(|why: String| {
+            self.refuse(&given, &why);
+            front::QueryLog::default()
+        })
+    }
+
+    fn limits(&mut self) -> front::Limits {
+        front::Limits {
+            header_bytes: self.small(Name::HeaderBytes),
+            header_count: self.small(Name::HeaderCount),
+            header_time: self.time(Name::HeaderTime),
+            body_bytes: self.size_or_none(Name::BodyBytes),
+            body_memory_bytes: self.small(Name::BodyMemory),
+            body_time: self.time(Name::BodyTime),
+            keep_alive: self.time(Name::KeepAlive),
+            connections: self.small(Name::Connections),
+            connections_per_client: self
+                .optional(Name::ConnectionsPerClient)
+                .map(|_| self.small(Name::ConnectionsPerClient)),
+            spare_files: open_files::BESIDE,
+            write_time: self.time(Name::WriteTime),
+            spool_bytes: self.number(Name::SpoolBytes),
+            queue_wait: self.time_or_none(Name::QueueWait),
+            request_time: self.time_or_none(Name::RequestTime),
+            drain_time: self.time(Name::DrainTime),
+            websocket_drain: self.time(Name::WebsocketDrain),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "settings_test.rs"]
+mod tests;

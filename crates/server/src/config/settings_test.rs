@@ -1,0 +1,286 @@
+//! Tables of what may be asked, good and bad, with what comes of it: each message is checked to the letter.
+
+use std::ffi::OsString;
+
+use super::*;
+use crate::config::app_settings::FOREVER;
+
+const MACHINE: Machine = Machine { cores: 2, memory: None };
+
+fn settled(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
+    let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
+    let asked = crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
+    settle(asked, MACHINE).map_err(|problems| problems.iter().map(Problem::to_string).collect())
+}
+
+fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
+    settled(arguments, environment).unwrap().binds.iter().map(|one| one.bind.to_string()).collect()
+}
+
+#[test]
+fn nothing_asked_gives_the_defaults() {
+    let settings = settled(&[], &[]).unwrap();
+    assert_eq!(binds(&[], &[]), ["tcp://[::]:9292"]);
+    assert_eq!(
+        (settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places),
+        (4, 2, 16_384)
+    );
+    assert_eq!(
+        (settings.apps[0].environment.as_str(), settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
+        ("development", false, 0)
+    );
+    assert_eq!(
+        (settings.apps[0].engine, settings.apps[0].mruby.memory_bytes, settings.apps[0].tag.as_deref()),
+        (None, 64 << 20, None)
+    );
+    assert_eq!(settings.trusted, [front::Trusted::Private]);
+    let ruby = &settings.apps[0].ruby;
+    assert_eq!((ruby.threads, ruby.worker), (5, RubyWorker::Auto));
+    assert_eq!((ruby.program.to_str(), ruby.hooks.as_deref()), (Some("ruby"), None));
+    assert_eq!((ruby.boot_time, ruby.kill_time.as_secs()), (FOREVER, 5));
+    assert_eq!((ruby.min_workers, ruby.max_workers), (1, 1));
+    assert_eq!(settings.log_form, LogForm::Text);
+    let limits = settings.limits;
+    assert_eq!((limits.header_bytes, limits.header_count, limits.body_memory_bytes), (112 << 10, 100, 112 << 10));
+    assert_eq!((limits.body_bytes, limits.spool_bytes, limits.connections), (1 << 30, 1 << 30, 16_384));
+    let times = [limits.header_time, limits.body_time, limits.keep_alive, limits.write_time, limits.queue_wait];
+    assert_eq!(times.map(|time| time.as_secs()), [30, 60, 65, 30, 10]);
+    assert_eq!([limits.request_time, limits.drain_time].map(|time| time.as_secs()), [30, 30]);
+    assert!(settings.chosen.is_empty() && settings.notices.is_empty());
+}
+
+#[test]
+fn defaults_follow_the_cores() {
+    let threads = |cores| settle(Asked::default(), Machine { cores, memory: None }).unwrap().apps[0].mruby.interpreters;
+    assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
+}
+
+#[test]
+fn good_values_are_taken() {
+    let settings = settled(
+        &["-t", "16", "-e", "production", "--fresh", "--memory-limit=32MiB", "--queue-wait", "500ms"],
+        &[("FOOLS_GOLD_MAX_REQUESTS", "1000"), ("FOOLS_GOLD_ACCESS_LOG", "json"), ("FOOLS_GOLD_THREADS", "3")],
+    )
+    .unwrap();
+    assert_eq!(
+        (settings.apps[0].mruby.interpreters, settings.apps[0].mruby.fresh, settings.apps[0].max_requests),
+        (16, true, 1000)
+    );
+    assert_eq!(settings.apps[0].mruby.memory_bytes, 32 << 20);
+    assert_eq!(settings.limits.queue_wait.as_millis(), 500);
+    assert_eq!(settings.log_form, LogForm::Json);
+    let chosen = [
+        "-e production",
+        "-t 16",
+        "--fresh",
+        "FOOLS_GOLD_MAX_REQUESTS=1000",
+        "--memory-limit 32MiB",
+        "--queue-wait 500ms",
+    ];
+    assert_eq!(settings.chosen[..6], chosen);
+}
+
+#[test]
+fn pumas_pair_of_threads_is_taken_with_a_word() {
+    for least in ["0", "1"] {
+        let pair = format!("{least}:16");
+        let settings = settled(&["-t", &pair], &[]).unwrap();
+        assert_eq!((settings.apps[0].mruby.interpreters, settings.apps[0].ruby.threads), (16, 16));
+        assert_eq!(settings.notices, [format!("-t {pair}: all 16 threads are started at once")]);
+    }
+    assert!(settled(&["-t", "5:5"], &[]).unwrap().notices.is_empty());
+    for (pair, right) in [
+        ("0:0", "must be from 1 to 1024"),
+        ("5:2", "of MIN:MAX, MIN must not be more than MAX"),
+        ("x:5", "must be a whole number, or two such as 1:5"),
+        (":5", "must be a whole number, or two such as 1:5"),
+        ("5:", "must be a whole number"),
+        ("x:y", "must be a whole number"),
+    ] {
+        assert_eq!(settled(&["-t", pair], &[]).unwrap_err(), [format!("-t {pair}: {right}")]);
+    }
+}
+
+#[test]
+fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
+    let threads = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let settings = settled(arguments, environment).unwrap();
+        (settings.apps[0].mruby.interpreters, settings.apps[0].ruby.threads)
+    };
+    let rails = [("RAILS_MAX_THREADS", "3")];
+    assert_eq!(threads(&[], &rails), (4, 3));
+    assert_eq!(threads(&["-t", "7"], &rails), (7, 7));
+    assert_eq!(threads(&[], &[("FOOLS_GOLD_THREADS", "6"), rails[0]]), (6, 6));
+    // As Puma reads them without a file.
+    assert_eq!(threads(&[], &[("MAX_THREADS", "8"), rails[0]]), (4, 8));
+    assert_eq!(threads(&[], &[("PUMA_MAX_THREADS", "9"), ("MAX_THREADS", "8"), ("PUMA_MIN_THREADS", "2")]), (4, 9));
+    let problems = settled(&[], &[("PUMA_MAX_THREADS", "many")]).unwrap_err();
+    assert_eq!(problems, ["PUMA_MAX_THREADS=many: must be a whole number"]);
+    let persistent = settled(&[], &[("PUMA_PERSISTENT_TIMEOUT", "20")]).unwrap().limits.keep_alive;
+    assert_eq!(persistent, Duration::from_secs(20));
+}
+
+#[test]
+fn the_fewest_and_the_most_workers_can_be_said_in_part() {
+    let workers = |words: &[&str], environment: &[(&str, &str)]| {
+        let ruby = settled(words, environment).unwrap().apps[0].ruby.clone();
+        (ruby.min_workers, ruby.max_workers)
+    };
+    assert_eq!(workers(&["--max-workers", "8"], &[]), (1, 8));
+    assert_eq!(workers(&["-w", "3", "--max-workers", "8"], &[]), (3, 8));
+    assert_eq!(workers(&["--max-workers", "2"], &[("WEB_CONCURRENCY", "4")]), (2, 2));
+    assert_eq!(workers(&["--min-workers", "0", "-e", "production"], &[]), (0, 2));
+    assert_eq!(workers(&["--min-workers", "0"], &[]), (0, 1));
+    assert_eq!(workers(&["--min-workers", "5"], &[]), (5, 5));
+    assert_eq!(workers(&["--min-workers", "0", "--max-workers", "1"], &[("WEB_CONCURRENCY", "4")]), (0, 1));
+    for words in [&["-w", "3", "--max-workers", "2"][..], &["--min-workers", "3", "--max-workers", "2"]] {
+        let problem = settled(words, &[]).unwrap_err()[0].to_string();
+        assert!(problem.starts_with("--max-workers 2: must be at least 3"), "{problem}");
+    }
+}
+
+#[test]
+fn workers_are_counted_as_puma_does() {
+    let workers = |words: &[&str], environment: &[(&str, &str)]| {
+        let ruby = settled(words, environment).unwrap().apps[0].ruby.clone();
+        assert_eq!(ruby.min_workers, ruby.max_workers);
+        ruby.max_workers
+    };
+    assert_eq!(workers(&["-w", "3"], &[("WEB_CONCURRENCY", "4")]), 3);
+    assert_eq!(workers(&[], &[("WEB_CONCURRENCY", "4")]), 4);
+    assert_eq!((workers(&["-w", "auto"], &[]), workers(&["-w", "0"], &[])), (2, 1));
+}
+
+#[test]
+fn options_of_ruby_processes_are_taken() {
+    let words = ["--engine", "ruby", "--ruby", "/opt/jruby", "--hooks", "h.rb", "--ruby-worker", "plain"];
+    let more = ["--boot-time", "5m", "--kill-time", "0", "--tag", "shop", "--preload"];
+    let settings = settled(&[&words[..], &more[..]].concat(), &[("RAILS_ENV", "test")]).unwrap();
+    let ruby = &settings.apps[0].ruby;
+    assert_eq!((settings.apps[0].engine, ruby.worker), (Some(EngineKind::Ruby), RubyWorker::Plain));
+    assert_eq!(
+        (ruby.program.to_str(), ruby.hooks.as_deref()),
+        (Some("/opt/jruby"), Some(std::path::Path::new("h.rb")))
+    );
+    assert_eq!([ruby.boot_time, ruby.kill_time].map(|time| time.as_secs()), [300, 0]);
+    assert_eq!((settings.apps[0].tag.as_deref(), settings.apps[0].environment.as_str()), (Some("shop"), "test"));
+    assert!(settings.notices.is_empty(), "{:?}", settings.notices);
+}
+
+#[test]
+fn the_application_is_preloaded_where_there_may_be_several_workers_or_somebody_says_so() {
+    let preload = |words: &[&str]| settled(words, &[]).unwrap().apps[0].ruby.preload;
+    assert_eq!(preload(&["-w", "2"]), Preload::Yes);
+    assert_eq!(preload(&["--min-workers", "1", "--max-workers", "2"]), Preload::Yes);
+    assert_eq!(preload(&["-w", "1"]), Preload::No);
+    assert_eq!(preload(&["--min-workers", "0", "--max-workers", "1"]), Preload::Yes);
+    assert_eq!(preload(&["-w", "1", "--preload"]), Preload::Yes);
+    assert_eq!(preload(&["-w", "2", "--no-preload"]), Preload::No);
+    assert_eq!(preload(&["-w", "2", "--preload=FALSE"]), Preload::No);
+    assert_eq!(preload(&["-w", "2", "--preload=force"]), Preload::Force);
+    assert_eq!(preload(&["-w", "2", "--spawn-method", "direct"]), Preload::No);
+    let refused = settled(&["--preload=never"], &[]).unwrap_err();
+    assert_eq!(refused, ["--preload never: must be yes, no, auto, force"]);
+}
+
+#[test]
+fn what_does_not_fit_a_named_engine_is_told_with_all_else_and_otherwise_when_it_is_known() {
+    let refused = settled(&["--engine", "mruby", "-w", "4", "-t", "0"], &[]).unwrap_err();
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    let mut settings = settled(&["-w", "4", "--fresh"], &[]).unwrap();
+    assert!(settings.notices.is_empty());
+    settings.apps[0].fit_to(EngineKind::Mruby).unwrap();
+    assert!(settings.apps[0].notices[0].starts_with("-w 4: the embedded engine"), "{:?}", settings.apps[0].notices);
+    let refused = settled(&["--fresh"], &[]).unwrap().apps[0].fit_to(EngineKind::Ruby).unwrap_err();
+    assert_eq!(refused.len(), 1);
+}
+
+#[test]
+fn proxies_are_a_list() {
+    let trusted = |words: &[&str]| settled(words, &[]).map(|settings| settings.trusted);
+    let two = [front::Trusted::Private, "10.0.0.0/8".parse().unwrap()];
+    assert_eq!(trusted(&["--trust-proxy", "private,10.0.0.0/8"]).unwrap(), two);
+    assert_eq!(trusted(&["--trust-proxy", "none"]).unwrap(), [front::Trusted::None]);
+    let refused = trusted(&["--trust-proxy", "none", "--trust-proxy", "localhost"]).unwrap_err();
+    assert_eq!(refused[0], "--trust-proxy none: must stand alone");
+    assert!(refused[1].contains("\"localhost\" must be private, none, all"), "{refused:?}");
+    assert_eq!(trusted(&["--trust-proxy", ","]).unwrap_err().len(), 1);
+}
+
+#[test]
+fn addresses_of_the_command_line_add_up_and_replace_those_of_the_environment() {
+    let environment = [("FOOLS_GOLD_BIND", "tcp://127.0.0.1:1,unix:///tmp/x"), ("PORT", "2")];
+    assert_eq!(binds(&[], &environment), ["tcp://127.0.0.1:1", "unix:///tmp/x"]);
+    assert_eq!(binds(&[], &environment[1..]), ["tcp://[::]:2"]);
+    assert_eq!(binds(&["-p", "3"], &environment), ["tcp://[::]:3"]);
+    assert_eq!(binds(&["-o", "127.0.0.1"], &environment), ["tcp://127.0.0.1:2"]);
+    assert_eq!(binds(&["-o", "::1", "-p", "0"], &[]), ["tcp://[::1]:0"]);
+    assert_eq!(binds(&["-b", "unix:///tmp/y", "-p", "3"], &environment), ["unix:///tmp/y", "tcp://[::]:3"]);
+    assert_eq!(binds(&["-o", "localhost", "-p", "3"], &[]), ["tcp://localhost:3"]);
+}
+
+#[test]
+fn all_addresses_of_a_port_are_taken_once() {
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "3"], &[]), ["tcp://0.0.0.0:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "4"], &[]), ["tcp://0.0.0.0:3", "tcp://[::]:4"]);
+    assert_eq!(binds(&["-b", "tcp://[::]:3", "-p", "3"], &[]), ["tcp://[::]:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-b", "tcp://[::]:3"], &[]), ["tcp://[::]:3"]);
+    assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-o", "::", "-p", "3"], &[]), ["tcp://[::]:3"]);
+}
+
+#[test]
+fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
+    let count = "must be a whole number";
+    let size = "must be a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
+    let time = "must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
+    let cases: [(&str, &str, &str); 18] = [
+        ("--threads", "0", "must be from 1 to 1024"),
+        ("-t", "many", count),
+        ("-p", "65536", "must be from 0 to 65535"),
+        ("--max-requests", "-1", count),
+        ("--memory-limit", "1MiB", "must be from 4MiB to 64GiB"),
+        ("--memory-limit", "64MiBs", size),
+        ("--header-bytes", "4KiB", "must be from 8KiB to 16MiB"),
+        ("--keep-alive", "0.5s", time),
+        ("--request-time", "25h", "must be from 1ms to 24h"),
+        ("--engine", "cruby", "must be auto, mruby, ruby"),
+        ("--workers", "many", "must be a whole number or auto"),
+        ("--threads", "99999999999999999999", "must be from 1 to 1024"),
+        ("--body-bytes", "99999999999GiB", "is too large"),
+        ("--tag", "a\u{7}b", "must be at most 64 letters, without line feeds and the like"),
+        ("--access-log", "xml", "must be text, json, off"),
+        ("--log-query", "filtered:", "must be filtered, filtered:NAME,NAME, full or none"),
+        ("--environment", "a b", "must be one word, such as development or production"),
+        ("--fresh", "perhaps", "must be yes or no"),
+    ];
+    for (flag, value, right) in cases {
+        let expected = [format!("{flag} {value}: {right}")];
+        let words: Vec<String> = match flag {
+            "--fresh" => vec![format!("{flag}={value}")],
+            _ => vec![flag.into(), value.into()],
+        };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        assert_eq!(settled(&words, &[]).unwrap_err(), expected);
+        if let Some(row) = TABLE.iter().find(|row| flag == format!("--{}", row.long)) {
+            let variable = row.variables().remove(0);
+            let refused = settled(&[], &[(variable.as_str(), value)]).unwrap_err();
+            assert_eq!(refused, [format!("{variable}={value}: {right}")]);
+        }
+    }
+}
+
+#[test]
+fn bad_addresses_and_filters_are_refused() {
+    for words in [["-b", "http://x"], ["-b", "tcp://"], ["-o", "no such host"], ["--log", "loud"], ["--log", ",,"]] {
+        let refused = settled(&words, &[]).unwrap_err();
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].starts_with(&format!("{} {}: ", words[0], words[1])), "{refused:?}");
+    }
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let refused = settled(&["-t", "0", "--nope", "--memory-limit", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")])
+        .unwrap_err();
+    assert_eq!(refused.len(), 5, "{refused:?}");
+}

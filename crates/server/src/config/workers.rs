@@ -1,0 +1,103 @@
+//! How many worker processes there may be, from three options that can be said in part, and who they are.
+
+use engine_ruby::User;
+use nix::unistd::geteuid;
+
+use crate::config::app_settings::AppSettings;
+use crate::config::arguments::{OWN_VARIABLES, Origin, Problem};
+use crate::config::engine_kind::EngineKind;
+use crate::config::machine_defaults;
+use crate::config::options::Name;
+use crate::config::reader::Picker;
+use crate::config::settings::Settings;
+
+impl Picker<'_> {
+    /// The fewest and the most. `--workers` alone is both; beside one of the others it is the one that is not said.
+    pub fn workers(&mut self) -> (usize, usize) {
+        let given = self.pick(Name::Workers);
+        // A worker may have a core for itself, and memory. Puma's 0 means one process; here that is one worker.
+        let workers = if given.value == "auto" {
+            machine_defaults::workers(self.machine)
+        } else {
+            self.small(Name::Workers).max(1)
+        };
+        // Said to this program with more weight, as on the command line beside a file, it replaces both others.
+        let is_ours = !matches!(&given.origin, Origin::Variable(name) if !name.starts_with(OWN_VARIABLES));
+        let said = |picker: &mut Self, name| {
+            let rank = |name| picker.asked.rank_for(picker.app, name);
+            let is_outdone = is_ours && rank(Name::Workers).zip(rank(name)).is_some_and(|(all, one)| all < one);
+            picker.optional(name).filter(|_| !is_outdone).map(|_| picker.small(name))
+        };
+        let (min, max) = (said(self, Name::MinWorkers), said(self, Name::MaxWorkers));
+        let fewest = if given.origin == Origin::Default { 1 } else { workers };
+        let (min, max) = match (min, max) {
+            (None, None) => (workers, workers),
+            // Of a platform's WEB_CONCURRENCY and what somebody says of this program, the latter counts.
+            (None, Some(max)) if matches!(given.origin, Origin::Variable(_)) => (fewest.min(max), max),
+            (None, Some(max)) => (fewest, max),
+            (Some(min), None) => (min, workers.max(min)),
+            (Some(min), Some(max)) => (min, max),
+        };
+        if min > max {
+            let given = self.pick(Name::MaxWorkers);
+            self.refuse(&given, &format!("must be at least {min}, the fewest (--min-workers, or --workers)"));
+        }
+        (min, max)
+    }
+
+    /// Whether Puma's file is read, and neither it nor anybody else asks for workers.
+    pub fn is_puma_single(&self) -> bool {
+        let given = self.pick(Name::Workers);
+        // What Puma does without being told has no line, and counts less than a variable.
+        let is_said = !matches!(&given.origin, Origin::File(place) if place.line.is_none() && !place.is_old);
+        let is_puma = self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Puma");
+        is_puma && (!is_said || given.value == "0")
+    }
+
+    /// Whom Ruby processes run as, if not whom the server does.
+    pub fn ruby_user(&mut self) -> Option<User> {
+        let name = self.optional(Name::RubyUser)?;
+        let given = self.pick(Name::RubyUser);
+        if !geteuid().is_root() {
+            self.refuse(
+                &given,
+                "only root can start processes as another user: start the server as root, or leave it out",
+            );
+            return None;
+        }
+        if self.optional(Name::User).is_some() {
+            self.refuse(&given, "is for a server that stays root, and --user is said, too: leave out one of them");
+            return None;
+        }
+        let (user, group) = name.split_once(':').map_or((&*name, None), |(user, group)| (user, Some(group)));
+        User::find(user, group).map_err(|why| self.refuse(&given, &why)).ok()
+    }
+
+    /// The bound on all of them together; what each application keeps must fit.
+    pub fn total_workers(&mut self, apps: &[AppSettings]) -> Option<usize> {
+        self.optional(Name::TotalWorkers)?;
+        let total = self.small(Name::TotalWorkers);
+        let least = fewest(apps.iter().filter(|app| app.engine == Some(EngineKind::Ruby)));
+        if total < least {
+            let given = self.pick(Name::TotalWorkers);
+            self.refuse(&given, &at_least(least));
+        }
+        Some(total)
+    }
+}
+
+/// The same when it is known which applications run on Ruby.
+pub fn fit(settings: &Settings, engines: &[EngineKind]) -> Result<(), Problem> {
+    let Some(total) = settings.total_workers else { return Ok(()) };
+    let pairs = settings.apps.iter().zip(engines).filter(|(_, engine)| **engine == EngineKind::Ruby);
+    let least = fewest(pairs.map(|(app, _)| app));
+    if total >= least { Ok(()) } else { Err(Problem(format!("total-workers = {total}: {}", at_least(least)))) }
+}
+
+fn fewest<'a>(apps: impl Iterator<Item = &'a AppSettings>) -> usize {
+    apps.map(|app| app.ruby.min_workers).sum()
+}
+
+fn at_least(least: usize) -> String {
+    format!("must be at least {least}, the fewest of all applications together")
+}

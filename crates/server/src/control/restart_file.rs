@@ -1,0 +1,98 @@
+//! `tmp/restart.txt`: whoever touches it has the application loaded anew, as with Passenger, and with Puma's plugin
+//! tmp_restart.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use tracing::{info, warn};
+
+use crate::config::settings::Settings;
+use crate::control::handle::Desk;
+
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The restart file of one application.
+#[derive(Debug)]
+struct Watched {
+    app: String,
+    path: PathBuf,
+    touched: Option<SystemTime>,
+}
+
+impl Watched {
+    fn new(app: String, path: PathBuf) -> Watched {
+        let touched = touched(&path);
+        Watched { app, path, touched }
+    }
+
+    /// Whether it is another file, or was touched, since the last look. That it is gone is no order.
+    fn is_touched(&mut self) -> bool {
+        let now = touched(&self.path);
+        let before = std::mem::replace(&mut self.touched, now);
+        now.is_some() && now != before
+    }
+}
+
+fn touched(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|file| file.modified()).ok()
+}
+
+/// The restart files of all applications.
+#[derive(Debug)]
+pub struct RestartFiles(Vec<Watched>);
+
+impl RestartFiles {
+    /// As they are before the applications are loaded: whoever touches one from now on may have changed what was read.
+    pub fn note(settings: &Settings) -> RestartFiles {
+        let files = settings.apps.iter().filter_map(|app| Some((app.name.clone(), app.restart_file.clone()?)));
+        RestartFiles(files.map(|(app, path)| Watched::new(app, path)).collect())
+    }
+}
+
+/// Looks at them each second, until the server ends.
+pub fn watch(RestartFiles(mut files): RestartFiles, desk: &Desk) {
+    if files.is_empty() {
+        return;
+    }
+    let desk = desk.clone();
+    let look = move || {
+        while !desk.is_draining() {
+            for file in files.iter_mut().filter_map(|file| file.is_touched().then_some(&*file)) {
+                info!(target: "server", "{} was touched: reloading {}", file.path.display(), file.app);
+                // What comes of it is in the log by itself.
+                drop(desk.reload(Some(&file.app)));
+            }
+            thread::park_timeout(LOOK);
+        }
+    };
+    if let Err(error) = thread::Builder::new().name("restart files".into()).spawn(look) {
+        warn!(target: "server", "no thread to look at restart files: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_touch_counts_once_and_that_the_file_goes_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("restart.txt");
+        let touch = |seconds: u64| {
+            let file = fs::File::create(&path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        };
+        let mut file = Watched::new("app".to_owned(), path.clone());
+        assert!(!file.is_touched());
+        touch(5);
+        assert!(file.is_touched() && !file.is_touched());
+        fs::remove_file(&path).unwrap();
+        assert!(!file.is_touched());
+        // An older one is another file, such as that of the release before.
+        touch(4);
+        assert!(file.is_touched() && !file.is_touched());
+        assert!(!Watched::new("app".to_owned(), path.clone()).is_touched(), "what was there at the start is no order");
+    }
+}

@@ -1,0 +1,304 @@
+//! The program anew with the same sockets. The program at our own path is started again; it gets the listening sockets,
+//! loads the application, and says when it serves; only then does this process finish what it has and end. A successor
+//! that fails, or takes too long, changes nothing: this process goes on.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use engine::brief;
+use tracing::{info, warn};
+
+use crate::apps::registry::Apps;
+use crate::process::init;
+use crate::process::parent::{Birth, Cradle, Line};
+use crate::process::program::Program;
+use crate::process::run_files::RunFiles;
+use crate::process::sockets::Shared;
+use crate::process::systemd;
+
+const ENDS: &str = "the server is shutting down";
+
+/// The older side.
+pub struct Upgrade {
+    program: Program,
+    /// Until we begin to end: a socket is closed only when nobody holds it.
+    shares: Mutex<Vec<Shared>>,
+    run_files: Arc<RunFiles>,
+    apps: Arc<Apps>,
+    /// In which a successor must serve.
+    limit: Duration,
+    /// As in Unicorn, both serve until somebody ends one; hooks of the successor may do so before it serves.
+    stays: bool,
+    /// This process was told to end while the successor was being started: it does when that serves.
+    leaves: AtomicBool,
+    state: Mutex<State>,
+}
+
+/// A successor that serves.
+struct Successor {
+    line: Line,
+    taken: Vec<String>,
+    child: Child,
+}
+
+enum State {
+    Alone,
+    /// A successor is being started.
+    Trying,
+    /// It serves; which of our sockets it has.
+    Followed {
+        pid: u32,
+        line: Line,
+        taken: Vec<String>,
+    },
+    /// We are on our way to our end, and everything is the successor's.
+    Replaced,
+    /// We are on our way to our end, and nobody follows.
+    Ending,
+}
+
+impl Upgrade {
+    /// With everything a successor is given.
+    pub fn new(
+        program: Program,
+        shares: Vec<Shared>,
+        run_files: Arc<RunFiles>,
+        apps: Arc<Apps>,
+        limit: Duration,
+        stays: bool,
+    ) -> Arc<Upgrade> {
+        let (shares, state) = (Mutex::new(shares), Mutex::new(State::Alone));
+        Arc::new(Upgrade { program, shares, run_files, apps, limit, stays, leaves: AtomicBool::new(false), state })
+    }
+
+    /// Starts a successor and waits until it serves beside us, or until it is known why not.
+    pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
+        match &mut *self.lock() {
+            state @ State::Alone => *state = State::Trying,
+            State::Trying => return Err("an upgrade is on its way already".to_owned()),
+            State::Followed { pid, .. } => return Err(format!("process {pid} has taken over already")),
+            State::Replaced | State::Ending => return Err(ENDS.to_owned()),
+        }
+        info!(target: "server", "upgrade: starting {}", self.program.path().display());
+        systemd::reloading("starting the new program");
+        self.leaves.store(false, Ordering::SeqCst);
+        if self.stays {
+            self.run_files.announce();
+        }
+        let outcome = self.raise().and_then(|successor| self.welcome(successor));
+        if let Err(why) = &outcome {
+            warn!(target: "server", "upgrade failed, this process goes on: {why}");
+            if let state @ State::Trying = &mut *self.lock() {
+                *state = State::Alone;
+                self.run_files.recant();
+                systemd::ready("serving; an upgrade has failed");
+            }
+        }
+        outcome
+    }
+
+    fn welcome(self: &Arc<Upgrade>, mut successor: Successor) -> Result<u32, String> {
+        let mut state = self.lock();
+        if matches!(*state, State::Ending) {
+            // Somebody wants no server at all.
+            end(&mut successor.child);
+            return Err(ENDS.to_owned());
+        }
+        let Successor { line, taken, child } = successor;
+        let pid = child.id();
+        info!(target: "server", "upgrade: process {pid} serves");
+        systemd::ready("serving, and so does a successor");
+        self.run_files.give_away();
+        // It claims the pid file now that nobody has it.
+        let _ = line.say("free");
+        *state = State::Followed { pid, line, taken };
+        drop(state);
+        self.watch(child);
+        Ok(pid)
+    }
+
+    /// This process is to end: whether that waits until the successor serves that is being started. Its hooks, made for
+    /// Unicorn, end this process while it has no worker yet.
+    pub fn puts_off_the_end(&self) -> bool {
+        // Whoever waits for the successor looks at the flag after the state has changed.
+        let state = self.lock();
+        let puts_off = self.stays && matches!(*state, State::Trying);
+        self.leaves.fetch_or(puts_off, Ordering::SeqCst);
+        drop(state);
+        puts_off
+    }
+
+    /// Whether this process does not stay beside its successor.
+    pub fn leaves(&self) -> bool {
+        !self.stays || self.leaves.load(Ordering::SeqCst)
+    }
+
+    /// Whether a successor serves, too.
+    pub fn is_followed(&self) -> bool {
+        matches!(*self.lock(), State::Followed { .. })
+    }
+
+    /// Whether everything is a successor's by now.
+    pub fn is_replaced(&self) -> bool {
+        matches!(*self.lock(), State::Replaced)
+    }
+
+    /// Of the younger side: the older one has left its sockets to us.
+    pub fn inherit(&self) {
+        let state = self.lock();
+        if matches!(*state, State::Replaced) {
+            return;
+        }
+        for Shared { share, .. } in self.shares().iter().filter(|shared| shared.is_taken && !shared.is_activated) {
+            share.set_removes_file(true);
+        }
+    }
+
+    /// To be called when this process begins to end: a successor, if there is one, owns everything from now on.
+    pub fn hand_over(&self) -> bool {
+        let mut state = self.lock();
+        let shares = std::mem::take(&mut *self.shares());
+        let State::Followed { pid, line, taken } = &*state else {
+            if !matches!(*state, State::Replaced) {
+                *state = State::Ending;
+            }
+            return matches!(*state, State::Replaced);
+        };
+        for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string())) {
+            share.set_removes_file(false);
+        }
+        let _ = line.say("yours");
+        systemd::moved_to(*pid);
+        init::moved_to(*pid);
+        *state = State::Replaced;
+        true
+    }
+
+    fn raise(&self) -> Result<Successor, String> {
+        let told = |error: io::Error| format!("{} cannot be started: {error}", self.program.path().display());
+        let wanted = self.apps.before_exec(self.limit).map_err(|why| format!("its hooks before_exec: {why}"))?;
+        if let Some(folder) = &wanted.folder {
+            info!(target: "server", "upgrade: as the hooks before_exec say, in {}", folder.display());
+        }
+        if !wanted.variables.is_empty() {
+            let names: Vec<&str> = wanted.variables.iter().map(|(name, _)| name.as_str()).collect();
+            info!(target: "server", "upgrade: as the hooks before_exec say, other values of {}", names.join(", "));
+        }
+        let (line, mut child) = Line::start(self.program.again_with(&wanted), Birth::Upgrade).map_err(told)?;
+        match self.converse(&line) {
+            Ok(taken) => Ok(Successor { line, taken, child }),
+            Err(why) => {
+                let how = end(&mut child);
+                Err(why.unwrap_or_else(|| format!("it has ended ({how}); its own words are in the log")))
+            }
+        }
+    }
+
+    /// Hands over, and waits for the answer: what was taken, or why nothing is; nothing if it has ended without a word.
+    fn converse(&self, line: &Line) -> Result<Vec<String>, Option<String>> {
+        let told = |error: io::Error| match error.kind() {
+            io::ErrorKind::WouldBlock => Some(format!("it did not serve within {}", brief(self.limit))),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => None,
+            _ => Some(format!("it cannot be spoken to: {error}")),
+        };
+        for Shared { share, is_activated, .. } in &*self.shares() {
+            line.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
+        }
+        for ordered in self.apps.ordered() {
+            line.order(&ordered).map_err(told)?;
+        }
+        line.say("begin").map_err(told)?;
+        line.patience(Some(self.limit)).map_err(told)?;
+        let (text, _) = line.receive().map_err(told)?;
+        let mut lines = text.split('\n');
+        match lines.next() {
+            Some("serving") => Ok(lines.map(str::to_owned).collect()),
+            Some("failed") => Err(Some(lines.collect::<Vec<_>>().join("\n"))),
+            Some("refused") => {
+                Err(Some(format!("these options cannot be used: {}", lines.collect::<Vec<_>>().join("; "))))
+            }
+            _ => Err(Some(format!("it says {text:?}, which has no meaning"))),
+        }
+    }
+
+    /// Waits for the end of a successor: as long as we have not begun to end ourselves, its place is ours again.
+    fn watch(self: &Arc<Upgrade>, mut child: Child) {
+        let (ours, pid) = (self.clone(), child.id());
+        let spawned = thread::Builder::new().name("successor".into()).spawn(move || {
+            let how = waited(&mut child);
+            let mut state = ours.lock();
+            if matches!(*state, State::Followed { .. }) {
+                *state = State::Alone;
+                drop(state);
+                warn!(target: "server", "the new process (pid {pid}) exited ({how}), this process goes on");
+                ours.run_files.take_back();
+                systemd::ready("serving");
+            }
+        });
+        if let Err(error) = spawned {
+            warn!(target: "server", "no thread to wait for process {pid}: {error}");
+        }
+    }
+
+    /// Locked after the state, if both are.
+    fn shares(&self) -> MutexGuard<'_, Vec<Shared>> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // It is replaced whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One that is stuck would hold the sockets for ever. That it has ended by itself is no error.
+fn end(child: &mut Child) -> String {
+    let _ = child.kill();
+    waited(child)
+}
+
+fn waited(child: &mut Child) -> String {
+    child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
+}
+
+/// The younger side: says that it serves, and takes over what it is given, in a thread of its own. `then` is called
+/// when this process is the only one.
+pub fn follow(
+    cradle: Cradle,
+    upgrade: Arc<Upgrade>,
+    run_files: Arc<RunFiles>,
+    taken: &[String],
+    then: impl FnOnce(&str) + Send + 'static,
+) -> Result<(), String> {
+    let Cradle { birth, parent, line, .. } = cradle;
+    let words: String = taken.iter().map(|asked| format!("\n{asked}")).collect();
+    line.say(&format!("serving{words}"))
+        .map_err(|_| format!("process {parent}, which started this one, has ended meanwhile"))?;
+    if birth == Birth::Background {
+        then("serving");
+        return Ok(());
+    }
+    let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
+        // What is said last comes after what is said first, or neither does.
+        let mut is_free = false;
+        while let Ok((word, _)) = line.receive() {
+            if word == "free" {
+                run_files.follow();
+                is_free = true;
+            } else if word == "yours" {
+                break;
+            }
+        }
+        if !is_free {
+            run_files.follow();
+        }
+        upgrade.inherit();
+        then("serving, after an upgrade");
+    });
+    listening.map(drop).map_err(|error| format!("no thread to take over from an older process: {error}"))
+}

@@ -1,0 +1,225 @@
+//! `foolsgold config`: every setting that counts, and where it came from, as a table or as JSON; or only whether all is
+//! well.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use machine::Machine;
+use serde_json::{Value, json};
+
+use crate::apps::spec::{self, Found, Missing};
+use crate::config::app_settings::{AppSettings, Ruby};
+use crate::config::arguments::{Asked, Origin, Problem};
+use crate::config::binds::Said;
+use crate::config::engine_kind::EngineKind;
+use crate::config::invocation::Start;
+use crate::config::machine_defaults;
+use crate::config::options::{Kind, Name, Row, TABLE};
+use crate::config::rackup;
+use crate::config::reader::Picker;
+use crate::config::settings::{RUBY_THREADS, Settings, read};
+use crate::config::workers;
+use crate::doctor::check;
+
+/// One setting.
+struct Line {
+    row: &'static Row,
+    value: String,
+    origin: Origin,
+}
+
+/// One application, with what it says of itself.
+struct AppLines {
+    name: String,
+    rackup: String,
+    place: String,
+    engine: String,
+    lines: Vec<Line>,
+}
+
+/// What there is to say.
+pub struct Effective {
+    file: Option<String>,
+    server: Vec<Line>,
+    apps: Vec<AppLines>,
+    notices: Vec<String>,
+}
+
+/// Settles everything, and finds the applications; with `check`, looks at the files and folders that are named. The
+/// errors are all there are.
+pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<Problem>> {
+    let (mut settings, mut problems) = read(asked.clone(), start.machine);
+    if !problems.is_empty() && !check {
+        return Err(problems);
+    }
+    let mut apps = Vec::new();
+    let mut engines = Vec::new();
+    let is_only_one = settings.apps.len() == 1;
+    for (at, app) in settings.apps.iter_mut().enumerate() {
+        match look(app, start, is_only_one) {
+            Ok(found) => {
+                engines.push(Some(found.engine));
+                let (rackup, engine, why) = (found.rackup.display().to_string(), found.engine, found.why);
+                let own = (!asked.apps.is_empty()).then_some(at);
+                let lines =
+                    if own.is_some() { lines(&asked, start.machine, own, (engine, &app.ruby)) } else { Vec::new() };
+                let place = match (&app.host, app.prefix.as_str()) {
+                    (None, "") => String::new(),
+                    (None, prefix) => format!(", at {prefix} of every host"),
+                    (Some(host), prefix) => format!(", at {host}{prefix}"),
+                };
+                apps.push((engine, AppLines { name: app.name.clone(), rackup, place, engine: why, lines }));
+            }
+            Err(whys) => {
+                engines.push(app.engine);
+                problems.extend(whys);
+            }
+        }
+    }
+    if problems.is_empty() {
+        let engines: Vec<EngineKind> = apps.iter().map(|(engine, _)| *engine).collect();
+        problems.extend(workers::fit(&settings, &engines).err());
+    }
+    if check {
+        problems.extend(check::look(&settings, &engines));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    // One application at least has been found.
+    let engine = apps.first().map_or(EngineKind::Mruby, |(engine, _)| *engine);
+    let mut server = lines(&asked, start.machine, None, (engine, &settings.apps[0].ruby));
+    put_binds(&mut server, &asked, &settings, start.machine);
+    let notices = settings.notices.into_iter().chain(settings.apps.into_iter().flat_map(|app| app.notices)).collect();
+    let file = asked.file.map(|file| file.display().to_string());
+    Ok(Effective { file, server, apps: apps.into_iter().map(|(_, app)| app).collect(), notices })
+}
+
+/// What there is of it, as at a start.
+fn look(app: &mut AppSettings, start: &Start, is_only_one: bool) -> Result<Found, Vec<Problem>> {
+    let found = spec::find(app, start.bundle_gemfile().as_deref(), is_only_one).map_err(|missing| match missing {
+        Missing::Options(problems) => problems,
+        Missing::File(why) => vec![Problem(why)],
+    });
+    // Where there is no application, a file that is named may be missing, too.
+    let rackup = found.as_ref().map_or(Path::new(""), |found| &found.rackup);
+    match (found.as_ref().err(), rackup::hooks(rackup, app.ruby.hooks.as_deref())) {
+        (_, Ok(_)) => found,
+        (before, Err(why)) => Err(before.cloned().unwrap_or_default().into_iter().chain([Problem(why)]).collect()),
+    }
+}
+
+/// Of the server, or of one of several applications.
+fn lines(asked: &Asked, machine: Machine, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
+    let (problems, notices) = (Vec::new(), Vec::new());
+    let picker = Picker { asked, app, machine, problems, notices };
+    let several = !asked.apps.is_empty();
+    let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
+    let rows = rows.filter(|row| if several { row.per_app == app.is_some() } else { true });
+    rows.map(|row| {
+        let origin = picker.pick(row.name).origin;
+        let value = match (row.name, &origin, engine) {
+            (Name::Threads, Origin::Default, EngineKind::Ruby) => RUBY_THREADS.to_string(),
+            (Name::RequestTime, Origin::Default, EngineKind::Ruby) if picker.is_development() => "none".to_owned(),
+            (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
+            (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
+            (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {
+                format!("{} to {}", ruby.min_workers, ruby.max_workers)
+            }
+            (Name::Workers, _, _) if picker.all(row.name) == "auto" => {
+                format!("auto ({})", machine_defaults::workers(machine))
+            }
+            (_, Origin::Flag(_), _)
+                if matches!(row.kind, Kind::Flag | Kind::Switch(_)) && picker.all(row.name).is_empty() =>
+            {
+                "yes".to_owned()
+            }
+            _ => picker.all(row.name),
+        };
+        Line { row, value, origin }
+    })
+    .collect()
+}
+
+/// What `--bind`, `--host` and `--port` come to together.
+fn put_binds(lines: &mut [Line], asked: &Asked, settings: &Settings, machine: Machine) {
+    let (problems, notices) = (Vec::new(), Vec::new());
+    let mut picker = Picker { asked, app: None, machine, problems, notices };
+    let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
+    if let (Some(line), Some(Said { given, .. })) =
+        (lines.iter_mut().find(|line| line.row.name == Name::Bind), picker.addresses().into_iter().next())
+    {
+        (line.value, line.origin) = (binds.join(", "), given.origin);
+    }
+}
+
+impl Effective {
+    /// For a person.
+    pub fn table(&self) -> String {
+        let mut out = match &self.file {
+            Some(file) => format!("settings file: {file}\n\n"),
+            None => "settings file: none\n\n".to_owned(),
+        };
+        let lines = || self.server.iter().chain(self.apps.iter().flat_map(|app| &app.lines));
+        let width = |of: fn(&Line) -> usize| lines().map(of).max().unwrap_or(0);
+        let (names, values) = (width(|line| line.row.long.len()), width(|line| line.value.len()).min(40));
+        let rows = |out: &mut String, lines: &[Line]| {
+            for Line { row, value, origin } in lines {
+                let value = if value.is_empty() { "-" } else { value };
+                let _ = writeln!(out, "  {:names$}  {value:values$}  {}", row.long, short(origin));
+            }
+        };
+        rows(&mut out, &self.server);
+        for app in &self.apps {
+            let _ = writeln!(out, "\n{}: {}{}\n  {}", app.name, app.rackup, app.place, app.engine);
+            rows(&mut out, &app.lines);
+        }
+        for notice in &self.notices {
+            let _ = writeln!(out, "\nnote: {notice}");
+        }
+        out
+    }
+
+    /// For a program.
+    pub fn json(&self) -> String {
+        let lines = |lines: &[Line]| lines.iter().map(as_json).collect::<Vec<Value>>();
+        let apps = self.apps.iter().map(|app| {
+            let place = app.place.trim_start_matches(", at ");
+            json!({ "name": app.name, "path": app.rackup, "at": place, "engine": app.engine,
+                    "settings": lines(&app.lines) })
+        });
+        let all = json!({ "file": self.file, "settings": lines(&self.server), "apps": apps.collect::<Vec<Value>>(),
+                          "notices": self.notices });
+        format!("{all:#}\n")
+    }
+
+    /// That nothing is wrong.
+    pub fn verdict(&self) -> String {
+        let apps: Vec<&str> = self.apps.iter().map(|app| app.name.as_str()).collect();
+        let notes: String = self.notices.iter().map(|notice| format!("note: {notice}\n")).collect();
+        let file = self.file.as_deref().unwrap_or("no settings file");
+        format!("{notes}the settings can be used: {file}, application {}\n", apps.join(", "))
+    }
+}
+
+/// Where it came from; a place also as its parts.
+fn as_json(line: &Line) -> Value {
+    let (kind, file, at) = match &line.origin {
+        Origin::Flag(_) => ("flag", None, None),
+        Origin::Variable(_) => ("variable", None, None),
+        Origin::File(place) => ("file", Some(place.file.as_str()), place.line),
+        Origin::Default => ("default", None, None),
+    };
+    json!({ "name": line.row.long, "value": line.value,
+            "from": { "kind": kind, "words": short(&line.origin), "file": file, "line": at } })
+}
+
+fn short(origin: &Origin) -> String {
+    match origin {
+        Origin::Flag(flag) => flag.clone(),
+        Origin::Variable(name) => format!("${name}"),
+        Origin::File(place) if place.line.is_none() => format!("{place}: {}", place.written),
+        Origin::File(place) => place.to_string(),
+        Origin::Default => "default".to_owned(),
+    }
+}

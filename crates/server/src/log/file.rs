@@ -1,0 +1,406 @@
+//! One file of the log, or standard output. What cannot be written is lost and counted; word of that goes to standard
+//! error at once, and into the file when there is room again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use engine::count;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use serde::Serialize;
+
+use crate::config::settings::LogForm;
+use crate::log::writer;
+
+/// How long a reader of standard output, where that does not block, may take until lines are lost.
+const READER_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// One open file.
+#[derive(Debug)]
+pub struct LogFile {
+    /// None for standard output.
+    path: Option<PathBuf>,
+    /// How our own lines look.
+    form: LogForm,
+    errors: ErrorSink,
+    open: Mutex<Open>,
+}
+
+/// What standard error was before it became a file.
+pub type FormerStderr = Arc<Mutex<Option<File>>>;
+
+/// Where it is reported at once that a file cannot be written.
+#[derive(Debug)]
+pub enum ErrorSink {
+    /// Standard error, which is no file of ours.
+    StandardError,
+    /// Standard error, which is this file.
+    File(Arc<LogFile>),
+    /// What standard error was before, as long as that is open.
+    FormerStderr(FormerStderr),
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    /// What was written last is the beginning of a line.
+    is_cut: bool,
+    failing: Option<Failing>,
+    lost_lines: u64,
+    lost_bytes: u64,
+}
+
+/// A time in which a file cannot be written.
+#[derive(Debug)]
+struct Failing {
+    since: SystemTime,
+    began: Instant,
+    why: String,
+    lines: u64,
+    bytes: u64,
+}
+
+/// What became of the lines for one file.
+#[derive(Debug, Clone, Serialize)]
+pub struct FileView {
+    /// Its path, or `standard output`.
+    pub file: String,
+    /// Since the start.
+    pub lost_lines: u64,
+    /// Since the start.
+    pub lost_bytes: u64,
+    /// Since when, in milliseconds since 1970, it cannot be written; none if it can.
+    pub failing_since_ms: Option<u64>,
+    /// Why it cannot be written.
+    pub why: Option<String>,
+}
+
+/// The path without `.` and from the root.
+pub fn absolute(path: &Path) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("the log file {}: {error}", path.display()))
+}
+
+fn append(path: &Path) -> Result<File, String> {
+    let told = |error: io::Error| format!("the log file {} cannot be opened: {error}", path.display());
+    let kind = fs::metadata(path).ok().map(|found| found.file_type());
+    if kind.is_some_and(|kind| kind.is_dir()) {
+        return Err(format!("the log file {} is a folder", path.display()));
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    if !kind.is_some_and(|kind| kind.is_fifo()) {
+        return options.open(path).map_err(told);
+    }
+    // To open a pipe without a reader would be to wait for one.
+    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    let file = file.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO) => format!("the log file {} is a pipe that nobody reads", path.display()),
+        _ => told(error),
+    })?;
+    rustix::fs::fcntl_setfl(&file, OFlags::APPEND).map_err(|error| told(error.into()))?;
+    Ok(file)
+}
+
+impl LogFile {
+    /// Opens the file, to write behind what is in it.
+    pub fn open(path: &Path, form: LogForm, errors: ErrorSink) -> Result<LogFile, String> {
+        let path = absolute(path)?;
+        let file = append(&path)?;
+        Ok(LogFile { path: Some(path), form, errors, open: Mutex::new(Open::new(file)) })
+    }
+
+    /// Standard output as it is now; none if it is closed.
+    pub fn standard_output(form: LogForm, errors: ErrorSink) -> Option<LogFile> {
+        let file = io::stdout().as_fd().try_clone_to_owned().ok()?;
+        Some(LogFile { path: None, form, errors, open: Mutex::new(Open::new(file.into())) })
+    }
+
+    /// Whether it has this path, which is an absolute one.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.path.as_deref() == Some(path)
+    }
+
+    /// Its path, if it is no standard output.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    fn name(&self) -> String {
+        self.path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
+        // A file that is swapped half-way does not exist.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the open file to somebody for a moment.
+    pub fn with<T>(&self, take: impl FnOnce(&File) -> T) -> T {
+        take(&self.lock().file)
+    }
+
+    /// Opens it by its name again; what was done in words.
+    pub fn reopen(&self) -> Result<String, String> {
+        let Some(path) = &self.path else { return Ok("standard output stays as it is".to_owned()) };
+        let file = append(path).map_err(|why| match path.try_exists() {
+            Ok(false) if path.parent().is_some_and(|folder| !folder.exists()) => {
+                format!("{why}: its folder is gone; until it is back the log goes on in the old file")
+            }
+            Ok(false) => format!(
+                "{why}; where this process may not make files the rotation has to (`create` in logrotate's \
+                 configuration), until then the log goes on in the old one"
+            ),
+            _ => why,
+        })?;
+        let open = &mut *self.lock();
+        let inode = |file: &File| file.metadata().ok().map(|found| (found.dev(), found.ino()));
+        let is_same = inode(&file).is_some_and(|new| inode(&open.file) == Some(new));
+        open.file = file;
+        let name = path.display();
+        let failing = open.failing.as_ref().map(|failing| {
+            let lines = count(failing.lines, "line");
+            format!("; it could not be written so far ({}): {lines} lost", failing.why)
+        });
+        let failing = failing.unwrap_or_default();
+        if is_same {
+            return Ok(format!("{name} was not moved away, and goes on{failing}"));
+        }
+        open.is_cut = false;
+        Ok(format!("opened anew: {name}{failing}"))
+    }
+
+    /// Writes lines. A full disk costs lines, and nothing else.
+    pub fn write(&self, bytes: &[u8]) {
+        let mut open = self.lock();
+        self.recover(&mut open);
+        let lost = if open.failing.is_some() { bytes } else { &bytes[bytes.len() - open.put(bytes)..] };
+        let begins = open.lose(lost);
+        let why = open.failing.as_ref().filter(|_| begins).map(|failing| failing.why.clone());
+        drop(open);
+        if let Some(why) = why {
+            self.errors.tell(&format!(
+                "foolsgold: the log cannot be written to {}: {why}. Its lines are lost until it can; `foolsgold \
+                 status` and /metrics count them\n",
+                self.name()
+            ));
+        }
+    }
+
+    /// Looks whether it can be written again, where it could not.
+    pub fn retry(&self) {
+        self.recover(&mut self.lock());
+    }
+
+    /// Says how much was lost, if there is room for that now.
+    fn recover(&self, open: &mut Open) {
+        let Some(Failing { began, why, lines, bytes, .. }) = &open.failing else { return };
+        let (name, time) = (self.name(), engine::brief(began.elapsed()));
+        let words = count(*lines, "line");
+        let line = writer::line(self.form, || {
+            tracing::warn!(
+                target: "server",
+                lost_lines = lines, lost_bytes = bytes, file = name,
+                "the log could not be written for {time} ({why}): {words} lost, {bytes} bytes"
+            );
+        });
+        let first: &[u8] = if open.is_cut { b"\n" } else { b"" };
+        if open.put(&[first, &line].concat()) == 0 {
+            open.failing = None;
+        }
+    }
+
+    /// What became of the lines so far.
+    pub fn view(&self) -> FileView {
+        let open = self.lock();
+        let failing = open.failing.as_ref();
+        let since = failing.map(|failing| failing.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis());
+        FileView {
+            file: self.name(),
+            lost_lines: open.lost_lines,
+            lost_bytes: open.lost_bytes,
+            failing_since_ms: since.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
+            why: failing.map(|failing| failing.why.clone()),
+        }
+    }
+}
+
+impl ErrorSink {
+    /// Writes a line; where that fails there is nowhere left to say so.
+    fn tell(&self, line: &str) {
+        match self {
+            ErrorSink::StandardError => drop(io::stderr().write_all(line.as_bytes())),
+            ErrorSink::File(file) => file.write(line.as_bytes()),
+            ErrorSink::FormerStderr(former) => {
+                if let Some(stderr) = former.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                    let _ = stderr.write_all(line.as_bytes());
+                }
+            }
+        }
+    }
+}
+
+impl Open {
+    fn new(file: File) -> Open {
+        Open { file, is_cut: false, failing: None, lost_lines: 0, lost_bytes: 0 }
+    }
+
+    /// Counts what could not be written; whether a file is failing that was not.
+    fn lose(&mut self, bytes: &[u8]) -> bool {
+        if bytes.is_empty() {
+            return false;
+        }
+        let begins = self.failing.as_ref().is_some_and(|failing| failing.bytes == 0);
+        // What has no end of a line belongs to one that is lost, too.
+        let ends = bytes.iter().filter(|byte| **byte == b'\n').count().max(1);
+        let (lines, length) = (ends as u64, bytes.len() as u64);
+        self.lost_lines += lines;
+        self.lost_bytes += length;
+        if let Some(failing) = &mut self.failing {
+            failing.lines += lines;
+            failing.bytes += length;
+        }
+        begins
+    }
+
+    /// Writes as much as there is room for; how much is left. If that is not nothing the file is failing.
+    fn put(&mut self, mut bytes: &[u8]) -> usize {
+        while !bytes.is_empty() {
+            let error = match self.file.write(bytes) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(count) => {
+                    self.is_cut = bytes[count - 1] != b'\n';
+                    bytes = &bytes[count..];
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && is_read(&self.file) => continue,
+                Err(error) => error,
+            };
+            let (since, began, why) = (SystemTime::now(), Instant::now(), error.to_string());
+            self.failing.get_or_insert(Failing { since, began, why, lines: 0, bytes: 0 });
+            break;
+        }
+        bytes.len()
+    }
+}
+
+/// Waits until somebody reads what this leads to.
+fn is_read(file: &File) -> bool {
+    poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&READER_TIME)).is_ok_and(|ready| ready > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+
+    fn open(path: &Path) -> Result<LogFile, String> {
+        LogFile::open(path, LogForm::Text, ErrorSink::FormerStderr(FormerStderr::default()))
+    }
+
+    /// A line of text without its time.
+    fn untimed(line: &str) -> &str {
+        line.split_once(' ').map_or(line, |(_, rest)| rest).trim_start()
+    }
+
+    #[test]
+    fn what_was_renamed_is_left_alone_after_a_reopening() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aside) = (folder.path().join("log"), folder.path().join("log.1"));
+        let file = open(&path).unwrap();
+        file.write(b"one\n");
+        fs::rename(&path, &aside).unwrap();
+        file.write(b"two\n");
+        assert_eq!(file.reopen().unwrap(), format!("opened anew: {}", path.display()));
+        assert!(file.reopen().unwrap().ends_with("was not moved away, and goes on"));
+        file.write(b"three\n");
+        assert_eq!(fs::read_to_string(&aside).unwrap(), "one\ntwo\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
+    }
+
+    #[test]
+    fn what_was_lost_is_told_on_a_line_of_its_own_that_looks_like_the_others() {
+        // Half of a line had room.
+        for (form, words) in [
+            (LogForm::Text, "WARN server: the log could not be written for"),
+            (LogForm::Json, "\"level\":\"WARN\",\"message\":\"the log could not be written for"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("log");
+            let file = LogFile::open(&path, form, ErrorSink::FormerStderr(FormerStderr::default())).unwrap();
+            file.write(b"2026");
+            let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
+            let whole = std::mem::replace(&mut file.lock().file, full);
+            file.write(b"lost\n");
+            file.write(b"lost too\n");
+            file.retry();
+            let seen = file.view();
+            assert_eq!((seen.lost_lines, seen.lost_bytes, seen.why.as_deref()), (2, 14, Some(NO_SPACE)));
+            file.lock().file = whole;
+            file.write(b"next\n");
+            assert_eq!(file.view().failing_since_ms, None);
+            let text = fs::read_to_string(&path).unwrap();
+            let [first, told, next] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+            assert_eq!((first, next), ("2026", "next"));
+            assert!(told.contains(words) && told.contains("2 lines lost, 14 bytes"), "{text}");
+            if form == LogForm::Json {
+                let line: serde_json::Value = serde_json::from_str(told).unwrap();
+                assert_eq!((&line["lost_lines"], &line["lost_bytes"]), (&2.into(), &14.into()), "{line}");
+            } else {
+                assert!(untimed(told).starts_with(words), "{text}");
+            }
+        }
+    }
+
+    const NO_SPACE: &str = "No space left on device (os error 28)";
+
+    #[test]
+    fn a_full_disk_is_told_elsewhere_once_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("errors");
+        let errors = Arc::new(open(&path).unwrap());
+        let full = LogFile::open(Path::new("/dev/full"), LogForm::Text, ErrorSink::File(errors)).unwrap();
+        full.write(b"one\n");
+        full.write(b"two\n");
+        assert!(full.reopen().unwrap().contains("2 lines lost"));
+        full.retry();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.starts_with(&format!("foolsgold: the log cannot be written to /dev/full: {NO_SPACE}.")), "{text}");
+    }
+
+    #[test]
+    fn a_pipe_needs_a_reader() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        assert!(open(&path).unwrap_err().contains("is a pipe that nobody reads"));
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let reader = rustix::fs::open(&path, flags, rustix::fs::Mode::empty()).unwrap();
+        open(&path).unwrap().write(b"line\n");
+        let mut text = [0; 5];
+        File::from(reader).read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"line\n");
+    }
+
+    #[test]
+    fn the_old_file_stays_where_a_new_one_cannot_be_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("logs");
+        fs::create_dir(&inner).unwrap();
+        let file = open(&inner.join("log")).unwrap();
+        fs::rename(&inner, folder.path().join("moved")).unwrap();
+        let why = file.reopen().unwrap_err();
+        assert!(why.contains("cannot be opened") && why.contains("its folder is gone"), "{why}");
+        file.write(b"still\n");
+        assert_eq!(fs::read_to_string(folder.path().join("moved/log")).unwrap(), "still\n");
+        assert!(open(folder.path()).unwrap_err().contains("is a folder"));
+    }
+}

@@ -1,0 +1,318 @@
+//! The log on standard output, or in a file: lines of text or JSON, written by one thread in batches.
+//! Whoever logs only copies a line into memory, so a slow reader of the log never holds up a request; what it cannot
+//! keep up with is dropped, and counted in the log itself.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tracing::Subscriber;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FormatFields, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{Layer, fmt};
+
+use crate::config::log_filter::LogFilter;
+use crate::config::settings::LogForm;
+
+/// Lines wait for others at most so long: little enough for eyes, enough for thousands of lines in one write.
+const BATCH_TIME: Duration = Duration::from_millis(10);
+/// A batch of this size is written at once.
+const BATCH_BYTES: usize = 64 * 1024;
+/// More than this is not kept for a reader that does not read: 40 000 lines or so.
+const HELD_BYTES: usize = 8 * 1024 * 1024;
+
+/// Whoever waits for lines to be written waits at most so long: nobody may read them.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
+
+/// Waits until the lines of the log are written.
+pub type Flush = Box<dyn Fn() + Send>;
+
+/// The open log. What was logged before [`Log::finish`] is written when that returns.
+pub struct Log {
+    held: Arc<Held>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Lines that are not written yet. Put in by whoever logs, taken out by the writing thread alone.
+struct Held {
+    form: LogForm,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Lines that were dropped since the start.
+    ever_dropped: Arc<AtomicU64>,
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held { form: LogForm::Text, state: Mutex::default(), changed: Condvar::new(), ever_dropped: Arc::default() }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    lines: Vec<u8>,
+    dropped: u64,
+    ended: bool,
+    /// Bytes since the start: put in, and written.
+    put: u64,
+    written: u64,
+}
+
+/// Opens the log for the whole process. Lines that are dropped are counted in `dropped`, too.
+pub fn open(
+    form: LogForm,
+    filter: &LogFilter,
+    out: Box<dyn Write + Send>,
+    dropped: Arc<AtomicU64>,
+) -> Result<Log, TryInitError> {
+    let held = Arc::new(Held { form, ever_dropped: dropped, ..Held::default() });
+    let layer = layer(form, Lines(held.clone()));
+    tracing_subscriber::registry().with(layer.with_filter(filter.targets())).try_init()?;
+    let writer = held.clone();
+    let mut out = out;
+    let thread = thread::Builder::new().name("log".into()).spawn(move || writer.write_all_to(&mut *out));
+    // Without a thread to spare nothing else will start either; the lines are then written at the end.
+    Ok(Log { held, thread: thread.ok() })
+}
+
+/// What is logged meanwhile by this thread, as it would stand in the log.
+pub fn line(form: LogForm, log: impl FnOnce()) -> Vec<u8> {
+    let held = Arc::new(Held::default());
+    let subscriber = tracing_subscriber::registry().with(layer(form, Lines(held.clone())));
+    tracing::subscriber::with_default(subscriber, log);
+    std::mem::take(&mut held.lock().lines)
+}
+
+fn layer<S>(form: LogForm, lines: Lines) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let layer = fmt::layer().with_ansi(false).with_writer(lines);
+    match form {
+        LogForm::Json => layer.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
+        LogForm::Text | LogForm::NoAccess => layer.fmt_fields(TextFields).boxed(),
+    }
+}
+
+impl Log {
+    /// A way to wait until what was logged before is written, as long as that may take.
+    pub fn flusher(&self) -> Flush {
+        let held = self.held.clone();
+        Box::new(move || {
+            let state = held.lock();
+            let wanted = state.put;
+            let waited = held.changed.wait_timeout_while(state, FLUSH_TIME, |state| state.written < wanted);
+            // Whoever waits goes on in any case.
+            drop(waited);
+        })
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self) {
+        self.held.lock().ended = true;
+        self.held.changed.notify_all();
+        match self.thread.take() {
+            // A writer that panicked has said so on standard error already.
+            Some(thread) => drop(thread.join()),
+            None => self.held.write_all_to(&mut io::stdout()),
+        }
+    }
+}
+
+impl Held {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under this lock can panic half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, line: &[u8]) {
+        let mut state = self.lock();
+        if state.lines.len() + line.len() > HELD_BYTES {
+            state.dropped += 1;
+            self.ever_dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let before = state.lines.len();
+        state.lines.extend_from_slice(line);
+        state.put += line.len() as u64;
+        let wake = before == 0 || (before < BATCH_BYTES && state.lines.len() >= BATCH_BYTES);
+        drop(state);
+        if wake {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Writes batches until the end. A reader that went away is no reason to stop the server.
+    fn write_all_to(&self, out: &mut dyn Write) {
+        let mut batch = Vec::new();
+        loop {
+            let (dropped, ended) = self.take(&mut batch);
+            let _ = out.write_all(&batch);
+            if dropped > 0 {
+                let told = line(self.form, || {
+                    tracing::warn!(
+                        target: "server",
+                        lost_lines = dropped,
+                        "{dropped} log lines were dropped: the log is written too slowly"
+                    );
+                });
+                let _ = out.write_all(&told);
+            }
+            let _ = out.flush();
+            self.lock().written += batch.len() as u64;
+            self.changed.notify_all();
+            batch.clear();
+            if ended {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a batch; says how many lines were dropped meanwhile, and whether the log has ended.
+    fn take(&self, batch: &mut Vec<u8>) -> (u64, bool) {
+        let waited = self.changed.wait_while(self.lock(), |state| state.lines.is_empty() && !state.ended);
+        let state = waited.unwrap_or_else(PoisonError::into_inner);
+        let small = |state: &mut State| state.lines.len() < BATCH_BYTES && !state.ended;
+        let waited = self.changed.wait_timeout_while(state, BATCH_TIME, small);
+        let mut state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+        std::mem::swap(&mut state.lines, batch);
+        (std::mem::take(&mut state.dropped), state.ended)
+    }
+}
+
+/// Fields that the words of their line have, so that a line of text says nothing twice. A line of JSON has all of them.
+const IN_WORDS: [&str; 19] = [
+    "worker",
+    "pid",
+    "status",
+    "signal",
+    "reason",
+    "method",
+    "path",
+    "fault",
+    "ms",
+    "queue_ms",
+    "interpreter",
+    "replayed",
+    "lost",
+    "pss_kib",
+    "limit_kib",
+    "held_bytes",
+    "lost_lines",
+    "lost_bytes",
+    "file",
+];
+
+/// Writes the words of a line of text, and behind them, as `name=value`, what they leave out.
+struct TextFields;
+
+#[derive(Default)]
+struct TextLine {
+    words: String,
+    id: String,
+    rest: String,
+}
+
+impl Visit for TextLine {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        // Writing to a string cannot fail.
+        let _ = match field.name() {
+            "message" => write!(self.words, "{value:?}"),
+            "id" => write!(self.id, "{value:?}"),
+            name if IN_WORDS.contains(&name) => Ok(()),
+            name => write!(self.rest, " {name}={value:?}"),
+        };
+    }
+}
+
+impl<'w> FormatFields<'w> for TextFields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> std::fmt::Result {
+        let mut line = TextLine::default();
+        fields.record(&mut line);
+        // Of an exception with its backtrace they stand in the first line, which is the one that is searched for.
+        let (first, more) = match line.words.split_once('\n') {
+            Some((first, more)) => (first, Some(more)),
+            None => (line.words.as_str(), None),
+        };
+        writer.write_str(first)?;
+        if !line.id.is_empty() && !line.words.contains(&line.id) {
+            write!(writer, " id={}", line.id)?;
+        }
+        writer.write_str(&line.rest)?;
+        more.map_or(Ok(()), |more| write!(writer, "\n{more}"))
+    }
+}
+
+/// Where the library puts lines: it writes each with one call.
+struct Lines(Arc<Held>);
+
+struct Line<'a>(&'a Held);
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line(&self.0)
+    }
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.put(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_out_in_order_and_all_of_them() {
+        let held = Arc::new(Held::default());
+        let writer = held.clone();
+        let thread = thread::spawn(move || {
+            let mut out = Vec::new();
+            writer.write_all_to(&mut out);
+            out
+        });
+        let expected: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
+        for line in expected.lines() {
+            held.put(format!("{line}\n").as_bytes());
+        }
+        held.lock().ended = true;
+        held.changed.notify_all();
+        assert_eq!(String::from_utf8(thread.join().unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_nobody_reads_is_dropped_and_counted() {
+        let held = Held::default();
+        let line = vec![b'x'; HELD_BYTES / 2];
+        for _ in 0..5 {
+            held.put(&line);
+        }
+        held.lock().ended = true;
+        let mut out = Vec::new();
+        held.write_all_to(&mut out);
+        let told = String::from_utf8(out.split_off(HELD_BYTES)).unwrap();
+        assert!(told.contains("WARN server: 3 log lines were dropped: the log is written too slowly\n"), "{told}");
+        assert_eq!(held.ever_dropped.load(Ordering::Relaxed), 3);
+    }
+}

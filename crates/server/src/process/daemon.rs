@@ -1,0 +1,50 @@
+//! `--daemonize`: the server in the background. This process starts the program again, in a session of its own and with
+//! its output in the log file, waits until it serves, and ends; or says why it does not.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use crate::process::init;
+use crate::process::parent::{Birth, Handed, Line};
+use crate::process::program::Program;
+
+/// Why there is no server in the background.
+pub enum NotServing {
+    /// Settings that cannot be used.
+    Refused(Vec<String>),
+    Failed(String),
+}
+
+/// Returns when the server serves, with its process.
+pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Result<u32, NotServing> {
+    let told = |error: io::Error| {
+        let path = program.path().display();
+        NotServing::Failed(format!("{path} cannot be started in the background: {error}"))
+    };
+    let (line, mut child) = Line::start(program.again(), Birth::Background).map_err(told)?;
+    for handed in sockets {
+        line.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
+    }
+    line.say("begin").map_err(told)?;
+    let said = line.receive();
+    let word = said.as_ref().map_or("", |(text, _)| text.as_str());
+    if word == "serving" || word.starts_with("serving\n") {
+        init::moved_to(child.id());
+        return Ok(child.id());
+    }
+    let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+    if let Some(why) = word.strip_prefix("failed\n") {
+        return Err(NotServing::Failed(why.to_owned()));
+    }
+    if let Some(problems) = word.strip_prefix("refused\n") {
+        return Err(NotServing::Refused(problems.lines().map(str::to_owned).collect()));
+    }
+    let hint = log.map(|log| format!("; {} may say why", log.display())).unwrap_or_default();
+    Err(NotServing::Failed(format!("it has ended before it served ({how}){hint}")))
+}
+
+/// In the child: away from the terminal, whose end is none of ours from now on.
+pub fn leave_terminal() -> Result<(), String> {
+    rustix::process::setsid().map(drop).map_err(|error| format!("there is no session of its own: {error}"))
+}

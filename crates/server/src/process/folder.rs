@@ -1,0 +1,135 @@
+//! Folders by the names that their user knows: perhaps by way of a symlink, such as `current` in a folder of releases,
+//! which may lead elsewhere by the time it is looked at again.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What tools that deploy call the symlink to the newest release.
+const CURRENT: &str = "current";
+
+/// Names of folders that were used, each with where it led when it was used first.
+static NAMED: Mutex<Vec<(PathBuf, PathBuf)>> = Mutex::new(Vec::new());
+
+/// The working directory as the shell calls it.
+pub fn current() -> PathBuf {
+    let (real, said) = (env::current_dir().unwrap_or_default(), env::var_os("PWD"));
+    // A service manager goes to a folder by its name and tells nobody; a shell below it knows no better.
+    let is_service = env::var_os("INVOCATION_ID").is_some() && !io::stdin().is_terminal();
+    let has_no_name = said.is_none() || is_service;
+    let folder = named(said, real);
+    if has_no_name { by_release(&folder).unwrap_or(folder) } else { folder }
+}
+
+/// Remembers where a folder leads by this name.
+pub fn note(name: &Path) {
+    let Ok(real) = fs::canonicalize(name) else { return };
+    // Nothing under this lock can panic half-way through a change.
+    let mut all = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    if real != name && !all.iter().any(|(known, _)| known == name) {
+        all.push((name.to_owned(), real));
+    }
+}
+
+/// Where the name leads by now that was used for this folder.
+pub fn followed(folder: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let all = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = all.iter().find(|(_, first)| *first == real || first == folder).map(|(name, _)| name)?;
+    fs::canonicalize(name).ok()
+}
+
+/// `bundle exec` names the Gemfile of the folder that it is run in by its real path. Where the name that was used for
+/// that folder is a symlink that leads to another release by now, as Capistrano's `current`, it is the Gemfile there,
+/// if there is one.
+pub fn followed_file(named: &Path) -> PathBuf {
+    let there = || Some(followed(named.parent()?)?.join(named.file_name()?));
+    there().filter(|path| path.is_file()).unwrap_or_else(|| named.to_owned())
+}
+
+/// The same folder, or, where that is gone as old releases are, the one that has taken its place.
+pub fn there(folder: &Path) -> PathBuf {
+    let moved = if folder.is_dir() { None } else { followed(folder) };
+    moved.unwrap_or_else(|| folder.to_owned())
+}
+
+/// What the shell says, if it is absolute and leads to the real folder; else that.
+fn named(said: Option<OsString>, real: PathBuf) -> PathBuf {
+    said.map(PathBuf::from).filter(|said| said.is_absolute() && is_same(said, &real)).unwrap_or(real)
+}
+
+/// The same folder by way of `current`, where that is beside its release, or beside the folder of all releases.
+fn by_release(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find_map(|release| {
+        let links = release.ancestors().skip(1).take(2).map(|place| place.join(CURRENT));
+        let link = links.into_iter().find(|link| link.is_symlink() && is_same(link, release))?;
+        let rest = folder.strip_prefix(release).ok()?;
+        // To join nothing would add a slash, and make another name of it.
+        Some(if rest.as_os_str().is_empty() { link } else { link.join(rest) })
+    })
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symlink_keeps_its_name_and_what_the_shell_says_of_elsewhere_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(folder.path()).unwrap();
+        let (release, current) = (real.join("release"), real.join("current"));
+        fs::create_dir(&release).unwrap();
+        std::os::unix::fs::symlink(&release, &current).unwrap();
+        let of = |said: Option<&Path>| named(said.map(|said| said.as_os_str().to_owned()), release.clone());
+        assert_eq!(of(Some(&current)), current);
+        assert_eq!(of(Some(&real)), release);
+        assert_eq!(of(Some(Path::new("current"))), release);
+        assert_eq!(of(None), release);
+    }
+
+    #[test]
+    fn a_release_is_known_by_the_link_to_the_current_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(folder.path()).unwrap();
+        let at = |name: &str| real.join(name);
+        for name in ["releases/1/web", "releases/2/web", "one"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        std::os::unix::fs::symlink("releases/1", at("current")).unwrap();
+        assert_eq!(by_release(&at("releases/1")).unwrap().as_os_str(), at("current").as_os_str());
+        assert_eq!(by_release(&at("releases/1/web")), Some(at("current/web")));
+        assert_eq!(
+            (by_release(&at("releases/2")), by_release(&at("releases")), by_release(&at("one"))),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_folder_is_followed_by_the_name_that_was_used_for_it_even_when_it_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(folder.path()).unwrap();
+        let at = |name: &str| real.join(name);
+        fs::create_dir(at("1")).unwrap();
+        fs::create_dir(at("2")).unwrap();
+        std::os::unix::fs::symlink("1", at("now")).unwrap();
+        note(&at("now"));
+        note(&at("2"));
+        fs::remove_file(at("now")).unwrap();
+        std::os::unix::fs::symlink("2", at("now")).unwrap();
+        fs::remove_dir(at("1")).unwrap();
+        note(&at("now"));
+        assert_eq!(followed(&at("1")), Some(at("2")));
+        assert_eq!((followed(&at("2")), followed(&at("nowhere"))), (None, None));
+    }
+}

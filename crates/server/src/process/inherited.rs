@@ -1,0 +1,100 @@
+//! Sockets that the program was started with: by systemd, by Server::Starter (`start_server -- foolsgold`), or by a
+//! Unicorn or a Puma that starts this program as its next version.
+
+use std::ffi::OsString;
+use std::os::fd::RawFd;
+
+use crate::process::numbered::take;
+use crate::process::parent::Handed;
+use crate::process::systemd;
+
+/// Variables that name sockets by their file descriptors; the last is how several begin.
+const STARTER: &str = "SERVER_STARTER_PORT";
+const UNICORN: &str = "UNICORN_FD";
+const PUMA: &str = "PUMA_INHERIT_";
+/// Standard input, output and errors are none.
+const FIRST: RawFd = 3;
+
+/// All of them, by what the environment says.
+pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, String> {
+    let mut handed = systemd::activated(environment)?;
+    for (name, value, number) in named(environment)? {
+        let asked = format!("fd://{number}");
+        if handed.iter().any(|one| one.asked == asked) {
+            continue;
+        }
+        let socket = take(number).map_err(|error| {
+            format!("{name}={value} in the environment: file descriptor {number} cannot be taken: {error}")
+        })?;
+        handed.push(Handed { socket, asked, is_activated: true });
+    }
+    Ok(handed)
+}
+
+/// Whether a variable of this name means sockets of the process that was started with it.
+pub fn is_ours(name: &str) -> bool {
+    name == STARTER || name == UNICORN || name.starts_with(PUMA)
+}
+
+/// The file descriptors, each with the variable that names it.
+fn named(environment: &[(OsString, OsString)]) -> Result<Vec<(&str, &str, RawFd)>, String> {
+    let pairs = environment.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    let mut all = Vec::new();
+    for (name, value) in pairs {
+        let numbers: Vec<&str> = match name {
+            // `0.0.0.0:80=3;/run/web.sock=4`
+            STARTER => value.split(';').map(|one| one.rsplit_once('=').map_or("", |(_, number)| number)).collect(),
+            // `3,4`
+            UNICORN => value.split(',').collect(),
+            // `3:tcp://0.0.0.0:80`
+            _ if name.starts_with(PUMA) => vec![value.split(':').next().unwrap_or_default()],
+            _ => continue,
+        };
+        for number in numbers.iter().map(|number| number.trim()).filter(|_| !value.is_empty()) {
+            let number = number.parse().ok().filter(|number| *number >= FIRST);
+            let number = number.ok_or_else(|| format!("{name}={value} in the environment names no file descriptor"))?;
+            all.push((name, value, number));
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::fd::{AsRawFd, IntoRawFd};
+
+    use super::*;
+
+    fn with(name: &str, value: &str) -> Result<Vec<Handed>, String> {
+        sockets(&[(name.into(), value.into())])
+    }
+
+    #[test]
+    fn sockets_are_taken_from_all_who_hand_them_over() {
+        for (name, before, after) in [
+            (STARTER, "0.0.0.0:80=", ""),
+            (STARTER, "/run/web.sock=", ""),
+            (UNICORN, "", ""),
+            ("PUMA_INHERIT_0", "", ":tcp://a:1"),
+        ] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let local = listener.local_addr().unwrap();
+            let number = listener.into_raw_fd();
+            let handed = with(name, &format!("{before}{number}{after}")).unwrap().remove(0);
+            assert_eq!((handed.asked, handed.is_activated), (format!("fd://{number}"), true));
+            assert_ne!(handed.socket.as_raw_fd(), -1);
+            assert_eq!(TcpListener::from(handed.socket).local_addr().unwrap(), local);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_told() {
+        for (name, value) in [(STARTER, "0.0.0.0:80"), (STARTER, "80=x"), (UNICORN, "1"), ("PUMA_INHERIT_0", "tcp")] {
+            assert!(with(name, value).unwrap_err().contains("names no file descriptor"), "{name}={value}");
+        }
+        assert!(with(UNICORN, "4000").unwrap_err().contains("file descriptor 4000 cannot be taken"));
+        assert!(with(UNICORN, "").unwrap().is_empty());
+        assert!(with("UNICORN_WORKERS", "7").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,64 @@
+//! Makes room for connections: raises the number of files this process may have open to what it is allowed to. The
+//! application is not to notice: its processes get the limit that there was before.
+
+use std::env;
+use std::os::unix::process::parent_id;
+use std::sync::OnceLock;
+
+use crate::process::parent::PARENT;
+
+/// Tells a successor, which inherits the raised limit, what it was before.
+pub const VARIABLE: &str = "FOOLSGOLD_OPEN_FILES";
+
+/// Files that are open beside connections: the log, listeners, pipes of the runtime, and the application's own.
+pub const BESIDE: u64 = 64;
+
+static BEFORE: OnceLock<u64> = OnceLock::new();
+
+/// How many files this process might have open (the soft limit) before [`make_room`] raised that.
+pub fn before() -> Option<u64> {
+    BEFORE.get().copied()
+}
+
+/// What the process that started this one says, if that is one of ours.
+fn told() -> Option<u64> {
+    let is_meant = env::var(PARENT).is_ok_and(|parent| parent == parent_id().to_string());
+    env::var(VARIABLE).ok().filter(|_| is_meant)?.parse().ok()
+}
+
+/// Raises the limit. A warning comes back when it cannot hold that many connections, each with a temporary file.
+pub fn make_room(connections: usize) -> Option<String> {
+    if let Some(before) = told().or_else(|| rlimit::Resource::NOFILE.get_soft().ok()) {
+        let _ = BEFORE.set(before);
+    }
+    let allowed = match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(allowed) => allowed,
+        Err(error) => return Some(format!("the limit of open files cannot be raised: {error}")),
+    };
+    too_few(allowed, connections as u64)
+}
+
+fn too_few(allowed: u64, connections: u64) -> Option<String> {
+    if allowed >= connections.saturating_add(BESIDE) {
+        return None;
+    }
+    let fit = allowed.saturating_sub(BESIDE);
+    let advice = if fit > 0 { format!(" or say --connections {fit}") } else { String::new() };
+    Some(format!(
+        "{allowed} open files are allowed, too few for {connections} connections: raise the hard limit (ulimit -Hn, \
+         LimitNOFILE){advice}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_too_low_is_told_with_what_fits() {
+        assert_eq!(too_few(1088, 1024), None);
+        let told = "1024 open files are allowed, too few for 1000 connections: raise the hard limit (ulimit -Hn, \
+                    LimitNOFILE) or say --connections 960";
+        assert_eq!(too_few(1024, 1000).as_deref(), Some(told));
+    }
+}

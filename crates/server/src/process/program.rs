@@ -1,0 +1,126 @@
+//! How this program was started, so that it can be started again: an upgrade and `--daemonize` do.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+
+use engine::Surroundings;
+use rustix::fs::{Access, access};
+
+use crate::process::folder;
+use crate::process::inherited::is_ours as is_of_sockets;
+use crate::process::open_files;
+use crate::process::parent::PARENT;
+
+/// What another process must not inherit: it was meant for this one.
+const OF_THIS_ONE: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];
+
+/// The program, its arguments, and the folder it was started in.
+#[derive(Debug, Clone)]
+pub struct Program {
+    path: PathBuf,
+    arguments: Vec<OsString>,
+    folder: PathBuf,
+}
+
+impl Program {
+    /// To be called before anything changes the working directory.
+    pub fn note() -> Program {
+        let mut words = env::args_os();
+        let name = words.next().unwrap_or_default();
+        let folder = folder::current();
+        let path = find(&name, &folder, env::var_os("PATH"));
+        // The last resort knows no symlinks: a new version behind one would not be found.
+        let path = path.or_else(|| env::current_exe().ok()).unwrap_or(name.into());
+        Program { path, arguments: words.collect(), folder }
+    }
+
+    /// The program as it is by now at its path, with the same arguments, where it was started.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments).current_dir(folder::there(&self.folder));
+        command
+    }
+
+    /// The same, without what was meant for this process alone, and with its number.
+    pub fn again(&self) -> Command {
+        let mut command = self.command();
+        command.env(PARENT, process::id().to_string());
+        if let Some(number) = open_files::before() {
+            command.env(open_files::VARIABLE, number.to_string());
+        }
+        if let Some(named) = env::var_os("BUNDLE_GEMFILE").filter(|named| Path::new(named).is_absolute()) {
+            command.env("BUNDLE_GEMFILE", folder::followed_file(Path::new(&named)));
+        }
+        let of_sockets = env::vars_os().map(|(name, _)| name).filter(|name| name.to_str().is_some_and(is_of_sockets));
+        for name in OF_THIS_ONE.iter().map(OsString::from).chain(of_sockets) {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// The same where hooks want it to start, and with other values of variables, but for those by which one process
+    /// finds the other.
+    pub fn again_with(&self, wanted: &Surroundings) -> Command {
+        let mut command = self.again();
+        let is_ours = |name: &str| [PARENT, open_files::VARIABLE].contains(&name) || OF_THIS_ONE.contains(&name);
+        if let Some(folder) = &wanted.folder {
+            command.current_dir(folder);
+        }
+        for (name, value) in wanted.variables.iter().filter(|(name, _)| !name.is_empty() && !is_ours(name)) {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A program by a path, or by a name on PATH; nothing where it is not there, or may not be run.
+pub fn find_program(name: &Path) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if name.as_os_str().as_encoded_bytes().contains(&b'/') {
+        return Some(name.to_owned()).filter(is_program);
+    }
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
+}
+
+/// What a shell would start by this name. Symlinks stay as they are.
+fn find(name: &OsStr, folder: &Path, path: Option<OsString>) -> Option<PathBuf> {
+    let named = Path::new(name);
+    if name.is_empty() {
+        return None;
+    }
+    if named.components().count() > 1 || named.is_absolute() {
+        return Some(folder.join(named)).filter(|path| path.is_file());
+    }
+    env::split_paths(&path?).map(|place| folder.join(place).join(named)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_program_is_found_as_a_shell_finds_it_and_symlinks_are_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir(at("v1")).unwrap();
+        fs::write(at("v1/server"), "").unwrap();
+        std::os::unix::fs::symlink(at("v1"), at("current")).unwrap();
+        let found = |name: &str| find(OsStr::new(name), root.path(), Some(at("current").into()));
+        assert_eq!(found("server"), Some(at("current/server")));
+        assert_eq!(found("current/server"), Some(at("current/server")));
+        assert_eq!(found("./current/server"), Some(at("./current/server")));
+        assert_eq!((found("nothing"), found("current/nothing"), found("")), (None, None, None));
+    }
+}

@@ -1,0 +1,243 @@
+//! The listening sockets of this process: those that were handed over, by systemd or by an older process, and those
+//! that it binds itself.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use front::{Bind, Endpoint, Listener, Share};
+use tracing::{info, warn};
+
+use crate::process::parent::Handed;
+
+/// What is done with sockets that systemd hands over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activated {
+    /// One is taken for a bind of the same address.
+    Matching,
+    /// All are taken, beside the binds.
+    All,
+    /// All are taken, and the binds count only where none is handed over.
+    Only,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    pub binds: &'a [Endpoint],
+    /// Nobody named an address.
+    pub is_default: bool,
+    pub activated: Activated,
+}
+
+/// All sockets, bound and not yet open.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    pub listeners: Vec<Listener>,
+    /// That of the admin page, if it is on a port.
+    pub admin: Option<Listener>,
+    /// The control socket, where it had to be made as root.
+    pub control: Option<Listener>,
+    /// A second hold on each, for a successor.
+    pub shares: Vec<Shared>,
+    /// Those that an older process handed over and that were wanted, as they were asked for.
+    pub taken: Vec<String>,
+}
+
+/// A socket that can be handed on.
+#[derive(Debug)]
+pub struct Shared {
+    pub share: Share,
+    pub is_activated: bool,
+    /// An older process had it first.
+    pub is_taken: bool,
+}
+
+struct Found {
+    listener: Listener,
+    asked: String,
+    is_activated: bool,
+}
+
+/// Binds what was not handed over. All of it, or an error.
+pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, String> {
+    let told = |error: front::BindError| error.to_string();
+    let mut found = Vec::new();
+    for Handed { socket, asked, is_activated } in handed {
+        let bind = asked.parse().map_err(|why| format!("a socket was handed over as {asked}: {why}"))?;
+        found.push(Found { listener: Listener::adopt(socket, bind).map_err(told)?, asked, is_activated });
+    }
+    let has_activated = found.iter().any(|one| one.is_activated);
+    if wanted.activated == Activated::Only && !has_activated {
+        info!(
+            target: "server",
+            "no socket was handed over (LISTEN_FDS, LISTEN_PID): listening where --bind says, in spite of \
+             --bind-to-activated-sockets=only"
+        );
+    }
+    let no_binds = match wanted.activated {
+        Activated::Only => has_activated,
+        Activated::All => wanted.is_default && has_activated,
+        Activated::Matching => false,
+    };
+    let mut sockets = Sockets::default();
+    for endpoint in if no_binds { &[] } else { wanted.binds } {
+        let handed = of(&endpoint.bind, &mut found);
+        if handed.is_empty() {
+            for listener in Listener::bind_all(endpoint).map_err(told)? {
+                sockets.add(listener, false, false)?;
+            }
+        }
+        handed.into_iter().try_for_each(|one| sockets.take(one))?;
+    }
+    for one in found {
+        if one.is_activated && wanted.activated != Activated::Matching {
+            sockets.take(one)?;
+        } else if one.is_activated {
+            warn!(target: "server", "{} was handed over as {} and is not used: --bind-to-activated-sockets takes it",
+                one.listener.local(), one.asked);
+        } else {
+            info!(target: "server", "{} is not served any more", one.listener.local());
+        }
+    }
+    Ok(sockets)
+}
+
+/// Takes out those that were handed over for this bind: asked for with the same words, or of an address of it.
+fn of(bind: &Bind, found: &mut Vec<Found>) -> Vec<Found> {
+    let words = bind.to_string();
+    let same: Vec<Found> = found.extract_if(.., |one| one.asked == words).collect();
+    if !same.is_empty() {
+        return same;
+    }
+    let addresses = bind.addresses().unwrap_or_default();
+    let is_of_it = |local: &Bind| match local {
+        Bind::Tcp(local) => addresses.iter().any(|address| address == local || is_wider(*address, *local)),
+        local => local == bind,
+    };
+    found.extract_if(.., |one| is_of_it(&one.listener.local())).collect()
+}
+
+/// Whether an address of all there are on this port cannot be had beside the other one, which is all of IPv4 only:
+/// what an older version of this program, or systemd, calls all.
+fn is_wider(address: SocketAddr, other: SocketAddr) -> bool {
+    address.port() == other.port() && address.ip() == Ipv6Addr::UNSPECIFIED && other.ip() == Ipv4Addr::UNSPECIFIED
+}
+
+impl Sockets {
+    /// A successor is given it like the others.
+    pub fn add_admin(&mut self, listener: Listener) -> Result<(), String> {
+        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
+        self.shares.push(Shared { share, is_activated: false, is_taken: false });
+        self.admin = Some(listener);
+        Ok(())
+    }
+
+    /// The same for the control socket; `is_taken` if an older process had it.
+    pub fn add_control(&mut self, listener: Listener, is_taken: bool) -> Result<(), String> {
+        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
+        if is_taken {
+            self.taken.push(share.asked.to_string());
+        }
+        self.shares.push(Shared { share, is_activated: false, is_taken });
+        self.control = Some(listener);
+        Ok(())
+    }
+
+    fn take(&mut self, one: Found) -> Result<(), String> {
+        self.taken.push(one.asked);
+        self.add(one.listener, one.is_activated, true)
+    }
+
+    fn add(&mut self, listener: Listener, is_activated: bool, is_taken: bool) -> Result<(), String> {
+        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
+        self.shares.push(Shared { share, is_activated, is_taken });
+        self.listeners.push(listener);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use front::Bind;
+
+    use super::*;
+
+    fn handed(asked: &str, is_activated: bool) -> (Handed, Bind) {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = Bind::Tcp(socket.local_addr().unwrap());
+        (Handed { socket: socket.into(), asked: asked.to_owned(), is_activated }, local)
+    }
+
+    fn endpoint(bind: &Bind) -> Endpoint {
+        Endpoint::from(bind.clone())
+    }
+
+    fn locals(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Vec<Bind>, String> {
+        gather(wanted, handed).map(|sockets| sockets.listeners.iter().map(Listener::local).collect())
+    }
+
+    #[test]
+    fn what_an_older_process_had_is_taken_by_the_address_that_was_asked_for() {
+        let bind: Bind = "tcp://127.0.0.1:0".parse().unwrap();
+        let (first, local) = handed("tcp://127.0.0.1:0", false);
+        let (unused, _) = handed("tcp://127.0.0.2:0", false);
+        let wanted = Wanted { binds: &[endpoint(&bind)], is_default: false, activated: Activated::Matching };
+        let sockets = gather(&wanted, vec![unused, first]).unwrap();
+        assert_eq!(sockets.listeners[0].local(), local);
+        assert_eq!((sockets.listeners.len(), sockets.taken), (1, vec!["tcp://127.0.0.1:0".to_owned()]));
+    }
+
+    #[test]
+    fn sockets_of_a_name_and_of_all_addresses_are_taken_by_their_words_or_their_addresses() {
+        let wanted = |bind: &Bind, handed| {
+            let binds = &[endpoint(bind)];
+            gather(&Wanted { binds, is_default: false, activated: Activated::Matching }, handed).unwrap()
+        };
+        let name: Bind = "tcp://localhost:0".parse().unwrap();
+        let (first, second) = (handed("tcp://localhost:0", false), handed("tcp://localhost:0", false));
+        let sockets = wanted(&name, vec![first.0, second.0]);
+        assert_eq!(sockets.listeners.iter().map(Listener::local).collect::<Vec<_>>(), [first.1, second.1]);
+        assert_eq!(sockets.taken, ["tcp://localhost:0", "tcp://localhost:0"]);
+        // An older version of this program asked for what the name means.
+        let (old, local) = handed("tcp://127.0.0.1:0", false);
+        let Bind::Tcp(address) = &local else { panic!("not TCP") };
+        let sockets = wanted(&Bind::Name("localhost".to_owned(), address.port()), vec![old]);
+        assert_eq!(sockets.listeners[0].local(), local);
+        // And for all addresses of IPv4, which cannot be had beside those of both kinds.
+        let all = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = all.local_addr().unwrap().port();
+        let old = Handed { socket: all.into(), asked: format!("tcp://0.0.0.0:{port}"), is_activated: false };
+        let sockets = wanted(&format!("tcp://[::]:{port}").parse().unwrap(), vec![old]);
+        assert_eq!(sockets.taken, [format!("tcp://0.0.0.0:{port}")]);
+    }
+
+    #[test]
+    fn activated_sockets_are_taken_by_address_all_of_them_or_alone() {
+        let bind: Bind = "tcp://127.0.0.1:0".parse().unwrap();
+        for (activated, is_default, expected) in [
+            (Activated::Matching, false, 1),
+            (Activated::All, false, 2),
+            (Activated::All, true, 1),
+            (Activated::Only, false, 1),
+        ] {
+            let (socket, local) = handed("fd://3", true);
+            let wanted = Wanted { binds: &[endpoint(&bind)], is_default, activated };
+            let found = locals(&wanted, vec![socket]).unwrap();
+            assert_eq!(found.len(), expected, "{activated:?}");
+            assert_eq!(found.contains(&local), activated != Activated::Matching);
+        }
+        let (socket, local) = handed("fd://3", true);
+        let same = Wanted { binds: &[endpoint(&local)], is_default: false, activated: Activated::Matching };
+        assert_eq!(locals(&same, vec![socket]).unwrap(), [local]);
+        let (socket, local) = handed("fd://3", true);
+        let named =
+            Wanted { binds: &[endpoint(&Bind::Inherited(3))], is_default: false, activated: Activated::Matching };
+        assert_eq!(locals(&named, vec![socket]).unwrap(), [local]);
+        let only = Wanted { binds: &[endpoint(&bind)], is_default: false, activated: Activated::Only };
+        assert_eq!(locals(&only, vec![]).unwrap().len(), 1, "as in Puma, the binds count where there is none");
+        let absent =
+            Wanted { binds: &[endpoint(&Bind::Inherited(3))], is_default: false, activated: Activated::Matching };
+        assert!(locals(&absent, vec![]).unwrap_err().contains("fd://3: this process was not started with it"));
+    }
+}

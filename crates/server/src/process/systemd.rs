@@ -1,0 +1,131 @@
+//! What systemd is told, and what it is asked: the socket in NOTIFY_SOCKET, the watchdog, and activated sockets. Where
+//! there is no systemd nothing happens.
+
+use std::ffi::OsString;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use sd_notify::NotifyState;
+use tokio::runtime::Handle;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tracing::{info, warn};
+
+use crate::process::numbered::take;
+use crate::process::parent::Handed;
+
+/// The number of the first socket that is handed over.
+const FIRST: RawFd = 3;
+
+/// It is not told more often, however little time it allows.
+const LEAST_PAUSE: Duration = Duration::from_millis(100);
+
+fn tell(state: &[NotifyState<'_>]) {
+    static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+    // An empty variable counts as absent.
+    if std::env::var_os("NOTIFY_SOCKET").is_none_or(|socket| socket.is_empty()) {
+        return;
+    }
+    match sd_notify::notify(state) {
+        Ok(()) => HAS_FAILED.store(false, Ordering::Relaxed),
+        Err(error) if !HAS_FAILED.swap(true, Ordering::Relaxed) => {
+            warn!(
+                target: "server",
+                "systemd cannot be told how this service is: {error} (NOTIFY_SOCKET); logged once"
+            );
+        }
+        Err(_) => {}
+    }
+}
+
+/// Serving, whether for the first time or again.
+pub fn ready(status: &str) {
+    tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+}
+
+/// Something is being replaced; [`ready`] must follow.
+pub fn reloading(status: &str) {
+    let mut state = vec![NotifyState::Reloading];
+    state.extend(NotifyState::monotonic_usec_now());
+    state.push(NotifyState::Status(status));
+    tell(&state);
+}
+
+/// On the way to the end.
+pub fn stopping(status: &str) {
+    tell(&[NotifyState::Stopping, NotifyState::Status(status)]);
+}
+
+/// Another process is the service from now on.
+pub fn moved_to(pid: u32) {
+    tell(&[NotifyState::MainPid(pid), NotifyState::Ready, NotifyState::Status("serving, after an upgrade")]);
+}
+
+/// Says that all is well, twice in the time that systemd allows between two such words, as long as every I/O thread
+/// takes up work. Never ends; returns at once when nobody watches.
+pub async fn watchdog(lanes: Vec<Handle>) {
+    let Some(allowed) = sd_notify::watchdog_enabled().filter(|time| !time.is_zero()) else { return };
+    let half = (allowed / 2).max(LEAST_PAUSE);
+    info!(target: "server", "systemd's watchdog is told every {half:?} that the I/O threads answer");
+    let mut tick = interval(half);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if answer(&lanes, half).await {
+            tell(&[NotifyState::Watchdog]);
+        } else {
+            warn!(target: "server", "an I/O thread has not answered for {half:?}: systemd's watchdog is not served");
+        }
+    }
+}
+
+async fn answer(lanes: &[Handle], limit: Duration) -> bool {
+    let answers: Vec<_> = lanes.iter().map(|lane| lane.spawn(async {})).collect();
+    timeout(limit, async {
+        for answer in answers {
+            let _ = answer.await;
+        }
+    })
+    .await
+    .is_ok()
+}
+
+/// The sockets that this process was started with, by the protocol of systemd.
+pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, String> {
+    let find = |name: &str| environment.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.to_str());
+    if find("LISTEN_PID") != Some(&std::process::id().to_string()) {
+        return Ok(Vec::new());
+    }
+    let told = find("LISTEN_FDS").unwrap_or("0");
+    let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
+    // From the last one on: where fewer are there than are said, none is taken.
+    let handed = (FIRST..FIRST + RawFd::from(count)).rev().map(|number| match take(number) {
+        Ok(socket) => Ok(Handed { socket, asked: format!("fd://{number}"), is_activated: true }),
+        Err(Errno::BADF) => {
+            Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {number} is not open"))
+        }
+        Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
+    });
+    let mut handed: Vec<Handed> = handed.collect::<Result<_, _>>()?;
+    handed.reverse();
+    Ok(handed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_meant_for_another_process_is_left_alone_and_nonsense_is_told() {
+        let with = |pid: String, count: &str| {
+            let pairs = [("LISTEN_PID", pid.as_str()), ("LISTEN_FDS", count)];
+            let environment: Vec<_> = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            activated(&environment)
+        };
+        let ours = std::process::id().to_string();
+        assert!(with("1".into(), "1").unwrap().is_empty());
+        assert!(with(ours.clone(), "x").unwrap_err().contains("not a number"));
+        assert!(with(ours, "4000").unwrap_err().contains("is not open"));
+    }
+}
