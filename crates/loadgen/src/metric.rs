@@ -80,8 +80,29 @@ pub const LATE: &str = "late_ms";
 /// Answers that were held against the right one after a load whose tool does not look at them.
 pub const CHECKED: &str = "checked";
 
+/// The mean time of a request in the load that divides it; the six parts below add up to it.
+pub const DIVIDED: &str = "divided_ms";
+/// Answers of that load.
+pub const DIVIDED_REQUESTS: &str = "divided_requests";
+/// The load generator sent it late, and saw its answer late.
+pub const IN_GENERATOR: &str = "in_generator_ms";
+/// Connected, and not yet accepted.
+pub const IN_ACCEPT_QUEUE: &str = "in_accept_queue_ms";
+/// From there to the application.
+pub const IN_SERVER: &str = "in_server_ms";
+/// In the application, on a processor.
+pub const APP_PROCESSOR: &str = "app_processor_ms";
+/// In the application, and not on a processor.
+pub const APP_WAITING: &str = "app_waiting_ms";
+/// From the end of the application to the client.
+pub const AFTER_APP: &str = "after_app_ms";
+/// A request's way, in its order.
+pub const PARTS: [&str; 6] = [IN_GENERATOR, IN_ACCEPT_QUEUE, IN_SERVER, APP_PROCESSOR, APP_WAITING, AFTER_APP];
+/// For how long threads of the server were ready to run for a request while the processors were others'.
+pub const RUN_QUEUE: &str = "run_queue_ms";
+
 /// All of them, in the order in which they are shown.
-pub const METRICS: [Metric; 35] = [
+pub const METRICS: [Metric; 44] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
     metric("requests", "Requests", "", 0, Sense::Plain),
@@ -117,6 +138,15 @@ pub const METRICS: [Metric; 35] = [
     metric("load_pct", "Load", "% of capacity", 0, Sense::Plain),
     metric("users", "Users", "", 0, Sense::Plain),
     metric("bytes_per_answer", "Answer", "bytes", 0, Sense::Plain),
+    metric(DIVIDED, "All", "ms", 2, Sense::Plain),
+    metric(DIVIDED_REQUESTS, "Requests", "", 0, Sense::Plain),
+    metric(IN_GENERATOR, "Load generator", "ms", 2, Sense::Plain),
+    metric(IN_ACCEPT_QUEUE, "Accept queue", "ms", 2, Sense::Plain),
+    metric(IN_SERVER, "Server, before the application", "ms", 2, Sense::Plain),
+    metric(APP_PROCESSOR, "Application, on a processor", "ms", 2, Sense::Plain),
+    metric(APP_WAITING, "Application, waiting", "ms", 2, Sense::Plain),
+    metric(AFTER_APP, "After the application", "ms", 2, Sense::Plain),
+    metric(RUN_QUEUE, "Run queue", "ms", 2, Sense::Plain),
 ];
 
 const fn metric(name: &'static str, title: &'static str, unit: &'static str, digits: usize, sense: Sense) -> Metric {

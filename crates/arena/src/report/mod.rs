@@ -5,6 +5,7 @@ pub mod index;
 pub mod look;
 pub mod number;
 pub mod page;
+mod parts;
 pub mod plot;
 pub mod rows;
 pub mod shape;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::look::{Chip, Looks};
+use super::parts::{self, Parts};
 use super::plot::{self, Drawing};
 use super::rows::{self, Matrix, Table};
 use super::{number, template, traffic, words};
@@ -81,6 +82,8 @@ struct CaseView {
     drawing: Option<Drawing>,
     /// All percentiles.
     spectrum: Option<Drawing>,
+    /// Where a request's time goes.
+    parts: Option<Parts>,
     /// What is known second by second.
     times: Vec<Drawing>,
     has_published: bool,
@@ -245,6 +248,7 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
         words: words::of_case(case, looks),
         drawing,
         spectrum: plot::spectrum(case, looks, &format!("{id}-s")),
+        parts: parts::of(case, looks, &format!("{id}-p")),
         times: times(case, looks, &id),
         has_published,
         table,

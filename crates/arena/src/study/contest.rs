@@ -1,7 +1,7 @@
 //! One contender's turn in one round: started afresh, checked, warmed up, loaded with every case, checked again, ended.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::case;
@@ -21,7 +21,7 @@ const REASON_LINES: usize = 3;
 const REASON_MOST: usize = 400;
 
 /// A tool that goes leaves requests behind; a server with a long queue of slow ones may take so long for them.
-const QUEUE_LEFT: Duration = Duration::from_secs(120);
+pub(super) const QUEUE_LEFT: Duration = Duration::from_secs(120);
 /// A checked load is no shorter and no longer, in seconds.
 const CHECKED_S: (f64, f64) = (0.3, 10.0);
 
@@ -88,38 +88,21 @@ impl Turn<'_> {
                 return Ok(facts);
             }
         };
-        for family in families.into_iter().filter(|family| family.cases.iter().any(is_wanted)) {
+        for family in families.iter().filter(|family| family.cases.iter().any(is_wanted)) {
             self.family(family, &mut server, is_wanted, keep, watcher)?;
         }
         if let Err(why) = server.server.stop() {
             watcher.said(&format!("{}: {why}", self.entry.name()));
         }
+        self.divide(&families, is_wanted, keep, watcher)?;
         Ok(facts)
     }
 
     /// Up, answering rightly, with as many workers and threads as it was told.
     fn start(&self, families: &[&Family], facts: &mut Facts, watcher: &dyn Watcher) -> Result<Up, String> {
         watcher.doing(&format!("round {}: {} starts", self.round, self.entry.name()));
-        let rackup: PathBuf = self.app.join(self.entry.rackup.as_deref().unwrap_or("config.ru"));
-        let mut env = self.env.clone();
-        env.extend(self.entry.env.clone());
-        env.insert("RAILS_MAX_THREADS".into(), self.entry.threads.to_string());
-        let wanted = Wanted {
-            recipe: self.recipe,
-            place: self.place,
-            rackup: &rackup,
-            workers: self.entry.workers,
-            threads: self.entry.threads,
-            env,
-            logs: self.logs,
-            label: format!("{}-{}", self.entry.name(), self.round),
-            memory_limit: self.study.memory_mib.map(|mib| mib << 20),
-            allocator: self.entry.allocator,
-            idle_s: self.entry.idle_s,
-            stock: self.entry.stock,
-            extra: Vec::new(),
-        };
-        let mut server = Server::start(wanted)?;
+        let rackup = self.app.join(self.start_of_app());
+        let mut server = Server::start(self.wanted(&rackup, ""))?;
         facts.commands = server.commands();
         // The same one in every round, whatever comes first in this one: the study's first.
         let of_study = self.plan.families.iter().find(|family| self.can(family)).ok_or("a study without cases")?;
@@ -134,6 +117,33 @@ impl Turn<'_> {
         }
         facts.counts = Some(server.check_counts()?);
         Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0, warm })
+    }
+
+    /// Where the application begins, in its folder.
+    pub(super) fn start_of_app(&self) -> &'_ Path {
+        Path::new(self.entry.rackup.as_deref().unwrap_or("config.ru"))
+    }
+
+    /// How it is started; its logs have this at the end of their names.
+    pub(super) fn wanted<'a>(&'a self, rackup: &'a Path, label: &str) -> Wanted<'a> {
+        let mut env = self.env.clone();
+        env.extend(self.entry.env.clone());
+        env.insert("RAILS_MAX_THREADS".into(), self.entry.threads.to_string());
+        Wanted {
+            recipe: self.recipe,
+            place: self.place,
+            rackup,
+            workers: self.entry.workers,
+            threads: self.entry.threads,
+            env,
+            logs: self.logs,
+            label: format!("{}-{}{label}", self.entry.name(), self.round),
+            memory_limit: self.study.memory_mib.map(|mib| mib << 20),
+            allocator: self.entry.allocator,
+            idle_s: self.entry.idle_s,
+            stock: self.entry.stock,
+            extra: Vec::new(),
+        }
     }
 
     /// What it cannot do at all stands among its notes, and is not a failure.
@@ -239,7 +249,7 @@ impl Turn<'_> {
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))
     }
 
-    fn sample(&self, case: &Case, started: String) -> Sample {
+    pub(super) fn sample(&self, case: &Case, started: String) -> Sample {
         let (case, contender) = (case.name.clone(), self.entry.name().to_owned());
         Sample { case, contender, round: self.round, started, ..Sample::default() }
     }

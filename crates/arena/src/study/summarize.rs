@@ -192,13 +192,15 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
         *errors.entry(kind.clone()).or_default() += count;
     }
     let mut remarks = Vec::new();
+    // The load that divides a request's time is one of its own.
+    let rounds = good.iter().filter(|sample| !sample.numbers.contains_key(DIVIDED)).count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     if late > 0 {
         // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would
         // keep the best ones. A figure is of all rounds or of none.
-        let is_shown = late * 2 < good.len();
+        let is_shown = late * 2 < rounds;
         let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
-        remarks.push(format!("in {late} of {} rounds the load generator itself was late: {shown}", good.len()));
+        remarks.push(format!("in {late} of {rounds} rounds the load generator itself was late: {shown}"));
         lists.retain(|name, _| is_shown || name == LATE || !name.ends_with("_ms"));
     }
     let first = good.iter().find(|sample| !is_late(sample)).or(good.first());

@@ -4,6 +4,7 @@
 
 mod by_k6;
 mod challenged;
+mod divided;
 mod judged;
 mod measured;
 mod refused;

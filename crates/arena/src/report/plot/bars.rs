@@ -12,23 +12,23 @@ use crate::report::words::is_best;
 use loadgen::metric::Metric;
 
 /// Where the measures of the two forms differ.
-struct Form {
-    width: f64,
+pub(super) struct Form {
+    pub width: f64,
     /// For the names: a column of this width, or none: then each stands above its bar.
-    names: f64,
-    row: f64,
-    bar: f64,
+    pub names: f64,
+    pub row: f64,
+    pub bar: f64,
     /// Panels beside each other.
     across: usize,
 }
 
-const FORMS: [Form; 2] = [
+pub(super) const FORMS: [Form; 2] = [
     Form { width: WIDE, names: 240.0, row: 27.0, bar: 14.0, across: 2 },
     Form { width: NARROW, names: 0.0, row: 39.0, bar: 13.0, across: 1 },
 ];
 /// The room above a panel for its title, and below it for its axis.
-const HEAD: f64 = 34.0;
-const FOOT: f64 = 26.0;
+pub(super) const HEAD: f64 = 34.0;
+pub(super) const FOOT: f64 = 26.0;
 /// Between panels beside each other.
 const GAP: f64 = 28.0;
 /// Published figures that are larger than this many times today's stand at the edge, so that bars stay visible.
@@ -75,7 +75,7 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
 }
 
 /// The column of names with their marks.
-fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: f64) {
+pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: f64) {
     for (at, result) in results.iter().enumerate() {
         let look = looks.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;

@@ -3,6 +3,7 @@
 
 mod bars;
 mod lines;
+mod parts;
 pub mod pen;
 mod scale;
 
@@ -49,6 +50,11 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
 /// A metric of one round of a case, second by second; none if no contender has such figures.
 pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
     lines::over_time(case, metric, looks, id)
+}
+
+/// How a request's time is divided: a bar of parts for each contender; none where that was not measured.
+pub fn parts(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
+    parts::draw(case, looks, id)
 }
 
 /// The results of a case as they are shown: in the order of the ranking, then what is not ranked, then the

@@ -27,6 +27,8 @@ pub enum Ink {
     Own,
     /// The same, half through.
     Faint,
+    /// A part of a request's time, by its place.
+    Part(u8),
 }
 
 /// Where a text stands by its point.
@@ -159,6 +161,7 @@ fn name(ink: Ink) -> char {
         Ink::Bad => 'b',
         Ink::Own => 'o',
         Ink::Faint => 'h',
+        Ink::Part(place) => char::from(b'0' + place),
     }
 }
 

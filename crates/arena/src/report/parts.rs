@@ -1,0 +1,72 @@
+//! Where a request's time went, for a page: the picture, a table, and the winner and the loser of a case in words.
+
+use serde::Serialize;
+
+use super::look::Looks;
+use super::number;
+use super::plot::{self, Drawing, in_order};
+use super::rows::{self, Table};
+use crate::metric::{
+    AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER, PARTS, RUN_QUEUE,
+};
+use crate::record::summary::{Case, Measured};
+
+/// All of it.
+#[derive(Serialize)]
+pub struct Parts {
+    words: String,
+    drawing: Drawing,
+    table: Table,
+}
+
+/// Of a case; none where nothing was divided.
+pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
+    let drawing = plot::parts(case, looks, id)?;
+    let mut metrics = vec![DIVIDED];
+    metrics.extend(PARTS);
+    metrics.push(RUN_QUEUE);
+    let shown = Case {
+        metrics: metrics.into_iter().map(str::to_owned).collect(),
+        published: Vec::new(),
+        ranking: case.ranking.clone(),
+        results: case.results.iter().filter(|result| result.numbers.contains_key(DIVIDED)).cloned().collect(),
+        ..Case::default()
+    };
+    Some(Parts { words: in_words(case, looks), drawing, table: rows::table(&shown, looks) })
+}
+
+/// A sentence each for the first and the last that are ranked.
+fn in_words(case: &Case, looks: &Looks) -> String {
+    let ranked = case.ranking.iter().flatten().count();
+    let known: Vec<&Measured> =
+        in_order(case).into_iter().take(ranked).filter(|one| one.numbers.contains_key(DIVIDED)).collect();
+    let told = match known[..] {
+        [] => Vec::new(),
+        [one] => vec![one],
+        [first, .., last] => vec![first, last],
+    };
+    told.into_iter().filter_map(|one| sentence(one, looks)).collect::<Vec<_>>().join(" ")
+}
+
+/// The largest part, and what is on a processor beside it.
+fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
+    let ms = |name: &str| result.numbers.get(name).map_or(0.0, |spread| spread.median);
+    let all: f64 = PARTS.into_iter().map(ms).sum();
+    let largest = PARTS.into_iter().max_by(|one, other| ms(one).total_cmp(&ms(other)))?;
+    let place = match largest {
+        IN_GENERATOR => "in the load generator itself",
+        IN_ACCEPT_QUEUE => "in the accept queue",
+        IN_SERVER => "in the server before the application",
+        APP_PROCESSOR => "on a processor in the application",
+        APP_WAITING => "waiting in the application",
+        AFTER_APP => "on their way back from the application",
+        _ => return None,
+    };
+    let used = match number::significant(ms(APP_PROCESSOR)) {
+        _ if largest == APP_PROCESSOR => String::new(),
+        used => format!(", {used} on a processor in the application"),
+    };
+    let title = looks.title(&result.contender);
+    let (part, all) = (number::significant(ms(largest)), number::significant(all));
+    Some(format!("{title}: requests spent {part} of {all}\u{202f}ms {place}{used}."))
+}

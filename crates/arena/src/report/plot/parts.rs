@@ -1,0 +1,124 @@
+//! Where a request's time goes: for each contender one bar of parts, in the order of a request's way, in the same colours
+//! everywhere.
+
+use super::bars::{FOOT, FORMS, Form, HEAD, names};
+use super::pen::{At, Ink, Pen, fitted, picture, text_width};
+use super::scale::Scale;
+use super::{Drawing, LETTERS, in_order};
+use crate::metric::{DIVIDED, Metric, PARTS};
+use crate::record::summary::{Case, Measured};
+use crate::report::look::{Chip, Looks};
+use crate::report::number;
+
+/// What is after the longest bar, for its number.
+const AFTER: f64 = 64.0;
+/// Between two parts, so that they can be told apart without their colours.
+const SEAM: f64 = 1.0;
+/// A part is drawn when it is wider, in pixels.
+const LEAST: f64 = 0.25;
+
+pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
+    let mut results = in_order(case);
+    results.retain(|result| result.numbers.contains_key(DIVIDED));
+    if results.is_empty() {
+        return None;
+    }
+    let title = format!("{}: where a request’s time goes", case.title);
+    let about: Vec<String> = results.iter().map(|result| in_words(result, looks)).collect();
+    let form = |form: &Form, id: &str| {
+        let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
+        picture(size, id, &title, &about.join("; "), |pen| bars(pen, form, &results, looks))
+    };
+    let (wide, narrow) = (form(&FORMS[0], &format!("{id}-w")), form(&FORMS[1], &format!("{id}-n")));
+    Some(Drawing { wide, narrow, legend: legend() })
+}
+
+/// The parts of one contender, in milliseconds.
+pub fn of(result: &Measured) -> [f64; PARTS.len()] {
+    PARTS.map(|name| result.numbers.get(name).map_or(0.0, |spread| spread.median.max(0.0)))
+}
+
+fn legend() -> Vec<Chip> {
+    let chip = |(at, name): (usize, &&str)| Chip {
+        title: Metric::of(name).map_or(*name, |metric| metric.title).to_owned(),
+        mark: format!(
+            "<svg class=\"mark\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><path d=\"M0 0h12v12H0z\" \
+             fill=\"var(--p{at})\"/></svg>"
+        ),
+        at,
+    };
+    PARTS.iter().enumerate().map(chip).collect()
+}
+
+fn in_words(result: &Measured, looks: &Looks) -> String {
+    let part = |(name, ms): (&str, f64)| {
+        let title = Metric::of(name).map_or(name, |metric| metric.title);
+        format!("{title} {}", number::significant(ms))
+    };
+    let parts: Vec<String> = PARTS.into_iter().zip(of(result)).map(part).collect();
+    format!("{}, in ms: {}", looks.title(&result.contender), parts.join(", "))
+}
+
+fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
+    let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
+    let scale = Scale::around(0.0, most, false);
+    let (left, end) = (form.names, form.width - AFTER);
+    let bottom = HEAD + results.len() as f64 * form.row;
+    pen.bold((left, 12.0), "Time of a request, ms", LETTERS, Ink::Text, At::Left);
+    let mut free_from = f64::NEG_INFINITY;
+    for tick in scale.ticks(if left > 0.0 { 8 } else { 5 }) {
+        let (x, text) = (scale.at(tick, left, end), number::tick(tick));
+        if x > end + 1.0 {
+            continue;
+        }
+        pen.line((x, HEAD), (x, bottom), Ink::Rule, 1.0);
+        let half = text_width(&text, LETTERS - 2.0) / 2.0;
+        if x - half > free_from {
+            let at = if tick == 0.0 { At::Left } else { At::Middle };
+            pen.text((x, bottom + 11.0), &text, LETTERS - 2.0, Ink::Quiet, at);
+            free_from = x + half + 8.0;
+        }
+    }
+    if left > 0.0 {
+        names(pen, form, results, looks, 0.0);
+    }
+    for (at, result) in results.iter().enumerate() {
+        let (row, look) = (HEAD + at as f64 * form.row, looks.get(&result.contender));
+        pen.of(&look, &[], &on_touch(result, looks), |pen| {
+            pen.target((left, row), (form.width, row + form.row));
+            if left > 0.0 {
+                return bar(pen, result, scale, (left, end), (row + form.row / 2.0, form.bar));
+            }
+            pen.mark(&look.outline(6.0, row + 10.0, 4.6), Ink::Own);
+            let title = fitted(&look.title, LETTERS, form.width - 20.0);
+            pen.text((17.0, row + 10.0), &title, LETTERS, Ink::Text, At::Left);
+            bar(pen, result, scale, (left, end), (row + form.row - form.bar / 2.0 - 5.0, form.bar));
+        });
+    }
+    pen.line((left, HEAD), (left, bottom), Ink::Quiet, 1.0);
+}
+
+fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), (y, thick): (f64, f64)) {
+    let mut sum = 0.0;
+    for (part, ms) in (0..).zip(of(result)) {
+        let from = scale.at(sum, left, end);
+        sum += ms;
+        let to = scale.at(sum, left, end);
+        if to - from > LEAST {
+            let seam = if to - from > 3.0 * SEAM { SEAM } else { 0.0 };
+            pen.bar((from, y - thick / 2.0), (to - seam, y + thick / 2.0), Ink::Part(part));
+        }
+    }
+    let x = scale.at(sum, left, end).max(left + 1.0) + 7.0;
+    pen.text((x, y), &number::significant(sum), LETTERS, Ink::Text, At::Left);
+}
+
+/// What a pointer finds.
+fn on_touch(result: &Measured, looks: &Looks) -> String {
+    let part = |(name, ms): (&str, f64)| {
+        let title = Metric::of(name).map_or(name, |metric| metric.title);
+        format!("\n{title}: {} ms", number::significant(ms))
+    };
+    let parts: String = PARTS.into_iter().zip(of(result)).map(part).collect();
+    looks.title(&result.contender) + &parts
+}

@@ -1,0 +1,46 @@
+//! An application behind the arena's middleware: a folder that looks like its own, but for the file that is its start.
+//! Nothing is written to the application's own folder.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Component, Path, PathBuf};
+
+use crate::load::HEADER;
+use crate::place::Place;
+
+/// What stands in that file.
+const MIDDLEWARE: &str = include_str!("middleware.rb");
+
+/// The path of the new start, for an application's folder and the start in it (`config.ru`).
+pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<PathBuf, String> {
+    let original = place.bring(app)?;
+    let (outside, _) = place.scratch("timed")?;
+    let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    // Where the start lies in a folder of the application's, that is a folder here, too: it may reach for what is beside.
+    let mut below = PathBuf::new();
+    for step in start.components() {
+        if !matches!(step, Component::Normal(_)) {
+            return Err(format!("{} is no path in the application's folder", start.display()));
+        }
+        let (here, there) = (outside.join(&below), original.join(&below));
+        fs::create_dir_all(&here).map_err(|error| told(&here, &error))?;
+        let seen = place.outside(&there);
+        for entry in fs::read_dir(&seen).map_err(|error| told(&seen, &error))?.flatten() {
+            let name = entry.file_name();
+            if name != step.as_os_str() {
+                symlink(there.join(&name), here.join(&name)).map_err(|error| told(&here.join(&name), &error))?;
+            }
+        }
+        below.push(step);
+    }
+    let file = outside.join(&below);
+    let path = original.join(start).display().to_string();
+    if path.contains(['"', '\\', '#']) {
+        return Err(format!("{path}: a path with such letters cannot be written into Ruby"));
+    }
+    let text = MIDDLEWARE.replace("{{ header }}", HEADER).replace("{{ path }}", &path);
+    fs::write(&file, text).map_err(|error| told(&file, &error))?;
+    // All of it, not only the folder in which the start lies.
+    place.bring(&outside)?;
+    Ok(file)
+}

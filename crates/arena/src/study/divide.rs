@@ -1,0 +1,99 @@
+//! Where a request's time goes, per case: after a contender's turn it is started once more, with its application
+//! behind the arena's middleware, and loaded for a moment. Nothing of it touches the figures of the turn.
+
+use super::behind;
+use super::contest::{Keep, Turn};
+use super::plan::{Case, Family};
+use super::recipe::Tool;
+use super::run::Watcher;
+use crate::contender::Server;
+use crate::load::{self, Division};
+use crate::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
+use crate::record::date::now;
+use crate::record::{Sample, TWIN};
+
+/// Of the time of a load, as long as it is neither too short to be a mean nor longer than is needed.
+const SHARE: f64 = 0.25;
+const SECONDS: (f64, f64) = (0.5, 3.0);
+/// Before it.
+const WARM_UP_S: f64 = 0.5;
+
+impl Turn<'_> {
+    /// Divides the time of those cases that are a load at full speed. What cannot be is told, and no failure.
+    pub(super) fn divide(
+        &self,
+        families: &[&Family],
+        is_wanted: &dyn Fn(&Case) -> bool,
+        keep: &mut Keep,
+        watcher: &dyn Watcher,
+    ) -> Result<(), String> {
+        // Further rounds are for what is not decided; and a twin is its original once more.
+        if self.round > self.plan.effort.rounds || self.entry.name() == TWIN {
+            return Ok(());
+        }
+        let all = families.iter().flat_map(|family| family.cases.iter().map(move |case| (*family, case)));
+        let wanted: Vec<(&Family, &Case)> =
+            all.filter(|(_, case)| is_wanted(case)).filter_map(|(family, case)| Some((family, can(case)?))).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        watcher.doing(&format!("round {}: where the time of {} goes", self.round, self.entry.name()));
+        let told =
+            |why: String| watcher.said(&format!("{}: where its time goes is not known: {why}", self.entry.name()));
+        let server = match self.start_behind(wanted[0].0) {
+            Ok(server) => server,
+            Err(why) => {
+                told(why);
+                return Ok(());
+            }
+        };
+        for (family, case) in wanted {
+            match self.divided(family, case, &server) {
+                Ok(sample) => keep(sample)?,
+                Err(why) => told(format!("{}: {why}", case.title)),
+            }
+        }
+        if let Err(why) = server.stop() {
+            watcher.said(&format!("{}: {why}", self.entry.name()));
+        }
+        Ok(())
+    }
+
+    fn start_behind(&self, family: &Family) -> Result<Server, String> {
+        let rackup = behind::middleware(self.place, self.app, self.start_of_app())?;
+        let mut server = Server::start(self.wanted(&rackup, "-time"))?;
+        server.wait_ready(&|port| load::check(port, &family.workload))?;
+        Ok(server)
+    }
+
+    fn divided(&self, family: &Family, case: &Case, server: &Server) -> Result<Sample, String> {
+        let (started, since) = (now(), std::time::Instant::now());
+        let port = server.port();
+        load::check_patiently(port, &family.workload, super::contest::QUEUE_LEFT)?;
+        load::warm_up(port, &family.workload, case.clients.min(64), WARM_UP_S);
+        let seconds = (case.seconds * SHARE).clamp(SECONDS.0, SECONDS.1);
+        let is_kept = !matches!(case.tool, Tool::Ab | Tool::Siege);
+        let plan = Division { clients: case.clients, seconds, keep: is_kept };
+        let before = server.usage();
+        let mut numbers = load::divide(port, &family.workload, &plan)?;
+        let waited_us = server.usage().delay_us.saturating_sub(before.delay_us) as f64;
+        let answers = numbers.get(DIVIDED_REQUESTS).copied().unwrap_or(0.0);
+        numbers.insert(RUN_QUEUE.into(), waited_us / 1e3 / answers.max(1.0));
+        Ok(Sample {
+            command: plan.in_words(),
+            numbers,
+            took_s: since.elapsed().as_secs_f64(),
+            ..self.sample(case, started)
+        })
+    }
+}
+
+/// Loads at full speed, each client with one request at a time.
+fn can(case: &Case) -> Option<&Case> {
+    let is_full = match case.tool {
+        Tool::Wrk | Tool::Ab | Tool::Siege | Tool::Closed => true,
+        Tool::Ladder => case.load_pct == 0 && case.slowest_pct == 0,
+        _ => false,
+    };
+    is_full.then_some(case)
+}

@@ -1,0 +1,137 @@
+//! Where a request's time goes, on servers and an application of which it is known.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Home, said};
+
+const SLEEPS_MS: f64 = 20.0;
+const COMPUTES_MS: f64 = 30.0;
+
+/// It sleeps, or computes until the thread has had its time on a processor. The other file must be found from where the
+/// application really is.
+const APP: &str = r#"
+require_relative "answer"
+run ->(env) {
+  if env["PATH_INFO"] == "/sleep"
+    sleep 0.020
+  else
+    clock = Process::CLOCK_THREAD_CPUTIME_ID
+    from = Process.clock_gettime(clock)
+    nil while Process.clock_gettime(clock) < from + 0.030
+  end
+  [200, {}.freeze, [ANSWER]]
+}
+__END__
+this is no Ruby
+"#;
+
+fn home() -> Home {
+    let home = Home::with(&[]);
+    fs::write(home.path("apps/tiny/config.ru"), APP).unwrap();
+    fs::write(home.path("apps/tiny/answer.rb"), "ANSWER = \"right\\n\"\n").unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/rack.rb");
+    for kind in ["alone", "locked", "threads"] {
+        let recipe = format!(
+            r#"
+title = "{kind}"
+about = "Made for a test."
+home = "https://example.com"
+runtime = "cruby"
+[needs]
+programs = ["ruby"]
+[get]
+apt = ["ruby"]
+[version]
+command = ["ruby", "--version"]
+pattern = 'ruby (\S+)'
+[[process]]
+name = "{kind}"
+command = ["ruby", "{}", "{{{{ port }}}}", "{kind}", "{{{{ file }}}}"]
+[count]
+worker = '^rack worker'
+[cannot]
+reload = "it has none"
+"#,
+            script.display()
+        );
+        fs::write(home.path(&format!("arena/contenders/{kind}.toml")), recipe).unwrap();
+    }
+    let study = r#"
+title = "Tiny"
+question = "Where does the time go?"
+about = ["A study for a test."]
+app = "tiny"
+contenders = [
+  { recipe = "alone", workers = 1, threads = 1 }, { recipe = "locked", workers = 1, threads = 1 },
+  { recipe = "threads", workers = 1, threads = 1 },
+]
+full = { rounds = 1, seconds = 0.6, warm_up_s = 0, clients = 8 }
+quick = { rounds = 1, seconds = 0.6, warm_up_s = 0, clients = 8 }
+metrics = ["requests_per_s", "p99_ms", "failed"]
+[[case]]
+name = "sleep"
+title = "It sleeps"
+tool = "closed"
+path = "/sleep"
+expect = { exactly = "right\n" }
+[[case]]
+name = "compute"
+title = "It computes"
+tool = "closed"
+path = "/compute"
+clients = 1
+expect = { exactly = "right\n" }
+"#;
+    fs::write(home.path("arena/studies/tiny.toml"), study).unwrap();
+    home
+}
+
+/// By case and contender.
+fn divided(home: &Home) -> BTreeMap<(String, String), BTreeMap<String, f64>> {
+    let text = fs::read_to_string(home.folder().join("raw.jsonl")).unwrap();
+    let samples = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let samples = samples.filter(|sample| sample["numbers"]["divided_ms"].is_number());
+    let word = |sample: &Value, name: &str| sample[name].as_str().unwrap().to_owned();
+    let numbers = |sample: &Value| serde_json::from_value(sample["numbers"].clone()).unwrap();
+    samples.map(|sample| ((word(&sample, "case"), word(&sample, "contender")), numbers(&sample))).collect()
+}
+
+#[test]
+fn a_requests_time_is_where_it_was_put() {
+    let home = home();
+    let output = home.run(&["run", "tiny"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let found = divided(&home);
+    assert_eq!(found.len(), 6, "{found:?}\n{}", said(&output));
+    for (of, numbers) in &found {
+        let parts = ["in_generator_ms", "in_accept_queue_ms", "in_server_ms", "app_processor_ms", "app_waiting_ms"];
+        let sum = parts.iter().map(|name| numbers[*name]).sum::<f64>() + numbers["after_app_ms"];
+        let all = numbers["divided_ms"];
+        assert!((sum - all).abs() < all * 0.01 + 0.01, "{of:?}: {sum} of {numbers:?}");
+        assert!(numbers["run_queue_ms"] >= 0.0);
+    }
+    let number = |case: &str, contender: &str, name: &str| found[&(case.to_owned(), contender.to_owned())][name];
+    // Seven others are before each; a machine that is taken up makes the application's own part longer, and theirs too.
+    let app = |contender: &str| number("sleep", contender, "app_waiting_ms");
+    let (accept, server) = ("in_accept_queue_ms", "in_server_ms");
+    assert!(number("sleep", "alone", accept) > 2.0 * app("alone"), "{found:?}");
+    assert!(number("sleep", "alone", accept) > number("sleep", "alone", server), "{found:?}");
+    assert!(number("sleep", "locked", server) > 2.0 * app("locked"), "{found:?}");
+    assert!(number("sleep", "locked", server) > number("sleep", "locked", accept), "{found:?}");
+    for contender in ["alone", "locked", "threads"] {
+        assert!(app(contender) >= SLEEPS_MS * 0.9, "{found:?}");
+        assert!(number("sleep", contender, "app_processor_ms") < app(contender) / 2.0, "{found:?}");
+        assert!(number("compute", contender, "app_processor_ms") >= COMPUTES_MS * 0.99, "{found:?}");
+    }
+    let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
+    assert!(page.contains("Where a request’s time goes") && page.contains("Accept queue"));
+    // The last is one of two.
+    let places = ["in the accept queue, ", "in the server before the application, "];
+    assert!(places.iter().any(|place| page.contains(place)) && page.contains("waiting in the application, "));
+    // The application's own folder is as it was.
+    assert_eq!(fs::read_dir(home.path("apps/tiny")).unwrap().count(), 2);
+}

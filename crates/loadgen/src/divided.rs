@@ -1,0 +1,433 @@
+//! A load in which every request's time is divided: what the load generator took itself, the accept queue, the server
+//! before the application, the application on a processor and waiting, the way back. The application stands behind the
+//! arena's middleware then, which tells when it was entered and left and what it used of a processor meanwhile.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::ask::{Ask, Workload};
+use crate::draw::Draw;
+use crate::judge::judge;
+use crate::on_this_thread;
+use crate::timer::Timer;
+use crate::metric::{
+    AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, DIVIDED_REQUESTS, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER,
+};
+
+/// What the middleware says: when the application was entered and left, and the processor time of its thread
+/// meanwhile, all in nanoseconds.
+pub const HEADER: &str = "x-arena-time";
+/// When nothing was answered, the loop waits for answers this many times as long as it was meant to last; at most so
+/// many seconds.
+const LONGER: f64 = 8.0;
+const LONGEST_S: f64 = 30.0;
+/// The accept queue is looked at so often.
+const LOOK_EVERY: Duration = Duration::from_millis(15);
+/// The generator's own lateness is looked at so often in a second, at times that nothing else depends on.
+const PROBES_PER_S: f64 = 300.0;
+/// Listening sockets stand first in the kernel's list; what follows are connections.
+const LISTENERS_BYTES: u64 = 64 << 10;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How it runs.
+#[derive(Debug, Clone)]
+pub struct Division {
+    /// Each with one request at a time.
+    pub clients: u32,
+    /// At least; longer where answers take longer.
+    pub seconds: f64,
+    /// Whether a client keeps its connection.
+    pub keep: bool,
+}
+
+/// Loads the server on this port: means of a request in milliseconds, by the names of `metric.rs`. They add up to
+/// [`DIVIDED`], the mean time of a request as this load measured it.
+pub fn divide(port: u16, workload: &Workload, plan: &Division) -> Result<BTreeMap<String, f64>, String> {
+    if let Some(complaint) = workload.complaint() {
+        return Err(complaint);
+    }
+    let queue = Queue::watch(port);
+    let sums = on_this_thread(run(port, workload, plan))??;
+    sums.numbers(queue.mean_length())
+}
+
+impl Division {
+    /// For the record.
+    pub fn in_words(&self) -> String {
+        let connections = if self.keep { "connections kept" } else { "a new connection each" };
+        format!("closed loop behind the arena's middleware: {} clients, {connections}", self.clients)
+    }
+}
+
+/// Nanoseconds of the clock that all programs of the machine share.
+fn now_ns() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// One request, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Parts {
+    /// Until its first byte was written, on a connection that was there.
+    sending: u64,
+    before: u64,
+    processor: u64,
+    waiting: u64,
+    after: u64,
+    all: u64,
+}
+
+/// All requests together.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    parts: Parts,
+    /// Those in `parts`.
+    counted: u64,
+    /// All answers, for the rate.
+    answered: u64,
+    over_s: f64,
+    /// How late the generator sees what has happened, the mean.
+    late_ns: f64,
+    trouble: Option<String>,
+}
+
+impl Sums {
+    fn add(&mut self, one: Parts) {
+        let sum = &mut self.parts;
+        sum.sending += one.sending;
+        sum.before += one.before;
+        sum.processor += one.processor;
+        sum.waiting += one.waiting;
+        sum.after += one.after;
+        sum.all += one.all;
+        self.counted += 1;
+    }
+
+    /// `queue` is how many connections stood in the accept queue, the mean.
+    fn numbers(&self, queue: f64) -> Result<BTreeMap<String, f64>, String> {
+        if self.counted == 0 {
+            return Err(self.trouble.clone().unwrap_or_else(|| "no answer in time".to_owned()));
+        }
+        let mean = |ns: u64| ns as f64 / self.counted as f64 / 1e6;
+        let (before, after) = (mean(self.parts.before), mean(self.parts.after));
+        // Little's law: what stands in a queue on average is what passes in a second by what each waits.
+        let accept = (queue * self.over_s / self.answered as f64 * 1e3).min(before);
+        let late = (self.late_ns / 1e6).min(after);
+        let numbers = [
+            (DIVIDED, mean(self.parts.all)),
+            (IN_GENERATOR, mean(self.parts.sending) + late),
+            (IN_ACCEPT_QUEUE, accept),
+            (IN_SERVER, before - accept),
+            (APP_PROCESSOR, mean(self.parts.processor)),
+            (APP_WAITING, mean(self.parts.waiting)),
+            (AFTER_APP, after - late),
+            (DIVIDED_REQUESTS, self.answered as f64),
+        ];
+        Ok(numbers.into_iter().map(|(name, number)| (name.to_owned(), number)).collect())
+    }
+}
+
+/// What all clients share.
+struct Shared {
+    port: u16,
+    keep: bool,
+    asks: Vec<(Ask, HeaderMap)>,
+    weights: Vec<f64>,
+    draw: RefCell<Draw>,
+    sums: RefCell<Sums>,
+}
+
+async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, String> {
+    let mut sum = 0.0;
+    let sums = workload.asks.iter().map(|ask| {
+        sum += ask.weight;
+        sum
+    });
+    let weights = sums.collect();
+    let asks = workload.asks.iter().map(|ask| Ok((ask.clone(), headers(port, ask, plan.keep)?)));
+    let asks = asks.collect::<Result<Vec<_>, http::Error>>().map_err(|error| error.to_string())?;
+    let draw = RefCell::new(Draw::from_seed(1));
+    let shared = Rc::new(Shared { port, keep: plan.keep, asks, weights, draw, sums: RefCell::default() });
+    let mut clients = JoinSet::new();
+    let begun = Instant::now();
+    for _ in 0..plan.clients {
+        clients.spawn_local(client(Rc::clone(&shared)));
+    }
+    let late_ns = probe(begun, plan, &shared).await?;
+    // What is under way has no part in it: while the clients go, the queue gets shorter.
+    clients.abort_all();
+    let mut sums = shared.sums.borrow().clone();
+    (sums.late_ns, sums.over_s) = (late_ns, begun.elapsed().as_secs_f64());
+    Ok(sums)
+}
+
+/// Until it has lasted long enough: how late a moment is noticed in this thread, which does all the clients' work. An
+/// answer that is there waits as long.
+async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, String> {
+    let timer = Timer::new()?;
+    let mut draw = Draw::from_seed(2);
+    let (mut sum_ns, mut count) = (0.0, 0_u32);
+    let longest = (plan.seconds * LONGER).min(LONGEST_S.max(plan.seconds));
+    loop {
+        let due = Instant::now() + Duration::from_secs_f64(draw.gap_s(PROBES_PER_S));
+        timer.wait_until(due).await?;
+        sum_ns += due.elapsed().as_nanos() as f64;
+        count += 1;
+        let passed = begun.elapsed().as_secs_f64();
+        let is_enough = shared.sums.borrow().counted >= u64::from(plan.clients);
+        if passed >= longest || (passed >= plan.seconds && is_enough) {
+            return Ok(sum_ns / f64::from(count));
+        }
+    }
+}
+
+fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
+    let mut headers = HeaderMap::new();
+    headers.insert(HOST, format!("127.0.0.1:{port}").try_into()?);
+    if !keep {
+        headers.insert(CONNECTION, "close".try_into()?);
+    }
+    for (name, value) in &ask.headers {
+        headers.insert(http::HeaderName::try_from(name)?, value.try_into()?);
+    }
+    if !ask.body.is_empty() {
+        headers.insert(CONTENT_LENGTH, ask.body.len().into());
+    }
+    Ok(headers)
+}
+
+/// A connection, and where the time stands at which something was written to it.
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    written: Rc<Cell<u64>>,
+}
+
+async fn client(shared: Rc<Shared>) {
+    let mut line = None;
+    let mut is_first = true;
+    loop {
+        match shared.one(&mut line).await {
+            Ok(parts) => {
+                let mut sums = shared.sums.borrow_mut();
+                sums.answered += 1;
+                // The first one met a server that was still without its queue.
+                if !is_first {
+                    sums.add(parts);
+                }
+                is_first = false;
+            }
+            Err(trouble) => {
+                line = None;
+                shared.sums.borrow_mut().trouble.get_or_insert(trouble);
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// One request and its answer.
+    async fn one(&self, line: &mut Option<Line>) -> Result<Parts, String> {
+        let said = |error: hyper::Error| error.to_string();
+        let place = self.draw.borrow_mut().place(&self.weights);
+        let (ask, headers) = &self.asks[place];
+        let mut request = Request::new(Full::new(Bytes::from(ask.body.clone())));
+        *request.method_mut() = ask.method.parse().map_err(|error| format!("{}: {error}", ask.method))?;
+        *request.uri_mut() = ask.path.parse().map_err(|error| format!("{}: {error}", ask.path))?;
+        request.headers_mut().clone_from(headers);
+        let from = now_ns();
+        let kept = match line.take() {
+            Some(mut line) => line.sender.ready().await.is_ok().then_some(line),
+            None => None,
+        };
+        // To connect is the server's part, as far as its queue lets nobody in.
+        let (mut now, connected) = match kept {
+            Some(line) => (line, from),
+            None => (self.connect().await?, now_ns()),
+        };
+        now.written.set(0);
+        let answer = now.sender.send_request(request).await.map_err(said)?;
+        let status = answer.status().as_u16();
+        let times = answer.headers().get(HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let body = answer.into_body().collect().await.map_err(said)?.to_bytes();
+        let read = now_ns();
+        let written = now.written.get().max(connected);
+        if self.keep {
+            *line = Some(now);
+        }
+        judge(ask, status, &body).map_err(|fault| fault.in_words())?;
+        let times = times.ok_or("its answers are without the middleware's header")?;
+        parts([from, connected, written, read], &times)
+    }
+
+    async fn connect(&self) -> Result<Line, String> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| error.to_string())?;
+        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        let written = Rc::new(Cell::new(0));
+        let stamped = Stamped { stream, written: Rc::clone(&written) };
+        let both = http1::handshake(TokioIo::new(stamped)).await;
+        let (sender, connection) = both.map_err(|error| error.to_string())?;
+        // Its errors reach whoever waits for an answer.
+        drop(tokio::task::spawn_local(connection));
+        Ok(Line { sender, written })
+    }
+}
+
+/// `times` are those of the middleware.
+fn parts([from, connected, written, read]: [u64; 4], times: &str) -> Result<Parts, String> {
+    let numbers: Vec<u64> = times.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [entered, left, processor] = numbers[..] else {
+        return Err(format!("{HEADER}: {times}: its Ruby does not tell the processor time of a thread"));
+    };
+    let in_app = left.saturating_sub(entered);
+    let processor = processor.min(in_app);
+    Ok(Parts {
+        sending: written.saturating_sub(connected),
+        before: connected.saturating_sub(from) + entered.saturating_sub(written),
+        processor,
+        waiting: in_app - processor,
+        after: read.saturating_sub(left),
+        all: read.saturating_sub(from),
+    })
+}
+
+/// A connection that notes when the first of a request was written.
+struct Stamped {
+    stream: TcpStream,
+    written: Rc<Cell<u64>>,
+}
+
+impl AsyncRead for Stamped {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, to)
+    }
+}
+
+impl AsyncWrite for Stamped {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.written.get() == 0 {
+            self.written.set(now_ns());
+        }
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// Looks at the accept queue of a port as long as it lives.
+struct Queue {
+    is_over: Arc<AtomicBool>,
+    thread: thread::JoinHandle<f64>,
+}
+
+impl Queue {
+    fn watch(port: u16) -> Queue {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&is_over);
+        let look = move || {
+            let (mut sum, mut looks) = (0, 0_u32);
+            loop {
+                sum +=
+                    ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| waiting(&listeners(file), port)).iter().sum::<u64>();
+                looks += 1;
+                if told.load(Ordering::Acquire) {
+                    return sum as f64 / f64::from(looks);
+                }
+                thread::park_timeout(LOOK_EVERY);
+            }
+        };
+        Queue { is_over, thread: thread::spawn(look) }
+    }
+
+    fn mean_length(self) -> f64 {
+        self.is_over.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or(0.0)
+    }
+}
+
+fn listeners(file: &str) -> String {
+    let mut text = Vec::new();
+    // Without such a file there is no such queue.
+    let _ = File::open(file).and_then(|file| file.take(LISTENERS_BYTES).read_to_end(&mut text));
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// How many connections nobody has accepted yet: of a listening socket (state 0A) the kernel says so where others have
+/// the bytes that nobody has read.
+fn waiting(text: &str, port: u16) -> u64 {
+    let port = format!(":{port:04X}");
+    let of = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, local, _, state, queues, ..] = words[..] else { return None };
+        let (_, unread) = queues.split_once(':').filter(|_| state == "0A" && local.ends_with(&port))?;
+        u64::from_str_radix(unread, 16).ok()
+    };
+    text.lines().filter_map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_request_add_up() {
+        let one = parts([1_000, 1_000, 1_100, 9_000], "3000 7000 1500").unwrap();
+        assert_eq!(
+            one,
+            Parts { sending: 100, before: 1_900, processor: 1_500, waiting: 2_500, after: 2_000, all: 8_000 }
+        );
+        let connecting = parts([1_000, 1_500, 1_600, 9_000], "3000 7000 9999").unwrap();
+        assert_eq!((connecting.before, connecting.processor, connecting.waiting), (1_900, 4_000, 0));
+        assert!(parts([0; 4], "1 2").is_err() && parts([0; 4], "1 2 -").is_err());
+    }
+
+    #[test]
+    fn means_add_up_and_a_queue_takes_no_more_than_there_is() {
+        let mut sums = Sums { answered: 4, over_s: 1.0, late_ns: 3e6, ..Sums::default() };
+        let ms = |ms: u64| ms * 1_000_000;
+        let one = Parts { sending: ms(1), before: ms(10), processor: ms(2), waiting: ms(3), after: ms(4), all: ms(20) };
+        sums.add(one);
+        sums.add(one);
+        for (length, accept) in [(0.02, 5.0), (9.0, 10.0)] {
+            let numbers = sums.numbers(length).unwrap();
+            let names = [IN_GENERATOR, IN_ACCEPT_QUEUE, IN_SERVER, APP_PROCESSOR, APP_WAITING, AFTER_APP];
+            let sum: f64 = names.iter().map(|name| numbers[*name]).sum();
+            assert!((sum - numbers[DIVIDED]).abs() < 1e-9 && (sum - 20.0).abs() < 1e-9, "{numbers:?}");
+            assert!((numbers[IN_ACCEPT_QUEUE] - accept).abs() < 1e-9 && (numbers[IN_GENERATOR] - 4.0).abs() < 1e-9);
+        }
+        assert!(Sums::default().numbers(0.0).is_err_and(|why| why.contains("no answer")));
+    }
+
+    #[test]
+    fn the_queue_of_a_socket_that_accepts_nothing_is_seen() {
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = socket.local_addr().unwrap();
+        let _clients: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(at).unwrap()).collect();
+        assert_eq!(waiting(&listeners("/proc/net/tcp"), at.port()), 3);
+    }
+}
