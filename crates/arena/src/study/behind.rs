@@ -16,7 +16,8 @@ pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<Path
     let original = place.bring(app)?;
     let (outside, _) = place.scratch("timed")?;
     let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    // Where the start lies in a folder of the application's, that is a folder here, too: it may reach for what is beside.
+    // Where the start lies in a folder of the application's, that is a folder here, too: it may reach for what is
+    // beside.
     let mut below = PathBuf::new();
     for step in start.components() {
         if !matches!(step, Component::Normal(_)) {

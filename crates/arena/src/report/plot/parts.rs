@@ -1,5 +1,5 @@
-//! Where a request's time goes: for each contender one bar of parts, in the order of a request's way, in the same colours
-//! everywhere.
+//! Where a request's time goes: for each contender one bar of parts, in the order of a request's way, in the same
+//! colours everywhere.
 
 use super::bars::{FOOT, FORMS, Form, HEAD, names};
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
