@@ -36,10 +36,8 @@ use crate::metric::{
 /// What the middleware says: when the application was entered and left, and the processor time of its thread
 /// meanwhile, all in nanoseconds.
 pub const HEADER: &str = "x-arena-time";
-/// When nothing was answered, the loop waits for answers this many times as long as it was meant to last; at most so
-/// many seconds.
-const LONGER: f64 = 8.0;
-const LONGEST_S: f64 = 30.0;
+/// Where answers take long, it lasts until as many were counted as there are clients; at most so many seconds.
+const LONGEST_S: f64 = 20.0;
 /// The accept queue is looked at so often.
 const LOOK_EVERY: Duration = Duration::from_millis(15);
 /// The generator's own lateness is looked at so often in a second, at times that nothing else depends on.
@@ -185,7 +183,7 @@ async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, 
     let timer = Timer::new()?;
     let mut draw = Draw::from_seed(2);
     let (mut sum_ns, mut count) = (0.0, 0_u32);
-    let longest = (plan.seconds * LONGER).min(LONGEST_S.max(plan.seconds));
+    let longest = LONGEST_S.max(plan.seconds);
     loop {
         let due = Instant::now() + Duration::from_secs_f64(draw.gap_s(PROBES_PER_S));
         timer.wait_until(due).await?;
