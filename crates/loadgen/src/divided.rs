@@ -24,11 +24,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::ask::{Ask, Workload};
-use crate::draw::Draw;
-use crate::judge::judge;
-use crate::on_this_thread;
-use crate::timer::Timer;
+use super::ask::{Ask, Workload};
+use super::draw::Draw;
+use super::judge::judge;
+use super::on_this_thread;
+use super::timer::Timer;
 use crate::metric::{
     AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, DIVIDED_REQUESTS, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER,
 };
