@@ -6,10 +6,10 @@ use super::look::Looks;
 use super::number;
 use super::plot::{self, Drawing, in_order};
 use super::rows::{self, Table};
-use crate::metric::{
+use crate::record::summary::{Case, Measured};
+use loadgen::metric::{
     AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER, PARTS, RUN_QUEUE,
 };
-use crate::record::summary::{Case, Measured};
 
 /// All of it.
 #[derive(Serialize)]

@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
-use crate::load::HEADER;
 use crate::place::Place;
+use loadgen::HEADER;
 
 /// What stands in that file.
 const MIDDLEWARE: &str = include_str!("middleware.rb");

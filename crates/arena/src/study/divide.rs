@@ -7,10 +7,10 @@ use super::plan::{Case, Family};
 use super::recipe::Tool;
 use super::run::Watcher;
 use crate::contender::Server;
-use crate::load::{self, Division};
-use crate::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
 use crate::record::date::now;
 use crate::record::{Sample, TWIN};
+use loadgen::Division;
+use loadgen::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
 
 /// Of the time of a load, as long as it is neither too short to be a mean nor longer than is needed.
 const SHARE: f64 = 0.25;
@@ -62,20 +62,20 @@ impl Turn<'_> {
     fn start_behind(&self, family: &Family) -> Result<Server, String> {
         let rackup = behind::middleware(self.place, self.app, self.start_of_app())?;
         let mut server = Server::start(self.wanted(&rackup, "-time"))?;
-        server.wait_ready(&|port| load::check(port, &family.workload))?;
+        server.wait_ready(&|port| loadgen::check(port, &family.workload))?;
         Ok(server)
     }
 
     fn divided(&self, family: &Family, case: &Case, server: &Server) -> Result<Sample, String> {
         let (started, since) = (now(), std::time::Instant::now());
         let port = server.port();
-        load::check_patiently(port, &family.workload, super::contest::QUEUE_LEFT)?;
-        load::warm_up(port, &family.workload, case.clients.min(64), WARM_UP_S);
+        loadgen::check_patiently(port, &family.workload, super::contest::QUEUE_LEFT)?;
+        loadgen::warm_up(port, &family.workload, case.clients.min(64), WARM_UP_S);
         let seconds = (case.seconds * SHARE).clamp(SECONDS.0, SECONDS.1);
         let is_kept = !matches!(case.tool, Tool::Ab | Tool::Siege);
         let plan = Division { clients: case.clients, seconds, keep: is_kept };
         let before = server.usage();
-        let mut numbers = load::divide(port, &family.workload, &plan)?;
+        let mut numbers = loadgen::divide(port, &family.workload, &plan)?;
         let waited_us = server.usage().delay_us.saturating_sub(before.delay_us) as f64;
         let answers = numbers.get(DIVIDED_REQUESTS).copied().unwrap_or(0.0);
         numbers.insert(RUN_QUEUE.into(), waited_us / 1e3 / answers.max(1.0));

@@ -11,7 +11,7 @@ use crate::record::machine::company_then;
 use crate::record::summary::{self, FORMAT, Measured, Plot, PlotKind, Spread, Summary, Who};
 use crate::record::{Sample, TWIN};
 use crate::stats;
-use loadgen::metric::{CHECKED, LATE, P99, RATE};
+use loadgen::metric::{CHECKED, DIVIDED, LATE, P99, RATE};
 
 /// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
 const LATE_MS: f64 = 1.0;

@@ -5,10 +5,10 @@ use super::bars::{FOOT, FORMS, Form, HEAD, names};
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use super::{Drawing, LETTERS, in_order};
-use crate::metric::{DIVIDED, Metric, PARTS};
 use crate::record::summary::{Case, Measured};
 use crate::report::look::{Chip, Looks};
 use crate::report::number;
+use loadgen::metric::{DIVIDED, Metric, PARTS};
 
 /// What is after the longest bar, for its number.
 const AFTER: f64 = 64.0;
