@@ -38,6 +38,8 @@ use crate::metric::{
 pub const HEADER: &str = "x-arena-time";
 /// Where answers take long, it lasts until as many were counted as there are clients; at most so many seconds.
 const LONGEST_S: f64 = 20.0;
+/// Where a larger share of requests fails, the others do not say where the time goes.
+const MOST_FAILED: f64 = 0.01;
 /// The accept queue is looked at so often.
 const LOOK_EVERY: Duration = Duration::from_millis(15);
 /// The generator's own lateness is looked at so often in a second, at times that nothing else depends on.
@@ -99,8 +101,10 @@ struct Sums {
     parts: Parts,
     /// Those in `parts`.
     counted: u64,
-    /// All answers, for the rate.
+    /// All right answers.
     answered: u64,
+    /// All others, and requests without an answer.
+    failed: u64,
     over_s: f64,
     /// How late the generator sees what has happened, the mean.
     late_ns: f64,
@@ -119,15 +123,25 @@ impl Sums {
         self.counted += 1;
     }
 
+    fn fail(&mut self, trouble: String) {
+        self.failed += 1;
+        self.trouble.get_or_insert(trouble);
+    }
+
     /// `queue` is how many connections stood in the accept queue, the mean.
     fn numbers(&self, queue: f64) -> Result<BTreeMap<String, f64>, String> {
+        let trouble = self.trouble.as_deref().unwrap_or("no answer in time");
         if self.counted == 0 {
-            return Err(self.trouble.clone().unwrap_or_else(|| "no answer in time".to_owned()));
+            return Err(trouble.to_owned());
+        }
+        let asked = self.answered + self.failed;
+        if self.failed as f64 > MOST_FAILED * asked as f64 {
+            return Err(format!("{} of {asked} requests failed: {trouble}", self.failed));
         }
         let mean = |ns: u64| ns as f64 / self.counted as f64 / 1e6;
         let (before, after) = (mean(self.parts.before), mean(self.parts.after));
         // Little's law: what stands in a queue on average is what passes in a second by what each waits.
-        let accept = (queue * self.over_s / self.answered as f64 * 1e3).min(before);
+        let accept = (queue * self.over_s / asked as f64 * 1e3).min(before);
         let late = (self.late_ns / 1e6).min(after);
         let numbers = [
             (DIVIDED, mean(self.parts.all)),
@@ -234,7 +248,7 @@ async fn client(shared: Rc<Shared>) {
             }
             Err(trouble) => {
                 line = None;
-                shared.sums.borrow_mut().trouble.get_or_insert(trouble);
+                shared.sums.borrow_mut().fail(trouble);
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -418,6 +432,8 @@ mod tests {
             assert!((sum - numbers[DIVIDED]).abs() < 1e-9 && (sum - 20.0).abs() < 1e-9, "{numbers:?}");
             assert!((numbers[IN_ACCEPT_QUEUE] - accept).abs() < 1e-9 && (numbers[IN_GENERATOR] - 4.0).abs() < 1e-9);
         }
+        let refused = Sums { answered: 98, failed: 2, trouble: Some("status 503".into()), ..sums };
+        assert!(refused.numbers(0.0).is_err_and(|why| why == "2 of 100 requests failed: status 503"));
         assert!(Sums::default().numbers(0.0).is_err_and(|why| why.contains("no answer")));
     }
 

@@ -54,4 +54,7 @@ pub struct Sample {
     pub course: Course,
     /// Why it does not count, for a person.
     pub disqualified: Option<String>,
+    /// Why it does not say where a request's time goes, for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undivided: Option<String>,
 }

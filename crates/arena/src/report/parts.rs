@@ -29,17 +29,25 @@ pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
         metrics: metrics.into_iter().map(str::to_owned).collect(),
         published: Vec::new(),
         ranking: case.ranking.clone(),
-        results: case.results.iter().filter(|result| result.numbers.contains_key(DIVIDED)).cloned().collect(),
+        results: case.results.iter().filter(|result| plot::is_divided(result)).map(of_one_round).collect(),
         ..Case::default()
     };
     Some(Parts { words: in_words(case, looks), drawing, table: rows::table(&shown, looks) })
 }
 
+/// With the figures of the one round that is shown in the place of the medians.
+fn of_one_round(result: &Measured) -> Measured {
+    let mut shown = result.clone();
+    for (name, spread) in &mut shown.numbers {
+        spread.median = plot::in_middle_round(result, name).unwrap_or(spread.median);
+    }
+    shown
+}
+
 /// A sentence each for the first and the last that are ranked.
 fn in_words(case: &Case, looks: &Looks) -> String {
     let ranked = case.ranking.iter().flatten().count();
-    let known: Vec<&Measured> =
-        in_order(case).into_iter().take(ranked).filter(|one| one.numbers.contains_key(DIVIDED)).collect();
+    let known: Vec<&Measured> = in_order(case).into_iter().take(ranked).filter(|one| plot::is_divided(one)).collect();
     let told = match known[..] {
         [] => Vec::new(),
         [one] => vec![one],
@@ -50,7 +58,7 @@ fn in_words(case: &Case, looks: &Looks) -> String {
 
 /// The largest part, and what is on a processor beside it.
 fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
-    let ms = |name: &str| result.numbers.get(name).map_or(0.0, |spread| spread.median);
+    let ms = |name: &str| plot::in_middle_round(result, name).unwrap_or(0.0);
     let all: f64 = PARTS.into_iter().map(ms).sum();
     let largest = PARTS.into_iter().max_by(|one, other| ms(one).total_cmp(&ms(other)))?;
     let place = match largest {
@@ -69,4 +77,24 @@ fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
     let title = looks.title(&result.contender);
     let (part, all) = (number::significant(ms(largest)), number::significant(all));
     Some(format!("{title}: requests spent {part} of {all}\u{202f}ms {place}{used}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::Spread;
+
+    #[test]
+    fn the_parts_shown_are_of_one_round_and_add_up() {
+        let list = |all: [f64; 3], median: f64| Spread { median, all: all.to_vec(), ..Spread::default() };
+        // The medians are 10, 3 and 4.
+        let numbers = [
+            (DIVIDED, list([10.0, 30.0, 5.0], 10.0)),
+            (IN_SERVER, list([8.0, 3.0, 1.0], 3.0)),
+            (APP_WAITING, list([2.0, 27.0, 4.0], 4.0)),
+        ];
+        let numbers = numbers.into_iter().map(|(name, spread)| (name.to_owned(), spread)).collect();
+        let shown = of_one_round(&Measured { numbers, ..Measured::default() });
+        assert_eq!([IN_SERVER, APP_WAITING].map(|name| shown.numbers[name].median), [8.0, 2.0]);
+    }
 }

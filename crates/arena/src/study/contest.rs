@@ -255,13 +255,17 @@ impl Turn<'_> {
     }
 
     fn refused(&self, case: &Case, why: &str) -> Sample {
-        // All of it stands in the server's log.
-        let first: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).take(REASON_LINES).collect();
-        let mut why: String = first.join(" ");
-        if why.chars().count() > REASON_MOST {
-            why = why.chars().take(REASON_MOST).chain("…".chars()).collect();
-        }
-        Sample { disqualified: Some(why), ..self.sample(case, now()) }
+        Sample { disqualified: Some(in_short(why)), ..self.sample(case, now()) }
+    }
+}
+
+/// A reason as it is shown; all of it stands in the server's log.
+pub(super) fn in_short(why: &str) -> String {
+    let first: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).take(REASON_LINES).collect();
+    let why: String = first.join(" ");
+    match why.chars().count() > REASON_MOST {
+        true => why.chars().take(REASON_MOST).chain("…".chars()).collect(),
+        false => why,
     }
 }
 

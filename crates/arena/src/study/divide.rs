@@ -2,7 +2,7 @@
 //! behind the arena's middleware, and loaded for a moment. Nothing of it touches the figures of the turn.
 
 use super::behind;
-use super::contest::{Keep, Turn};
+use super::contest::{Keep, Turn, in_short};
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use super::run::Watcher;
@@ -12,9 +12,6 @@ use crate::record::{Sample, TWIN};
 use loadgen::Division;
 use loadgen::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
 
-/// Of the time of a load, as long as it is neither too short to be a mean nor longer than is needed.
-const SHARE: f64 = 0.25;
-const SECONDS: (f64, f64) = (0.5, 3.0);
 /// Before it.
 const WARM_UP_S: f64 = 0.5;
 
@@ -32,28 +29,25 @@ impl Turn<'_> {
             return Ok(());
         }
         let all = families.iter().flat_map(|family| family.cases.iter().map(move |case| (*family, case)));
-        let wanted: Vec<(&Family, &Case)> =
-            all.filter(|(_, case)| is_wanted(case)).filter_map(|(family, case)| Some((family, can(case)?))).collect();
-        if wanted.is_empty() {
-            return Ok(());
-        }
+        let wanted: Vec<(&Family, &Case, f64)> = all
+            .filter(|(_, case)| is_wanted(case))
+            .filter_map(|(family, case)| Some((family, case, case.divided_s()?)))
+            .collect();
+        let Some((first, ..)) = wanted.first() else { return Ok(()) };
         watcher.doing(&format!("round {}: where the time of {} goes", self.round, self.entry.name()));
-        let told =
-            |why: String| watcher.said(&format!("{}: where its time goes is not known: {why}", self.entry.name()));
-        let server = match self.start_behind(wanted[0].0) {
-            Ok(server) => server,
-            Err(why) => {
-                told(why);
-                return Ok(());
-            }
-        };
-        for (family, case) in wanted {
-            match self.divided(family, case, &server) {
-                Ok(sample) => keep(sample)?,
-                Err(why) => told(format!("{}: {why}", case.title)),
-            }
+        let server = self.start_behind(first);
+        for (family, case, seconds) in wanted {
+            let started = now();
+            let divided = match &server {
+                Ok(server) => self.divided(family, case, seconds, server),
+                Err(why) => Err(why.clone()),
+            };
+            keep(
+                divided.unwrap_or_else(|why| Sample { undivided: Some(in_short(&why)), ..self.sample(case, started) }),
+            )?;
+            watcher.passed(seconds + 1.0);
         }
-        if let Err(why) = server.stop() {
+        if let Err(why) = server.and_then(|server| server.stop()) {
             watcher.said(&format!("{}: {why}", self.entry.name()));
         }
         Ok(())
@@ -66,12 +60,11 @@ impl Turn<'_> {
         Ok(server)
     }
 
-    fn divided(&self, family: &Family, case: &Case, server: &Server) -> Result<Sample, String> {
+    fn divided(&self, family: &Family, case: &Case, seconds: f64, server: &Server) -> Result<Sample, String> {
         let (started, since) = (now(), std::time::Instant::now());
         let port = server.port();
         loadgen::check_patiently(port, &family.workload, super::contest::QUEUE_LEFT)?;
         loadgen::warm_up(port, &family.workload, case.clients.min(64), WARM_UP_S);
-        let seconds = (case.seconds * SHARE).clamp(SECONDS.0, SECONDS.1);
         let is_kept = !matches!(case.tool, Tool::Ab | Tool::Siege);
         let plan = Division { clients: case.clients, seconds, keep: is_kept };
         let before = server.usage();
@@ -86,14 +79,4 @@ impl Turn<'_> {
             ..self.sample(case, started)
         })
     }
-}
-
-/// Loads at full speed, each client with one request at a time.
-fn can(case: &Case) -> Option<&Case> {
-    let is_full = match case.tool {
-        Tool::Wrk | Tool::Ab | Tool::Siege | Tool::Closed => true,
-        Tool::Ladder => case.load_pct == 0 && case.slowest_pct == 0,
-        _ => false,
-    };
-    is_full.then_some(case)
 }

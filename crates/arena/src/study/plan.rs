@@ -45,6 +45,10 @@ pub struct Case {
 
 /// An open loop may have so many times the connections of the closed one before it.
 const OPEN_CONNECTIONS: u32 = 4;
+/// What the load that divides a request's time has of a case's own, as long as it is neither too short to be a mean nor
+/// longer than is needed, in seconds.
+const DIVIDED_SHARE: f64 = 0.25;
+const DIVIDED_S: (f64, f64) = (0.5, 3.0);
 
 impl Case {
     /// The rate of a step of a ladder.
@@ -56,6 +60,17 @@ impl Case {
     /// At most, where it is one.
     pub fn open_connections(&self) -> u32 {
         self.clients * OPEN_CONNECTIONS
+    }
+
+    /// How long the load is that divides a request's time; none where it is not one at full speed, in which each client
+    /// has one request at a time.
+    pub fn divided_s(&self) -> Option<f64> {
+        let is_full = match self.tool {
+            Tool::Wrk | Tool::Ab | Tool::Siege | Tool::Closed => true,
+            Tool::Ladder => self.load_pct == 0 && self.slowest_pct == 0,
+            _ => false,
+        };
+        is_full.then(|| (self.seconds * DIVIDED_SHARE).clamp(DIVIDED_S.0, DIVIDED_S.1))
     }
 }
 
@@ -136,7 +151,10 @@ impl Plan {
         // A counted load is taken to last as long as a timed one; start, checks and end take some seconds more.
         let loads: f64 = self.cases().map(|case| case.seconds + 0.5).sum();
         let warm_ups = self.families.len() as f64 * self.effort.warm_up_s * 0.5;
-        loads + warm_ups + 3.0
+        let divided: Vec<f64> = self.cases().filter_map(Case::divided_s).collect();
+        let again =
+            if divided.is_empty() { 0.0 } else { 3.0 + divided.iter().map(|seconds| seconds + 1.0).sum::<f64>() };
+        loads + warm_ups + 3.0 + again
     }
 }
 

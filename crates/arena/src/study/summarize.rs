@@ -145,7 +145,8 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample]) -> sum
         samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
     };
     let figures = |name: &str| Some(of(name)).filter(|own| !own.is_empty()).map(|own| measured(name, &own));
-    let command = samples.iter().find(|sample| sample.case == case.name && !sample.command.is_empty());
+    let command =
+        samples.iter().find(|sample| sample.case == case.name && is_timed(sample) && !sample.command.is_empty());
     let path = plan.families.iter().find(|family| family.recipe.name == case.family);
     let path = path.map_or("", |family| family.recipe.path.as_str());
     let mut found = summary::Case {
@@ -192,8 +193,7 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
         *errors.entry(kind.clone()).or_default() += count;
     }
     let mut remarks = Vec::new();
-    // The load that divides a request's time is one of its own.
-    let rounds = good.iter().filter(|sample| !sample.numbers.contains_key(DIVIDED)).count();
+    let rounds = good.iter().filter(|sample| is_timed(sample)).count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     if late > 0 {
         // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would
@@ -209,9 +209,16 @@ fn measured(name: &str, samples: &[&Sample]) -> Measured {
         course.retain(|name, _| !name.ends_with("_ms"));
     }
     remarks.extend(checked_too_little(&good));
+    let undivided = samples.iter().find_map(|sample| sample.undivided.as_ref());
+    remarks.extend(undivided.map(|why| format!("where a request’s time goes was not measured: {why}")));
     let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
     Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified, remarks, course }
+}
+
+/// The load that divides a request's time is one of its own.
+fn is_timed(sample: &Sample) -> bool {
+    sample.undivided.is_none() && !sample.numbers.contains_key(DIVIDED)
 }
 
 /// Whether the load generator measured itself.

@@ -23,7 +23,7 @@ impl Home {
         command
     }
 
-    fn run_with_k6(&self, words: &[&str]) -> Output {
+    pub fn run_with_k6(&self, words: &[&str]) -> Output {
         self.with_k6(words).output().unwrap()
     }
 

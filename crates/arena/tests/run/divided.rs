@@ -135,3 +135,31 @@ fn a_requests_time_is_where_it_was_put() {
     // The application's own folder is as it was.
     assert_eq!(fs::read_dir(home.path("apps/tiny")).unwrap().count(), 2);
 }
+
+#[test]
+fn a_load_of_k6_is_divided_by_the_arenas_own_and_the_report_says_so() {
+    let home = home();
+    let output = home.run_with_k6(&["run", "tiny", "--load", "k6", "--only", "threads", "--case", "sleep"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let found = divided(&home);
+    let [((case, contender), numbers)] = &found.iter().collect::<Vec<_>>()[..] else { panic!("{found:?}") };
+    assert_eq!((case.as_str(), contender.as_str()), ("sleep", "threads"));
+    assert!(numbers["app_waiting_ms"] >= SLEEPS_MS * 0.9, "{found:?}");
+    let summary = home.summary();
+    assert!(summary["notes"].to_string().contains("time goes was measured with the arena's own load"), "{summary}");
+    assert!(summary["cases"][0]["what"].as_str().unwrap().starts_with("k6 run "), "{summary}");
+}
+
+#[test]
+fn what_has_no_middleware_is_not_divided_and_the_report_says_why() {
+    let home = Home::with(&["good"]);
+    let output = home.run(&["run", "tiny", "--rounds", "1"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let summary = home.summary();
+    let result = &summary["cases"][0]["results"][0];
+    let why = "where a request’s time goes was not measured: ";
+    assert!(result["remarks"].to_string().contains(why), "{summary}");
+    assert!(result["numbers"]["divided_ms"].is_null() && result["disqualified"].is_null(), "{summary}");
+    let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
+    assert!(page.contains(why) && !page.contains("Accept queue"));
+}

@@ -7,6 +7,7 @@ mod parts;
 pub mod pen;
 mod scale;
 
+pub use parts::{in_middle_round, is_divided};
 use serde::Serialize;
 
 use super::look::{Chip, Looks};

@@ -18,8 +18,7 @@ const SEAM: f64 = 1.0;
 const LEAST: f64 = 0.25;
 
 pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
-    let mut results = in_order(case);
-    results.retain(|result| result.numbers.contains_key(DIVIDED));
+    let results: Vec<&Measured> = in_order(case).into_iter().filter(|result| is_divided(result)).collect();
     if results.is_empty() {
         return None;
     }
@@ -33,9 +32,23 @@ pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     Some(Drawing { wide, narrow, legend: legend() })
 }
 
+/// Whether its time was divided. Wrong answers have none.
+pub fn is_divided(result: &Measured) -> bool {
+    result.disqualified.is_none() && result.numbers.contains_key(DIVIDED)
+}
+
+/// A number of the divided load, in the round whose requests took neither shortest nor longest: medians of parts that
+/// are of different rounds would not add up.
+pub fn in_middle_round(result: &Measured, name: &str) -> Option<f64> {
+    let mut rounds: Vec<(usize, f64)> = result.numbers.get(DIVIDED)?.all.iter().copied().enumerate().collect();
+    rounds.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let (at, _) = *rounds.get(rounds.len() / 2)?;
+    result.numbers.get(name)?.all.get(at).copied()
+}
+
 /// The parts of one contender, in milliseconds.
 pub fn of(result: &Measured) -> [f64; PARTS.len()] {
-    PARTS.map(|name| result.numbers.get(name).map_or(0.0, |spread| spread.median.max(0.0)))
+    PARTS.map(|name| in_middle_round(result, name).unwrap_or(0.0).max(0.0))
 }
 
 fn legend() -> Vec<Chip> {
