@@ -123,6 +123,11 @@ impl Sums {
         self.counted += 1;
     }
 
+    /// Failures are no reason to wait for more.
+    fn is_enough_for(&self, clients: u32) -> bool {
+        self.counted + self.failed >= u64::from(clients)
+    }
+
     fn fail(&mut self, trouble: String) {
         self.failed += 1;
         self.trouble.get_or_insert(trouble);
@@ -204,7 +209,7 @@ async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, 
         sum_ns += due.elapsed().as_nanos() as f64;
         count += 1;
         let passed = begun.elapsed().as_secs_f64();
-        let is_enough = shared.sums.borrow().counted >= u64::from(plan.clients);
+        let is_enough = shared.sums.borrow().is_enough_for(plan.clients);
         if passed >= longest || (passed >= plan.seconds && is_enough) {
             return Ok(sum_ns / f64::from(count));
         }

@@ -8,7 +8,8 @@ use super::plot::{self, Drawing, in_order};
 use super::rows::{self, Table};
 use crate::record::summary::{Case, Measured};
 use loadgen::metric::{
-    AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER, PARTS, RUN_QUEUE,
+    AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, DIVIDED_REQUESTS, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER, PARTS,
+    RUN_QUEUE,
 };
 
 /// All of it.
@@ -24,7 +25,7 @@ pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
     let drawing = plot::parts(case, looks, id)?;
     let mut metrics = vec![DIVIDED];
     metrics.extend(PARTS);
-    metrics.push(RUN_QUEUE);
+    metrics.extend([RUN_QUEUE, DIVIDED_REQUESTS]);
     let shown = Case {
         metrics: metrics.into_iter().map(str::to_owned).collect(),
         published: Vec::new(),
