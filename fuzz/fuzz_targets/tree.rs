@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use engine_mruby::tree::Tree;
+use ruby_native::Tree;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

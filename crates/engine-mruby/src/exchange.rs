@@ -20,7 +20,6 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::gauge::Gauge;
 use crate::stack::Leave;
 use crate::sys;
-use engine::regular;
 
 /// A body that is larger than this, and not an array that is complete anyway, becomes a stream.
 const WHOLE_BYTES: usize = 64 << 10;
@@ -133,7 +132,7 @@ impl Exchange {
     /// Takes a file as the body, if it is one that can be sent whole: the file of a partial answer is not.
     pub fn file(&mut self, path: &Path) -> bool {
         let length = self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-        let opened = regular::open(path).ok().filter(|(_, size)| {
+        let opened = files::open(path).ok().filter(|(_, size)| {
             self.head.status != StatusCode::PARTIAL_CONTENT || length.is_none_or(|length: u64| length == *size)
         });
         self.file = opened.filter(|_| !self.head.is_chunked());

@@ -15,14 +15,12 @@ use engine::{AppError, Fault, Overrun, Request};
 use crate::exchange::{Exchange, app_fault};
 use crate::failure::{out_of_time, push_frame, trace};
 use crate::gauge::{Clock, Gauge};
-use crate::handles::Handles;
-use crate::native::{self, Context};
+use crate::native::{self, Call, Running};
 use crate::prelude::{self, Library};
-use crate::resources::Resources;
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 use crate::timers::Timers;
-use crate::value::{ARGUMENTS_MAX, Arg, Value, raise};
+use ruby_native::{ARGUMENTS_MAX, Arg, Folders, Handles, Value};
 
 /// Natives that are given more than this never run on an I/O thread.
 const LARGE_BYTES: usize = 256 << 10;
@@ -43,17 +41,16 @@ pub struct Host {
     pub timers: Timers,
     /// What is held for objects of the interpreter.
     pub handles: Handles,
-    /// Its folders, and the memory of its databases.
-    pub resources: Resources,
+    /// Where files may be.
+    pub folders: Folders,
     out: Vec<u8>,
 }
 
 impl Host {
     /// Of an interpreter that has not been opened yet.
     pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
-        let (timers, resources) = (Timers::default(), Resources::new(shared.memory_bytes));
-        let handles = Handles::default();
-        Host { shared, gauge, clock, exchange: None, error: None, timers, handles, resources, out: Vec::new() }
+        let (timers, handles, folders) = (Timers::default(), Handles::default(), Folders::default());
+        Host { shared, gauge, clock, exchange: None, error: None, timers, handles, folders, out: Vec::new() }
     }
 
     /// What fg_vm_compile has made.
@@ -93,25 +90,19 @@ impl Host {
 
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
         // Whatever is done with so much takes a while, in which no other request should wait.
-        if args.iter().map(|arg| arg.len()).sum::<usize>() >= LARGE_BYTES
+        if args.iter().map(|arg| arg.size()).sum::<usize>() >= LARGE_BYTES
             && let Some(exchange) = &mut self.exchange
         {
             exchange.leave();
         }
-        let mut context = Context {
-            shared: &self.shared,
+        let work = Running {
             exchange: self.exchange.as_mut(),
-            handles: &mut self.handles,
-            resources: &mut self.resources,
             timers: &mut self.timers,
             gauge: &self.gauge,
             clock: self.clock,
         };
-        let outcome = match native::TABLE.get(index) {
-            Some(row) => (row.run)(&mut context, args),
-            None => Err(raise("NotImplementedError", "this native function does not exist")),
-        };
-        match outcome {
+        let mut call = Call { shared: &self.shared, handles: &mut self.handles, folders: &self.folders, work };
+        match native::run(index, &mut call, args) {
             Ok(value) => self.give(value, result),
             Err(raise) => {
                 self.out = raise.message.into_bytes();
@@ -260,7 +251,7 @@ extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
 extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
     with(host, false, |host| {
         let path = Path::new(OsStr::from_bytes(bytes(path, length)));
-        let Ok(found) = host.resources.folders.readable(path) else { return false };
+        let Ok(found) = host.folders.readable(path) else { return false };
         host.exchange.as_mut().is_some_and(|exchange| exchange.file(&found))
     })
 }

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::ptr::NonNull;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::wear::quota;
 use engine::{AppError, IoThread, count};
+use ruby_native::Folders;
 
 use crate::exchange::{Exchange, app_fault};
 use crate::gauge::{Clock, Gauge};
@@ -16,7 +16,6 @@ use crate::job::Job;
 use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::sqlite::Connection;
 use crate::stack::{Leave, Stack};
 use crate::vm::{Ended, Vm};
 use crate::watchdog::Watchdog;
@@ -148,8 +147,7 @@ impl Interpreter {
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }
-        let databases = self.host().handles.things::<Rc<Connection>>();
-        let left = databases.filter(|connection| connection.settle()).count();
+        let left = ruby_data::roll_back(&self.host().handles);
         if left > 0 {
             let (app, what) = (self.host().shared.app.clone(), count(left, "transaction"));
             tracing::warn!(target: "app", app, "rolled back {what} that a request had left open");
@@ -191,7 +189,7 @@ impl Interpreter {
     pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
         self.host().handles.clear();
-        self.host().resources.clear();
+        self.host().folders = Folders::default();
         self.served = 0;
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
         self.epoch = epoch;

@@ -3,17 +3,15 @@
 //! Reading order: `pool` (who runs what, where), `interpreter` and `stack` (one call, on a stack that can change its
 //! thread), `exchange` (one answer on its way out), `vm`, `environment`, `host` and `sys` (the
 //! border to C), `watchdog` and `gauge`
-//! (nothing runs for ever), `native` and `store` (what Ruby is given), `patterns` (regular expressions).
+//! (nothing runs for ever), `native` and `store` (what Ruby is given, with the crates `ruby-stdlib` and `ruby-data`),
+//! `patterns` (regular expressions, with the crate `ruby-regexp`).
 
-#![expect(unsafe_code, reason = "the border to C, and stacks that change their thread: nowhere else in the workspace")]
+#![expect(unsafe_code, reason = "the border to C, and stacks that change their thread")]
 
 mod environment;
 mod exchange;
 mod failure;
-mod folders;
 mod gauge;
-mod glob;
-mod handles;
 mod host;
 mod interpreter;
 mod job;
@@ -25,17 +23,12 @@ mod patterns;
 mod pool;
 mod prelude;
 mod reason;
-mod redis;
-mod resources;
 mod settings;
 mod shared;
-mod sqlite;
 mod stack;
 mod store;
 mod sys;
 mod timers;
-pub mod tree;
-mod value;
 mod vm;
 mod watchdog;
 

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::tree;
+use ruby_native::tree;
 
 const SHARDS: usize = 16;
 /// All keys and values together; a value that would pass it is refused.

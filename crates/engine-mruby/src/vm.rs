@@ -5,6 +5,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 use engine::{AppError, Request};
+use ruby_native::Native;
 
 use crate::environment::Environment;
 use crate::host::Host;
@@ -83,16 +84,8 @@ impl Vm {
     }
 
     fn define_natives(&self) {
-        let rows: Vec<FgNative> = native::TABLE
-            .iter()
-            .map(|row| FgNative {
-                owner: row.owner.as_ptr(),
-                name: row.name.as_ptr(),
-                method: row.method,
-                receiver: row.receiver,
-                json: row.json,
-            })
-            .collect();
+        let mut rows: Vec<FgNative> = native::LIBRARIES.iter().flat_map(|rows| rows.iter()).map(face).collect();
+        rows.extend(native::OWN.iter().map(face));
         // SAFETY: the rows live until the call returns, and their strings for ever.
         unsafe { sys::fg_vm_define(self.vm.as_ptr(), rows.as_ptr(), rows.len()) };
     }
@@ -175,6 +168,16 @@ impl Drop for Vm {
         unsafe { self.host.as_ref() }.gauge.connect(None::<*mut c_void>);
         // SAFETY: the interpreter is open, does not run, and nobody uses it after this.
         unsafe { sys::fg_vm_close(self.vm.as_ptr()) };
+    }
+}
+
+fn face<R>(row: &Native<R>) -> FgNative {
+    FgNative {
+        owner: row.owner.as_ptr(),
+        name: row.name.as_ptr(),
+        method: row.method,
+        receiver: row.receiver,
+        json: row.json,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use engine::body::duplex;
-use engine::{AppError, Body, Duplex, Fault, ResponseHead, regular};
+use engine::{AppError, Body, Duplex, Fault, ResponseHead};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::frames::{Reader, WireError, flag};
@@ -95,7 +95,7 @@ impl Answer {
 
 fn file(path: &[u8]) -> Result<Body, Fault> {
     let path = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
-    match regular::open(path) {
+    match files::open(path) {
         Ok((file, length)) => Ok(Body::File(file, length)),
         Err(error) => Err(Fault::BadAnswer(format!("to_path names {}, but: {error}", path.display()))),
     }

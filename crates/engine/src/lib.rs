@@ -18,7 +18,6 @@ pub mod meter;
 pub mod order;
 pub mod queue;
 pub mod recorder;
-pub mod regular;
 pub mod reply;
 pub mod request;
 pub mod response;

@@ -3,16 +3,20 @@
 use crate::tree::Tree;
 
 /// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("arena", &["loadgen"]),
     ("engine", &[]),
-    ("engine-mruby", &["engine", "ruby-regexp"]),
-    ("engine-ruby", &["engine", "machine"]),
+    ("engine-mruby", &["engine", "files", "ruby-data", "ruby-native", "ruby-regexp", "ruby-stdlib"]),
+    ("engine-ruby", &["engine", "files", "machine"]),
+    ("files", &[]),
     ("front", &["engine"]),
     ("loadgen", &[]),
     ("machine", &[]),
+    ("ruby-data", &["files", "ruby-native"]),
+    ("ruby-native", &[]),
     ("ruby-regexp", &[]),
-    ("server", &["engine", "engine-mruby", "engine-ruby", "front", "machine"]),
+    ("ruby-stdlib", &["files", "ruby-native", "ruby-regexp"]),
+    ("server", &["engine", "engine-mruby", "engine-ruby", "files", "front", "machine"]),
     ("tidy", &[]),
 ];
 

@@ -1,4 +1,4 @@
-# ERB: templates, made into Ruby by Rust (src/native/erb.rs), and ERB::Util.
+# ERB: templates, made into Ruby by Rust (crate ruby-stdlib), and ERB::Util.
 
 class ERB
   VERSION = "4.0.3"

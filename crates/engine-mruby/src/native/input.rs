@@ -4,16 +4,18 @@ use std::os::unix::fs::FileExt;
 
 use engine::Input;
 
-use super::{Arg, Context, Outcome, Value, arg, raise};
+use ruby_native::{Arg, Outcome, Value, arg, raise};
+
+use super::Call;
 
 /// One read hands over at most this much; Ruby asks again.
 const READ_BYTES_MAX: u64 = 1 << 20;
 
 /// input_read(position, length) → String, empty at the end
-pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+pub fn read(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let position = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
     let wanted = u64::try_from(arg(args, 1).int()?).unwrap_or(0).min(READ_BYTES_MAX);
-    let Some(exchange) = &mut context.exchange else { return Ok(Value::Str(Vec::new())) };
+    let Some(exchange) = &mut call.work.exchange else { return Ok(Value::Str(Vec::new())) };
     if matches!(exchange.request.input, Input::File(..)) {
         exchange.leave();
     }
@@ -35,7 +37,7 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 }
 
 /// input_size
-pub fn size(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
-    let length = context.exchange.as_ref().and_then(|exchange| exchange.request.input.len());
+pub fn size(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
+    let length = call.work.exchange.as_ref().and_then(|exchange| exchange.request.input.len());
     Ok(Value::Int(length.unwrap_or(0) as i64))
 }

@@ -3,14 +3,16 @@
 use std::env;
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Arg, Context, Outcome, Value, arg};
-use crate::tree::Tree;
+use ruby_native::{Arg, Outcome, Value, arg};
+
+use super::Call;
+use ruby_native::Tree;
 
 /// log(level, text): one line of the server's log, with the id of the request.
-pub fn log(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+pub fn log(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 1).text()?;
-    let id = context.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
-    let app = context.shared.app.as_deref();
+    let id = call.work.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
+    let app = call.shared.app.as_deref();
     let line = text.trim_end_matches('\n');
     match arg(args, 0).bytes()? {
         b"error" => tracing::error!(target: "app", id, app, "{line}"),
@@ -22,12 +24,12 @@ pub fn log(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 }
 
 /// The environment's name, such as `production`.
-pub fn environment(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Str(context.shared.environment.clone().into_bytes()))
+pub fn environment(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(call.shared.environment.clone().into_bytes()))
 }
 
 /// The process's environment variables, for ENV, but for the server's own secrets.
-pub fn environment_variables(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+pub fn environment_variables(_: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     let text = |part: &std::ffi::OsStr| Tree::Str(part.as_bytes().to_vec());
     let mut out = Vec::new();
     let is_shown = |name: &std::ffi::OsStr| !engine::SECRET_VARIABLES.iter().any(|secret| name == *secret);
@@ -37,6 +39,6 @@ pub fn environment_variables(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
 }
 
 /// process_id
-pub fn process_id(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+pub fn process_id(_: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(i64::from(std::process::id())))
 }

@@ -1,38 +1,12 @@
-//! The functions that Rust gives to Ruby. All of them stand in `table.rs`.
+//! The functions that Rust gives to Ruby: those of the libraries, and the engine's own.
 
-mod agents;
-mod chars;
-mod cipher;
-mod context;
-mod decimal;
-mod digest;
-mod encoding;
-mod erb;
-mod file;
-mod float;
-mod format;
-mod http;
+mod call;
 mod input;
-mod inspect;
-mod json;
 mod log;
-mod pack;
-mod path;
-mod prime;
-mod random;
-mod redis;
-mod rounding;
-mod sqlite;
+mod source;
 mod store;
 mod table;
-mod temporary;
-mod text;
-mod time;
-mod yaml;
-mod zlib;
+mod wait;
 
-pub use agents::Agents;
-pub use context::Context;
-pub use table::TABLE;
-
-use crate::value::{Arg, Outcome, Raise, Value, arg, raise};
+pub use call::{Call, Running};
+pub use table::{LIBRARIES, OWN, run};

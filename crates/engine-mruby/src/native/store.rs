@@ -3,21 +3,23 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Outcome, Raise, Value, arg, raise};
+
+use super::Call;
 use crate::store::Refused;
 
 /// The counter of requests.
-pub fn requests_count(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Int(context.shared.keep.requests().load(Ordering::Relaxed) as i64))
+pub fn requests_count(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Int(call.shared.keep.requests().load(Ordering::Relaxed) as i64))
 }
 
 /// Adds to the counter of requests; its new value.
-pub fn requests_increment(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+pub fn requests_increment(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let by = if args.is_empty() { 1 } else { arg(args, 0).int()? };
     let Ok(by) = u64::try_from(by) else {
         return Err(raise("ArgumentError", "the counter of requests only goes up"));
     };
-    Ok(Value::Int((context.shared.keep.requests().fetch_add(by, Ordering::Relaxed) + by) as i64))
+    Ok(Value::Int((call.shared.keep.requests().fetch_add(by, Ordering::Relaxed) + by) as i64))
 }
 
 fn key<'a>(args: &[Arg<'a>]) -> Result<&'a [u8], Raise> {
@@ -45,36 +47,36 @@ fn refused(why: Refused) -> Raise {
 }
 
 /// get(key)
-pub fn get(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    Ok(context.shared.keep.store().get(key(args)?).map_or(Value::Nil, Value::Tree))
+pub fn get(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(call.shared.keep.store().get(key(args)?).map_or(Value::Nil, Value::Tree))
 }
 
 /// set(key, value, ttl)
-pub fn set(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+pub fn set(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let value = arg(args, 1).tree();
-    context.shared.keep.store().set(key(args)?, value, ttl(arg(args, 2))?).map_err(refused)?;
+    call.shared.keep.store().set(key(args)?, value, ttl(arg(args, 2))?).map_err(refused)?;
     Ok(Value::Nil)
 }
 
 /// delete(key)
-pub fn delete(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    Ok(context.shared.keep.store().delete(key(args)?).map_or(Value::Nil, Value::Tree))
+pub fn delete(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(call.shared.keep.store().delete(key(args)?).map_or(Value::Nil, Value::Tree))
 }
 
 /// increment(key, by, ttl)
-pub fn increment(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+pub fn increment(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let by = arg(args, 1).int()?;
-    let sum = context.shared.keep.store().increment(key(args)?, by, ttl(arg(args, 2))?).map_err(refused)?;
+    let sum = call.shared.keep.store().increment(key(args)?, by, ttl(arg(args, 2))?).map_err(refused)?;
     Ok(Value::Int(sum))
 }
 
 /// clear
-pub fn clear(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
-    context.shared.keep.store().clear();
+pub fn clear(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
+    call.shared.keep.store().clear();
     Ok(Value::Nil)
 }
 
 /// size
-pub fn size(context: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
-    Ok(Value::Int(context.shared.keep.store().len() as i64))
+pub fn size(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Int(call.shared.keep.store().len() as i64))
 }

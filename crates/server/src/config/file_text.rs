@@ -8,7 +8,7 @@ const FILE_BYTES: u64 = 1024 * 1024;
 
 /// Nothing else than a file, and none that is too large for one.
 pub fn text_of(path: &Path) -> io::Result<String> {
-    let (file, _) = engine::regular::open(path)?;
+    let (file, _) = files::open(path)?;
     let mut text = String::new();
     let read = file.take(FILE_BYTES + 1).read_to_string(&mut text)?;
     if read as u64 > FILE_BYTES { Err(ErrorKind::FileTooLarge.into()) } else { Ok(text) }

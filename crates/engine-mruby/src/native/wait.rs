@@ -1,0 +1,60 @@
+//! Time that passes: sleeping, and limits of blocks (Timeout.timeout).
+
+use std::time::{Duration, Instant};
+
+use ruby_native::{Arg, Outcome, Value, Work, arg, raise};
+
+use super::Call;
+
+/// timer_start(seconds) → the number of a limit
+pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
+    let seconds = arg(args, 0).number()?;
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(raise("ArgumentError", "Timeout sec must be a non-negative number"));
+    }
+    let wanted = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let now = call.work.clock.at(Instant::now());
+    let ends = now.saturating_add(u64::try_from(wanted.as_nanos()).unwrap_or(u64::MAX));
+    let Some(number) = call.work.timers.start(ends) else {
+        return Err(raise("ThreadError", "too many blocks with a limit are inside of each other"));
+    };
+    call.work.gauge.set_soon(call.work.timers.next());
+    Ok(Value::Int(number as i64))
+}
+
+/// timer_stop(number) → 1 where its time was over, else nil
+pub fn timer_stop(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
+    let number = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
+    let was_over = call.work.timers.stop(number);
+    call.work.gauge.set_soon(call.work.timers.next());
+    Ok(if was_over { Value::Int(1) } else { Value::Nil })
+}
+
+/// sleep(seconds) → seconds slept, rounded. Ends with the request's deadline at the latest.
+pub fn sleep(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
+    let seconds = match arg(args, 0) {
+        Arg::Nil => f64::MAX,
+        given => given.number()?,
+    };
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(raise("ArgumentError", "time interval must not be negative"));
+    }
+    let wanted = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let begin = Instant::now();
+    if !call.work.is_request() {
+        return Err(raise(
+            "NotImplementedError",
+            "sleep while the application is loaded would delay every interpreter. Leave it out, or run \
+             with --engine ruby.",
+        ));
+    }
+    call.work.leave();
+    call.work.flush();
+    let allowed = call.work.until().saturating_duration_since(begin);
+    #[expect(clippy::disallowed_methods, reason = "to sleep is what the application asked for")]
+    std::thread::sleep(wanted.min(allowed));
+    if let Some(late) = call.work.overdue().filter(|_| wanted > allowed) {
+        return Err(late);
+    }
+    Ok(Value::Int(begin.elapsed().as_secs_f64().round() as i64))
+}

@@ -1,0 +1,232 @@
+//! An HTTP client, as the Ruby of library/net_http.rb asks for it. The request's own time caps all of it, and so do the
+//! time-outs that are said; connections are kept for the next request of the same interpreter.
+
+use std::io::{self, Read};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use http::{HeaderName, HeaderValue, Method, Request, Response};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, BodyReader, Error, Timeout};
+
+use super::agents::{Agents, Trust};
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// So many responses may be read at once.
+const RESPONSES_MAX: usize = 64;
+/// What an object for one takes, with its connection's buffers.
+const RESPONSE_BYTES: usize = 300 << 10;
+/// One read hands over at most this much; Ruby asks again.
+const READ_BYTES_MAX: usize = 64 << 10;
+/// So many kinds of trust may be in use.
+const AGENTS_MAX: usize = 8;
+/// A file of certificates is smaller.
+const CERTIFICATES_BYTES_MAX: u64 = 8 << 20;
+/// Where systems keep the certificates they trust.
+const SYSTEM_CERTIFICATES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+struct Answer {
+    head: Response<()>,
+    body: BodyReader<'static>,
+}
+
+/// send([method, url, headers, body or nil], [open, read and write time-outs or nil], verify, file or nil) → handle
+pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (what, times) = (tree(arg(args, 0))?, tree(arg(args, 1))?);
+    let file = match arg(args, 3) {
+        Arg::Nil => None,
+        file => Some(file.path()?.to_owned()),
+    };
+    let trust = Trust { verify: arg(args, 2).truthy(), file };
+    context.tick()?;
+    // What the body has given so far should not wait for somebody else's answer.
+    context.work.flush();
+    let agent = agent(context, trust)?;
+    let (request, body) = request(what)?;
+    let sent = run(&agent, request, body, &times, context.until());
+    let (head, body) = sent.map_err(|error| failed(context, error))?.into_parts();
+    let body = body.into_with_config().limit(u64::MAX).reader();
+    let answer = Answer { head: Response::from_parts(head, ()), body };
+    Ok(Value::Handle(context.handles.hold_one_of(RESPONSES_MAX, answer)?, RESPONSE_BYTES))
+}
+
+fn tree(arg: Arg<'_>) -> Result<Vec<Tree>, Raise> {
+    match Tree::decode(&arg.tree()) {
+        Ok(Tree::Array(items)) => Ok(items),
+        _ => Err(raise("TypeError", "expected an Array")),
+    }
+}
+
+fn request(what: Vec<Tree>) -> Result<(Request<()>, Option<Vec<u8>>), Raise> {
+    let Ok([Tree::Str(method), Tree::Str(url), Tree::Array(headers), body]) = <[Tree; 4]>::try_from(what) else {
+        return Err(raise("TypeError", "a request is a method, a URL, headers and a body"));
+    };
+    let method = Method::from_bytes(&method).map_err(|_| raise("ArgumentError", "this is no method of HTTP"))?;
+    let mut request = Request::builder().method(method).uri(url.as_slice());
+    for header in headers {
+        let Tree::Array(pair) = header else { continue };
+        let [Tree::Str(name), Tree::Str(value)] = pair.as_slice() else { continue };
+        let name = HeaderName::from_bytes(name);
+        let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) else {
+            return Err(raise("ArgumentError", "header field name or value has what HTTP does not allow"));
+        };
+        request = request.header(name, value);
+    }
+    let request = request.body(()).map_err(|error| raise("URI::InvalidURIError", error.to_string()))?;
+    Ok((request, if let Tree::Str(body) = body { Some(body) } else { None }))
+}
+
+fn run(
+    agent: &Agent,
+    request: Request<()>,
+    body: Option<Vec<u8>>,
+    times: &[Tree],
+    until: Instant,
+) -> Result<Response<Body>, Error> {
+    let time = |at: usize| match times.get(at) {
+        Some(Tree::Int(seconds)) => Duration::try_from_secs_f64(*seconds as f64).ok(),
+        Some(Tree::Float(seconds)) => Duration::try_from_secs_f64(*seconds).ok(),
+        _ => None,
+    };
+    let left = until.saturating_duration_since(Instant::now());
+    let needs_body = [Method::POST, Method::PUT, Method::PATCH].contains(request.method());
+    macro_rules! send {
+        ($body:expr) => {{
+            let settings = agent.configure_request(request.map(|()| $body)).timeout_global(Some(left));
+            let settings = settings.timeout_connect(time(0)).timeout_per_read(time(1)).timeout_per_write(time(2));
+            agent.run(settings.build())
+        }};
+    }
+    // The types differ: a body, even an empty one, has its length said.
+    match body {
+        Some(body) => send!(body),
+        None if needs_body => send!(Vec::new()),
+        None => send!(()),
+    }
+}
+
+fn agent(context: &mut Context<'_>, trust: Trust) -> Result<Agent, Raise> {
+    if let Some((_, agent)) = context.handles.own(Agents::new).iter().find(|(known, _)| *known == trust) {
+        return Ok(agent.clone());
+    }
+    let roots = match &trust.file {
+        Some(file) => RootCerts::Specific(Arc::new(certificates(file).ok_or_else(|| {
+            raise("OpenSSL::SSL::SSLError", format!("there are no certificates in {}", file.display()))
+        })?)),
+        None => system_roots(),
+    };
+    let tls = TlsConfig::builder().root_certs(roots).disable_verification(!trust.verify).build();
+    let agent = Agent::new_with_config(
+        Agent::config_builder()
+            .tls_config(tls)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .allow_non_standard_methods(true)
+            .user_agent("Ruby")
+            .accept("*/*")
+            .max_idle_connections(16)
+            .max_idle_connections_per_host(4)
+            .build(),
+    );
+    if context.handles.own(Agents::new).len() >= AGENTS_MAX {
+        context.handles.own(Agents::new).remove(0);
+    }
+    context.handles.own(Agents::new).push((trust, agent.clone()));
+    Ok(agent)
+}
+
+fn certificates(file: &std::path::Path) -> Option<Vec<Certificate<'static>>> {
+    let (opened, _) = files::open(file).ok()?;
+    let mut pem = Vec::new();
+    opened.take(CERTIFICATES_BYTES_MAX).read_to_end(&mut pem).ok()?;
+    let found = parse_pem(&pem).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    Some(found.collect::<Vec<_>>()).filter(|found| !found.is_empty())
+}
+
+/// Those of the machine, as every other program there believes; Mozilla's where it has none.
+fn system_roots() -> RootCerts {
+    static ROOTS: OnceLock<Option<Arc<Vec<Certificate<'static>>>>> = OnceLock::new();
+    let find = || SYSTEM_CERTIFICATES.iter().find_map(|file| certificates(file.as_ref())).map(Arc::new);
+    ROOTS.get_or_init(find).clone().map_or(RootCerts::WebPki, RootCerts::Specific)
+}
+
+fn failed(context: &mut Context<'_>, error: Error) -> Raise {
+    let late = if matches!(error, Error::Timeout(_)) { context.overdue_by_now() } else { context.overdue() };
+    if let Some(late) = late {
+        return late;
+    }
+    match error {
+        Error::Timeout(Timeout::Resolve | Timeout::Connect) => raise("Net::OpenTimeout", "execution expired"),
+        Error::Timeout(Timeout::PerWrite | Timeout::SendRequest | Timeout::SendBody) => {
+            raise("Net::WriteTimeout", "Net::WriteTimeout")
+        }
+        Error::Timeout(_) => raise("Net::ReadTimeout", "Net::ReadTimeout"),
+        Error::HostNotFound => raise("SocketError", "getaddrinfo: Name or service not known"),
+        Error::Tls(_) | Error::Pem(_) | Error::Rustls(_) => raise("OpenSSL::SSL::SSLError", error.to_string()),
+        Error::BadUri(_) | Error::Http(_) => raise("ArgumentError", error.to_string()),
+        Error::Io(error) => io_failed(&error),
+        error => raise("Net::HTTPBadResponse", error.to_string()),
+    }
+}
+
+fn io_failed(error: &io::Error) -> Raise {
+    let class = match error.kind() {
+        io::ErrorKind::ConnectionRefused => "Errno::ECONNREFUSED",
+        io::ErrorKind::ConnectionReset => "Errno::ECONNRESET",
+        io::ErrorKind::ConnectionAborted => "Errno::ECONNABORTED",
+        io::ErrorKind::BrokenPipe => "Errno::EPIPE",
+        io::ErrorKind::HostUnreachable => "Errno::EHOSTUNREACH",
+        io::ErrorKind::NetworkUnreachable => "Errno::ENETUNREACH",
+        io::ErrorKind::UnexpectedEof => return raise("EOFError", "end of file reached"),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "Net::ReadTimeout",
+        // What rustls refuses comes as this.
+        io::ErrorKind::InvalidData => "OpenSSL::SSL::SSLError",
+        _ if error.to_string().contains("lookup address") => "SocketError",
+        _ => "IOError",
+    };
+    raise(class, error.to_string())
+}
+
+/// head(handle) → [status, version, words, [[name, value], …]]
+pub fn head(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let answer = context.handles.get::<Answer>(arg(args, 0).handle()?)?;
+    let status = answer.head.status();
+    let headers =
+        answer.head.headers().iter().map(|(name, value)| {
+            Tree::Array(vec![Tree::Str(name.as_str().into()), Tree::Str(value.as_bytes().to_vec())])
+        });
+    let version = if answer.head.version() == http::Version::HTTP_10 { "1.0" } else { "1.1" };
+    let mut out = Vec::new();
+    Tree::Array(vec![
+        Tree::Int(status.as_u16().into()),
+        Tree::Str(version.into()),
+        Tree::Str(status.canonical_reason().unwrap_or("").into()),
+        Tree::Array(headers.collect()),
+    ])
+    .encode(&mut out);
+    Ok(Value::Tree(out))
+}
+
+/// read(handle) → a piece of the body, empty at its end
+pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    context.tick()?;
+    let answer = context.handles.get::<Answer>(arg(args, 0).handle()?)?;
+    let mut out = vec![0; READ_BYTES_MAX];
+    match answer.body.read(&mut out) {
+        Ok(count) => {
+            out.truncate(count);
+            Ok(Value::Str(out))
+        }
+        Err(error) => Err(failed(context, error.into())),
+    }
+}

@@ -1,0 +1,4 @@
+//! An HTTP client.
+
+mod agents;
+pub mod calls;

@@ -1,0 +1,74 @@
+//! Redis, as the Ruby of library/redis.rb asks for it. The request's own time caps the time-outs that are said.
+
+use std::time::{Duration, Instant};
+
+use crate::redis::{Connection, Error, Place, encode};
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// So many connections at once.
+const CONNECTIONS_MAX: usize = 64;
+/// What an object for one takes, with its buffer.
+const CONNECTION_BYTES: usize = 32 << 10;
+
+fn until(context: &Context<'_>, seconds: Arg<'_>) -> Result<Instant, Raise> {
+    let latest = context.until();
+    if seconds == Arg::Nil {
+        return Ok(latest);
+    }
+    let time = Duration::try_from_secs_f64(seconds.number()?)
+        .map_err(|_| raise("ArgumentError", "a time-out must be a number of seconds, not below 0"))?;
+    Ok(Instant::now().checked_add(time).map_or(latest, |ends| ends.min(latest)))
+}
+
+fn failed(context: &mut Context<'_>, error: Error) -> Raise {
+    let late = if matches!(error, Error::Time) { context.overdue_by_now() } else { context.overdue() };
+    if let Some(late) = late {
+        return late;
+    }
+    match error {
+        Error::Connect(why) => raise("Redis::CannotConnectError", why),
+        Error::Time => raise("Redis::TimeoutError", "Waited too long for Redis"),
+        Error::Lost(why) => raise("Redis::ConnectionError", format!("Connection lost ({why})")),
+        Error::Protocol(why) => raise("Redis::ProtocolError", why),
+    }
+}
+
+/// open(host, port, time-out); open(path, nil, time-out) → handle
+pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    context.tick()?;
+    let ends = until(context, arg(args, 2))?;
+    let host = arg(args, 0).text()?;
+    let place = match arg(args, 1) {
+        Arg::Nil => Place::Unix(arg(args, 0).path()?),
+        port => Place::Tcp(
+            &host,
+            u16::try_from(port.int()?).map_err(|_| raise("ArgumentError", "a port is from 0 to 65535"))?,
+        ),
+    };
+    let connection = Connection::open(&place, ends).map_err(|error| failed(context, error))?;
+    Ok(Value::Handle(context.handles.hold_one_of(CONNECTIONS_MAX, connection)?, CONNECTION_BYTES))
+}
+
+/// call(handle, [command, …], time-out) → [answer, …]; an answer that is an error is a Symbol. After an exception the
+/// connection is of no more use.
+pub fn call(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    context.tick()?;
+    // What the body has given so far should not wait for somebody else's answer.
+    context.work.flush();
+    let ends = until(context, arg(args, 2))?;
+    let most = context.memory_bytes / 4;
+    let Ok(Tree::Array(commands)) = Tree::decode(&arg(args, 1).tree()) else {
+        return Err(raise("TypeError", "commands are Arrays in an Array"));
+    };
+    let mut bytes = Vec::new();
+    for command in &commands {
+        let Tree::Array(parts) = command else { return Err(raise("TypeError", "a command is an Array")) };
+        encode(parts, &mut bytes).map_err(|why| raise("TypeError", why))?;
+    }
+    let connection = context.handles.get::<Connection>(arg(args, 0).handle()?)?;
+    let answers = connection.call(&bytes, commands.len(), ends, most).map_err(|error| failed(context, error))?;
+    let mut out = Vec::new();
+    Tree::Array(answers).encode(&mut out);
+    Ok(Value::Tree(out))
+}

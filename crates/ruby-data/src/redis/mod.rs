@@ -1,0 +1,166 @@
+//! A connection to Redis, bounded in time and size. Our own, since the protocol is small and the bounds are the point:
+//! an answer that never ends, or claims to be enormous, must cost its own request only.
+
+pub mod calls;
+mod error;
+mod reply;
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use error::too_much;
+use ruby_native::Tree;
+
+pub use error::Error;
+
+/// Where a server is.
+pub enum Place<'a> {
+    /// A host's name or address, and a port.
+    Tcp(&'a str, u16),
+    /// A socket in the file system.
+    Unix(&'a Path),
+}
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// One connection.
+pub struct Connection {
+    stream: Stream,
+    buffer: Vec<u8>,
+    /// So much of the buffer has been read.
+    at: usize,
+    until: Instant,
+    /// So many bytes may still come.
+    left: usize,
+}
+
+impl Connection {
+    /// Connects.
+    pub fn open(place: &Place<'_>, until: Instant) -> Result<Connection, Error> {
+        let stream = match place {
+            Place::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+            Place::Tcp(host, port) => tcp(host, *port, until).map(Stream::Tcp),
+        };
+        let stream = stream.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Error::Time,
+            _ => Error::Connect(error.to_string()),
+        })?;
+        Ok(Connection { stream, buffer: Vec::new(), at: 0, until, left: 0 })
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let left = Some(self.time_left()?);
+            let written = match &mut self.stream {
+                Stream::Tcp(stream) => stream.set_write_timeout(left).and_then(|()| stream.write(bytes)),
+                Stream::Unix(stream) => stream.set_write_timeout(left).and_then(|()| stream.write(bytes)),
+            };
+            match written {
+                Ok(0) => return Err(Error::Lost("it takes no more".into())),
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) => self.look_at(error)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn time_left(&self) -> Result<Duration, Error> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(Error::Time) } else { Ok(left) }
+    }
+
+    /// Whether to try again after this.
+    fn look_at(&self, error: io::Error) -> Result<(), Error> {
+        match error.kind() {
+            io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                self.time_left().map(|_| ())
+            }
+            _ => Err(Error::Lost(error.to_string())),
+        }
+    }
+
+    /// Makes sure that there are so many bytes behind what was read.
+    fn fill(&mut self, wanted: usize) -> Result<(), Error> {
+        if self.at > 0 {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+        }
+        while self.buffer.len() < wanted {
+            let time = Some(self.time_left()?);
+            let mut part = [0; 16 << 10];
+            let read = match &mut self.stream {
+                Stream::Tcp(stream) => stream.set_read_timeout(time).and_then(|()| stream.read(&mut part)),
+                Stream::Unix(stream) => stream.set_read_timeout(time).and_then(|()| stream.read(&mut part)),
+            };
+            match read {
+                Ok(0) => return Err(Error::Lost("it was closed".into())),
+                Ok(count) => {
+                    self.left = self.left.checked_sub(count).ok_or_else(too_much)?;
+                    self.buffer.extend_from_slice(&part[..count]);
+                }
+                Err(error) => self.look_at(error)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tcp(host: &str, port: u16, until: Instant) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses(host, port, until)? {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// A lookup that does not end leaves its thread behind, and not the request.
+fn addresses(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let (sender, receiver) = sync_channel(1);
+    let name = host.to_owned();
+    thread::Builder::new().name("lookup".into()).spawn(move || {
+        // Nobody waits for it any more where this fails.
+        let _ = sender.send((name.as_str(), port).to_socket_addrs().map(Iterator::collect));
+    })?;
+    let left = until.saturating_duration_since(Instant::now());
+    receiver.recv_timeout(left).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// Appends a command in the form in which Redis reads it.
+pub fn encode(command: &[Tree], out: &mut Vec<u8>) -> Result<(), String> {
+    out.extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
+    for part in command {
+        let text = match part {
+            Tree::Str(bytes) | Tree::Bytes(bytes) | Tree::Sym(bytes) | Tree::Raw(bytes) => bytes.clone(),
+            Tree::Int(number) => number.to_string().into_bytes(),
+            Tree::Float(number) => number.to_string().into_bytes(),
+            Tree::Nil => return Err("Unsupported command argument type: NilClass".into()),
+            Tree::Bool(_) => return Err("Unsupported command argument type: true or false".into()),
+            Tree::Array(_) | Tree::Hash(_) => return Err("Unsupported command argument type: nested too deep".into()),
+        };
+        out.extend_from_slice(format!("${}\r\n", text.len()).as_bytes());
+        out.extend_from_slice(&text);
+        out.extend_from_slice(b"\r\n");
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Answers of Redis (RESP, version 2) as trees. What is claimed to come takes memory only when it has come.
+
+use std::time::Instant;
+
+use super::Connection;
+use super::error::{Error, too_much};
+use ruby_native::Tree;
+
+/// As deep as the answers of a script may nest.
+const DEPTH_MAX: usize = 32;
+/// A line of an answer that is no text.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+impl Connection {
+    /// Sends commands and reads an answer to each; errors among them are Symbols.
+    pub fn call(&mut self, commands: &[u8], count: usize, until: Instant, most: usize) -> Result<Vec<Tree>, Error> {
+        self.until = until;
+        self.left = most;
+        self.write(commands)?;
+        (0..count).map(|_| read(self, 0)).collect()
+    }
+}
+
+/// The next answer; an error is a Symbol.
+fn read(from: &mut Connection, depth: usize) -> Result<Tree, Error> {
+    let line = line(from)?;
+    let Some((kind, rest)) = line.split_first() else { return Err(wrong(&line)) };
+    match kind {
+        b'+' => Ok(Tree::Str(rest.to_vec())),
+        b'-' => Ok(Tree::Sym(rest.to_vec())),
+        b':' => number(rest).map(Tree::Int).ok_or_else(|| wrong(&line)),
+        b'$' => match number(rest).ok_or_else(|| wrong(&line))? {
+            -1 => Ok(Tree::Nil),
+            length => text(from, usize::try_from(length).map_err(|_| wrong(&line))?).map(Tree::Str),
+        },
+        b'*' => match number(rest).ok_or_else(|| wrong(&line))? {
+            -1 => Ok(Tree::Nil),
+            count if depth < DEPTH_MAX => {
+                // No capacity from the count: it could promise more than comes.
+                let mut items = Vec::new();
+                for _ in 0..usize::try_from(count).map_err(|_| wrong(&line))? {
+                    // What an item takes here counts as well, or many small ones would take more than was allowed.
+                    from.left = from.left.checked_sub(size_of::<Tree>()).ok_or_else(too_much)?;
+                    items.push(read(from, depth + 1)?);
+                }
+                Ok(Tree::Array(items))
+            }
+            _ => Err(Error::Protocol("the answer nests too deep".into())),
+        },
+        _ => Err(wrong(&line)),
+    }
+}
+
+fn wrong(line: &[u8]) -> Error {
+    let shown: String = String::from_utf8_lossy(line).chars().take(40).collect();
+    Error::Protocol(format!("Got {shown:?} as initial reply byte: is this Redis?"))
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn line(from: &mut Connection) -> Result<Vec<u8>, Error> {
+    let mut looked = 0;
+    loop {
+        let rest = &from.buffer[from.at..];
+        if let Some(found) = rest[looked..].windows(2).position(|pair| pair == b"\r\n") {
+            let end = looked + found;
+            let line = rest[..end].to_vec();
+            from.at += end + 2;
+            return Ok(line);
+        }
+        looked = rest.len().saturating_sub(1);
+        let had = rest.len();
+        if had > LINE_BYTES_MAX {
+            return Err(too_much());
+        }
+        from.fill(had + 1)?;
+    }
+}
+
+fn text(from: &mut Connection, length: usize) -> Result<Vec<u8>, Error> {
+    let had = from.buffer.len() - from.at;
+    if length.saturating_sub(had) > from.left {
+        return Err(too_much());
+    }
+    if had < length + 2 {
+        from.fill(length + 2)?;
+    }
+    let bytes = from.buffer[from.at..from.at + length].to_vec();
+    if &from.buffer[from.at + length..from.at + length + 2] != b"\r\n" {
+        return Err(Error::Protocol("a text of the answer has another length than was said".into()));
+    }
+    from.at += length + 2;
+    Ok(bytes)
+}

@@ -1,0 +1,198 @@
+//! SQLite, as the Ruby of library/sqlite3.rb asks for it. Each function that may wait for a disk or a lock leaves the
+//! I/O thread first, and ends with the request's time.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::sqlite::memory::Account;
+use crate::sqlite::{Connection, Error, Form, Mode, Rows, Statement, Watch, bind_all};
+use ruby_native::tree::{Tree, count};
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// So many databases at once, and so many statements that Ruby holds.
+const DATABASES_MAX: usize = 64;
+const STATEMENTS_MAX: usize = 1024;
+/// What an object for one takes, beside SQLite's own memory.
+const HANDLE_BYTES: usize = 256;
+
+fn database(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, Raise> {
+    let closed = |_| raise("ArgumentError", "prepare called on a closed database");
+    context.handles.get::<Rc<Connection>>(handle.handle()?).cloned().map_err(closed)
+}
+
+fn statement<'a>(context: &'a mut Context<'_>, handle: Arg<'_>) -> Result<&'a mut Statement, Raise> {
+    let closed = |_| raise("SQLite3::Exception", "cannot use a closed statement");
+    context.handles.get::<Statement>(handle.handle()?).map_err(closed)
+}
+
+fn hold(context: &mut Context<'_>, statement: Statement) -> Outcome {
+    Ok(Value::Handle(context.handles.hold_one_of(STATEMENTS_MAX, statement)?, HANDLE_BYTES))
+}
+
+/// Begins: off the I/O thread, and with the time that is left.
+fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, Raise> {
+    context.leave();
+    let connection = database(context, handle)?;
+    connection.watch.allow(context.until());
+    Ok(connection)
+}
+
+/// SQLite's error, or that of the time that was over.
+fn failed(context: &mut Context<'_>, error: Error) -> Raise {
+    let late = if error.is_interrupt() { context.overdue() } else { None };
+    late.unwrap_or_else(|| error.raise())
+}
+
+fn tree(tree: &Tree) -> Value {
+    let mut out = Vec::new();
+    tree.encode(&mut out);
+    Value::Tree(out)
+}
+
+/// open(path, 0 to read, 1 to write, 2 to make it) → handle
+pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let given = arg(args, 0).path()?;
+    let mode = match arg(args, 1).int()? {
+        0 => Mode::ReadOnly,
+        1 => Mode::ReadWrite,
+        _ => Mode::Create,
+    };
+    let in_memory = given == Path::new(":memory:") || given.as_os_str().is_empty();
+    let found = if in_memory { None } else { Some(context.folders.database(given, mode != Mode::ReadOnly)?) };
+    // A pipe would be waited for.
+    if found.as_ref().and_then(|found| found.metadata().ok()).is_some_and(|meta| !meta.is_file()) {
+        return Err(raise("SQLite3::CantOpenException", format!("{} is no file", given.display())));
+    }
+    context.leave();
+    let watch = Watch::new(context.work.end(), context.folders.clone());
+    watch.allow(context.until());
+    let account = context.handles.own(|| Account::new(context.memory_bytes)).clone();
+    let opened = Connection::open(found.as_deref(), mode, watch, &account);
+    let connection = opened.map_err(|error| failed(context, error))?;
+    Ok(Value::Handle(context.handles.hold_one_of(DATABASES_MAX, connection)?, HANDLE_BYTES))
+}
+
+fn form(arg: Arg<'_>) -> Form {
+    if arg.truthy() { Form::Hashes } else { Form::Arrays }
+}
+
+fn values(arg: Arg<'_>) -> Result<Tree, Raise> {
+    Tree::decode(&arg.tree()).map_err(|error| raise("ArgumentError", error.to_string()))
+}
+
+/// execute(database, sql, values, as hashes, with columns) → [columns or nil, row, …]; a handle of the statement where
+/// there are more rows than one piece has; nil where the SQL says nothing
+pub fn execute(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let connection = begin(context, arg(args, 0))?;
+    let (sql, values, form) = (arg(args, 1).bytes()?, values(arg(args, 2))?, form(arg(args, 3)));
+    let Some(mut statement) = connection.statement(sql).map_err(|error| failed(context, error))? else {
+        return Ok(Value::Nil);
+    };
+    bind_all(&statement, &values).map_err(|error| failed(context, error))?;
+    let rows = statement.fetch(form, usize::MAX).map_err(|error| failed(context, error))?;
+    if !rows.is_done {
+        statement.pending = Some(rows);
+        return hold(context, statement);
+    }
+    let columns = arg(args, 4).truthy().then(|| statement.columns());
+    Ok(piece(columns, rows))
+}
+
+fn piece(columns: Option<Vec<Vec<u8>>>, rows: Rows) -> Value {
+    let mut out = Vec::with_capacity(rows.bytes.len() + 64);
+    count(&mut out, b'a', rows.count + 1);
+    let columns = columns.map(|columns| Tree::Array(columns.into_iter().map(Tree::Str).collect()));
+    columns.unwrap_or(Tree::Nil).encode(&mut out);
+    out.extend_from_slice(&rows.bytes);
+    Value::Tree(out)
+}
+
+/// prepare(database, sql) → handle; nil where the SQL says nothing
+pub fn prepare(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let connection = begin(context, arg(args, 0))?;
+    match connection.statement(arg(args, 1).bytes()?).map_err(|error| failed(context, error))? {
+        Some(statement) => hold(context, statement),
+        None => Ok(Value::Nil),
+    }
+}
+
+/// used(statement): how many bytes of its SQL were its own
+pub fn used(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Int(statement(context, arg(args, 0))?.used as i64))
+}
+
+/// bind(statement, position or name, value); bind(statement, nil, values); bind(statement) forgets them
+pub fn bind(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let statement = statement(context, arg(args, 0))?;
+    let bound = if args.len() < 2 {
+        statement.clear();
+        Ok(())
+    } else if arg(args, 1) == Arg::Nil {
+        bind_all(statement, &values(arg(args, 2))?)
+    } else {
+        statement.bind(&values(arg(args, 1))?, &values(arg(args, 2))?)
+    };
+    bound.map(|()| Value::Nil).map_err(Error::raise)
+}
+
+/// fetch(statement, as hashes, most or nil) → [whether these are the last, row, …]
+pub fn fetch(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    context.leave();
+    let until = context.until();
+    let most = match arg(args, 2) {
+        Arg::Nil => usize::MAX,
+        most => usize::try_from(most.int()?).unwrap_or(0),
+    };
+    let statement = statement(context, arg(args, 0))?;
+    statement.connection().watch.allow(until);
+    let rows = statement.fetch(form(arg(args, 1)), most).map_err(|error| failed(context, error))?;
+    let mut out = Vec::with_capacity(rows.bytes.len() + 16);
+    count(&mut out, b'a', rows.count + 1);
+    Tree::Bool(rows.is_done).encode(&mut out);
+    out.extend_from_slice(&rows.bytes);
+    Ok(Value::Tree(out))
+}
+
+/// reset(statement)
+pub fn reset(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    statement(context, arg(args, 0))?.reset();
+    Ok(Value::Nil)
+}
+
+/// about(statement) → [columns, declared types, number of values, whether it only reads, whether it is done]
+pub fn about(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let statement = statement(context, arg(args, 0))?;
+    let texts = |text: Option<Vec<u8>>| text.map_or(Tree::Nil, Tree::Str);
+    Ok(tree(&Tree::Array(vec![
+        Tree::Array(statement.columns().into_iter().map(Tree::Str).collect()),
+        Tree::Array(statement.types().into_iter().map(texts).collect()),
+        Tree::Int(statement.parameters().into()),
+        Tree::Bool(statement.is_read_only()),
+        Tree::Bool(statement.is_done()),
+    ])))
+}
+
+/// tell(database) → [changes, total changes, last row's key, whether a transaction is under way]
+pub fn tell(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let connection = database(context, arg(args, 0))?;
+    Ok(tree(&Tree::Array(vec![
+        Tree::Int(connection.changes()),
+        Tree::Int(connection.total_changes()),
+        Tree::Int(connection.last_insert_rowid()),
+        Tree::Bool(connection.is_in_transaction()),
+    ])))
+}
+
+/// busy(database, milliseconds)
+pub fn busy(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let milliseconds = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
+    let connection = database(context, arg(args, 0))?;
+    connection.watch.set_busy(Duration::from_millis(milliseconds));
+    Ok(Value::Nil)
+}
+
+/// version
+pub fn version(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(libsqlite3_sys::SQLITE_VERSION.to_bytes().to_vec()))
+}

@@ -1,0 +1,66 @@
+//! What goes wrong in SQLite, and as what Ruby sees it.
+
+use std::ffi::c_int;
+
+use libsqlite3_sys as ffi;
+
+use ruby_native::{Raise, raise};
+
+/// No number of SQLite's: a value that it has no type for.
+pub const WRONG_TYPE: c_int = -1;
+
+/// What went wrong, as SQLite says it.
+#[derive(Debug)]
+pub struct Error {
+    /// SQLite's number for it.
+    pub code: c_int,
+    /// SQLite's words.
+    pub message: String,
+}
+
+/// SQLite's numbers and the gem's names for them, from 1 on.
+const CLASSES: [&str; 26] = [
+    "SQLite3::SQLException",
+    "SQLite3::InternalException",
+    "SQLite3::PermissionException",
+    "SQLite3::AbortException",
+    "SQLite3::BusyException",
+    "SQLite3::LockedException",
+    "SQLite3::MemoryException",
+    "SQLite3::ReadOnlyException",
+    "SQLite3::InterruptException",
+    "SQLite3::IOException",
+    "SQLite3::CorruptException",
+    "SQLite3::NotFoundException",
+    "SQLite3::FullException",
+    "SQLite3::CantOpenException",
+    "SQLite3::ProtocolException",
+    "SQLite3::EmptyException",
+    "SQLite3::SchemaChangedException",
+    "SQLite3::TooBigException",
+    "SQLite3::ConstraintException",
+    "SQLite3::MismatchException",
+    "SQLite3::MisuseException",
+    "SQLite3::UnsupportedException",
+    "SQLite3::AuthorizationException",
+    "SQLite3::FormatException",
+    "SQLite3::RangeException",
+    "SQLite3::NotADatabaseException",
+];
+
+impl Error {
+    /// As Ruby sees it.
+    pub fn raise(self) -> Raise {
+        if self.code == WRONG_TYPE {
+            return raise("RuntimeError", self.message);
+        }
+        let at = usize::try_from((self.code & 0xff) - 1).ok();
+        let class = at.and_then(|at| CLASSES.get(at)).copied().unwrap_or("SQLite3::Exception");
+        raise(class, self.message)
+    }
+
+    /// Whether it was the watch that ended it.
+    pub fn is_interrupt(&self) -> bool {
+        self.code & 0xff == ffi::SQLITE_INTERRUPT
+    }
+}

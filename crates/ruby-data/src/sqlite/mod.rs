@@ -1,0 +1,189 @@
+//! SQLite: a connection, bounded in time, memory and in what files it may open.
+
+pub mod calls;
+mod error;
+mod functions;
+pub mod memory;
+mod statement;
+mod watch;
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_int};
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use libsqlite3_sys as ffi;
+
+pub use error::Error;
+pub use statement::{Form, Rows, Statement, bind_all};
+pub use watch::Watch;
+
+use memory::{Account, counted};
+
+/// So many statements are kept prepared.
+const CACHE_STATEMENTS: usize = 64;
+/// Longer ones are rarely asked twice.
+const CACHE_SQL_BYTES: usize = 4096;
+
+/// How a database is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing is written.
+    ReadOnly,
+    /// It must be there.
+    ReadWrite,
+    /// It is made where it is not there.
+    Create,
+}
+
+/// An open database.
+pub struct Connection {
+    raw: NonNull<ffi::sqlite3>,
+    /// What SQLite asks while it works. It has its address.
+    pub watch: Box<Watch>,
+    account: Arc<Account>,
+    cache: RefCell<Vec<(Vec<u8>, NonNull<ffi::sqlite3_stmt>)>>,
+}
+
+impl Connection {
+    /// Opens a file, or a database in memory where there is no path.
+    pub fn open(
+        path: Option<&Path>,
+        mode: Mode,
+        watch: Watch,
+        account: &Arc<Account>,
+    ) -> Result<Rc<Connection>, Error> {
+        let name = path.map_or(c":memory:".to_bytes(), |path| path.as_os_str().as_encoded_bytes());
+        let name = CString::new(name).map_err(|_| misuse("path name contains null byte"))?;
+        let flags = match mode {
+            Mode::ReadOnly => ffi::SQLITE_OPEN_READONLY,
+            Mode::ReadWrite => ffi::SQLITE_OPEN_READWRITE,
+            Mode::Create => ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE,
+        };
+        // Only one thread uses it at a time, so SQLite need not lock it.
+        let flags = flags | ffi::SQLITE_OPEN_NOMUTEX | ffi::SQLITE_OPEN_EXRESCODE;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the name ends in NUL, and the place for the result is ours.
+        let code =
+            counted(account, || unsafe { ffi::sqlite3_open_v2(name.as_ptr(), &raw mut raw, flags, ptr::null()) });
+        let Some(raw) = NonNull::new(raw) else { return Err(Error { code, message: "out of memory".into() }) };
+        let connection = Connection {
+            raw,
+            watch: Box::new(watch),
+            account: account.clone(),
+            cache: RefCell::new(Vec::with_capacity(CACHE_STATEMENTS)),
+        };
+        connection.check(code)?;
+        counted(account, || watch::attach(raw, &connection.watch, account.limit()));
+        Ok(Rc::new(connection))
+    }
+
+    /// The last error, where a code is one.
+    fn check(&self, code: c_int) -> Result<(), Error> {
+        if code & 0xff == ffi::SQLITE_OK { Ok(()) } else { Err(self.error(code)) }
+    }
+
+    /// Whether the last value could be read.
+    fn has_memory(&self) -> Result<(), Error> {
+        // SAFETY: the connection is open.
+        let code = unsafe { ffi::sqlite3_errcode(self.raw.as_ptr()) };
+        if code & 0xff == ffi::SQLITE_NOMEM { Err(self.error(code)) } else { Ok(()) }
+    }
+
+    fn error(&self, code: c_int) -> Error {
+        // SAFETY: the connection is open; SQLite's text ends in NUL and lives until the next call.
+        let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.raw.as_ptr())) };
+        Error { code, message: message.to_string_lossy().into_owned() }
+    }
+
+    /// The first statement of a text, and where the next begins; none where there is nothing but blanks and comments.
+    fn prepare(&self, sql: &[u8], lasting: bool) -> Result<(Option<NonNull<ffi::sqlite3_stmt>>, usize), Error> {
+        let Ok(length) = c_int::try_from(sql.len()) else { return Err(misuse("the SQL is too long")) };
+        let (mut raw, mut tail) = (ptr::null_mut(), ptr::null());
+        let flags = if lasting { ffi::SQLITE_PREPARE_PERSISTENT } else { 0 };
+        // SAFETY: the connection is open; pointer and length are those of `sql`; the places for results are ours.
+        let code = counted(&self.account, || unsafe {
+            let text = sql.as_ptr().cast();
+            ffi::sqlite3_prepare_v3(self.raw.as_ptr(), text, length, flags, &raw mut raw, &raw mut tail)
+        });
+        self.check(code).map_err(|error| self.point_at(error, sql))?;
+        let used = if tail.is_null() { sql.len() } else { (tail as usize).saturating_sub(sql.as_ptr() as usize) };
+        Ok((NonNull::new(raw), used.min(sql.len())))
+    }
+
+    /// Adds the SQL to the words, and a mark below the place where it is wrong.
+    fn point_at(&self, error: Error, sql: &[u8]) -> Error {
+        // SAFETY: the connection is open.
+        let offset = unsafe { ffi::sqlite3_error_offset(self.raw.as_ptr()) };
+        let mut left = usize::try_from(offset).ok();
+        let mut message = format!("{}:", error.message);
+        for line in String::from_utf8_lossy(sql).split_inclusive('\n') {
+            message.push('\n');
+            message.push_str(line.trim_end_matches('\n'));
+            match left {
+                Some(at) if at < line.len() => {
+                    left = None;
+                    let before = line.get(..at).map_or(at, |before| before.chars().count());
+                    message.push_str(&format!("\n{}^", " ".repeat(before)));
+                }
+                Some(at) => left = Some(at - line.len()),
+                None => {}
+            }
+        }
+        Error { message, ..error }
+    }
+
+    /// Keeps a statement that was used, for whoever asks the same again.
+    fn keep(&self, sql: Vec<u8>, raw: NonNull<ffi::sqlite3_stmt>) {
+        let mut cache = self.cache.borrow_mut();
+        if cache.len() >= CACHE_STATEMENTS {
+            let (_, oldest) = cache.remove(0);
+            self.finalize(oldest);
+        }
+        cache.push((sql, raw));
+    }
+
+    fn finalize(&self, raw: NonNull<ffi::sqlite3_stmt>) {
+        // SAFETY: the statement is one of this open connection, and nobody uses it after this.
+        counted(&self.account, || unsafe { ffi::sqlite3_finalize(raw.as_ptr()) });
+    }
+
+    /// Rows that the last statement changed.
+    pub fn changes(&self) -> i64 {
+        // SAFETY: the connection is open.
+        unsafe { ffi::sqlite3_changes64(self.raw.as_ptr()) }
+    }
+
+    /// Rows changed since it was opened.
+    pub fn total_changes(&self) -> i64 {
+        // SAFETY: the connection is open.
+        unsafe { ffi::sqlite3_total_changes64(self.raw.as_ptr()) }
+    }
+
+    /// The key of the row that was inserted last.
+    pub fn last_insert_rowid(&self) -> i64 {
+        // SAFETY: the connection is open.
+        unsafe { ffi::sqlite3_last_insert_rowid(self.raw.as_ptr()) }
+    }
+
+    /// Whether a transaction is under way.
+    pub fn is_in_transaction(&self) -> bool {
+        // SAFETY: the connection is open.
+        unsafe { ffi::sqlite3_get_autocommit(self.raw.as_ptr()) == 0 }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let cached = std::mem::take(&mut *self.cache.borrow_mut());
+        cached.into_iter().for_each(|(_, raw)| self.finalize(raw));
+        // SAFETY: statements hold the connection, so there is none left, and nobody uses it after this.
+        counted(&self.account, || unsafe { ffi::sqlite3_close(self.raw.as_ptr()) });
+    }
+}
+
+fn misuse(message: &str) -> Error {
+    Error { code: ffi::SQLITE_MISUSE, message: message.into() }
+}

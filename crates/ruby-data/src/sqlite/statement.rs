@@ -1,0 +1,342 @@
+//! A prepared statement: values in, rows out, a bounded piece at a time.
+
+use std::ffi::{CStr, CString, c_int};
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+use std::slice;
+
+use libsqlite3_sys as ffi;
+
+use super::error::{Error, WRONG_TYPE};
+use super::memory::counted;
+use super::{CACHE_SQL_BYTES, Connection};
+use ruby_native::tree::{Tree, count, counted as counted_bytes};
+
+/// One piece of rows has at most about so many bytes: what Ruby makes of it is its own to hold.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// What a row becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Arrays of values.
+    Arrays,
+    /// Hashes of names to values.
+    Hashes,
+}
+
+/// A piece of the rows.
+#[derive(Default)]
+pub struct Rows {
+    /// Their trees, one behind the other.
+    pub bytes: Vec<u8>,
+    /// How many.
+    pub count: usize,
+    /// Whether these are the last.
+    pub is_done: bool,
+}
+
+/// A statement.
+pub struct Statement {
+    connection: Rc<Connection>,
+    raw: NonNull<ffi::sqlite3_stmt>,
+    /// So many bytes of the text it was made of were its own.
+    pub used: usize,
+    /// Under which text it is kept when it is no longer needed.
+    kept_as: Option<Vec<u8>>,
+    is_done: bool,
+    /// Rows that were read and not yet taken.
+    pub pending: Option<Rows>,
+}
+
+impl Connection {
+    /// A statement for SQL that was perhaps prepared before.
+    pub fn statement(self: &Rc<Connection>, sql: &[u8]) -> Result<Option<Statement>, Error> {
+        let known = self.cache.borrow().iter().position(|(text, _)| text == sql);
+        if let Some(at) = known {
+            let (_, raw) = self.cache.borrow_mut().remove(at);
+            return Ok(Some(Statement::new(self.clone(), raw, sql.len(), Some(sql.to_vec()))));
+        }
+        let may_last = sql.len() <= CACHE_SQL_BYTES;
+        let (raw, used) = self.prepare(sql, may_last)?;
+        let name = (may_last && used == sql.len()).then(|| sql.to_vec());
+        Ok(raw.map(|raw| Statement::new(self.clone(), raw, used, name)))
+    }
+
+    /// The request is over: what it has left open ends, so that it holds no lock. Whether it had left a transaction.
+    pub fn settle(self: &Rc<Connection>) -> bool {
+        counted(&self.account, || {
+            let mut at = ptr::null_mut();
+            loop {
+                // SAFETY: the connection is open, and the statement before was its own.
+                at = unsafe { ffi::sqlite3_next_stmt(self.raw.as_ptr(), at) };
+                if at.is_null() {
+                    break;
+                }
+                // SAFETY: the statement is one of this connection.
+                unsafe {
+                    if ffi::sqlite3_stmt_busy(at) != 0 {
+                        ffi::sqlite3_reset(at);
+                    }
+                }
+            }
+        });
+        if !self.is_in_transaction() {
+            return false;
+        }
+        self.watch.allow_a_moment();
+        if let Ok(Some(mut statement)) = self.statement(b"ROLLBACK") {
+            // Where it fails, SQLite has already rolled back.
+            let _ = statement.fetch(Form::Arrays, 1);
+        }
+        true
+    }
+}
+
+impl Statement {
+    fn new(
+        connection: Rc<Connection>,
+        raw: NonNull<ffi::sqlite3_stmt>,
+        used: usize,
+        kept_as: Option<Vec<u8>>,
+    ) -> Statement {
+        Statement { connection, raw, used, kept_as, is_done: false, pending: None }
+    }
+
+    /// The connection it belongs to.
+    pub fn connection(&self) -> &Rc<Connection> {
+        &self.connection
+    }
+
+    /// Binds one value: a blob is an array of one.
+    pub fn bind(&self, key: &Tree, value: &Tree) -> Result<(), Error> {
+        let at = match key {
+            Tree::Int(at) => c_int::try_from(*at).unwrap_or(0),
+            Tree::Str(name) | Tree::Sym(name) => self.place(name),
+            _ => 0,
+        };
+        if at == 0 {
+            return Err(Error { code: 0, message: "no such bind parameter".to_owned() });
+        }
+        let raw = self.raw.as_ptr();
+        // SAFETY: the statement is live; SQLite copies what it is given (SQLITE_TRANSIENT) before it returns.
+        let code = counted(&self.connection.account, || unsafe {
+            let copied = ffi::SQLITE_TRANSIENT();
+            match value {
+                Tree::Nil => ffi::sqlite3_bind_null(raw, at),
+                Tree::Int(number) => ffi::sqlite3_bind_int64(raw, at, *number),
+                Tree::Float(number) => ffi::sqlite3_bind_double(raw, at, *number),
+                Tree::Str(bytes) if std::str::from_utf8(bytes).is_ok() => {
+                    let (text, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
+                    ffi::sqlite3_bind_text64(raw, at, text, length, copied, ffi::SQLITE_UTF8 as u8)
+                }
+                Tree::Str(bytes) | Tree::Bytes(bytes) => {
+                    ffi::sqlite3_bind_blob64(raw, at, start(bytes), bytes.len() as u64, copied)
+                }
+                Tree::Array(one) => match one.as_slice() {
+                    [Tree::Str(bytes) | Tree::Bytes(bytes)] => {
+                        ffi::sqlite3_bind_blob64(raw, at, start(bytes), bytes.len() as u64, copied)
+                    }
+                    _ => ffi::SQLITE_MISUSE,
+                },
+                _ => ffi::SQLITE_MISUSE,
+            }
+        });
+        match code {
+            ffi::SQLITE_MISUSE => Err(Error { code: WRONG_TYPE, message: format!("can't prepare {}", shown(value)) }),
+            code => self.connection.check(code),
+        }
+    }
+
+    fn place(&self, name: &[u8]) -> c_int {
+        let prefix: &[u8] = if name.first().is_some_and(|first| b":@$".contains(first)) { b"" } else { b":" };
+        let Ok(name) = CString::new([prefix, name].concat()) else { return 0 };
+        // SAFETY: the statement is live, and the name ends in NUL.
+        unsafe { ffi::sqlite3_bind_parameter_index(self.raw.as_ptr(), name.as_ptr()) }
+    }
+
+    /// How many values it takes.
+    pub fn parameters(&self) -> c_int {
+        // SAFETY: the statement is live.
+        unsafe { ffi::sqlite3_bind_parameter_count(self.raw.as_ptr()) }
+    }
+
+    /// Forgets its values.
+    pub fn clear(&mut self) {
+        // SAFETY: the statement is live.
+        counted(&self.connection.account, || unsafe { ffi::sqlite3_clear_bindings(self.raw.as_ptr()) });
+    }
+
+    /// Back to before its first row.
+    pub fn reset(&mut self) {
+        self.is_done = false;
+        self.pending = None;
+        // SAFETY: the statement is live. What it returns was told before.
+        counted(&self.connection.account, || unsafe { ffi::sqlite3_reset(self.raw.as_ptr()) });
+    }
+
+    /// Whether its last row has been read.
+    pub fn is_done(&self) -> bool {
+        self.is_done && self.pending.is_none()
+    }
+
+    /// The next rows, at most `most` of them.
+    pub fn fetch(&mut self, form: Form, most: usize) -> Result<Rows, Error> {
+        if let Some(rows) = self.pending.take() {
+            return Ok(rows);
+        }
+        let mut rows = Rows { is_done: self.is_done, ..Rows::default() };
+        let connection = self.connection.clone();
+        counted(&connection.account, || {
+            let mut names = None;
+            while !rows.is_done && rows.count < most && rows.bytes.len() < PIECE_BYTES {
+                // SAFETY: the statement is live.
+                match unsafe { ffi::sqlite3_step(self.raw.as_ptr()) } {
+                    ffi::SQLITE_ROW => {
+                        let names = match form {
+                            Form::Arrays => None,
+                            Form::Hashes => Some(&*names.get_or_insert_with(|| self.columns())),
+                        };
+                        self.row(names.map(Vec::as_slice), &mut rows.bytes);
+                        connection.has_memory()?;
+                        rows.count += 1;
+                    }
+                    ffi::SQLITE_DONE => rows.is_done = true,
+                    code => {
+                        let error = connection.error(code);
+                        // SAFETY: the statement is live.
+                        unsafe { ffi::sqlite3_reset(self.raw.as_ptr()) };
+                        return Err(error);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        self.is_done = rows.is_done;
+        if self.is_done {
+            // Its locks end here, and not when the next one needs the statement.
+            // SAFETY: the statement is live.
+            counted(&connection.account, || unsafe { ffi::sqlite3_reset(self.raw.as_ptr()) });
+        }
+        Ok(rows)
+    }
+
+    fn row(&self, names: Option<&[Vec<u8>]>, out: &mut Vec<u8>) {
+        // SAFETY: the statement is live and has a row.
+        let columns = unsafe { ffi::sqlite3_column_count(self.raw.as_ptr()) };
+        let number = usize::try_from(columns).unwrap_or(0);
+        count(out, if names.is_some() { b'h' } else { b'a' }, number);
+        for column in 0..columns {
+            if let Some(name) = names.and_then(|names| names.get(column as usize)) {
+                counted_bytes(out, b's', name);
+            }
+            self.value(column, out);
+        }
+    }
+
+    fn value(&self, column: c_int, out: &mut Vec<u8>) {
+        let raw = self.raw.as_ptr();
+        // SAFETY: the statement is live and has a row with this column; its bytes live until the next step, and are
+        // copied at once.
+        unsafe {
+            match ffi::sqlite3_column_type(raw, column) {
+                ffi::SQLITE_INTEGER => Tree::Int(ffi::sqlite3_column_int64(raw, column)).encode(out),
+                ffi::SQLITE_FLOAT => Tree::Float(ffi::sqlite3_column_double(raw, column)).encode(out),
+                ffi::SQLITE_NULL => Tree::Nil.encode(out),
+                kind => {
+                    let text = kind == ffi::SQLITE_TEXT;
+                    let bytes = if text {
+                        ffi::sqlite3_column_text(raw, column)
+                    } else {
+                        ffi::sqlite3_column_blob(raw, column).cast()
+                    };
+                    let length = usize::try_from(ffi::sqlite3_column_bytes(raw, column)).unwrap_or(0);
+                    let bytes = if bytes.is_null() { &[] } else { slice::from_raw_parts(bytes, length) };
+                    counted_bytes(out, if text { b's' } else { b'b' }, bytes);
+                }
+            }
+        }
+    }
+
+    /// The names of its columns.
+    pub fn columns(&self) -> Vec<Vec<u8>> {
+        // SAFETY: the statement is live; SQLite's text ends in NUL and is copied at once.
+        self.each_column(|raw, column| unsafe { ffi::sqlite3_column_name(raw, column) })
+            .map(Option::unwrap_or_default)
+            .collect()
+    }
+
+    /// The types that its columns were declared with.
+    pub fn types(&self) -> Vec<Option<Vec<u8>>> {
+        // SAFETY: as above.
+        self.each_column(|raw, column| unsafe { ffi::sqlite3_column_decltype(raw, column) }).collect()
+    }
+
+    fn each_column(
+        &self,
+        ask: impl Fn(*mut ffi::sqlite3_stmt, c_int) -> *const std::ffi::c_char,
+    ) -> impl Iterator<Item = Option<Vec<u8>>> {
+        let raw = self.raw.as_ptr();
+        // SAFETY: the statement is live.
+        let columns = unsafe { ffi::sqlite3_column_count(raw) };
+        (0..columns).map(move |column| {
+            let text = ask(raw, column);
+            // SAFETY: a text of SQLite's ends in NUL.
+            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes().to_vec())
+        })
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_read_only(&self) -> bool {
+        // SAFETY: the statement is live.
+        unsafe { ffi::sqlite3_stmt_readonly(self.raw.as_ptr()) != 0 }
+    }
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        self.reset();
+        match self.kept_as.take() {
+            Some(sql) => {
+                self.clear();
+                self.connection.keep(sql, self.raw);
+            }
+            None => self.connection.finalize(self.raw),
+        }
+    }
+}
+
+fn start(bytes: &[u8]) -> *const std::ffi::c_void {
+    // A null pointer would bind NULL; a slice's start never is one.
+    bytes.as_ptr().cast()
+}
+
+fn shown(value: &Tree) -> String {
+    match value {
+        Tree::Str(text) | Tree::Sym(text) | Tree::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+        Tree::Int(number) => number.to_string(),
+        Tree::Bool(true) => "TrueClass".into(),
+        Tree::Bool(false) => "FalseClass".into(),
+        Tree::Raw(_) => "an Integer of more than 64 bits".into(),
+        Tree::Array(_) => "Array".into(),
+        Tree::Hash(_) => "Hash".into(),
+        Tree::Nil | Tree::Float(_) => "nil".into(),
+    }
+}
+
+/// Reads all values of a call: an array by position, hashes by name, in any mixture.
+pub fn bind_all(statement: &Statement, values: &Tree) -> Result<(), Error> {
+    let mut next = 1;
+    let items = match values {
+        Tree::Array(items) => items.as_slice(),
+        one => slice::from_ref(one),
+    };
+    for item in items {
+        if let Tree::Hash(pairs) = item {
+            pairs.iter().try_for_each(|(key, value)| statement.bind(key, value))?;
+        } else {
+            statement.bind(&Tree::Int(next), item)?;
+            next += 1;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! What Rust holds for objects of one interpreter: compressors, temporary files. Ruby has their numbers, in objects of
+//! class FoolsGold::Handle, and the last look at such an object takes its thing away (c/native.c).
+
+use std::any::Any;
+use std::collections::HashMap;
+
+use crate::value::{Raise, raise};
+
+/// How long a thing may live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// As long as its object in Ruby, at most as long as the interpreter.
+    Object,
+    /// At most until the request is over in which it was made.
+    Request,
+}
+
+struct Held {
+    /// All of an interpreter's things change their thread with it, so they need not be Send each by itself.
+    thing: Box<dyn Any>,
+    life: Life,
+}
+
+/// All that is held for one interpreter.
+#[derive(Default)]
+pub struct Handles {
+    last: u64,
+    held: HashMap<u64, Held>,
+    /// What belongs to no object of Ruby's: one of a kind.
+    own: Vec<Box<dyn Any>>,
+}
+
+impl Handles {
+    /// Takes a thing; its number, which no other gets.
+    pub fn hold<T: Any>(&mut self, thing: T, life: Life) -> u64 {
+        self.last += 1;
+        self.held.insert(self.last, Held { thing: Box::new(thing), life });
+        self.last
+    }
+
+    /// The same, where there may be only so many of a kind: each may hold a file descriptor.
+    pub fn hold_one_of<T: Any>(&mut self, most: usize, thing: T) -> Result<u64, Raise> {
+        if self.things::<T>().count() >= most {
+            return Err(raise("Errno::EMFILE", format!("an interpreter has at most {most} of these")));
+        }
+        Ok(self.hold(thing, Life::Object))
+    }
+
+    /// All things of a kind.
+    pub fn things<T: Any>(&self) -> impl Iterator<Item = &T> {
+        self.held.values().filter_map(|held| held.thing.downcast_ref())
+    }
+
+    /// The thing of a number; an IOError where it is closed.
+    pub fn get<T: Any>(&mut self, number: u64) -> Result<&mut T, Raise> {
+        let held = self.held.get_mut(&number).ok_or_else(|| raise("IOError", "closed stream"))?;
+        held.thing.downcast_mut().ok_or_else(|| raise("TypeError", "a handle of another kind of thing"))
+    }
+
+    /// How many things of a kind there are, and what `size` makes of them together.
+    pub fn sum<T: Any>(&self, size: impl Fn(&T) -> u64) -> (usize, u64) {
+        self.things::<T>().fold((0, 0), |(count, sum), thing| (count + 1, sum + size(thing)))
+    }
+
+    /// The one thing of this kind that the interpreter itself has, such as connections that are kept; `make` makes it
+    /// when it is first asked for.
+    pub fn own<T: Any>(&mut self, make: impl FnOnce() -> T) -> &mut T {
+        let at = match self.own.iter().position(|own| own.is::<T>()) {
+            Some(at) => at,
+            None => {
+                self.own.push(Box::new(make()));
+                self.own.len() - 1
+            }
+        };
+        #[expect(clippy::unwrap_used, reason = "what stands at this place is of this type")]
+        self.own[at].downcast_mut().unwrap()
+    }
+
+    /// Lets go of one, if it is still there.
+    pub fn release(&mut self, number: u64) {
+        self.held.remove(&number);
+    }
+
+    /// Another interpreter takes the place.
+    pub fn clear(&mut self) {
+        self.held.clear();
+        self.own.clear();
+    }
+
+    /// The request is over.
+    pub fn end_request(&mut self) {
+        if !self.held.is_empty() {
+            self.held.retain(|_, held| held.life != Life::Request);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
+
+    use super::*;
+
+    #[test]
+    fn a_thing_is_there_until_it_is_released_and_only_as_what_it_is() {
+        let mut handles = Handles::default();
+        let (kept, short) = (handles.hold(7u8, Life::Object), handles.hold(8u8, Life::Request));
+        *handles.get::<u8>(kept).unwrap() += 1;
+        assert_eq!(handles.sum::<u8>(|thing| u64::from(*thing)), (2, 16));
+        assert_eq!(handles.get::<u16>(kept).unwrap_err().class, "TypeError");
+        handles.end_request();
+        assert_eq!(handles.get::<u8>(short).unwrap_err().class, "IOError");
+        assert_eq!(handles.get::<u8>(kept), Ok(&mut 8));
+        handles.release(kept);
+        handles.release(kept);
+        assert_eq!(handles.get::<u8>(kept).unwrap_err().class, "IOError");
+    }
+}

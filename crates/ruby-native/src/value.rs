@@ -1,0 +1,172 @@
+//! Values on their way between Ruby and Rust: the arguments of native functions, their results, and exceptions.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::tree::Tree;
+
+/// The most arguments of a native function, its receiver included.
+pub const ARGUMENTS_MAX: usize = 13;
+
+/// An argument from Ruby.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arg<'a> {
+    /// nil
+    Nil,
+    /// true and false
+    Bool(bool),
+    /// Integer
+    Int(i64),
+    /// Float
+    Float(f64),
+    /// String
+    Str(&'a [u8]),
+    /// String of bytes, which are not read as UTF-8
+    Bytes(&'a [u8]),
+    /// Symbol
+    Sym(&'a [u8]),
+    /// Array, Hash and, where a row says so, any object: see `tree.rs`.
+    Tree(&'a [u8]),
+    /// The number of what is held for an object: see `handles.rs`.
+    Handle(u64),
+}
+
+/// A result for Ruby.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// nil
+    Nil,
+    /// true and false
+    Bool(bool),
+    /// Integer
+    Int(i64),
+    /// Float
+    Float(f64),
+    /// String
+    Str(Vec<u8>),
+    /// A String of bytes, whatever they look like.
+    Bytes(Vec<u8>),
+    /// An object for a held thing, by its number, and how many bytes of memory it takes.
+    Handle(u64, usize),
+    /// The bytes of a tree.
+    Tree(Vec<u8>),
+}
+
+/// An exception to be raised in Ruby.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// Its class, with `::` where it is in a module.
+    pub class: &'static str,
+    /// Its message.
+    pub message: String,
+}
+
+/// A result or an exception.
+pub type Outcome = Result<Value, Raise>;
+
+/// An exception of this class and message.
+pub fn raise(class: &'static str, message: impl Into<String>) -> Raise {
+    Raise { class, message: message.into() }
+}
+
+impl<'a> Arg<'a> {
+    /// The bytes of a String or Symbol; else a TypeError.
+    pub fn bytes(self) -> Result<&'a [u8], Raise> {
+        match self {
+            Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) => Ok(bytes),
+            other => Err(raise("TypeError", format!("no implicit conversion of {} into String", other.kind()))),
+        }
+    }
+
+    /// As `bytes`, as UTF-8; what is not becomes U+FFFD.
+    pub fn text(self) -> Result<std::borrow::Cow<'a, str>, Raise> {
+        self.bytes().map(String::from_utf8_lossy)
+    }
+
+    /// A String as a path, which is without a NUL.
+    pub fn path(self) -> Result<&'a Path, Raise> {
+        let bytes = self.bytes()?;
+        if bytes.contains(&0) {
+            return Err(raise("ArgumentError", "path name contains null byte"));
+        }
+        Ok(Path::new(OsStr::from_bytes(bytes)))
+    }
+
+    /// An Integer; a Float is cut off.
+    pub fn int(self) -> Result<i64, Raise> {
+        match self {
+            Arg::Int(number) => Ok(number),
+            Arg::Float(number) => Ok(number as i64),
+            Arg::Nil => Err(raise("TypeError", "no implicit conversion from nil to integer")),
+            other => Err(raise("TypeError", format!("no implicit conversion of {} into Integer", other.kind()))),
+        }
+    }
+
+    /// The number of a held thing.
+    pub fn handle(self) -> Result<u64, Raise> {
+        match self {
+            Arg::Handle(number) => Ok(number),
+            Arg::Nil => Err(raise("IOError", "closed stream")),
+            other => Err(raise("TypeError", format!("expected a handle, got {}", other.kind()))),
+        }
+    }
+
+    /// A number.
+    pub fn number(self) -> Result<f64, Raise> {
+        match self {
+            Arg::Int(number) => Ok(number as f64),
+            Arg::Float(number) => Ok(number),
+            other => Err(raise("TypeError", format!("can't convert {} into Float", other.kind()))),
+        }
+    }
+
+    /// The bytes of its tree.
+    pub fn tree(self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Arg::Nil => Tree::Nil.encode(&mut out),
+            Arg::Bool(value) => Tree::Bool(value).encode(&mut out),
+            Arg::Int(number) => Tree::Int(number).encode(&mut out),
+            Arg::Float(number) => Tree::Float(number).encode(&mut out),
+            Arg::Str(bytes) | Arg::Bytes(bytes) => Tree::Str(bytes.to_vec()).encode(&mut out),
+            Arg::Sym(bytes) => Tree::Sym(bytes.to_vec()).encode(&mut out),
+            Arg::Handle(_) => Tree::Nil.encode(&mut out),
+            Arg::Tree(bytes) => out.extend_from_slice(bytes),
+        }
+        out
+    }
+
+    /// Bytes of it.
+    pub fn size(self) -> usize {
+        match self {
+            Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) | Arg::Tree(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Neither nil nor false.
+    pub fn truthy(self) -> bool {
+        !matches!(self, Arg::Nil | Arg::Bool(false))
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Arg::Nil => "nil",
+            Arg::Bool(true) => "true",
+            Arg::Bool(false) => "false",
+            Arg::Int(_) => "Integer",
+            Arg::Float(_) => "Float",
+            Arg::Str(_) | Arg::Bytes(_) => "String",
+            Arg::Sym(_) => "Symbol",
+            Arg::Handle(_) => "FoolsGold::Handle",
+            Arg::Tree([b'h', ..]) => "Hash",
+            Arg::Tree(_) => "Array",
+        }
+    }
+}
+
+/// The argument at a place; nil where there is none, as in Ruby's optional parameters.
+pub fn arg<'a>(args: &[Arg<'a>], at: usize) -> Arg<'a> {
+    args.get(at).copied().unwrap_or(Arg::Nil)
+}

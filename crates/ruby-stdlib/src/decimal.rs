@@ -1,0 +1,259 @@
+//! The arithmetic of BigDecimal, which the crate of that name does. A number crosses the border as text: its digits
+//! without zeros at their end, and the power of ten that the last of them stands for, as in `-125e-2`.
+
+use std::cmp::Ordering;
+
+use bigdecimal::num_bigint::{BigInt, Sign};
+use bigdecimal::{BigDecimal, Context as Precision, RoundingMode, Zero};
+
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// More would take longer than a step may that nothing can interrupt.
+const DIGITS_MAX: i64 = 50_000;
+/// A root of more digits takes longer than that.
+const ROOT_DIGITS_MAX: i64 = 5_000;
+/// The power of ten of the last digit, at most: sums of a few of them are still numbers.
+const EXPONENT_MAX: i64 = 1 << 60;
+/// Digits that CRuby keeps in one of its words, at whose borders it rounds quotients.
+const WORD: i64 = 9;
+/// The digits that a quotient has at least, in CRuby: those of two Floats.
+const QUOTIENT: i64 = 32;
+
+/// A number, never longer than `DIGITS_MAX`.
+struct Number(BigDecimal);
+
+impl Number {
+    fn of(arg: Arg<'_>) -> Result<BigDecimal, Raise> {
+        let text = arg.text()?;
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        if digits.len() as i64 > DIGITS_MAX + 1 {
+            return Err(too_long());
+        }
+        let wrong = || raise("ArgumentError", format!("invalid value for BigDecimal(): \"{text}\""));
+        let digits = digits.parse::<BigInt>().map_err(|_| wrong())?;
+        let exponent = exponent.parse::<i64>().map_err(|_| wrong())?;
+        if exponent.unsigned_abs() > EXPONENT_MAX.unsigned_abs() {
+            return Err(too_far());
+        }
+        Ok(BigDecimal::new(digits, -exponent))
+    }
+
+    fn text(self) -> Vec<u8> {
+        let (digits, exponent) = self.0.normalized().into_bigint_and_exponent();
+        if digits.is_zero() { b"0".to_vec() } else { format!("{digits}e{}", -exponent).into_bytes() }
+    }
+
+    fn value(self) -> Outcome {
+        if self.0.digits() as i64 > DIGITS_MAX {
+            return Err(too_long());
+        }
+        if self.0.fractional_digit_count().unsigned_abs() > EXPONENT_MAX.unsigned_abs() {
+            return Err(too_far());
+        }
+        Ok(Value::Str(self.text()))
+    }
+}
+
+fn too_long() -> Raise {
+    raise("RangeError", format!("a BigDecimal has at most {DIGITS_MAX} digits here"))
+}
+
+fn too_far() -> Raise {
+    raise("RangeError", format!("the exponent of a BigDecimal is at most {EXPONENT_MAX} here"))
+}
+
+/// The power of ten above its first digit.
+fn magnitude(number: &BigDecimal) -> i64 {
+    number.digits() as i64 - number.fractional_digit_count()
+}
+
+/// Whether all digits from the first of the one to the last of the other can be written down.
+fn spanned(left: &BigDecimal, right: &BigDecimal) -> Result<(), Raise> {
+    if left.is_zero() || right.is_zero() {
+        return Ok(());
+    }
+    let first = magnitude(left).max(magnitude(right));
+    let last = left.fractional_digit_count().max(right.fractional_digit_count());
+    if first.saturating_add(last) > DIGITS_MAX { Err(too_long()) } else { Ok(()) }
+}
+
+/// Ruby's numbers for the modes (`BigDecimal::ROUND_UP` and so on).
+fn mode(arg: Arg<'_>) -> Result<RoundingMode, Raise> {
+    Ok(match arg.int()? {
+        1 => RoundingMode::Up,
+        2 => RoundingMode::Down,
+        3 => RoundingMode::HalfUp,
+        4 => RoundingMode::HalfDown,
+        5 => RoundingMode::Ceiling,
+        6 => RoundingMode::Floor,
+        7 => RoundingMode::HalfEven,
+        _ => return Err(raise("ArgumentError", "invalid rounding mode")),
+    })
+}
+
+/// decimal_add(a, b)
+pub fn add(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
+    spanned(&left, &right)?;
+    // Zero has a last digit, too, and the other's may be far from it.
+    match (left.is_zero(), right.is_zero()) {
+        (true, _) => Number(right).value(),
+        (_, true) => Number(left).value(),
+        _ => Number(left + right).value(),
+    }
+}
+
+/// decimal_mul(a, b)
+pub fn mul(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Number(Number::of(arg(args, 0))? * Number::of(arg(args, 1))?).value()
+}
+
+/// decimal_compare(a, b) → -1, 0, 1
+pub fn compare(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
+    let signs = left.sign().cmp(&right.sign());
+    let sizes = || match left.sign() {
+        Sign::Minus => magnitude(&right).cmp(&magnitude(&left)),
+        _ => magnitude(&left).cmp(&magnitude(&right)),
+    };
+    let order = match signs {
+        Ordering::Equal if left.is_zero() => Ordering::Equal,
+        Ordering::Equal => sizes().then_with(|| left.cmp(&right)),
+        other => other,
+    };
+    Ok(Value::Int(order as i64))
+}
+
+/// decimal_round(a, digits behind the point, mode)
+pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let number = Number::of(arg(args, 0))?;
+    let (places, mode) = (arg(args, 1).int()?, mode(arg(args, 2))?);
+    if places >= number.fractional_digit_count() {
+        return Number(number).value();
+    }
+    Number(rounded(&number, places, mode)).value()
+}
+
+/// As `with_scale_round`, for any place.
+fn rounded(number: &BigDecimal, places: i64, mode: RoundingMode) -> BigDecimal {
+    // Far above the first digit there is nothing but the question whether the number is zero.
+    let lowest = -magnitude(number) - 2;
+    if places < lowest {
+        let up = rounded(number, lowest, mode);
+        return if up.is_zero() {
+            up
+        } else {
+            BigDecimal::new(BigInt::from(if up.sign() == Sign::Minus { -1 } else { 1 }), places)
+        };
+    }
+    number.with_scale_round(places, mode)
+}
+
+/// decimal_limit(a, how many digits, mode)
+pub fn limit(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let number = Number::of(arg(args, 0))?;
+    let (digits, mode) = (arg(args, 1).int()?, mode(arg(args, 2))?);
+    let places = digits.saturating_sub(magnitude(&number));
+    if number.is_zero() || places >= number.fractional_digit_count() {
+        return Number(number).value();
+    }
+    Number(rounded(&number, places, mode)).value()
+}
+
+/// decimal_divide(a, b, digits, mode) → the quotient, rounded to that number of digits; with nil for digits, to as many
+/// as CRuby's `/` gives.
+pub fn divide(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
+    let mode = mode(arg(args, 3))?;
+    if left.is_zero() {
+        return Number(left).value();
+    }
+    let places = match arg(args, 2) {
+        Arg::Nil => as_cruby(&left.normalized(), &right.normalized()),
+        digits => {
+            let digits = digits.int()?;
+            if digits > DIGITS_MAX {
+                return Err(too_long());
+            }
+            digits - magnitude(&quotient(&left, &right, 2 - magnitude(&left) + magnitude(&right))?)
+        }
+    };
+    let exact = quotient(&left, &right, places + 2)?;
+    Number(rounded(&exact, places, mode)).value()
+}
+
+/// The digits behind the point of CRuby's quotient, which it ends at the border of a word.
+fn as_cruby(left: &BigDecimal, right: &BigDecimal) -> i64 {
+    let precision = |number: &BigDecimal| (number.digits() as i64).max(magnitude(number)).min(DIGITS_MAX);
+    let words = |number: &BigDecimal| -(-magnitude(number)).div_euclid(WORD);
+    let digits = (2 * precision(left).max(precision(right))).max(QUOTIENT);
+    let count = (digits + 3 * WORD - 1) / WORD - 1;
+    WORD * (count - 1 - words(left) + words(right))
+}
+
+/// The quotient with `places` digits after the point and one more, which is 1 if the division leaves a remainder and 0
+/// if not: rounded to fewer than `places` digits it gives what the exact quotient would.
+fn quotient(left: &BigDecimal, right: &BigDecimal, places: i64) -> Result<BigDecimal, Raise> {
+    let (top, below) = (left.as_bigint_and_exponent(), right.as_bigint_and_exponent());
+    let shift = places - top.1 + below.1;
+    if shift.abs() > 2 * DIGITS_MAX {
+        return Err(too_long());
+    }
+    let power = BigInt::from(10).pow(shift.unsigned_abs() as u32);
+    let (top, below) = if shift >= 0 { (top.0 * power, below.0) } else { (top.0, below.0 * power) };
+    let whole = &top / &below;
+    let is_exact = &whole * &below == top;
+    let negative = (top.sign() == Sign::Minus) != (below.sign() == Sign::Minus);
+    let rest = if is_exact {
+        0
+    } else if negative {
+        -1
+    } else {
+        1
+    };
+    Ok(BigDecimal::new(whole * 10 + rest, places + 1))
+}
+
+/// decimal_divmod(a, b) → the whole quotient, rounded down, and the rest
+pub fn divmod(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
+    spanned(&left, &right)?;
+    if left.is_zero() {
+        return pair(BigDecimal::zero(), BigDecimal::zero());
+    }
+    let whole = rounded(&quotient(&left, &right, 1)?, 0, RoundingMode::Floor);
+    let rest = if whole.is_zero() { left } else { left - &whole * right };
+    pair(whole, rest)
+}
+
+fn pair(one: BigDecimal, two: BigDecimal) -> Outcome {
+    let mut out = Vec::new();
+    Tree::Array(vec![Tree::Str(Number(one).text()), Tree::Str(Number(two).text())]).encode(&mut out);
+    Ok(Value::Tree(out))
+}
+
+/// decimal_power(a, exponent from 0): exact
+pub fn power(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let number = Number::of(arg(args, 0))?;
+    let exponent = arg(args, 1).int()?.max(0);
+    let (digits, scale) = number.normalized().into_bigint_and_exponent();
+    let length = (digits.bits() as i64 * 30_103 / 100_000).saturating_mul(exponent);
+    let Some(scale) = scale.checked_mul(exponent).filter(|_| length <= DIGITS_MAX) else { return Err(too_long()) };
+    context.tick()?;
+    Number(BigDecimal::new(digits.pow(exponent as u32), scale)).value()
+}
+
+/// decimal_sqrt(a, digits)
+pub fn sqrt(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let number = Number::of(arg(args, 0))?;
+    let digits = arg(args, 1).int()?.max(QUOTIENT);
+    if digits > ROOT_DIGITS_MAX {
+        return Err(raise("RangeError", format!("a square root has at most {ROOT_DIGITS_MAX} digits here")));
+    }
+    let digits = digits as u64;
+    context.tick()?;
+    let Some(precision) = std::num::NonZeroU64::new(digits) else { return Err(too_long()) };
+    let root = number.sqrt_with_context(&Precision::new(precision, RoundingMode::HalfUp));
+    root.map_or_else(|| Err(raise("FloatDomainError", "sqrt of negative value")), |root| Number(root).value())
+}

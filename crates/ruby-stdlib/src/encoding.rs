@@ -1,0 +1,138 @@
+//! What Ruby's strings have instead of encodings: whether the bytes are UTF-8, and ways to make them so.
+
+use unicode_normalization::UnicodeNormalization;
+
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// text_kind(text): 1 for ASCII alone, 2 for other UTF-8, 0 for what is not UTF-8.
+pub fn kind(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let kind = if bytes.is_ascii() {
+        1
+    } else if std::str::from_utf8(bytes).is_ok() {
+        2
+    } else {
+        0
+    };
+    Ok(Value::Int(kind))
+}
+
+/// text_scrub(text, replacement): each run of bytes that cannot begin or go on a character becomes one replacement.
+pub fn scrub(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (bytes, replacement) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
+    let mut out = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.extend_from_slice(chunk.valid().as_bytes());
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice(replacement);
+        }
+    }
+    Ok(Value::Str(out))
+}
+
+/// text_split(text) → pairs of what is UTF-8 and of the bytes behind it that are not.
+pub fn split(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let chunks = arg(args, 0).bytes()?.utf8_chunks();
+    let pair = |valid: &str, invalid: &[u8]| Tree::Array(vec![Tree::Str(valid.into()), Tree::Str(invalid.to_vec())]);
+    let mut out = Vec::new();
+    Tree::Array(chunks.map(|chunk| pair(chunk.valid(), chunk.invalid())).collect()).encode(&mut out);
+    Ok(Value::Tree(out))
+}
+
+/// text_widen(text): ISO-8859-1 to UTF-8.
+pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let text: String = arg(args, 0).bytes()?.iter().map(|&byte| char::from(byte)).collect();
+    Ok(Value::Str(text.into_bytes()))
+}
+
+/// text_normalize(text, form, only whether it is so): text in one of Unicode's normal forms
+pub fn normalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(raise("ArgumentError", "invalid byte sequence in UTF-8"));
+    };
+    let normal: String = match arg(args, 1).bytes()? {
+        b"nfc" => text.nfc().collect(),
+        b"nfd" => text.nfd().collect(),
+        b"nfkc" => text.nfkc().collect(),
+        b"nfkd" => text.nfkd().collect(),
+        other => {
+            let form = String::from_utf8_lossy(other);
+            return Err(raise("ArgumentError", format!("Invalid normalization form {form}.")));
+        }
+    };
+    if arg(args, 2).truthy() {
+        return Ok(Value::Bool(normal.as_bytes() == bytes));
+    }
+    Ok(Value::Str(normal.into_bytes()))
+}
+
+/// String#upcase
+pub fn upcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, false, |_, _| true)
+}
+
+/// String#downcase
+pub fn downcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, true, |_, _| false)
+}
+
+/// String#swapcase
+pub fn swapcase(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, false, |char, _| char.is_lowercase())
+}
+
+/// String#capitalize
+pub fn capitalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    in_case(args, false, |_, first| first)
+}
+
+/// Letters of all of Unicode, or with `:ascii` of ASCII alone, as `up` says of each letter, which may be the first.
+/// Of a String of bytes those of ASCII; text that is not UTF-8 is refused, as in CRuby.
+fn in_case(args: &[Arg<'_>], downcase: bool, up: impl Fn(char, bool) -> bool) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    case_options(args.get(1..).unwrap_or_default(), downcase)?;
+    if let Arg::Bytes(bytes) = arg(args, 0) {
+        let cased = bytes.iter().enumerate().map(|(at, byte)| match up(char::from(*byte), at == 0) {
+            true => byte.to_ascii_uppercase(),
+            false => byte.to_ascii_lowercase(),
+        });
+        return Ok(Value::Bytes(cased.collect()));
+    }
+    let plain = bytes.is_ascii() || arg(args, 1) == Arg::Sym(b"ascii");
+    let text = std::str::from_utf8(bytes).map_err(|_| raise("ArgumentError", "input string invalid"))?;
+    let mut out = Vec::with_capacity(bytes.len());
+    for char in text.chars() {
+        let up = up(char, out.is_empty());
+        push_in_case(&mut out, char, up, plain);
+    }
+    Ok(Value::Str(out))
+}
+
+/// Refuses what is no option of theirs, or does not go with another.
+fn case_options(options: &[Arg<'_>], downcase: bool) -> Result<(), Raise> {
+    let wrong = |text: &str| Err(raise("ArgumentError", text));
+    let names: Vec<&[u8]> =
+        options.iter().map(|option| if let Arg::Sym(name) = option { *name } else { &b""[..] }).collect();
+    match names.as_slice() {
+        [] | [b"ascii" | b"turkic" | b"lithuanian"] => Ok(()),
+        [b"turkic", b"lithuanian"] | [b"lithuanian", b"turkic"] => Ok(()),
+        [b"fold"] if downcase => Ok(()),
+        [b"fold"] => wrong("option :fold only allowed for downcasing"),
+        [b"turkic" | b"lithuanian", _] => wrong("invalid second option"),
+        [_] => wrong("invalid option"),
+        _ => wrong("too many options"),
+    }
+}
+
+fn push_in_case(out: &mut Vec<u8>, char: char, up: bool, plain: bool) {
+    let mut room = [0; 4];
+    let mut push = |one: char| out.extend_from_slice(one.encode_utf8(&mut room).as_bytes());
+    match (plain, up) {
+        (true, true) => push(char.to_ascii_uppercase()),
+        (true, false) => push(char.to_ascii_lowercase()),
+        (false, true) => char.to_uppercase().for_each(push),
+        (false, false) => char.to_lowercase().for_each(push),
+    }
+}

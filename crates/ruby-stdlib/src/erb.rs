@@ -1,0 +1,213 @@
+//! ERB: a template as the text of a Ruby program that fills a String, line for line, so that errors name the lines of
+//! the template.
+
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// What a trim mode asks for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trim {
+    /// `-`: `<%-` takes the blanks before it, `-%>` the line's end behind it.
+    dash: bool,
+    /// `>`: no line's end behind `%>`.
+    end: bool,
+    /// `<>`: no line's end behind `%>` of a line that begins with `<%`.
+    both: bool,
+    /// `%`: lines that begin with it are code.
+    percent: bool,
+}
+
+fn trim(mode: Arg<'_>) -> Result<Trim, Raise> {
+    let mut trim = Trim::default();
+    match mode {
+        Arg::Nil | Arg::Bool(false) => {}
+        Arg::Int(number) => (trim.end, trim.both) = (number == 1, number == 2),
+        mode => {
+            let text = mode.text()?;
+            trim = Trim {
+                dash: text.contains('-'),
+                both: text.contains("<>"),
+                end: text.contains('>') && !text.contains("<>"),
+                percent: text.contains('%'),
+            };
+            let known = ["", "-", ">", "<>", "%", "%-", "%>", "%<>", "-%", ">%", "<>%"];
+            if !known.contains(&&*text) {
+                return Err(raise("ArgumentError", format!("Invalid ERB trim mode: {text:?}")));
+            }
+        }
+    }
+    Ok(trim)
+}
+
+/// erb_compile(template, trim mode, variable) → source
+pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (template, trim) = (arg(args, 0).bytes()?, trim(arg(args, 1))?);
+    let variable = arg(args, 2).text()?.into_owned();
+    let mut compiler = Compiler { out: Vec::new(), text: Vec::new(), variable };
+    compiler.out.extend_from_slice(format!("{} = +''; ", compiler.variable).as_bytes());
+    let mut tag: Option<Tag> = None;
+    for line in template.split_inclusive(|byte| *byte == b'\n') {
+        compiler.line(line, trim, &mut tag);
+    }
+    // A tag without an end is none.
+    if let Some(open) = tag {
+        compiler.text.extend_from_slice(&open.content);
+    }
+    compiler.flush();
+    let variable = compiler.variable.clone();
+    compiler.out.extend_from_slice(variable.as_bytes());
+    Ok(Value::Str(compiler.out))
+}
+
+/// What stands between `<%` and `%>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Code,
+    Value,
+    Comment,
+}
+
+struct Tag {
+    kind: Kind,
+    content: Vec<u8>,
+}
+
+struct Compiler {
+    out: Vec<u8>,
+    text: Vec<u8>,
+    variable: String,
+}
+
+impl Compiler {
+    /// One line with its end; `tag` is the one that is open where it begins.
+    fn line(&mut self, line: &[u8], trim: Trim, tag: &mut Option<Tag>) {
+        if trim.percent && tag.is_none() && line.starts_with(b"%") {
+            if line.starts_with(b"%%") {
+                return self.parts(&line[1..], trim, tag);
+            }
+            self.flush();
+            self.out.extend_from_slice(&line[1..]);
+            return;
+        }
+        self.parts(line, trim, tag);
+    }
+
+    fn parts(&mut self, line: &[u8], trim: Trim, tag: &mut Option<Tag>) {
+        let begins_with_tag = line.starts_with(b"<%") && !line.starts_with(b"<%%") && tag.is_none();
+        let mut rest = line;
+        while !rest.is_empty() {
+            rest = match tag {
+                None => self.outside(line, rest, trim, tag),
+                Some(open) => {
+                    let Some((after, dashed)) = inside(open, rest, trim) else { return };
+                    let closed = tag.take();
+                    closed.into_iter().for_each(|closed| self.close(&closed));
+                    let eats = (trim.dash && dashed) || trim.end || (trim.both && begins_with_tag);
+                    if eats && (after == b"\n" || after == b"\r\n") {
+                        self.flush();
+                        self.out.push(b'\n');
+                        return;
+                    }
+                    after
+                }
+            };
+        }
+    }
+
+    /// Text up to the next tag, which it opens; what is left of the line.
+    fn outside<'a>(&mut self, line: &[u8], rest: &'a [u8], trim: Trim, tag: &mut Option<Tag>) -> &'a [u8] {
+        let Some(at) = find(rest, b"<%") else {
+            self.text.extend_from_slice(rest);
+            return &[];
+        };
+        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        if let Some(after) = after.strip_prefix(b"%") {
+            self.text.extend_from_slice(before);
+            self.text.extend_from_slice(b"<%");
+            return after;
+        }
+        let is_first = line.len() == rest.len();
+        let blank = before.iter().all(|byte| *byte == b' ' || *byte == b'\t');
+        let (kind, after) = match after.first() {
+            Some(b'=') => (Kind::Value, &after[1..]),
+            Some(b'#') => (Kind::Comment, &after[1..]),
+            Some(b'-') if trim.dash => (Kind::Code, &after[1..]),
+            _ => (Kind::Code, after),
+        };
+        let strips = trim.dash && rest[at..].starts_with(b"<%-") && is_first && blank;
+        if !strips {
+            self.text.extend_from_slice(before);
+        }
+        self.flush();
+        *tag = Some(Tag { kind, content: Vec::new() });
+        after
+    }
+
+    fn close(&mut self, tag: &Tag) {
+        match tag.kind {
+            Kind::Code => {
+                self.out.extend_from_slice(&tag.content);
+                // A line's end is one of a statement as well.
+                if !tag.content.ends_with(b"\n") {
+                    self.out.extend_from_slice(b"; ");
+                }
+            }
+            Kind::Value => {
+                self.out.extend_from_slice(format!("{}.<<((", self.variable).as_bytes());
+                self.out.extend_from_slice(&tag.content);
+                self.out.extend_from_slice(b").to_s); ");
+            }
+            Kind::Comment => {
+                let lines = tag.content.iter().filter(|byte| **byte == b'\n').count();
+                self.out.extend(std::iter::repeat_n(b'\n', lines));
+            }
+        }
+    }
+
+    /// The text so far as a literal, with as many lines behind it as there are in it.
+    fn flush(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        let text = std::mem::take(&mut self.text);
+        self.out.extend_from_slice(format!("{}.<< \"", self.variable).as_bytes());
+        let mut lines = 0;
+        for byte in text {
+            match byte {
+                b'\n' => {
+                    self.out.extend_from_slice(b"\\n");
+                    lines += 1;
+                }
+                b'\r' => self.out.extend_from_slice(b"\\r"),
+                0 => self.out.extend_from_slice(b"\\0"),
+                b'"' | b'\\' | b'#' => self.out.extend_from_slice(&[b'\\', byte]),
+                _ => self.out.push(byte),
+            }
+        }
+        self.out.extend_from_slice(b"\"; ");
+        self.out.extend(std::iter::repeat_n(b'\n', lines));
+    }
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+/// What belongs to an open tag; behind its end what is left of the line, and whether the end was `-%>`.
+fn inside<'a>(tag: &mut Tag, mut rest: &'a [u8], trim: Trim) -> Option<(&'a [u8], bool)> {
+    loop {
+        let Some(at) = find(rest, b"%>") else {
+            tag.content.extend_from_slice(rest);
+            return None;
+        };
+        let after = &rest[at + 2..];
+        if at > 0 && rest[at - 1] == b'%' {
+            tag.content.extend_from_slice(&rest[..at - 1]);
+            tag.content.extend_from_slice(b"%>");
+            rest = after;
+            continue;
+        }
+        let dashed = trim.dash && at > 0 && rest[at - 1] == b'-';
+        tag.content.extend_from_slice(&rest[..if dashed { at - 1 } else { at }]);
+        return Some((after, dashed));
+    }
+}

@@ -1,0 +1,165 @@
+//! Open files, what the system knows of files, and folders.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use super::path::read_at;
+use crate::glob;
+use ruby_native::Tree;
+use ruby_native::folders::failed;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// One read hands over at most this much; Ruby asks again.
+const READ_BYTES_MAX: u64 = 1 << 20;
+
+/// So many files at once.
+const FILES_MAX: usize = 512;
+/// What an object for one takes.
+const FILE_BYTES: usize = 256;
+
+fn file(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<File>, Raise> {
+    context.handles.get::<Rc<File>>(handle.handle()?).cloned()
+}
+
+fn tree(tree: &Tree) -> Value {
+    let mut out = Vec::new();
+    tree.encode(&mut out);
+    Value::Tree(out)
+}
+
+/// open(path) → handle
+pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = arg(args, 0).path()?;
+    let found = context.folders.readable(path)?;
+    let (file, _) = files::open(&found).map_err(|error| failed(&error, path))?;
+    let number = context.handles.hold_one_of(FILES_MAX, Rc::new(file))?;
+    Ok(Value::Handle(number, FILE_BYTES))
+}
+
+/// read(handle, position, length) → String, empty at the end
+pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let position = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
+    let length = u64::try_from(arg(args, 2).int()?).unwrap_or(0).min(READ_BYTES_MAX);
+    // To read may leave this thread, and then nothing may be borrowed.
+    let file = file(context, arg(args, 0))?;
+    let bytes = read_at(context, &file, position, length);
+    bytes.map(Value::Str).map_err(|error| raise("IOError", error.to_string()))
+}
+
+/// size(handle)
+pub fn size(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let meta = file(context, arg(args, 0))?.metadata();
+    meta.map(|meta| Value::Int(meta.len() as i64)).map_err(|error| raise("IOError", error.to_string()))
+}
+
+/// stat(path) → [kind, size, modified, readable], or nil where there is nothing to be seen
+pub fn stat(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = arg(args, 0).path()?;
+    let Ok(found) = context.folders.find(path) else { return Ok(Value::Nil) };
+    let Ok(meta) = fs::metadata(&found) else { return Ok(Value::Nil) };
+    Ok(tree(&Tree::Array(vec![
+        Tree::Str(kind(&meta).into()),
+        Tree::Int(meta.len() as i64),
+        Tree::Float(seconds(meta.mtime(), meta.mtime_nsec())),
+        Tree::Bool(files::is_readable(&found)),
+    ])))
+}
+
+fn kind(meta: &Metadata) -> &'static str {
+    use rustix::fs::FileType;
+    match FileType::from_raw_mode(meta.mode()) {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Symlink => "link",
+        FileType::Fifo => "fifo",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice => "characterSpecial",
+        FileType::BlockDevice => "blockSpecial",
+        _ => "unknown",
+    }
+}
+
+fn seconds(seconds: i64, nanoseconds: i64) -> f64 {
+    seconds as f64 + nanoseconds as f64 / 1e9
+}
+
+/// stat_all(path or handle, follow a link) → all of it, in the order of File::Stat
+pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (meta, readable) = match arg(args, 0) {
+        handle @ Arg::Handle(_) => (file(context, handle)?.metadata(), true),
+        given => {
+            let path = given.path()?;
+            let found = context.folders.readable(path)?;
+            let readable = files::is_readable(&found);
+            // What a link says of itself is beside its target, which may be read.
+            let at = if arg(args, 1).truthy() { found.as_path() } else { path };
+            (if arg(args, 1).truthy() { fs::metadata(at) } else { fs::symlink_metadata(at) }, readable)
+        }
+    };
+    let meta = meta.map_err(|error| match arg(args, 0) {
+        Arg::Handle(_) => raise("IOError", error.to_string()),
+        given => given.path().map_or_else(|raise| raise, |path| failed(&error, path)),
+    })?;
+    let number = |number: u64| Tree::Int(number.cast_signed());
+    Ok(tree(&Tree::Array(vec![
+        Tree::Str(kind(&meta).into()),
+        number(meta.len()),
+        Tree::Float(seconds(meta.mtime(), meta.mtime_nsec())),
+        Tree::Float(seconds(meta.atime(), meta.atime_nsec())),
+        Tree::Float(seconds(meta.ctime(), meta.ctime_nsec())),
+        Tree::Bool(readable),
+        number(meta.mode().into()),
+        number(meta.ino()),
+        number(meta.dev()),
+        number(meta.nlink()),
+        number(meta.uid().into()),
+        number(meta.gid().into()),
+        number(meta.blksize()),
+        number(meta.blocks()),
+    ])))
+}
+
+/// entries(path): the names in a folder, sorted
+pub fn entries(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = arg(args, 0).path()?;
+    let found = context.folders.readable(path)?;
+    context.leave();
+    let listed = fs::read_dir(&found).map_err(|error| failed(&error, path))?;
+    let mut names: Vec<Vec<u8>> = listed.flatten().map(|entry| entry.file_name().as_bytes().to_vec()).collect();
+    names.sort();
+    Ok(tree(&Tree::Array(names.into_iter().map(Tree::Str).collect())))
+}
+
+/// glob(pattern, flags, base or nil) → paths, sorted
+pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let pattern = arg(args, 0).bytes()?;
+    arg(args, 0).path()?;
+    let base = match arg(args, 2) {
+        Arg::Nil => None,
+        base => Some(base.path()?),
+    };
+    context.leave();
+    let until = context.until();
+    let folders = &context.folders;
+    let may_see = |path: &Path| folders.find(path).ok();
+    let limits = glob::Limits { until, bytes_max: context.memory_bytes / 4, may_see: &may_see };
+    match glob::walk(pattern, arg(args, 1).int()?, base, &limits) {
+        Ok(found) => Ok(tree(&Tree::Array(found.into_iter().map(Tree::Str).collect()))),
+        Err(glob::Stop::TooMuch) => Err(raise("NoMemoryError", "Dir.glob finds more names than there is memory for")),
+        Err(glob::Stop::Late) => {
+            let late = context.overdue();
+            Err(late.unwrap_or_else(|| raise("IOError", io::Error::from(io::ErrorKind::TimedOut).to_string())))
+        }
+    }
+}
+
+/// fnmatch(pattern, path, flags) → 1 or nil
+pub fn fnmatch(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let (pattern, name) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
+    let does = glob::matches(pattern, name, arg(args, 2).int()?);
+    Ok(if does { Value::Int(1) } else { Value::Nil })
+}

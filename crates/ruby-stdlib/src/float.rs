@@ -1,0 +1,96 @@
+//! Floats as CRuby prints them: the fewest digits that read back as the same number, plain from 1e-4 to below 1e16
+//! while no zeros have to be made up before the point.
+
+use ruby_native::{Arg, Context, Outcome, Value, arg};
+
+/// Float#to_s
+pub fn to_s(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(print(arg(args, 0).number()?).into_bytes()))
+}
+
+/// Prints a float.
+pub fn print(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".into();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "Infinity".into() } else { "-Infinity".into() };
+    }
+    if number == 0.0 {
+        return if number.is_sign_negative() { "-0.0".into() } else { "0.0".into() };
+    }
+    let (digits, exponent) = shortest(number.abs());
+    let sign = if number < 0.0 { "-" } else { "" };
+    // `exponent` is the place of the point. CRuby goes one place further (16) where a digit stands behind the point.
+    let plain = match exponent {
+        -3..=0 => format!("0.{}{digits}", "0".repeat(-exponent as usize)),
+        1..=15 if digits.len() <= exponent as usize => {
+            format!("{digits}{}.0", "0".repeat(exponent as usize - digits.len()))
+        }
+        1..=16 if digits.len() > exponent as usize => {
+            format!("{}.{}", &digits[..exponent as usize], &digits[exponent as usize..])
+        }
+        _ => {
+            let (first, rest) = digits.split_at(1);
+            let rest = if rest.is_empty() { "0" } else { rest };
+            let power = exponent - 1;
+            format!("{first}.{rest}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+        }
+    };
+    format!("{sign}{plain}")
+}
+
+/// The shortest digits `d` and the exponent `e` so that the number is 0.d × 10^e.
+fn shortest(number: f64) -> (String, i32) {
+    let mut buffer = ryu::Buffer::new();
+    let printed = buffer.format_finite(number);
+    let (mantissa, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut exponent = exponent.parse::<i32>().unwrap_or(0) + whole.len() as i32;
+    let all = format!("{whole}{fraction}");
+    let leading = all.len() - all.trim_start_matches('0').len();
+    exponent -= leading as i32;
+    let digits = all.trim_matches('0').to_owned();
+    (digits, exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::print;
+
+    #[test]
+    fn floats_print_as_in_cruby() {
+        let table = [
+            (0.1 + 0.2, "0.30000000000000004"),
+            (1.0, "1.0"),
+            (-1.5, "-1.5"),
+            (100.0, "100.0"),
+            (1e14, "100000000000000.0"),
+            (1e15, "1.0e+15"),
+            (1e16, "1.0e+16"),
+            (123456789012345680.0, "1.2345678901234568e+17"),
+            (9007199254740993.0, "9.007199254740992e+15"),
+            (123456789012345.6, "123456789012345.6"),
+            (1234567890123456.8, "1234567890123456.8"),
+            (-1234567890123456.8, "-1234567890123456.8"),
+            (1234567890123456.0, "1.234567890123456e+15"),
+            (123456789012345.0, "123456789012345.0"),
+            (12345678901234568.0, "1.2345678901234568e+16"),
+            (999999999999999.9, "999999999999999.9"),
+            (0.0001, "0.0001"),
+            (0.00001, "1.0e-05"),
+            (0.00012345, "0.00012345"),
+            (1.0 / 3.0, "0.3333333333333333"),
+            (1e100, "1.0e+100"),
+            (5e-324, "5.0e-324"),
+            (1.7976931348623157e308, "1.7976931348623157e+308"),
+            (12345.678, "12345.678"),
+            (-0.0, "-0.0"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ];
+        for (number, expected) in table {
+            assert_eq!(print(number), expected);
+        }
+    }
+}

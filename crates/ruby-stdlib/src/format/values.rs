@@ -1,0 +1,91 @@
+//! The values of a call of Kernel#format, and which is next.
+
+use ruby_native::Tree;
+use ruby_native::{Raise, raise};
+
+/// No width or precision is larger.
+pub const WIDTH_MAX: usize = 1 << 24;
+
+/// The values of a call, and which is next.
+pub struct Values {
+    pub values: Vec<Tree>,
+    /// What `inspect` says of each, where somebody asks.
+    pub inspected: Vec<Tree>,
+    pub used: Used,
+}
+
+/// How directives have named their values: those of one format all do it in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Used {
+    /// Each takes the next value; how many have, 0 at first.
+    InTurn(usize),
+    /// By place, `%1$s`.
+    Places,
+    /// By name, `%<a>s`.
+    Names,
+}
+
+/// One value, and what `inspect` says of it if that is known.
+pub type Shown<'a> = (&'a Tree, Option<&'a [u8]>);
+
+impl Values {
+    pub fn at(&self, place: usize) -> Result<Shown<'_>, Raise> {
+        let value = self.values.get(place).ok_or_else(|| raise("ArgumentError", "too few arguments"))?;
+        Ok((value, self.inspected_at(place)))
+    }
+
+    pub fn inspected_at(&self, place: usize) -> Option<&[u8]> {
+        match self.inspected.get(place) {
+            Some(Tree::Str(text) | Tree::Bytes(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The place of the next value.
+    pub fn take(&mut self) -> Result<usize, Raise> {
+        let next = match self.used {
+            Used::InTurn(next) => next,
+            Used::Places => return Err(malformed("unnumbered(1) mixed with numbered")),
+            Used::Names => return Err(malformed("unnumbered(1) mixed with named")),
+        };
+        self.used = Used::InTurn(next + 1);
+        self.at(next)?;
+        Ok(next)
+    }
+
+    /// A value by its place.
+    pub fn place(&mut self, place: usize) -> Result<usize, Raise> {
+        match self.used {
+            Used::InTurn(0) | Used::Places => self.used = Used::Places,
+            Used::InTurn(count) => {
+                return Err(malformed(&format!("numbered({}) after unnumbered({count})", place + 1)));
+            }
+            Used::Names => return Err(malformed(&format!("numbered({}) after named", place + 1))),
+        }
+        self.at(place)?;
+        Ok(place)
+    }
+
+    /// The value of a name in the Hash that is the only argument.
+    pub fn named(&mut self, name: &[u8]) -> Result<Shown<'_>, Raise> {
+        let shown = String::from_utf8_lossy(name);
+        match self.used {
+            Used::InTurn(0) | Used::Names => self.used = Used::Names,
+            Used::InTurn(count) => return Err(malformed(&format!("named<{shown}> after unnumbered({count})"))),
+            Used::Places => return Err(malformed(&format!("named<{shown}> after numbered"))),
+        }
+        let Some(Tree::Hash(pairs)) = self.values.first() else {
+            return Err(raise("ArgumentError", "one hash required"));
+        };
+        let is = |key: &Tree| matches!(key, Tree::Sym(symbol) if symbol == name);
+        let place = pairs
+            .iter()
+            .position(|(key, _)| is(key))
+            .ok_or_else(|| raise("KeyError", format!("key<{shown}> not found")))?;
+        Ok((&pairs[place].1, self.inspected_at(place)))
+    }
+}
+
+pub fn malformed(what: &str) -> Raise {
+    raise("ArgumentError", what)
+}

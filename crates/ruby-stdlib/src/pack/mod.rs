@@ -1,0 +1,62 @@
+//! Array#pack and String#unpack: values as bytes, by a format of directives.
+
+mod directive;
+mod read;
+mod text;
+mod write;
+
+use directive::directives;
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// Array#pack(format)
+pub fn pack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let directives = directives(arg(args, 1).bytes()?, "pack")?;
+    let mut writer = write::Writer::new(arg(args, 0), context.memory_bytes)?;
+    for directive in &directives {
+        writer.put(*directive)?;
+    }
+    // As CRuby marks them: text where it begins with U, or where there is nothing but text in it.
+    let is_text = directives.first().is_none_or(|first| first.letter == b'U')
+        || directives.iter().all(|directive| b"mMu".contains(&directive.letter));
+    Ok(if is_text { Value::Str(writer.out) } else { Value::Bytes(writer.out) })
+}
+
+/// String#unpack(format, offset: 0)
+pub fn unpack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    unpacked(context, args, false)
+}
+
+/// String#unpack1(format, offset: 0)
+pub fn unpack1(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    unpacked(context, args, true)
+}
+
+/// What `offset:` says.
+fn offset(options: Arg<'_>) -> Result<i64, Raise> {
+    let Arg::Tree(bytes) = options else { return Ok(0) };
+    match Tree::decode(bytes) {
+        Ok(Tree::Hash(pairs)) => match pairs.as_slice() {
+            [(Tree::Sym(name), Tree::Int(offset))] if name == b"offset" => Ok(*offset),
+            _ => Err(raise("ArgumentError", "unpack has one option, offset: Integer")),
+        },
+        _ => Err(raise("ArgumentError", "wrong number of arguments (given 2, expected 1)")),
+    }
+}
+
+fn unpacked(context: &Context<'_>, args: &[Arg<'_>], first: bool) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let offset = usize::try_from(offset(arg(args, 2))?).ok().filter(|offset| *offset <= bytes.len());
+    let Some(offset) = offset else { return Err(raise("ArgumentError", "offset outside of string")) };
+    let mut reader = read::Reader::new(&bytes[offset..], first, context.memory_bytes);
+    for directive in directives(arg(args, 1).bytes()?, "unpack")? {
+        reader.take(directive)?;
+        if first && !reader.found.is_empty() {
+            break;
+        }
+    }
+    let tree = if first { reader.found.into_iter().next().unwrap_or(Tree::Nil) } else { Tree::Array(reader.found) };
+    let mut out = Vec::new();
+    tree.encode(&mut out);
+    Ok(Value::Tree(out))
+}

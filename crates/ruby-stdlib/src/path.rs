@@ -1,0 +1,141 @@
+//! Whole files, for reading, and paths; which of them may be read is in `folders.rs`.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Component, Path, PathBuf};
+
+use ruby_native::Tree;
+use ruby_native::folders::failed;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// A read of more than this goes elsewhere at once: copying it alone takes a while.
+const QUICK_BYTES: u64 = 256 << 10;
+
+/// File.read(path)
+pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    whole(context, arg(args, 0).path()?).map(Value::Str)
+}
+
+/// All bytes of a file, where it may be read and the interpreter has room for it.
+pub fn whole(context: &mut Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
+    let found = context.folders.readable(path)?;
+    let (file, length) = files::open(&found).map_err(|error| failed(&error, path))?;
+    let most = context.memory_bytes as u64;
+    let too_large = || raise("NoMemoryError", format!("{} is larger than the interpreter's memory", path.display()));
+    // The bytes exist twice for a moment; beyond this the interpreter could not hold them anyway.
+    if length > most {
+        return Err(too_large());
+    }
+    let mut out = Vec::new();
+    loop {
+        // Some files say they are empty and are not, those of /proc for one; so the end is what reads as empty.
+        let wanted = length.saturating_sub(out.len() as u64).max(512).min(most + 1 - out.len() as u64);
+        let part = read_at(context, &file, out.len() as u64, wanted).map_err(|error| failed(&error, path))?;
+        if part.is_empty() {
+            return Ok(out);
+        }
+        if out.is_empty() {
+            out = part;
+        } else {
+            out.extend_from_slice(&part);
+        }
+        if out.len() as u64 > most {
+            return Err(too_large());
+        }
+        if length > 0 && out.len() as u64 >= length {
+            return Ok(out);
+        }
+    }
+}
+
+/// Up to so many bytes; empty at the end. What is in memory is read where the request runs; a read that would have to
+/// wait for the disk, or is large, happens elsewhere.
+pub fn read_at(context: &mut Context<'_>, file: &File, position: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut out = vec![0; usize::try_from(length).unwrap_or(0)];
+    let here = if length <= QUICK_BYTES { read_now(file, &mut out, position) } else { None };
+    let count = match here {
+        Some(count) => count,
+        None => {
+            context.leave();
+            file.read_at(&mut out, position)?
+        }
+    };
+    out.truncate(count);
+    Ok(out)
+}
+
+#[cfg(target_os = "linux")]
+fn read_now(file: &File, out: &mut [u8], position: u64) -> Option<usize> {
+    let mut parts = [io::IoSliceMut::new(out)];
+    // Nothing at all may be the end, or a file system that cannot say: then it is read the other way.
+    let count = rustix::io::preadv2(file, &mut parts, position, rustix::io::ReadWriteFlags::NOWAIT).ok()?;
+    (count > 0).then_some(count)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_now(_: &File, _: &mut [u8], _: u64) -> Option<usize> {
+    None
+}
+
+/// expand(path, base or nil): absolute, without `.` and `..`, by the text alone.
+pub fn expand(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let given = arg(args, 0).path()?;
+    let base = match arg(args, 1) {
+        Arg::Nil => PathBuf::new(),
+        base => base.path()?.to_owned(),
+    };
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let mut out = PathBuf::from("/");
+    for component in here.join(base).join(given).components() {
+        match component {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Normal(part) => out.push(part),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(Value::Str(out.as_os_str().as_bytes().to_vec()))
+}
+
+/// real(path): absolute, without symbolic links
+pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = arg(args, 0).path()?;
+    let found = context.folders.readable(path)?;
+    let real = fs::canonicalize(found).map_err(|error| failed(&error, path))?;
+    Ok(Value::Str(real.as_os_str().as_bytes().to_vec()))
+}
+
+/// allow(folder, to write): one more folder that files may be in
+pub fn allow(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let path = arg(args, 0).path()?;
+    let folders = &context.folders;
+    if folders.is_sealed() {
+        return Err(raise("FrozenError", "folders are allowed while the application is loaded: say it in config.ru"));
+    }
+    let allowed = if arg(args, 1).truthy() { folders.allow_write(path) } else { folders.allow_read(path) };
+    allowed.map_err(|error| failed(&error, path))?;
+    Ok(Value::Nil)
+}
+
+/// seal(folders): the application is loaded; from now on it reads below these and those that were allowed
+pub fn seal(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    if context.folders.is_sealed() {
+        return Err(raise("FrozenError", "the application is loaded already"));
+    }
+    if let Arg::Tree(tree) = arg(args, 0)
+        && let Ok(Tree::Array(items)) = Tree::decode(tree)
+    {
+        for item in items {
+            if let Tree::Str(folder) = item {
+                // One that is not there has nothing to read.
+                let _ = context.folders.allow_read(Path::new(OsStr::from_bytes(&folder)));
+            }
+        }
+    }
+    context.folders.seal();
+    Ok(Value::Nil)
+}

@@ -1,0 +1,132 @@
+//! Float to Integer and to fewer digits, as CRuby rounds.
+
+use super::float;
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// Integers of a Float are exact up to here; with fewer digits than none, larger ones are refused.
+const EXACT_MAX: f64 = 1e30;
+
+fn integer(number: f64) -> Outcome {
+    if !number.is_finite() {
+        return Err(raise("FloatDomainError", float::print(number)));
+    }
+    if number.abs() < 9e18 {
+        return Ok(Value::Int(number as i64));
+    }
+    let mut out = Vec::new();
+    Tree::Raw(format!("{number:.0}").into_bytes()).encode(&mut out);
+    Ok(Value::Tree(out))
+}
+
+/// What is left of digits: all of them, none, or as many as were asked for.
+enum Kept {
+    All,
+    None,
+    Some(f64),
+}
+
+/// A Float has 17 digits; where its first stands its exponent says.
+fn kept(number: f64, digits: i64) -> Kept {
+    let exponent = if number == 0.0 { 0 } else { ((number.to_bits() >> 52 & 0x7ff) as i64) - 1022 };
+    let places = if exponent > 0 { exponent / 4 } else { exponent / 3 - 1 };
+    if digits >= 17 - places {
+        return Kept::All;
+    }
+    let places = if exponent > 0 { exponent / 3 + 1 } else { exponent / 4 };
+    if digits < -places { Kept::None } else { Kept::Some(10f64.powi(digits as i32)) }
+}
+
+/// With digits behind the point the result is a Float, without an Integer.
+fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64) -> f64, part: impl Fn(f64, f64) -> f64) -> Outcome {
+    let number = arg(args, 0).number()?;
+    let digits = match arg(args, 1) {
+        Arg::Nil | Arg::Tree(_) => 0,
+        digits => digits.int()?,
+    };
+    if digits == 0 {
+        return integer(whole(number));
+    }
+    if digits < 0 {
+        if number.abs() > EXACT_MAX {
+            return Err(raise("RangeError", "a Float that large is not rounded to tens"));
+        }
+        let unit = 10f64.powi((-digits).min(300) as i32);
+        return integer(whole(number / unit) * unit);
+    }
+    if !number.is_finite() {
+        return Ok(Value::Float(number));
+    }
+    Ok(Value::Float(match kept(number, digits) {
+        Kept::All => number,
+        Kept::None => 0.0,
+        Kept::Some(unit) => part(number, unit),
+    }))
+}
+
+/// Float#to_i
+pub fn truncated(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    to_digits(args, f64::trunc, |number, unit| if number < 0.0 { up(number, unit) } else { down(number, unit) })
+}
+
+fn down(number: f64, unit: f64) -> f64 {
+    let scaled = (number * unit).floor();
+    if (scaled + 1.0) / unit > number { scaled / unit } else { (scaled + 1.0) / unit }
+}
+
+fn up(number: f64, unit: f64) -> f64 {
+    let scaled = (number * unit).ceil();
+    if (scaled - 1.0) / unit < number { scaled / unit } else { (scaled - 1.0) / unit }
+}
+
+/// Float#floor(digits = 0)
+pub fn floor(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    to_digits(args, f64::floor, down)
+}
+
+/// Float#ceil(digits = 0)
+pub fn ceil(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    to_digits(args, f64::ceil, up)
+}
+
+/// Where halves go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Up,
+    Even,
+    Down,
+}
+
+fn half(args: &[Arg<'_>]) -> Result<Half, Raise> {
+    let Some(Arg::Tree(bytes)) = args.iter().skip(1).find(|arg| matches!(arg, Arg::Tree(_))) else {
+        return Ok(Half::Up);
+    };
+    let Ok(Tree::Hash(pairs)) = Tree::decode(bytes) else { return Ok(Half::Up) };
+    match pairs.first().map(|(_, mode)| mode) {
+        None | Some(Tree::Nil) => Ok(Half::Up),
+        Some(Tree::Sym(mode) | Tree::Str(mode)) if mode == b"up" => Ok(Half::Up),
+        Some(Tree::Sym(mode) | Tree::Str(mode)) if mode == b"even" => Ok(Half::Even),
+        Some(Tree::Sym(mode) | Tree::Str(mode)) if mode == b"down" => Ok(Half::Down),
+        _ => Err(raise("ArgumentError", "invalid rounding mode")),
+    }
+}
+
+/// Float#round(digits = 0, half: :up)
+pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let half = half(args)?;
+    to_digits(args, |number| rounded(number, 1.0, half), |number, unit| rounded(number, unit, half) / unit)
+}
+
+/// The product may have been rounded itself: whether a half was one shows on the way back.
+fn rounded(number: f64, unit: f64, half: Half) -> f64 {
+    let scaled = number * unit;
+    let away = scaled.round();
+    let is_half = (scaled - scaled.trunc()).abs() == 0.5;
+    match half {
+        Half::Even if is_half => scaled.round_ties_even(),
+        Half::Down if is_half => scaled.trunc(),
+        Half::Up if unit > 1.0 && number > 0.0 && (away + 0.5) / unit <= number => away + 1.0,
+        Half::Up if unit > 1.0 && number < 0.0 && (away - 0.5) / unit >= number => away - 1.0,
+        _ => away,
+    }
+}

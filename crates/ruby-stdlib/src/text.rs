@@ -1,0 +1,112 @@
+//! Escaping for HTML and URLs, as CGI, ERB::Util, URI and Rack::Utils name it.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
+
+use ruby_native::{Arg, Context, Outcome, Value, arg, raise};
+
+/// What stands for itself in a URL: RFC 3986 section 2.3.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// What stands for itself in a form: the URL Standard, "application/x-www-form-urlencoded percent-encode set".
+const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
+
+/// CGI.escapeHTML: & < > " '
+pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    for byte in bytes {
+        match byte {
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'"' => out.extend_from_slice(b"&quot;"),
+            b'\'' => out.extend_from_slice(b"&#39;"),
+            other => out.push(*other),
+        }
+    }
+    Ok(Value::Str(out))
+}
+
+/// CGI.unescapeHTML: the five that are escaped, and characters by number.
+pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'&') {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let length = match reference(rest) {
+            Some((char, length)) => {
+                out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                length
+            }
+            None => {
+                out.push(b'&');
+                1
+            }
+        };
+        rest = &rest[length..];
+    }
+    out.extend_from_slice(rest);
+    Ok(Value::Str(out))
+}
+
+/// The character that a text begins with a reference to, and the length of that.
+fn reference(text: &[u8]) -> Option<(char, usize)> {
+    let named = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\'')];
+    if let Some((name, char)) = named.iter().find(|(name, _)| text.starts_with(name.as_bytes())) {
+        return Some((*char, name.len()));
+    }
+    let end = text.iter().take(12).position(|byte| *byte == b';')?;
+    let digits = std::str::from_utf8(text.get(2..end)?).ok().filter(|_| text[1] == b'#')?;
+    let code = match digits.strip_prefix(['x', 'X']) {
+        Some(hex) if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) => u32::from_str_radix(hex, 16).ok()?,
+        None if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
+        _ => return None,
+    };
+    char::from_u32(code).map(|char| (char, end + 1))
+}
+
+/// CGI.escape: a space is a plus sign.
+pub fn form_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(plus_for_space(arg(args, 0).bytes()?, UNRESERVED)))
+}
+
+/// URI.encode_www_form_component: as CGI.escape, with other characters left alone.
+pub fn www_form_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(plus_for_space(arg(args, 0).bytes()?, FORM)))
+}
+
+fn plus_for_space(bytes: &[u8], kept: &'static AsciiSet) -> Vec<u8> {
+    percent_encode(bytes, kept).to_string().replace("%20", "+").into_bytes()
+}
+
+/// CGI.unescape
+pub fn form_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let spaced: Vec<u8> = arg(args, 0).bytes()?.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    Ok(Value::Str(percent_decode(&spaced).collect()))
+}
+
+/// URI.decode_www_form_component, which refuses a % without two digits behind it.
+pub fn www_form_unescape(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+        rest = &rest[at + 1..];
+        if rest.len() < 2 || !rest[..2].iter().all(u8::is_ascii_hexdigit) {
+            let shown = String::from_utf8_lossy(bytes);
+            return Err(raise("ArgumentError", format!("invalid %-encoding ({shown})")));
+        }
+    }
+    form_unescape(context, args)
+}
+
+/// ERB::Util.url_encode: a space is %20.
+pub fn url_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    Ok(Value::Str(percent_encode(arg(args, 0).bytes()?, UNRESERVED).to_string().into_bytes()))
+}
+
+/// Decodes %xx and nothing else; what was marked as bytes stays that.
+pub fn url_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let decoded = percent_decode(arg(args, 0).bytes()?).collect();
+    Ok(if matches!(arg(args, 0), Arg::Bytes(_)) { Value::Bytes(decoded) } else { Value::Str(decoded) })
+}

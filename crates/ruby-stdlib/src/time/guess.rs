@@ -1,0 +1,55 @@
+//! Date._parse: what a text says of a date and a time, in whichever order and form. Rules are tried one after the
+//! other; each takes what it understands out of the text (`guess_rules.rs`).
+
+use super::guess_rules::{Found, Text, rules};
+use super::known::{Known, offset};
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, arg};
+use ruby_native::{Raise, raise};
+
+/// Longer texts are no dates.
+const LENGTH_MAX: usize = 128;
+
+/// date_guess(text, whether two digits are a year of this or the last century) → Hash
+pub fn guess(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let text = arg(args, 0).text()?;
+    if text.len() > LENGTH_MAX {
+        let message = format!("string length ({}) exceeds the limit {LENGTH_MAX}", text.len());
+        return Err(raise("ArgumentError", message));
+    }
+    Ok(guessed(&text, arg(args, 1).truthy())?.hash())
+}
+
+fn guessed(text: &str, complete: bool) -> Result<Known, Raise> {
+    // What no rule has a use for parts words, as blanks do.
+    let kept = |char: char| char.is_ascii_alphanumeric() || "-+',./:@[]".contains(char);
+    let plain: String = text.chars().map(|char| if kept(char) { char } else { ' ' }).collect();
+    let mut state = Found { text: Text::new(plain), known: Known::default(), before_christ: false };
+    for rule in rules().map_err(|error| raise("RuntimeError", error))? {
+        rule.apply(&mut state);
+    }
+    let mut known = state.known;
+    if let Some(zone) = known.text("zone") {
+        known.put("offset", offset(&zone).map_or(Tree::Nil, Tree::Int));
+    }
+    if state.before_christ {
+        for name in ["cwyear", "year"] {
+            if let Some(year) = known.get(name) {
+                known.set(name, 1 - year);
+            }
+        }
+    }
+    let whole = known.get("_whole") == Some(1);
+    known.remove("_whole");
+    known.remove("_date");
+    if complete && !whole && !state.before_christ {
+        for name in ["cwyear", "year"] {
+            match known.get(name) {
+                Some(year @ 0..=68) => known.set(name, year + 2000),
+                Some(year @ 69..=99) => known.set(name, year + 1900),
+                _ => {}
+            }
+        }
+    }
+    Ok(known)
+}

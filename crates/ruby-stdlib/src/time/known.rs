@@ -1,0 +1,123 @@
+//! What is known of a date and a time so far, and what the texts of its parts stand for.
+
+use ruby_native::Tree;
+use ruby_native::Value;
+
+/// What is known so far, in the order in which it was found.
+#[derive(Debug, Default)]
+pub struct Known(Vec<(&'static str, Tree)>);
+
+impl Known {
+    /// Sets a number.
+    pub fn set(&mut self, name: &'static str, number: i64) {
+        self.put(name, Tree::Int(number));
+    }
+
+    /// Sets anything.
+    pub fn put(&mut self, name: &'static str, value: Tree) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some(place) => place.1 = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    /// A number that is known.
+    pub fn get(&self, name: &str) -> Option<i64> {
+        self.0.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
+            Tree::Int(number) => Some(*number),
+            _ => None,
+        })
+    }
+
+    /// A text that is known.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.0.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
+            Tree::Str(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            _ => None,
+        })
+    }
+
+    /// Forgets something.
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|(known, _)| *known != name);
+    }
+
+    /// As a Hash for Ruby.
+    pub fn hash(self) -> Value {
+        let pairs = self.0.into_iter().map(|(name, value)| (Tree::Sym(name.into()), value)).collect();
+        let mut out = Vec::new();
+        Tree::Hash(pairs).encode(&mut out);
+        Value::Tree(out)
+    }
+}
+
+/// Seconds that the name of a zone or an offset stands for.
+pub fn offset(zone: &str) -> Option<i64> {
+    let upper = zone.to_ascii_uppercase();
+    let (name, summer) = match upper.split_once(' ') {
+        Some((name, "STANDARD TIME")) => (name, 0),
+        Some((name, "DAYLIGHT TIME" | "DST")) => (name, 3600),
+        _ => (upper.as_str(), 0),
+    };
+    let hours = |hours: i64| Some(hours * 3600 + summer);
+    match name {
+        "UTC" | "GMT" | "UT" | "WET" | "Z" => return hours(0),
+        "EST" | "CDT" => return hours(-5),
+        "EDT" | "AST" => return hours(-4),
+        "CST" | "MDT" => return hours(-6),
+        "MST" | "PDT" => return hours(-7),
+        "PST" => return hours(-8),
+        "BST" | "CET" | "MET" | "WEST" => return hours(1),
+        "EET" | "CEST" | "MEST" => return hours(2),
+        "EEST" | "MSK" => return hours(3),
+        "IST" => return Some(19_800 + summer),
+        "JST" => return hours(9),
+        "EASTERN" => return hours(-5),
+        "CENTRAL" => return hours(-6),
+        "MOUNTAIN" => return hours(-7),
+        "PACIFIC" => return hours(-8),
+        _ => {}
+    }
+    if let [letter] = *name.as_bytes() {
+        return match letter {
+            b'A'..=b'I' => hours(i64::from(letter - b'A') + 1),
+            b'K'..=b'M' => hours(i64::from(letter - b'K') + 10),
+            b'N'..=b'Y' => hours(-i64::from(letter - b'N') - 1),
+            _ => None,
+        };
+    }
+    let name = name.strip_prefix("GMT").or_else(|| name.strip_prefix("UTC")).unwrap_or(name);
+    signed(name)
+}
+
+/// `+hh`, `+hhmm`, `+hh:mm:ss` and their kin; a fraction counts as one of an hour.
+fn signed(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'+' => (1, &text[1..]),
+        b'-' => (-1, &text[1..]),
+        _ => return None,
+    };
+    let number = |part: &str| part.parse::<i64>().ok();
+    if let Some((hours, rest)) = digits.split_once(':') {
+        let (minutes, seconds) = rest.split_once(':').unwrap_or((rest, "0"));
+        return Some(sign * (number(hours)? * 3600 + number(minutes)? * 60 + number(seconds)?));
+    }
+    if let Some((hours, fraction)) = digits.split_once(['.', ',']) {
+        let part: f64 = format!("0.{fraction}").parse().ok()?;
+        return Some(sign * (number(hours)? * 3600 + (part * 3600.0).round() as i64));
+    }
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let even = digits.len() % 2 == 0;
+    let (hours, rest) = digits.split_at(if even { 2 } else { 1 });
+    let minutes = rest.get(..2).map_or(Some(0), number)?;
+    let seconds = rest.get(2..4).map_or(Some(0), number)?;
+    Some(sign * (number(hours)? * 3600 + minutes * 60 + seconds))
+}
+
+/// A fraction of a second, as digits after the point.
+pub fn nanoseconds(digits: &str) -> i64 {
+    let nine: String = digits.chars().chain(std::iter::repeat('0')).take(9).collect();
+    nine.parse().unwrap_or(0)
+}

@@ -1,0 +1,73 @@
+//! Time as numbers and text: clocks, calendar (`calendar.rs`), time zones (`zone.rs`), strftime with Ruby's directives,
+//! the dates of HTTP (RFC 9110 section 5.6.7), strptime, and guessing at dates (`guess.rs`). And sleeping.
+
+pub mod calendar;
+pub mod format;
+pub mod guess;
+mod guess_rules;
+mod known;
+pub mod strptime;
+pub mod zone;
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
+
+use ruby_native::Tree;
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+
+/// Beyond these no calendar is needed, and no sum of seconds overflows.
+const SECONDS_MAX: i64 = 1 << 55;
+
+/// An argument as seconds.
+fn seconds(arg: Arg<'_>) -> Result<i64, Raise> {
+    let seconds = arg.int()?;
+    if seconds.unsigned_abs() > SECONDS_MAX as u64 {
+        Err(raise("RangeError", "a time beyond all calendars"))
+    } else {
+        Ok(seconds)
+    }
+}
+
+fn integers(numbers: &[i64]) -> Value {
+    let mut out = Vec::new();
+    Tree::Array(numbers.iter().map(|number| Tree::Int(*number)).collect()).encode(&mut out);
+    Value::Tree(out)
+}
+
+/// Seconds and nanoseconds since 1970.
+fn now() -> (i64, i64) {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (since.as_secs() as i64, i64::from(since.subsec_nanos()))
+}
+
+/// time_real → seconds, as a Float
+pub fn real(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    let (seconds, nanoseconds) = now();
+    Ok(Value::Float(seconds as f64 + nanoseconds as f64 / 1e9))
+}
+
+/// httpdate(epoch)
+pub fn httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let seconds = arg(args, 0).int()?;
+    let time = u64::try_from(seconds).ok().map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+    // The format has four digits for the year (9999 ends at this second), and the crate begins at 1970.
+    match time {
+        Some(time) if seconds < 253_402_300_800 => Ok(Value::Str(httpdate::fmt_http_date(time).into_bytes())),
+        _ => Err(raise("ArgumentError", "an HTTP date must be from the years 1970 to 9999")),
+    }
+}
+
+/// parse_httpdate(text) → epoch
+pub fn parse_httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let text = arg(args, 0).text()?;
+    let time = httpdate::parse_http_date(&text)
+        .map_err(|_| raise("ArgumentError", format!("not RFC 2616 compliant date: {text:?}")))?;
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+    Ok(Value::Int(seconds as i64))
+}
+
+/// monotonic → seconds
+pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    Ok(Value::Float(BEGIN.get_or_init(Instant::now).elapsed().as_secs_f64()))
+}
