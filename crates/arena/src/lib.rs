@@ -4,6 +4,7 @@
 pub mod command;
 pub mod contender;
 pub mod duel;
+mod measure;
 pub mod place;
 pub mod record;
 pub mod report;

@@ -123,7 +123,10 @@ fn two_servers_are_compared_and_one_is_recommended() {
     for case in &summary.cases[1..] {
         let counting = case.results.iter().filter(|one| one.disqualified.is_none());
         assert!(counting.clone().any(|one| one.contender == "puma -w 1 -t 3"), "{}", told());
-        assert!(counting.clone().all(|one| one.numbers["p99_ms"].all.len() == 2), "{}", told());
+        // On a busy machine the load generator may be late, and then no latency is shown.
+        let is_whole =
+            |name: &str| counting.clone().all(|one| one.numbers.get(name).is_none_or(|all| all.all.len() == 2));
+        assert!(is_whole("p99_ms") && is_whole("requests_per_s"), "{}", told());
         assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", told());
     }
     // Much slower than the other it would not be in the rounds.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
 use arena::duel::pace::Rate;
 use arena::duel::plan::Plan;
@@ -32,12 +33,19 @@ require "socket"
 
 mode, port = ARGV
 sleep if mode == "never"
+abort "RAILS_MAX_THREADS is not set" if mode == "pooled" && !ENV["RAILS_MAX_THREADS"]
+open = most = 0
+loads = 0
+early = 30
+busy_until = Time.now
+counting = Mutex.new
 served = 0
 in_flight = 0
 one_at_a_time = Mutex.new
 listener = TCPServer.new("127.0.0.1", port.to_i)
 loop do
   Thread.new(listener.accept) do |client|
+    counting.synchronize { most = open if (open += 1) > most }
     while (line = client.gets)
       keep = true
       until (header = client.gets.to_s.chomp).empty?
@@ -47,8 +55,13 @@ loop do
       body = "<h1>hello</h1>"
       body = "<h1>help!</h1>" if mode == "liar" && served > 200
       body = "<h1>help!</h1>" if mode == "mixer" && served > 100 && served % 50 == 0
+      body = "<h1>help!</h1>" if mode == "early" && keep && (early -= 1) >= 0
       exit!(3) if mode == "mortal" && served > 300
       status = mode == "stranger" ? "404 Not Found" : "200 OK"
+      # After warming up and full load, it answers only those who ask once.
+      status = "500 Internal Server Error" if mode == "tired" && keep && loads >= 2
+      # What a load has left in its queue keeps it busy for a while.
+      status = "503 Service Unavailable" if mode == "backlog" && Time.now < busy_until
       if mode == "brittle"
         # It serves 80 requests per second, and refuses when too many wait.
         in_flight += 1
@@ -60,20 +73,34 @@ loop do
     end
   rescue SystemCallError
     client.close
+  ensure
+    counting.synchronize do
+      open -= 1
+      busy_until = Time.now + 0.6 if most >= 8
+      if open.zero? && most >= 8
+        most = 0
+        loads += 1
+      end
+    end
   end
 end
 "#;
 
-struct Quiet(Vec<String>);
+#[derive(Default)]
+struct Heard {
+    words: Vec<String>,
+    samples: Vec<Sample>,
+}
 
-impl Listener for Quiet {
+impl Listener for Heard {
     fn says(&mut self, words: &str) {
-        self.0.push(words.to_owned());
+        self.words.push(words.to_owned());
     }
 
     fn left(&mut self, _: &Left) {}
 
-    fn sample(&mut self, _: &Sample) -> Result<(), String> {
+    fn sample(&mut self, sample: &Sample) -> Result<(), String> {
+        self.samples.push(sample.clone());
         Ok(())
     }
 }
@@ -124,6 +151,12 @@ fn duel(modes: &[&str]) -> Result<(Summary, String), String> {
 }
 
 fn duel_with(modes: &[&str], change: &dyn Fn(&mut DuelOptions)) -> Result<(Summary, String), String> {
+    let mut heard = Heard::default();
+    let summary = heard_duel(modes, change, &mut heard)?;
+    Ok((summary, heard.words.join("\n")))
+}
+
+fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Heard) -> Result<Summary, String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("server.rb"), SERVER).unwrap();
     fs::write(folder.path().join("config.ru"), "# Nobody reads it.\n").unwrap();
@@ -153,12 +186,14 @@ fn duel_with(modes: &[&str], change: &dyn Fn(&mut DuelOptions)) -> Result<(Summa
         command: "arena duel".to_owned(),
     };
     change(&mut options);
-    let mut heard = Quiet(Vec::new());
-    let summary = run(&options, &mut heard)?;
-    Ok((summary, heard.0.join("\n")))
+    run(&options, heard)
 }
 
+/// Those that wait for figures are alone; those that only wait for an end are not.
+static MACHINE: RwLock<()> = RwLock::new(());
+
 fn honest_wins(mode: &str, parts: &[&str]) {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let (summary, words) = duel(&[mode]).unwrap();
     let advice = summary.advice.unwrap();
     assert!(advice.sentence.contains("with honest with -w 1 -t 1"), "{mode}: {advice:?}\n{words}");
@@ -169,6 +204,7 @@ fn honest_wins(mode: &str, parts: &[&str]) {
 
 #[test]
 fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     let (summary, words) = duel_with(&["brittle"], &|options| {
         options.now = Some(Now::parse("brittle").unwrap());
         options.rate = Some(Rate::said(60.0));
@@ -226,7 +262,7 @@ fn who_mixes_answers_up_now_and_then_is_disqualified() {
 
 #[test]
 fn who_dies_in_mid_run_is_disqualified() {
-    honest_wins("mortal", &["mortal -w 1 -t 1 is disqualified: mortal ended in mid-run"]);
+    honest_wins("mortal", &["mortal -w 1 -t 1 is disqualified: the server ended in the middle of it"]);
 }
 
 #[test]
@@ -238,4 +274,80 @@ fn who_never_listens_or_answers_otherwise_takes_no_part() {
 #[test]
 fn who_ignores_its_settings_is_disqualified() {
     honest_wins("ignorer", &["is disqualified: ignorer was told to have ", "ignores the setting"]);
+}
+
+#[test]
+fn who_answers_wrongly_while_warming_up_is_disqualified() {
+    honest_wins("early", &["early -w 1 -t 1 is disqualified: GET /: "]);
+}
+
+#[test]
+fn who_gives_no_right_answer_at_a_share_of_its_capacity_is_disqualified() {
+    honest_wins("tired", &["tired -w 1 -t 1 is disqualified: no right answer in the whole load"]);
+}
+
+#[test]
+fn the_queue_that_a_load_has_left_is_waited_for() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    let (summary, words) = duel(&["backlog"]).unwrap();
+    for case in &summary.cases {
+        let backlog = case.results.iter().find(|one| one.contender == "backlog -w 1 -t 1").unwrap();
+        assert_eq!(backlog.disqualified, None, "{}: {words}", case.name);
+    }
+}
+
+#[test]
+fn every_contender_has_a_pool_as_large_as_its_threads_and_the_advice_says_so() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    let (summary, words) = duel_with(&["pooled"], &|options| {
+        options.now = Some(Now::parse("pooled").unwrap());
+    })
+    .unwrap();
+    let pooled = summary.contenders.iter().find(|who| who.name == "pooled -w 1 -t 1");
+    let pooled = pooled.unwrap_or_else(|| panic!("{words}"));
+    assert!(pooled.commands[0].contains("RAILS_MAX_THREADS=1 ruby"), "{:?}", pooled.commands);
+    let advice = summary.advice.unwrap();
+    assert!(advice.command.contains("RAILS_MAX_THREADS=1 ruby"), "{advice:?}");
+    // Who says another number means it.
+    let (summary, _) = duel_with(&["pooled"], &|options| {
+        options.env.insert("RAILS_MAX_THREADS".to_owned(), "9".to_owned());
+    })
+    .unwrap();
+    assert!(summary.advice.unwrap().command.contains("RAILS_MAX_THREADS=9 ruby"));
+}
+
+#[test]
+fn a_duel_keeps_what_a_load_showed_over_time_and_when_each_was() {
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    let mut heard = Heard::default();
+    let longer = |options: &mut DuelOptions| options.plan.capacity_s = 3.5;
+    let summary = heard_duel(&[], &longer, &mut heard).unwrap();
+    let capacity = summary.cases.iter().find(|case| case.name == "capacity").unwrap();
+    let course = &capacity.results[0].course;
+    for metric in ["requests_per_s", "p99_ms", "processors", "pss_mib"] {
+        assert!(course.get(metric).is_some_and(|points| points.len() >= 2), "{metric}: {course:?}");
+    }
+    // Each load has its own time, not that of the whole turn.
+    let of = |case: &str| heard.samples.iter().find(|sample| sample.case == case).unwrap();
+    assert!(of("capacity").took_s > 3.4 && of("load-50").took_s < 3.0, "{:#?}", heard.samples);
+    assert!(of("load-100").started > of("capacity").started, "{:#?}", heard.samples);
+}
+
+#[test]
+fn the_twin_is_asked_at_the_rate_as_well() {
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    let (summary, words) = duel_with(&[], &|options| {
+        options.rate = Some(Rate::said(60.0));
+        options.p99_max_ms = Some(3_000.0);
+        options.plan = Plan { rounds: 3, ..PLAN };
+    })
+    .unwrap();
+    assert_eq!(summary.twin_of.as_deref(), Some("honest -w 1 -t 1"), "{words}");
+    for name in ["capacity", "traffic-1", "traffic-2"] {
+        let case = summary.cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("{name}: {words}"));
+        let twin = case.twin.as_ref().unwrap_or_else(|| panic!("{name}: {words}"));
+        assert_eq!(twin.numbers["requests_per_s"].all.len(), 3, "{name}: {twin:?}");
+    }
+    // It is nobody who could be chosen.
+    assert_eq!(summary.traffic.unwrap().carried.len(), 1);
 }

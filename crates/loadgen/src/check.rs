@@ -39,7 +39,16 @@ async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String>
 
 /// Too busy to answer, or saying so.
 fn is_overload(fault: &Fault) -> bool {
-    matches!(fault, Fault::Timeout | Fault::Status(429 | 502..=504, _))
+    match fault {
+        Fault::Timeout => true,
+        Fault::Status(status, _) => is_busy(*status),
+        _ => false,
+    }
+}
+
+/// Whether a server says by this status that it is too busy: it may be asked again.
+pub fn is_busy(status: u16) -> bool {
+    matches!(status, 429 | 502..=504)
 }
 
 fn described(port: u16, ask: &Ask, fault: &Fault) -> String {

@@ -32,7 +32,7 @@ mod wrk;
 
 pub use ab::{AbPlan, AbUntil, ab};
 pub use ask::{Ask, AskParts, BodyRule, Expect, Workload};
-pub use check::{check, check_patiently};
+pub use check::{check, check_patiently, is_busy};
 pub use closed::{Closed, Until, closed, watch_closed};
 pub use dice::Dice;
 pub use divided::{Division, HEADER, divide};

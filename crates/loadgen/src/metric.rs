@@ -33,6 +33,14 @@ pub const RATE: &str = "requests_per_s";
 pub const P50: &str = "p50_ms";
 /// 99 of 100 requests took no longer.
 pub const P99: &str = "p99_ms";
+/// 999 of 1000 requests took no longer.
+pub const P999: &str = "p999_ms";
+/// How many times the median the 99th percentile is.
+pub const P99_OVER_P50: &str = "p99_over_p50";
+/// Seconds from the first request to the last answer.
+pub const ELAPSED: &str = "elapsed_s";
+/// Requests per second that an open loop was to send.
+pub const OFFERED: &str = "offered_per_s";
 /// The distribution of latencies: metrics, each with the number of requests of which one took longer (100 for p99).
 pub const PERCENTILES: [(f64, &str); 7] = [
     (2.0, P50),
@@ -40,7 +48,7 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (10.0, "p90_ms"),
     (20.0, "p95_ms"),
     (100.0, P99),
-    (1_000.0, "p999_ms"),
+    (1_000.0, P999),
     (10_000.0, "p9999_ms"),
 ];
 
@@ -59,6 +67,8 @@ pub fn rate_in_words(per_s: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Requests that got a right answer.
+pub const REQUESTS: &str = "requests";
 /// Requests that got no right answer.
 pub const FAILED: &str = "failed";
 /// Processor time of the server's whole tree of processes for one request.
@@ -67,6 +77,8 @@ pub const CPU: &str = "cpu_us_per_request";
 pub const PSS_PEAK: &str = "pss_peak_mib";
 /// Over time: the memory that the tree of processes shares out.
 pub const PSS: &str = "pss_mib";
+/// The most memory of the tree of processes that was swapped out at one time.
+pub const SWAP: &str = "swap_mib";
 /// Over time: how many processors work for the tree of processes.
 pub const PROCESSORS: &str = "processors";
 /// What is shown over time.
@@ -105,11 +117,11 @@ pub const RUN_QUEUE: &str = "run_queue_ms";
 pub const METRICS: [Metric; 44] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
-    metric("requests", "Requests", "", 0, Sense::Plain),
+    metric(REQUESTS, "Requests", "", 0, Sense::Plain),
     metric(FAILED, "Failed", "", 0, Sense::Lower),
     metric(CHECKED, "Checked", "answers", 0, Sense::Plain),
     metric("availability_pct", "Availability", "%", 2, Sense::Higher),
-    metric("elapsed_s", "Elapsed", "s", 2, Sense::Lower),
+    metric(ELAPSED, "Elapsed", "s", 2, Sense::Lower),
     metric("concurrency", "In flight", "", 1, Sense::Plain),
     metric("mean_ms", "Mean", "ms", 2, Sense::Lower),
     metric(P50, "p50", "ms", 2, Sense::Lower),
@@ -117,22 +129,22 @@ pub const METRICS: [Metric; 44] = [
     metric("p90_ms", "p90", "ms", 2, Sense::Lower),
     metric("p95_ms", "p95", "ms", 2, Sense::Lower),
     metric(P99, "p99", "ms", 2, Sense::Lower),
-    metric("p999_ms", "p99.9", "ms", 2, Sense::Lower),
+    metric(P999, "p99.9", "ms", 2, Sense::Lower),
     metric("p9999_ms", "p99.99", "ms", 2, Sense::Lower),
     metric("shortest_ms", "Shortest", "ms", 2, Sense::Lower),
     metric("max_ms", "Longest", "ms", 1, Sense::Lower),
-    metric("p99_over_p50", "p99 over p50", "", 2, Sense::Lower),
+    metric(P99_OVER_P50, "p99 over p50", "", 2, Sense::Lower),
     metric(CPU, "CPU per request", "us", 0, Sense::Lower),
     metric("pss_mean_mib", "Memory, mean", "MiB", 0, Sense::Lower),
     metric(PSS_PEAK, "Memory, peak", "MiB", 0, Sense::Lower),
     metric(PSS, "Memory", "MiB", 0, Sense::Lower),
     metric(PROCESSORS, "Processors busy", "", 2, Sense::Plain),
     metric("rss_mib", "Resident", "MiB", 0, Sense::Lower),
-    metric("swap_mib", "Swapped", "MiB", 0, Sense::Lower),
+    metric(SWAP, "Swapped", "MiB", 0, Sense::Lower),
     metric(FIRST_ANSWER, "First answer", "ms", 0, Sense::Lower),
     metric("cold_ms", "First request, cold", "ms", 0, Sense::Lower),
     metric("after_idle_ms", "First request after idling", "ms", 0, Sense::Lower),
-    metric("offered_per_s", "Offered", "requests/s", 0, Sense::Plain),
+    metric(OFFERED, "Offered", "requests/s", 0, Sense::Plain),
     metric(LATE, "Load generator late, p99", "ms", 2, Sense::Plain),
     metric("recovery_s", "Recovery", "s", 2, Sense::Lower),
     metric("load_pct", "Load", "% of capacity", 0, Sense::Plain),

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::progress::Progress;
 use super::{Home, Source, above_0, interrupt, say, seed};
+use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
@@ -232,10 +233,12 @@ impl How {
     }
 }
 
-/// Why this run has not passed: contenders that are here and could never be loaded, and those that must not fail and
-/// did. That another breaks down under load is a result like any other, and stands in the report.
+/// Why this run has not passed: contenders that are here and could never be loaded, cases in which nobody could be, and
+/// contenders that must not fail and did. That another breaks down under load is a result like any other, and stands in
+/// the report.
 fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<String>, String> {
-    let (samples, _) = folder.samples()?;
+    let mut samples = folder.samples()?.0;
+    samples.retain(Sample::is_timed);
     let missing = summary.contenders.iter().filter(|who| must.contains(&who.name) && !who.missing.is_empty());
     let mut failed: Vec<String> =
         missing.map(|who| format!("{}: {} is missing: {}", summary.study, who.name, who.missing.join("; "))).collect();
@@ -247,6 +250,13 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
         }
         let reason = reasons.find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
         failed.extend(reason.map(|(case, why)| format!("{}: {} in {case}: {why}", summary.study, who.name)));
+    }
+    let here = |name: &str| summary.contenders.iter().any(|who| who.name == name && who.missing.is_empty());
+    for case in &summary.cases {
+        let mut own = samples.iter().filter(|sample| sample.case == case.name && here(&sample.contender));
+        let was_loaded = own.clone().any(|sample| !sample.numbers.is_empty());
+        let why = own.find_map(|sample| sample.disqualified.as_ref()).filter(|_| !was_loaded);
+        failed.extend(why.map(|why| format!("{}: nothing was measured in {}: {why}", summary.study, case.name)));
     }
     Ok(failed)
 }

@@ -10,6 +10,9 @@ use super::plan::{Allocator, Line, Words, is_extra};
 use super::server::{MARK, Server, Wanted};
 use loadgen::process::{self, Launch, MemoryGroup, Process};
 
+/// What Rails takes for the size of its pool of connections.
+const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
+
 struct Prepared {
     words: Words,
     lines: Vec<Line>,
@@ -90,6 +93,10 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     }
     server.commands.extend(server.group.as_ref().map(|group| format!("# {}", group.in_words())));
     let mut settings = wanted.env.clone();
+    // As many connections to a database as threads, under every server: foolsgold sets it by itself. A server of fibres
+    // has fewer threads than were asked for, one that cannot fork may have more.
+    let threads = server.words.threads.max(server.words.asked_threads);
+    settings.entry(RAILS_MAX_THREADS.to_owned()).or_insert_with(|| threads.to_string());
     if let Some((pattern, package)) = wanted.allocator.and_then(Allocator::library) {
         if let Some(why) = recipe.cannot.get("allocator") {
             return Err(format!("it takes no other allocator: {why}"));

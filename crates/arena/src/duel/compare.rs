@@ -87,8 +87,11 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
         let memory = memory.max_by(|a, b| a.median.total_cmp(&b.median));
         let carried = summary.traffic.iter().flat_map(|traffic| &traffic.carried).find(|one| one.contender == *name);
         let at_rate = carried.and_then(|_| cases::measured(summary, &cases::traffic(1), name));
-        let at_rate = |metric: &str| at_rate.and_then(|one| one.numbers.get(metric));
-        let (p99, memory) = (at_rate(P99).or(from(P99)), at_rate(PSS_PEAK).or(memory));
+        // A latency that is not shown at the rate, since the load generator was late, is not that of another load.
+        let (p99, memory) = match at_rate {
+            Some(one) => (one.numbers.get(P99), one.numbers.get(PSS_PEAK).or(memory)),
+            None => (from(P99), memory),
+        };
         rivals.push(Rival { who, rate, p99, memory, carried });
     }
     // Those that came to nothing before the rounds, by their last reason.

@@ -136,9 +136,7 @@ impl Duel<'_> {
             self.dice.shuffle(&mut left);
             let mut out = Vec::new();
             // A round that would not end in time is not begun: all have the same number of turns.
-            let twins = left.iter().filter(|(_, is_twin)| *is_twin).count();
-            let of_twins_s = twins as f64 * self.plan.turn_s();
-            let needs_s = of_twins_s + (left.len() - twins) as f64 * (self.plan.turn_s() + self.plan.traffic_s());
+            let needs_s = left.len() as f64 * (self.plan.turn_s() + self.plan.traffic_s());
             if round > 1 && !self.has_time_for(needs_s) {
                 let words =
                     format!("the budget of time was used up after {} of {} rounds", round - 1, self.plan.rounds);
@@ -147,40 +145,36 @@ impl Duel<'_> {
                 return Ok(());
             }
             for ((at, setting), is_twin) in left.iter().copied() {
-                let again = if is_twin { ", once more" } else { "" };
                 let name = here[at].name_with(setting);
-                let since = self.begins(format!("round {round} of {}: {name}{again}", self.plan.rounds));
+                let since = self.begins(format!("round {round} of {}: {name}{}", self.plan.rounds, again(is_twin)));
                 let plan = self.plan;
                 let turn = |stage: &Stage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
                 let account = self.fair_turn(stage, here, at, &turn);
-                if is_twin {
-                    self.record_twin(account)?;
-                } else {
-                    out.extend(account.disqualified.is_some().then_some((at, setting)));
-                    self.record(&here[at], setting, account)?;
-                }
+                let mut is_out = self.record_turn(&here[at], setting, is_twin, account)?;
                 self.ends(since, plan.turn_s());
-                if !is_twin && !out.contains(&(at, setting)) {
-                    out.extend(self.traffic(stage, here, (at, setting), round)?);
+                if !is_out {
+                    is_out = self.traffic(stage, here, (at, setting), is_twin, round)?;
                 }
+                out.extend((is_out && !is_twin).then_some((at, setting)));
             }
             left.retain(|(entry, _)| !out.contains(entry));
         }
         Ok(())
     }
 
-    /// A turn at the user's rate, if there is one. Says who is disqualified in it.
+    /// A turn at the user's rate, if there is one. Whether it disqualifies.
     fn traffic(
         &mut self,
         stage: &Stage<'_>,
         here: &mut [Contender],
         (at, setting): Entry,
+        is_twin: bool,
         round: u32,
-    ) -> Result<Option<Entry>, String> {
-        let Some(rate) = self.options.rate.as_ref().filter(|_| self.plan.traffic.is_some()) else { return Ok(None) };
+    ) -> Result<bool, String> {
+        let Some(rate) = self.options.rate.as_ref().filter(|_| self.plan.traffic.is_some()) else { return Ok(false) };
         let name = here[at].name_with(setting);
-        let since =
-            self.begins(format!("round {round} of {}: {name} at {}/s", self.plan.rounds, rate_in_words(rate.per_s)));
+        let (rounds, per_s) = (self.plan.rounds, rate_in_words(rate.per_s));
+        let since = self.begins(format!("round {round} of {rounds}: {name} at {per_s}/s{}", again(is_twin)));
         let shape = Shape {
             round,
             times: strain::multiples(rate.per_s, self.capacity_of(&name)),
@@ -191,10 +185,26 @@ impl Duel<'_> {
         let plan = self.plan;
         let turn = |stage: &Stage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
         let account = self.fair_turn(stage, here, at, &turn);
-        let is_out = account.disqualified.is_some();
-        self.record(&here[at], setting, account)?;
+        let is_out = self.record_turn(&here[at], setting, is_twin, account)?;
         self.ends(since, plan.traffic_s());
-        Ok(is_out.then_some((at, setting)))
+        Ok(is_out)
+    }
+
+    /// Keeps the samples of a turn of a round. Whether it disqualifies.
+    fn record_turn(
+        &mut self,
+        one: &Contender,
+        setting: Setting,
+        is_twin: bool,
+        account: Account,
+    ) -> Result<bool, String> {
+        let is_out = account.disqualified.is_some();
+        if is_twin {
+            self.record_twin(account)?
+        } else {
+            self.record(one, setting, account)?
+        };
+        Ok(is_out)
     }
 
     /// What it served in its last heat: where to look for the rate at which it breaks, the same in all rounds.
@@ -285,6 +295,11 @@ impl Duel<'_> {
         traffic::tell(&mut summary);
         summary
     }
+}
+
+/// Of the twin's turns.
+fn again(is_twin: bool) -> &'static str {
+    if is_twin { ", once more" } else { "" }
 }
 
 fn about(is_quick: bool) -> Vec<String> {

@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
-use loadgen::{Ask, BodyRule, Expect, Workload};
+use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
 
 use super::asked::Asked;
 use super::fetch::{HOST, Unanswered, fetch, fetch_patiently};
@@ -20,6 +21,8 @@ const PASSES_LIMIT: Duration = Duration::from_secs(15);
 const SECOND: Duration = Duration::from_millis(1100);
 /// Differences that are told of each contender; the others are counted.
 const DIFFERENCES_TOLD: usize = 3;
+/// Before a busy server is asked again.
+const BUSY_PAUSE: Duration = Duration::from_millis(200);
 /// Shorter pieces of a body say too little of it.
 const PIECE_BYTES_MIN: usize = 8;
 
@@ -135,16 +138,19 @@ pub struct Checked {
     pub count: usize,
 }
 
-/// Asks again. At least one answer is judged.
+/// Asks again. At least one answer is judged. A server that is busy with what a load has left in its queue is waited
+/// for.
 pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
-    let end = Instant::now() + limit;
+    let patience_ends = Instant::now() + QUEUE_LEFT;
+    let mut end = None;
     let mut checked = Checked::default();
     for known in learned {
-        if checked.count > 0 && Instant::now() > end {
+        if end.is_some_and(|end| Instant::now() >= end) {
             break;
         }
         checked.count += 1;
-        let answer = fetch(port, &known.asked, ANSWER_LIMIT).map_err(|error| error.words);
+        let answer = patiently(port, known, patience_ends).map_err(|error| error.words);
+        end.get_or_insert_with(|| Instant::now() + limit);
         match answer.map(|answer| (known.judge(&answer), answer)) {
             Ok((Verdict::Right, _)) => {}
             Ok((Verdict::Differs(how), answer)) => {
@@ -158,6 +164,20 @@ pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
         }
     }
     checked
+}
+
+fn patiently(port: u16, known: &Learned, patience_ends: Instant) -> Result<Answer, Unanswered> {
+    loop {
+        let answer = fetch(port, &known.asked, ANSWER_LIMIT);
+        let waits = match &answer {
+            Ok(answer) => answer.status != known.status && is_busy(answer.status),
+            Err(error) => error.is_late,
+        };
+        if !waits || Instant::now() >= patience_ends {
+            return answer;
+        }
+        until(BUSY_PAUSE, || false);
+    }
 }
 
 /// Whether it answers at all: what `wait_ready` waits for.

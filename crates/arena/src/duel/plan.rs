@@ -122,12 +122,12 @@ impl Plan {
     /// A whole round of so many finalists.
     pub fn round_s(&self, finalists: usize) -> f64 {
         let twins = usize::from(self.has_twin());
-        (finalists + twins) as f64 * self.turn_s() + finalists as f64 * self.traffic_s()
+        (finalists + twins) as f64 * (self.turn_s() + self.traffic_s())
     }
 
-    /// Of so many finalists one has a second turn, as a twin of itself; it has none at the user's rate.
+    /// Of so many finalists one has its turns twice, the second time as a twin of itself.
     pub fn turns_in_round(&self, finalists: usize) -> usize {
-        finalists * (1 + usize::from(self.traffic.is_some())) + usize::from(self.has_twin())
+        (finalists + usize::from(self.has_twin())) * (1 + usize::from(self.traffic.is_some()))
     }
 
     /// A turn at the user's rate, on a smaller machine, and beyond that rate until something breaks.
@@ -216,7 +216,7 @@ mod tests {
             let plan = Plan::within(wished, 2, 2, minutes * 60.0).unwrap();
             assert!(plan.seconds(2, 2) <= minutes * 60.0 && plan.traffic.is_some(), "{minutes}: {plan:?}");
         }
-        assert_eq!((wished.turns_in_round(2), Plan::FULL.turns_in_round(2)), (5, 3));
+        assert_eq!((wished.turns_in_round(2), Plan::FULL.turns_in_round(2)), (6, 3));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The duel itself: who is here, what is right, what the application does with its time, which settings go on, rounds
 //! in random order, and the advice.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::contender::Catalogue;
+use crate::measure::{Up, observed};
 use crate::place::Place;
 use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
@@ -23,7 +25,7 @@ use super::options::{DuelOptions, Left, Listener};
 use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
-use super::turn::{Running, Stage, observed};
+use super::turn::Stage;
 
 /// Paths of which it is said what is checked; the others are counted.
 const PATHS_TOLD: usize = 20;
@@ -221,13 +223,13 @@ impl<'a> Duel<'a> {
         drop(running);
         // Started again, it has other process ids and other secrets: what they change varies, too.
         let again = stage.start(one, ONE, &format!("{name}-probe"), patience);
-        let running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
+        let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
         lesson::from_other(running.server.port(), &mut lesson.learned, patience)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
         self.tell(one, &lesson);
         one.learned.clone_from(&lesson.learned);
         self.known = lesson.learned;
-        let probe = self.probe(&running, one)?;
+        let probe = self.probe(&mut running, one)?;
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
         Ok(Ok(probe))
@@ -256,7 +258,7 @@ impl<'a> Duel<'a> {
         self.doubts.extend(doubts::of_workload(lesson));
     }
 
-    fn probe(&mut self, running: &Running, one: &Contender) -> Result<Probe, String> {
+    fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Probe, String> {
         let workload = lesson::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         warm_up(running.server.port(), &workload, 1, seconds);
@@ -264,10 +266,10 @@ impl<'a> Duel<'a> {
         // application's.
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
         let own = std::process::id();
-        let delayed = || running.server.usage().delay_us + delay_us(own);
-        let before = delayed();
-        let outcome = observed(&running.server, |port| Ok(closed(port, &workload, &plan)))?;
-        let delay = delayed().saturating_sub(before) as f64;
+        let delayed = |up: &Up| up.server.usage().delay_us + delay_us(own);
+        let before = delayed(running);
+        let outcome = observed(running, |up| Ok(closed(up.server.port(), &workload, &plan)))?;
+        let delay = delayed(running).saturating_sub(before) as f64;
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
         let delay_us = delay / number("requests").max(1.0);
@@ -305,7 +307,7 @@ impl<'a> Duel<'a> {
     }
 
     fn stage(&self, clients: u32, timeout: Duration) -> Stage<'a> {
-        Stage { options: self.options, place: self.place, clients, timeout, gives_up: false }
+        Stage { options: self.options, place: self.place, clients, timeout, gives_up: false, turns: Cell::new(0) }
     }
 
     /// What is tried of each, and with how many clients.

@@ -7,20 +7,21 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::contender::Server;
+use crate::measure::Up;
 
 /// So often threads that were begun meanwhile are looked for.
 const PASSES: usize = 5;
 
 /// Does this while the server has so many of the processors that this program may use: the last ones, since the first
 /// have more to do besides.
-pub fn bound<T>(server: &mut Server, processors: u32, work: impl FnOnce(&mut Server) -> T) -> Result<T, String> {
+pub fn bound<T>(up: &mut Up, processors: u32, work: impl FnOnce(&mut Up) -> T) -> Result<T, String> {
     let before = sched_getaffinity(None).map_err(|error| format!("the processors cannot be read: {error}"))?;
     let mut wanted = CpuSet::new();
     let usable = (0..CpuSet::MAX_CPU).rev().filter(|at| before.is_set(*at));
     usable.take(processors as usize).for_each(|at| wanted.set(at));
-    bind(server, &wanted)?;
-    let done = work(server);
-    bind(server, &before)?;
+    bind(&up.server, &wanted)?;
+    let done = work(up);
+    bind(&up.server, &before)?;
     Ok(done)
 }
 

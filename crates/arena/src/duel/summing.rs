@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::measure::measured;
 use crate::record::summary::{Case, Measured, Plot, PlotKind, Spread, Traffic, Verdict};
 use crate::record::{Sample, TWIN};
 use crate::stats::{ranking, ranking_of};
@@ -69,22 +70,6 @@ fn case(case: Case, samples: &[&Sample]) -> Case {
     let mut case = Case { results, twin, ..case };
     case.ranking = ranking_of(&case);
     case
-}
-
-fn measured(name: &str, samples: &[&Sample]) -> Measured {
-    let mut numbers: BTreeMap<String, Vec<(u32, f64)>> = BTreeMap::new();
-    let mut errors: BTreeMap<String, u64> = BTreeMap::new();
-    for sample in samples {
-        for (metric, number) in &sample.numbers {
-            numbers.entry(metric.clone()).or_default().push((sample.round, *number));
-        }
-        for (kind, count) in &sample.errors {
-            *errors.entry(kind.clone()).or_default() += count;
-        }
-    }
-    let spreads = numbers.into_iter().filter_map(|(metric, all)| Some((metric, Spread::of_rounds(&all)?)));
-    let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
-    Measured { contender: name.to_owned(), numbers: spreads.collect(), errors, disqualified, ..Measured::default() }
 }
 
 /// The pictures that these cases allow.

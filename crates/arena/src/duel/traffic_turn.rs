@@ -3,10 +3,12 @@
 //! result; only a wrong answer disqualifies.
 
 use std::fs;
+use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::contender::Server;
+use crate::measure::{Up, observed, of_outcome, seed};
+use crate::record::date::now;
 use crate::record::{Outcome, Sample};
 use loadgen::metric::{CPU, FAILED, PROCESSORS};
 use loadgen::{Open, Watch, Workload, watch_open};
@@ -18,7 +20,7 @@ use super::plan::Plan;
 use super::settings::Setting;
 use super::smaller::bound;
 use super::strain::{BOUND_TO, ENDED, GENERATOR, IDLE, Limits, SECONDS};
-use super::turn::{Account, CONNECTIONS, Running, Stage, observed, sample};
+use super::turn::{Account, CONNECTIONS, Stage};
 
 /// What is asked in it.
 pub struct Shape {
@@ -45,54 +47,54 @@ struct Step {
 impl Stage<'_> {
     /// The whole turn.
     pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &Plan, shape: &Shape) -> Account {
-        let load = |running: Running, one: &mut Contender, account: &mut Account| {
-            self.at_the_rate(running, (one, setting), (plan, shape), account)
+        let load = |up: Up, one: &mut Contender, account: &mut Account| {
+            self.at_the_rate(up, (one, setting), (plan, shape), account)
         };
         self.turn_of(one, setting, (&cases::traffic(1), shape.round), &load)
     }
 
     fn at_the_rate(
         &self,
-        running: Running,
+        mut up: Up,
         (one, setting): (&mut Contender, Setting),
         (plan, shape): (&Plan, &Shape),
         account: &mut Account,
     ) -> Result<(), String> {
-        let mut server = running.server;
-        account.commands = server.commands();
-        self.check(&server, one, account)?;
+        account.commands = up.server.commands();
+        self.check(&up.server, one, account)?;
         let workload = lesson::workload(&one.learned)?;
-        let seed = self.options.seed.wrapping_add(u64::from(shape.round)) ^ 0x7ea_ff1c;
         let step = |case: String, times: u32, seconds: f64| Step {
             case,
             per_s: shape.per_s * f64::from(times),
             seconds,
             // The same requests for all contenders at the same times.
-            seed: seed ^ u64::from(times),
+            seed: seed(self.options.seed, shape.round, 100_u32.saturating_mul(times)),
         };
         let warm = step(String::new(), 1, plan.heat_warm_s());
-        let wrong = self.asked_at(&server, &workload, &warm)?.wrong;
-        self.right(wrong, &mut server, one, account)?;
-        let counts = server.check_counts()?;
+        let wrong = self.asked_at(&mut up, &workload, &warm)?.wrong;
+        self.right(wrong, &mut up.server, one, account)?;
+        let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
-        let mut load = |server: &mut Server, step: &Step, bound: Option<u32>| {
-            let mut outcome = self.asked_at(server, &workload, step)?;
+        let mut load = |up: &mut Up, step: &Step, bound: Option<u32>| {
+            let (since, started) = (Instant::now(), now());
+            let mut outcome = self.asked_at(up, &workload, step)?;
             outcome.numbers.extend(bound.map(|bound| (BOUND_TO.to_owned(), f64::from(bound))));
-            let has_ended = server.has_ended();
+            let has_ended = up.server.has_ended();
             if has_ended {
                 outcome.numbers.insert(ENDED.to_owned(), 1.0);
             }
             let wrong = outcome.wrong.take().filter(|_| !has_ended);
-            let sample: Sample = sample(&step.case, outcome);
+            let (case, took_s) = (step.case.clone(), since.elapsed().as_secs_f64());
+            let sample = Sample { case, started, took_s, ..of_outcome(outcome) };
             let is_broken = shape.limits.broken(&sample, setting.workers).is_some();
             account.samples.push(sample);
             // What it answers otherwise is looked at; that it ended is not asked about.
-            wrong.map_or(Ok(()), |wrong| self.right(Some(wrong), server, one, account))?;
+            wrong.map_or(Ok(()), |wrong| self.right(Some(wrong), &mut up.server, one, account))?;
             Ok::<bool, String>(is_broken)
         };
         for times in &shape.times {
             let seconds = if *times > 2 { plan.beyond_s() } else { plan.open_s };
-            let is_broken = load(&mut server, &step(cases::traffic(*times), *times, seconds), None)?;
+            let is_broken = load(&mut up, &step(cases::traffic(*times), *times, seconds), None)?;
             if is_broken {
                 break;
             }
@@ -100,22 +102,22 @@ impl Stage<'_> {
             let smaller = shape.smaller.iter().filter(|_| *times == 1);
             for size in smaller {
                 let step = step(cases::smaller(*size), 1, plan.open_s);
-                if bound(&mut server, *size, |server| load(server, &step, Some(*size)))?? {
+                if bound(&mut up, *size, |up| load(up, &step, Some(*size)))?? {
                     break;
                 }
             }
         }
-        account.notes.extend(server.stop().err());
+        account.notes.extend(up.server.stop().err());
         Ok(())
     }
 
     /// An open loop at a rate, with what it took of the server and of the machine.
-    fn asked_at(&self, server: &Server, workload: &Workload, step: &Step) -> Result<Outcome, String> {
+    fn asked_at(&self, up: &mut Up, workload: &Workload, step: &Step) -> Result<Outcome, String> {
         let (per_s, seconds, seed) = (step.per_s, step.seconds, step.seed);
         let steps = Open { per_s, seconds, connections: CONNECTIONS, keep: true, seed }.steps();
-        let watch = Watch { timeout: self.timeout, ..Watch::default() };
+        let watch = Watch { timeout: self.timeout, ..Watch::by_seconds() };
         let (before, own_before) = (idle(), own_s());
-        let mut outcome = observed(server, |port| Ok(watch_open(port, workload, &steps, &watch).outcome))?;
+        let mut outcome = observed(up, |up| Ok(watch_open(up.server.port(), workload, &steps, &watch).with_course()))?;
         let share = before.zip(idle()).map(|(before, after)| {
             let all = after.1.saturating_sub(before.1).max(1);
             after.0.saturating_sub(before.0) as f64 / all as f64

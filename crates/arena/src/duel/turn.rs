@@ -5,11 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::contender::{Observation, Server, Wanted};
+use crate::contender::{Server, Wanted};
+use crate::measure::{Load, Up, seed, warm_up};
 use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
-use loadgen::metric::{FIRST_ANSWER, P99, RATE};
-use loadgen::{Closed, K6Load, K6Plan, Phase, Steps, Until, Watch, Workload, warm_up, watch_closed, watch_open};
+use loadgen::metric::{P99, RATE};
+use loadgen::{Closed, K6Load, K6Plan, Open, Until, Watch, Workload, watch_closed, watch_open};
 
 use super::cases;
 use super::compare::first_line;
@@ -38,6 +39,8 @@ pub struct Stage<'a> {
     pub timeout: Duration,
     /// Whether the first request that is taken and not answered is the end, however long it may start.
     pub gives_up: bool,
+    /// Turns so far: each has logs of its own.
+    pub turns: Cell<u32>,
 }
 
 /// What was counted in a turn, beside its samples.
@@ -55,14 +58,6 @@ pub struct Account {
     pub disqualified: Option<String>,
     /// What else a reader should know.
     pub notes: Vec<String>,
-}
-
-/// A server that answers.
-pub struct Running {
-    /// Ends with this value.
-    pub server: Server,
-    /// From its start.
-    pub first_answer: Duration,
 }
 
 /// Why a server does not answer.
@@ -94,7 +89,7 @@ impl Stage<'_> {
         setting: Setting,
         label: &str,
         patience: &mut Patience<'_>,
-    ) -> Result<Running, Unready> {
+    ) -> Result<Up, Unready> {
         let first = one.learned.first().map(|known| &known.asked).or(self.options.asked.first());
         let asked = first.ok_or("nothing is asked: give a path or an access log")?;
         let rackup: &Path = &self.options.rackup;
@@ -123,7 +118,7 @@ impl Stage<'_> {
             })
         };
         match server.wait_ready_unless(&answers, &|| self.gives_up && is_late.get()) {
-            Ok(first_answer) => Ok(Running { server, first_answer }),
+            Ok(first_answer) => Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }),
             Err(why) => {
                 // What hangs does not end by itself either.
                 server.hurry();
@@ -153,9 +148,7 @@ impl Stage<'_> {
     }
 
     fn once(&self, one: &mut Contender, setting: Setting, shape: &Shape) -> Account {
-        let load = |running: Running, one: &mut Contender, account: &mut Account| {
-            self.loaded(running, one, setting, shape, account)
-        };
+        let load = |up: Up, one: &mut Contender, account: &mut Account| self.loaded(up, one, setting, shape, account);
         self.turn_of(one, setting, (shape.case, shape.round), &load)
     }
 
@@ -165,26 +158,26 @@ impl Stage<'_> {
         one: &mut Contender,
         setting: Setting,
         (case, round): (&str, u32),
-        load: &dyn Fn(Running, &mut Contender, &mut Account) -> Result<(), String>,
+        load: &dyn Fn(Up, &mut Contender, &mut Account) -> Result<(), String>,
     ) -> Account {
         let (begin, started) = (Instant::now(), date::now());
         let mut account = Account::default();
-        let label = format!("{}-w{}-t{}", one.name(), setting.workers, setting.threads);
+        self.turns.set(self.turns.get() + 1);
+        let label = format!("{}-w{}-t{}-{}", one.name(), setting.workers, setting.threads, self.turns.get());
         let name = one.name_with(setting);
         let result = match self.start(one, setting, &label, &mut Patience { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
-            Ok(running) => load(running, one, &mut account),
+            Ok(up) => load(up, one, &mut account),
             Err(unready) => Err(unready.why),
         };
         if let Err(why) = result {
             account.disqualified = Some(why);
         }
         if account.samples.is_empty() {
-            account.samples.push(Sample { case: case.to_owned(), ..Sample::default() });
+            let took_s = begin.elapsed().as_secs_f64();
+            account.samples.push(Sample { case: case.to_owned(), started, took_s, ..Sample::default() });
         }
         for sample in &mut account.samples {
             (sample.contender, sample.round) = (name.clone(), round);
-            sample.started.clone_from(&started);
-            sample.took_s = begin.elapsed().as_secs_f64();
             sample.disqualified = account.disqualified.as_deref().map(|why| first_line(why).to_owned());
         }
         account
@@ -192,83 +185,96 @@ impl Stage<'_> {
 
     fn loaded(
         &self,
-        running: Running,
+        mut up: Up,
         one: &mut Contender,
         setting: Setting,
         shape: &Shape,
         account: &mut Account,
     ) -> Result<(), String> {
-        let Running { mut server, first_answer } = running;
-        account.commands = server.commands();
-        self.check(&server, one, account)?;
+        account.commands = up.server.commands();
+        self.check(&up.server, one, account)?;
         let workload = lesson::workload(&one.learned)?;
-        let warmth = warm_up(server.port(), &workload, self.clients, shape.warm_s);
-        self.right(warmth.wrong, &mut server, one, account)?;
-        let counts = server.check_counts()?;
+        let warmth = warm_up(up.server.port(), &workload, (self.clients, setting.at_once()), shape.warm_s);
+        self.right(warmth.wrong, &mut up.server, one, account)?;
+        let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
-        let watch = Watch { timeout: self.timeout, ..Watch::default() };
-        let seed = self.options.seed.wrapping_add(u64::from(shape.round));
-        let closed = Closed { clients: self.clients, until: Until::Seconds(shape.capacity_s), keep: true, seed };
-        let label = format!("{}-w{}-t{}", one.name(), setting.workers, setting.threads);
-        let by_k6 = |load: K6Load, case: &str| K6Plan {
-            case: format!("{case}-{label}"),
-            load,
-            keep: true,
-            timeout: self.timeout,
-            seed,
-        };
-        let mut full = match &self.options.k6 {
-            None => observed(&server, |port| Ok(watch_closed(port, &workload, &closed, &watch).outcome))?,
-            Some(k6) => {
-                let load = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
-                observed(&server, |port| k6.load(port, &workload, &by_k6(load, shape.case)))?
-            }
-        };
-        full.numbers.insert(FIRST_ANSWER.to_owned(), first_answer.as_secs_f64() * 1000.0);
-        let rate = full.numbers.get(RATE).copied().unwrap_or(0.0);
-        let wrong = full.wrong.take();
-        account.samples.push(sample(shape.case, full));
-        self.right(wrong, &mut server, one, account)?;
-        if rate <= 0.0 {
-            let name = one.name_with(setting);
-            return Err(format!("{name} gave no right answer at full load\n{}", server.log_tail()));
-        }
+        let full = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
+        let rate = self.load(&mut up, &workload, (shape, 0, full), one, account)?;
         for percent in shape.loads {
             let per_s = rate * f64::from(*percent) / 100.0;
-            let mut outcome = match &self.options.k6 {
-                None => self.share(&server, &workload, (per_s, shape.open_s), seed ^ u64::from(*percent))?,
-                Some(k6) => {
-                    let load = K6Load::Rate { per_s, seconds: shape.open_s, connections: CONNECTIONS };
-                    observed(&server, |port| k6.load(port, &workload, &by_k6(load, &cases::load(*percent))))?
-                }
-            };
-            outcome.numbers.insert("load_pct".to_owned(), f64::from(*percent));
-            let (case, wrong) = (cases::load(*percent), outcome.wrong.clone());
-            account.samples.push(sample(&case, outcome));
-            self.right(wrong, &mut server, one, account)?;
+            let share = K6Load::Rate { per_s, seconds: shape.open_s, connections: CONNECTIONS };
+            self.load(&mut up, &workload, (shape, *percent, share), one, account)?;
         }
-        self.check(&server, one, account)?;
+        self.check(&up.server, one, account)?;
         // It has answered well; that it is hard to end is told.
-        account.notes.extend(server.stop().err());
+        account.notes.extend(up.server.stop().err());
         Ok(())
     }
 
-    /// An open loop at a share of a rate.
-    fn share(
+    /// One load, whose sample goes to the account. Its rate.
+    fn load(
         &self,
-        server: &Server,
+        up: &mut Up,
         workload: &Workload,
-        (per_s, seconds): (f64, f64),
-        seed: u64,
-    ) -> Result<Outcome, String> {
-        let steps = Steps { phases: vec![Phase { per_s, seconds }], connections: CONNECTIONS, keep: true, seed };
-        let watch = Watch { timeout: self.timeout, ..Watch::default() };
-        observed(server, |port| Ok(watch_open(port, workload, &steps, &watch).outcome))
+        (shape, percent, load): (&Shape, u32, K6Load),
+        one: &mut Contender,
+        account: &mut Account,
+    ) -> Result<f64, String> {
+        let case = if percent == 0 { shape.case.to_owned() } else { cases::load(percent) };
+        let seed = seed(self.options.seed, shape.round, percent);
+        let checked = Load {
+            // All of them are asked at the beginning and at the end of the turn.
+            check: &mut |server| self.check_for(Duration::ZERO, server, one, account),
+            run: &mut |up| self.made(up.server.port(), workload, &case, load.clone(), seed),
+            checked: None,
+        };
+        let mut sample = checked.on(up);
+        if percent > 0 {
+            sample.numbers.insert("load_pct".to_owned(), f64::from(percent));
+        }
+        let (why, rate) = (sample.disqualified.take(), sample.numbers.get(RATE).copied().unwrap_or(0.0));
+        account.samples.push(Sample { case, ..sample });
+        if why.is_some() && !up.server.has_ended() {
+            // What the application itself answers otherwise by now is learned.
+            self.check(&up.server, one, account)?;
+        }
+        why.map_or(Ok(rate), Err)
+    }
+
+    /// By the arena's own loops, or by k6.
+    fn made(&self, port: u16, workload: &Workload, case: &str, load: K6Load, seed: u64) -> Result<Outcome, String> {
+        let watch = Watch { timeout: self.timeout, ..Watch::by_seconds() };
+        match (&self.options.k6, load) {
+            (Some(k6), load) => {
+                let case = format!("{case}-{}", self.turns.get());
+                k6.load(port, workload, &K6Plan { case, load, keep: true, timeout: self.timeout, seed })
+            }
+            (None, K6Load::Rate { per_s, seconds, connections }) => {
+                let open = Open { per_s, seconds, connections, keep: true, seed };
+                Ok(watch_open(port, workload, &open.steps(), &watch).with_course())
+            }
+            (None, K6Load::Clients { clients, seconds }) => {
+                let closed = Closed { clients, until: Until::Seconds(seconds), keep: true, seed };
+                Ok(watch_closed(port, workload, &closed, &watch).with_course())
+            }
+            (None, K6Load::Requests { .. }) => Err("a duel counts no requests".to_owned()),
+        }
     }
 
     /// Asks for everything again; what changed is learned and told.
     pub(super) fn check(&self, server: &Server, one: &mut Contender, account: &mut Account) -> Result<(), String> {
-        let checked = lesson::check(server.port(), &mut one.learned, CHECK_LIMIT);
+        self.check_for(CHECK_LIMIT, server, one, account)
+    }
+
+    /// The same for so long, at least the most frequent path.
+    fn check_for(
+        &self,
+        limit: Duration,
+        server: &Server,
+        one: &mut Contender,
+        account: &mut Account,
+    ) -> Result<(), String> {
+        let checked = lesson::check(server.port(), &mut one.learned, limit);
         account.changed.extend(checked.changed);
         checked.wrong.map_or(Ok(()), |why| Err(format!("{why}\n{}", server.log_tail())))
     }
@@ -283,7 +289,7 @@ impl Stage<'_> {
         account: &mut Account,
     ) -> Result<(), String> {
         if server.has_ended() {
-            return Err(format!("{} ended in mid-run\n{}", one.name(), server.log_tail()));
+            return Err(format!("the server ended in the middle of it\n{}", server.log_tail()));
         }
         let Some(wrong) = wrong else { return Ok(()) };
         self.check(server, one, account)?;
@@ -299,19 +305,6 @@ struct Shape<'a> {
     capacity_s: f64,
     open_s: f64,
     loads: &'a [u32],
-}
-
-/// The load, with the processor time and the memory that it took the server.
-pub fn observed(server: &Server, load: impl FnOnce(u16) -> Result<Outcome, String>) -> Result<Outcome, String> {
-    let observation = Observation::begin(server);
-    let mut outcome = load(server.port())?;
-    observation.end(server, &mut outcome);
-    Ok(outcome)
-}
-
-pub(super) fn sample(case: &str, outcome: Outcome) -> Sample {
-    let (command, numbers, errors) = (outcome.command, outcome.numbers, outcome.errors);
-    Sample { case: case.to_owned(), command, numbers, errors, ..Sample::default() }
 }
 
 impl Account {

@@ -8,6 +8,7 @@ pub mod summary;
 
 use std::collections::BTreeMap;
 
+use loadgen::metric::DIVIDED;
 pub use loadgen::{Course, Outcome};
 use serde::{Deserialize, Serialize};
 
@@ -57,4 +58,11 @@ pub struct Sample {
     /// Why it does not say where a request's time goes, for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undivided: Option<String>,
+}
+
+impl Sample {
+    /// Whether it is one of a case's own loads; the load that divides a request's time is another.
+    pub fn is_timed(&self) -> bool {
+        self.undivided.is_none() && !self.numbers.contains_key(DIVIDED)
+    }
 }

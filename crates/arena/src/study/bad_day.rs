@@ -19,46 +19,56 @@ const HANGING: u32 = 12;
 const DEADLINE_MS: u64 = 1000;
 
 /// Runs it.
-pub fn run(case: &Case, family: &Family, server: &mut Server, capacity: &mut Option<f64>) -> Result<Outcome, String> {
+pub fn run(
+    case: &Case,
+    family: &Family,
+    server: &mut Server,
+    capacity: &mut Option<f64>,
+    seed: u64,
+) -> Result<Outcome, String> {
     let port = server.port();
     let workload = &family.workload;
     let (clients, seconds) = (case.clients, case.seconds);
     let told = match case.tool {
         Tool::SlowClients => {
             let slow = family.recipe.slow.unwrap_or(1000);
-            let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: others(port, workload, case) };
+            let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: others(port, workload, case, seed) };
             slow_clients::run(port, workload, &plan)?
         }
         Tool::Stuck => {
             let hangs = Ask::get(family.recipe.stuck_path.as_deref().unwrap_or("/"));
             let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
-            stuck::run(port, workload, &stuck::Stuck { hangs, hanging: HANGING, others: others(port, workload, case) })?
+            stuck::run(
+                port,
+                workload,
+                &stuck::Stuck { hangs, hanging: HANGING, others: others(port, workload, case, seed) },
+            )?
         }
         Tool::Killed => {
             let act: Act = &mut || server.kill_worker();
-            let plan = killed::Killed { clients, seconds, every_s: (seconds / 2.5).min(1.0), keep: true, seed: 1 };
+            let plan = killed::Killed { clients, seconds, every_s: (seconds / 2.5).min(1.0), keep: true, seed };
             killed::run(port, workload, &plan, act)?
         }
         Tool::Reload => {
             let act: Act = &mut || server.reload().map(|()| 0);
             let times = (seconds / 3.0).ceil() as u32;
-            reload::run(port, workload, &reload::Reload { clients, seconds, times, keep: true, seed: 1 }, act)?
+            reload::run(port, workload, &reload::Reload { clients, seconds, times, keep: true, seed }, act)?
         }
-        _ => return over(port, case, workload, capacity),
+        _ => return over(port, case, workload, capacity, seed),
     };
     Ok(with_words(told))
 }
 
-fn others(port: u16, workload: &Workload, case: &Case) -> Open {
-    let plan = Closed { clients: case.clients, until: Until::Seconds(LOOK_S), keep: true, seed: 1 };
+fn others(port: u16, workload: &Workload, case: &Case, seed: u64) -> Open {
+    let plan = Closed { clients: case.clients, until: Until::Seconds(LOOK_S), keep: true, seed };
     let rate = loadgen::closed(port, workload, &plan).numbers.get(RATE).copied().unwrap_or(0.0);
     let per_s = (rate * OTHERS).max(10.0);
-    Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed: 1 }
+    Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed }
 }
 
-fn over(port: u16, case: &Case, workload: &Workload, capacity: &mut Option<f64>) -> Result<Outcome, String> {
+fn over(port: u16, case: &Case, workload: &Workload, capacity: &mut Option<f64>, seed: u64) -> Result<Outcome, String> {
     if case.load_pct == 0 {
-        return ladder(port, case, workload, capacity);
+        return ladder(port, case, workload, capacity, seed);
     }
     let capacity_per_s = capacity.ok_or("its capacity is not known: it gave no right answer")?;
     let whole = (case.seconds.round() as u32).max(1);
@@ -71,7 +81,7 @@ fn over(port: u16, case: &Case, workload: &Workload, capacity: &mut Option<f64>)
         connections: case.clients * 32,
         deadline_ms: DEADLINE_MS,
         patience_s: 10.0,
-        seed: 1,
+        seed,
     };
     let told = overload::run(port, workload, &plan)?;
     told.into_iter().next().map(with_words).ok_or_else(|| "the overload told nothing".into())

@@ -18,9 +18,10 @@ pub fn by_k6(
     case: &Case,
     family: &Family,
     capacity: &mut Option<f64>,
+    seed: u64,
 ) -> Result<Outcome, String> {
     let per_s = if case.load_pct > 0 { case.share(*capacity)? } else { 0.0 };
-    let outcome = k6.load(port, &family.workload, &plan(case, family, per_s))?;
+    let outcome = k6.load(port, &family.workload, &plan(case, family, per_s, seed))?;
     if case.tool == Tool::Ladder && case.load_pct == 0 {
         *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
     }
@@ -36,7 +37,7 @@ pub fn complaint(study: &Plan) -> Option<String> {
     }
     let script = |family: &&Family| {
         let case = family.cases.first()?;
-        let error = plan(case, family, 1.0).script(&family.workload).err()?;
+        let error = plan(case, family, 1.0, 1).script(&family.workload).err()?;
         Some(format!("--load k6: case {}: {error}", case.name))
     };
     driven.iter().find_map(script)
@@ -61,7 +62,7 @@ fn title(family: &Family) -> &str {
     &family.recipe.title
 }
 
-fn plan(case: &Case, family: &Family, per_s: f64) -> K6Plan {
+fn plan(case: &Case, family: &Family, per_s: f64, seed: u64) -> K6Plan {
     let (clients, seconds) = (case.clients, case.seconds);
     let counted = |requests: u64, delay_s: f64| K6Load::Requests { clients, requests, delay_s };
     let load = match (case.tool, case.requests) {
@@ -75,6 +76,6 @@ fn plan(case: &Case, family: &Family, per_s: f64) -> K6Plan {
         load,
         keep: !matches!(case.tool, Tool::Ab | Tool::Siege | Tool::SiegeOnce),
         timeout: Duration::from_secs(u64::from(family.recipe.timeout_s())),
-        seed: u64::from(case.load_pct.max(1)),
+        seed,
     }
 }

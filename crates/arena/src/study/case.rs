@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::bad_day;
 use super::by_k6::by_k6;
-use super::contest::Up;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
+use crate::measure::Up;
 use crate::record::Outcome;
 use loadgen::metric::{FIRST_ANSWER, RATE};
 use loadgen::{self, AbPlan, AbUntil, Closed, K6Here, Open, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
@@ -27,11 +27,12 @@ pub fn run(
     family: &Family,
     up: &mut Up,
     capacity: &mut Option<f64>,
+    seed: u64,
     k6: Option<&K6Here>,
 ) -> Result<Outcome, String> {
     let port = up.server.port();
     if let Some(k6) = k6.filter(|_| case.tool.is_for_k6()) {
-        return by_k6(k6, port, case, family, capacity);
+        return by_k6(k6, port, case, family, capacity, seed);
     }
     let (path, workload) = (&family.recipe.path, &family.workload);
     let (clients, timeout_s) = (case.clients, family.recipe.timeout_s());
@@ -55,9 +56,9 @@ pub fn run(
         }
         Tool::Closed => {
             let until = case.requests.map_or(Until::Seconds(case.seconds), Until::Requests);
-            loadgen::watch_closed(port, workload, &closed(clients, until), &Watch::by_seconds()).with_course()
+            loadgen::watch_closed(port, workload, &closed(clients, until, seed), &Watch::by_seconds()).with_course()
         }
-        Tool::Ladder => ladder(port, case, workload, capacity)?,
+        Tool::Ladder => ladder(port, case, workload, capacity, seed)?,
         Tool::Start => Outcome {
             command: "from the start of the server to its first right answer".into(),
             numbers: [(FIRST_ANSWER.to_owned(), up.first_answer_ms), ("cold_ms".to_owned(), up.first_answer_ms)].into(),
@@ -65,13 +66,13 @@ pub fn run(
         },
         Tool::Idle => after_idle(port, workload, (case.seconds * IDLE_LOADS).max(IDLE_S_LEAST)),
         Tool::SlowClients | Tool::Stuck | Tool::Killed | Tool::Reload | Tool::Overload => {
-            bad_day::run(case, family, &mut up.server, capacity)?
+            bad_day::run(case, family, &mut up.server, capacity, seed)?
         }
     })
 }
 
-fn closed(clients: u32, until: Until) -> Closed {
-    Closed { clients, until, keep: true, seed: 1 }
+fn closed(clients: u32, until: Until, seed: u64) -> Closed {
+    Closed { clients, until, keep: true, seed }
 }
 
 /// First what it can do; then shares of that, at times drawn beforehand.
@@ -80,15 +81,15 @@ pub(super) fn ladder(
     case: &Case,
     workload: &Workload,
     capacity: &mut Option<f64>,
+    seed: u64,
 ) -> Result<Outcome, String> {
     if case.load_pct == 0 {
-        let closed = closed(case.clients, Until::Seconds(case.seconds));
+        let closed = closed(case.clients, Until::Seconds(case.seconds), seed);
         let outcome = loadgen::watch_closed(port, workload, &closed, &Watch::by_seconds()).with_course();
         *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
         return Ok(outcome);
     }
     let (per_s, connections) = (case.share(*capacity)?, case.open_connections());
-    let seed = u64::from(case.load_pct);
     let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
     Ok(loadgen::watch_open(port, workload, &plan.steps(), &Watch::by_seconds()).with_course())
 }
@@ -98,7 +99,7 @@ fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         thread::park_timeout(left);
     }
-    let mut outcome = loadgen::closed(port, workload, &closed(1, Until::Requests(1)));
+    let mut outcome = loadgen::closed(port, workload, &closed(1, Until::Requests(1), 1));
     outcome.command = format!("one request after {idle_s:.0} s without any");
     if let Some(took) = outcome.numbers.get("max_ms").copied() {
         outcome.numbers.insert("after_idle_ms".into(), took);

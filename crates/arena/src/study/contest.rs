@@ -2,26 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use super::case;
 use super::plan::{Case, Family, Plan};
 use super::recipe::{Entry, Recipe, Tool};
 use super::run::Watcher;
-use super::summarize::CHECKED_ENOUGH;
-use crate::contender::{self, Counts, Observation, Server, Wanted};
+use crate::contender::{self, Counts, Server, Wanted};
+use crate::measure::{CHECKED_ENOUGH, Load, QUEUE_LEFT, Up, seed, shortened, warm_up};
 use crate::place::Place;
+use crate::record::Sample;
 use crate::record::date::now;
-use crate::record::{Course, Outcome, Sample};
-use loadgen::metric::{CHECKED, FIRST_ANSWER, P50, P99, RATE};
-use loadgen::{self, Closed, K6Here, Until, Warmth};
+use loadgen::metric::CHECKED;
+use loadgen::{Closed, K6Here, Until, Warmth};
 
-/// Of a reason, as it is shown.
-const REASON_LINES: usize = 3;
-const REASON_MOST: usize = 400;
-
-/// A tool that goes leaves requests behind; a server with a long queue of slow ones may take so long for them.
-pub(super) const QUEUE_LEFT: Duration = Duration::from_secs(120);
+/// The first warm-up of each family, before workers and threads are counted.
+const FIRST_WARM_UP_S: f64 = 0.3;
 /// A checked load is no shorter and no longer, in seconds.
 const CHECKED_S: (f64, f64) = (0.3, 10.0);
 
@@ -80,8 +75,8 @@ impl Turn<'_> {
         if !families.iter().flat_map(|family| &family.cases).any(is_wanted) {
             return Ok(facts);
         }
-        let mut server = match self.start(&families, &mut facts, watcher) {
-            Ok(server) => server,
+        let (mut up, mut warm) = match self.start(&families, &mut facts, watcher) {
+            Ok(started) => started,
             Err(why) => {
                 let wanted = families.iter().flat_map(|family| &family.cases).filter(|case| is_wanted(case));
                 wanted.map(|case| self.refused(case, &why)).try_for_each(keep)?;
@@ -89,9 +84,10 @@ impl Turn<'_> {
             }
         };
         for family in families.iter().filter(|family| family.cases.iter().any(is_wanted)) {
-            self.family(family, &mut server, is_wanted, keep, watcher)?;
+            let warmth = warm.remove(&family.recipe.name).unwrap_or_default();
+            self.family(family, &mut up, warmth, is_wanted, keep, watcher)?;
         }
-        if let Err(why) = server.server.stop() {
+        if let Err(why) = up.server.stop() {
             watcher.said(&format!("{}: {why}", self.entry.name()));
         }
         self.divide(&families, is_wanted, keep, watcher)?;
@@ -99,7 +95,7 @@ impl Turn<'_> {
     }
 
     /// Up, answering rightly, with as many workers and threads as it was told.
-    fn start(&self, families: &[&Family], facts: &mut Facts, watcher: &dyn Watcher) -> Result<Up, String> {
+    fn start(&self, families: &[&Family], facts: &mut Facts, watcher: &dyn Watcher) -> Result<Started, String> {
         watcher.doing(&format!("round {}: {} starts", self.round, self.entry.name()));
         let rackup = self.app.join(self.start_of_app());
         let mut server = Server::start(self.wanted(&rackup, ""))?;
@@ -111,12 +107,16 @@ impl Turn<'_> {
         let mut warm = BTreeMap::new();
         for family in families {
             loadgen::check(server.port(), &family.workload)?;
-            let clients = self.entry.workers * self.entry.threads;
-            let warmth = loadgen::warm_up(server.port(), &family.workload, clients, 0.3);
-            warm.insert(family.recipe.name.clone(), warmth);
+            warm.insert(family.recipe.name.clone(), self.warmed_up(&server, family, FIRST_WARM_UP_S));
         }
         facts.counts = Some(server.check_counts()?);
-        Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0, warm })
+        Ok((Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }, warm))
+    }
+
+    pub(super) fn warmed_up(&self, server: &Server, family: &Family, max_s: f64) -> Warmth {
+        let clients = family.cases.iter().map(|case| case.clients).max().unwrap_or(1);
+        let (workers, threads) = server.shape();
+        warm_up(server.port(), &family.workload, (clients, workers.saturating_mul(threads)), max_s)
     }
 
     /// Where the application begins, in its folder.
@@ -128,7 +128,6 @@ impl Turn<'_> {
     pub(super) fn wanted<'a>(&'a self, rackup: &'a Path, label: &str) -> Wanted<'a> {
         let mut env = self.env.clone();
         env.extend(self.entry.env.clone());
-        env.insert("RAILS_MAX_THREADS".into(), self.entry.threads.to_string());
         Wanted {
             recipe: self.recipe,
             place: self.place,
@@ -159,16 +158,15 @@ impl Turn<'_> {
         &self,
         family: &Family,
         up: &mut Up,
+        mut warmth: Warmth,
         is_wanted: &dyn Fn(&Case) -> bool,
         keep: &mut Keep,
         watcher: &dyn Watcher,
     ) -> Result<(), String> {
         let is_loaded = !matches!(family.recipe.tool, Tool::Start | Tool::Idle);
         // What it answered while it warmed up counts as much as what it answers later.
-        let mut warmth = up.warm.remove(&family.recipe.name).unwrap_or_default();
         if is_loaded && self.plan.effort.warm_up_s > 0.0 {
-            let clients = family.cases.iter().map(|case| case.clients).max().unwrap_or(1).min(64);
-            let longer = loadgen::warm_up(up.server.port(), &family.workload, clients, self.plan.effort.warm_up_s);
+            let longer = self.warmed_up(&up.server, family, self.plan.effort.warm_up_s);
             warmth.requests += longer.requests;
             warmth.wrong = warmth.wrong.or(longer.wrong);
         }
@@ -189,100 +187,37 @@ impl Turn<'_> {
     }
 
     fn measure(&self, case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
-        let (since, started) = (Instant::now(), now());
-        let mut sample = self.sample(case, started);
-        if let Err(why) = loadgen::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT) {
-            sample.disqualified = Some(format!("before the load: {why}"));
-            return sample;
-        }
         if let Some(whole) = self.slowest.get(&family.recipe.name).filter(|_| case.slowest_pct > 0) {
             *capacity = Some(*whole);
         }
-        let observation = Observation::begin(&up.server);
-        let ran = case::run(case, family, up, capacity, self.k6);
-        let (mut outcome, failure) = match ran {
-            Ok(outcome) => (outcome, None),
-            Err(why) => (Outcome::default(), Some(why)),
-        };
-        observation.end(&up.server, &mut outcome);
-        // Nothing can be said of the times of answers that never came.
-        let is_silent = outcome.numbers.get(RATE) == Some(&0.0);
-        let silent = is_silent.then(|| "no right answer in the whole load".to_owned());
-        let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
-        let failed = failure.or(silent).or(wrong);
-        let checked = if failed.is_none() { self.checked_load(case, family, up, &mut outcome) } else { Ok(()) };
-        sample.disqualified = failed.or(checked.err());
-        (sample.command, sample.numbers, sample.errors) = (outcome.command, outcome.numbers, outcome.errors);
-        sample.course = rounded(outcome.course);
-        sample.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
-        if let (Some(p50), Some(p99)) = (sample.numbers.get(P50), sample.numbers.get(P99)) {
-            sample.numbers.insert("p99_over_p50".into(), p99 / p50.max(1e-3));
-        }
-        if up.server.has_ended() {
-            let tail = up.server.log_tail();
-            sample.disqualified = Some(format!("the server ended in the middle of it: {tail}"));
-        } else if sample.disqualified.is_none()
-            && let Err(why) = loadgen::check_patiently(up.server.port(), &family.workload, QUEUE_LEFT)
-        {
-            sample.disqualified = Some(format!("after the load: {why}"));
-        }
-        sample.took_s = since.elapsed().as_secs_f64();
-        sample
-    }
-
-    /// After a load of a tool that does not look at answers, one of our own that does: as many clients, until a wrong
-    /// answer in a thousand would have been found. It has at most half the time of the load; the rounds add up.
-    fn checked_load(&self, case: &Case, family: &Family, up: &Up, outcome: &mut Outcome) -> Result<(), String> {
+        let workload = &family.workload;
+        let seed = seed(self.plan.seed, self.round, case.load_pct);
         // Each answer to k6 was checked.
-        if !case.tool.is_blind() || self.k6.is_some() {
-            return Ok(());
-        }
-        let port = up.server.port();
-        // What the tool left in the server's queue is not held against it.
-        loadgen::check_patiently(port, &family.workload, QUEUE_LEFT).map_err(|why| format!("after the load: {why}"))?;
+        let is_blind = case.tool.is_blind() && self.k6.is_none();
+        // It has at most half the time of the load; the rounds add up.
         let seconds = (case.seconds / 2.0).clamp(CHECKED_S.0, CHECKED_S.1);
         let until = Until::First { requests: CHECKED_ENOUGH, seconds };
-        let plan = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed: u64::from(self.round) };
-        let seen = loadgen::closed(port, &family.workload, &plan);
-        let right = seen.numbers.get("requests").copied().unwrap_or(0.0);
-        outcome.numbers.insert(CHECKED.into(), right);
-        seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))
+        let checked = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed };
+        let load = Load {
+            check: &mut |server| loadgen::check_patiently(server.port(), workload, QUEUE_LEFT),
+            run: &mut |up| case::run(case, family, up, capacity, seed, self.k6),
+            checked: is_blind.then_some((workload, checked)),
+        };
+        let mut sample = load.on(up);
+        sample.disqualified = sample.disqualified.map(|why| shortened(&why));
+        self.sample(case, sample)
     }
 
-    pub(super) fn sample(&self, case: &Case, started: String) -> Sample {
+    /// With the names of its case and contender.
+    pub(super) fn sample(&self, case: &Case, sample: Sample) -> Sample {
         let (case, contender) = (case.name.clone(), self.entry.name().to_owned());
-        Sample { case, contender, round: self.round, started, ..Sample::default() }
+        Sample { case, contender, round: self.round, ..sample }
     }
 
     fn refused(&self, case: &Case, why: &str) -> Sample {
-        Sample { disqualified: Some(in_short(why)), ..self.sample(case, now()) }
+        self.sample(case, Sample { started: now(), disqualified: Some(shortened(why)), ..Sample::default() })
     }
 }
 
-/// A reason as it is shown; all of it stands in the server's log.
-pub(super) fn in_short(why: &str) -> String {
-    let first: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).take(REASON_LINES).collect();
-    let why: String = first.join(" ");
-    match why.chars().count() > REASON_MOST {
-        true => why.chars().take(REASON_MOST).chain("…".chars()).collect(),
-        false => why,
-    }
-}
-
-/// Four digits: more would only make the run folder larger.
-fn rounded(course: Course) -> Course {
-    let digits = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
-    let point = |(at, value): (f64, f64)| (digits(at), digits(value));
-    let kept = course.into_iter().filter(|(_, points)| points.len() > 1);
-    kept.map(|(name, points)| (name, points.into_iter().map(point).collect())).collect()
-}
-
-/// A server that has answered.
-pub struct Up {
-    /// It.
-    pub server: Server,
-    /// From its start to its first right answer.
-    pub first_answer_ms: f64,
-    /// By family, what it answered first.
-    warm: BTreeMap<String, Warmth>,
-}
+/// A server that has answered, and by family what it answered first.
+type Started = (Up, BTreeMap<String, Warmth>);

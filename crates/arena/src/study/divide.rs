@@ -2,11 +2,12 @@
 //! behind the arena's middleware, and loaded for a moment. Nothing of it touches the figures of the turn.
 
 use super::behind;
-use super::contest::{Keep, Turn, in_short};
+use super::contest::{Keep, Turn};
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use super::run::Watcher;
 use crate::contender::Server;
+use crate::measure::{QUEUE_LEFT, shortened};
 use crate::record::date::now;
 use crate::record::{Sample, TWIN};
 use loadgen::Division;
@@ -42,9 +43,10 @@ impl Turn<'_> {
                 Ok(server) => self.divided(family, case, seconds, server),
                 Err(why) => Err(why.clone()),
             };
-            keep(
-                divided.unwrap_or_else(|why| Sample { undivided: Some(in_short(&why)), ..self.sample(case, started) }),
-            )?;
+            keep(divided.unwrap_or_else(|why| {
+                let sample = Sample { started, undivided: Some(shortened(&why)), ..Sample::default() };
+                self.sample(case, sample)
+            }))?;
             watcher.passed(seconds + 1.0);
         }
         if let Err(why) = server.and_then(|server| server.stop()) {
@@ -63,8 +65,8 @@ impl Turn<'_> {
     fn divided(&self, family: &Family, case: &Case, seconds: f64, server: &Server) -> Result<Sample, String> {
         let (started, since) = (now(), std::time::Instant::now());
         let port = server.port();
-        loadgen::check_patiently(port, &family.workload, super::contest::QUEUE_LEFT)?;
-        loadgen::warm_up(port, &family.workload, case.clients.min(64), WARM_UP_S);
+        loadgen::check_patiently(port, &family.workload, QUEUE_LEFT)?;
+        self.warmed_up(server, family, WARM_UP_S);
         let is_kept = !matches!(case.tool, Tool::Ab | Tool::Siege);
         let plan = Division { clients: case.clients, seconds, keep: is_kept };
         let before = server.usage();
@@ -72,11 +74,7 @@ impl Turn<'_> {
         let waited_us = server.usage().delay_us.saturating_sub(before.delay_us) as f64;
         let answers = numbers.get(DIVIDED_REQUESTS).copied().unwrap_or(0.0);
         numbers.insert(RUN_QUEUE.into(), waited_us / 1e3 / answers.max(1.0));
-        Ok(Sample {
-            command: plan.in_words(),
-            numbers,
-            took_s: since.elapsed().as_secs_f64(),
-            ..self.sample(case, started)
-        })
+        let (command, took_s) = (plan.in_words(), since.elapsed().as_secs_f64());
+        Ok(self.sample(case, Sample { started, command, numbers, took_s, ..Sample::default() }))
     }
 }

@@ -7,17 +7,12 @@ use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::run::{Asked, Ground};
 use super::verdicts;
+use crate::measure::measured;
 use crate::record::machine::company_then;
-use crate::record::summary::{self, FORMAT, Measured, Plot, PlotKind, Spread, Summary, Who};
+use crate::record::summary::{self, FORMAT, Plot, PlotKind, Summary, Who};
 use crate::record::{Sample, TWIN};
 use crate::stats;
-use loadgen::metric::{CHECKED, DIVIDED, LATE, P99, RATE};
-
-/// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
-const LATE_MS: f64 = 1.0;
-const LATE_SHARE: f64 = 0.1;
-/// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
-pub const CHECKED_ENOUGH: u64 = 4603;
+use loadgen::metric::{P99, RATE};
 
 /// All of it.
 #[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
@@ -146,7 +141,7 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample]) -> sum
     };
     let figures = |name: &str| Some(of(name)).filter(|own| !own.is_empty()).map(|own| measured(name, &own));
     let command =
-        samples.iter().find(|sample| sample.case == case.name && is_timed(sample) && !sample.command.is_empty());
+        samples.iter().find(|sample| sample.case == case.name && sample.is_timed() && !sample.command.is_empty());
     let path = plan.families.iter().find(|family| family.recipe.name == case.family);
     let path = path.map_or("", |family| family.recipe.path.as_str());
     let mut found = summary::Case {
@@ -166,8 +161,10 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample]) -> sum
     found
 }
 
-/// The command is the same for all contenders but for the port.
+/// The command is the same for all contenders and rounds but for the port and the seed.
 fn without_port(command: &str, path: &str) -> String {
+    let seed = command.split_once(", seed ").map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
+    let seed = seed.flatten().map_or_else(String::new, |digits| format!(", seed {digits}"));
     let words: Vec<&str> = command
         .split(' ')
         .map(|word| match word.contains("127.0.0.1:") {
@@ -177,69 +174,7 @@ fn without_port(command: &str, path: &str) -> String {
             false => word,
         })
         .collect();
-    words.join(" ")
-}
-
-fn measured(name: &str, samples: &[&Sample]) -> Measured {
-    let mut lists: BTreeMap<String, Vec<(u32, f64)>> = BTreeMap::new();
-    let mut errors: BTreeMap<String, u64> = BTreeMap::new();
-    let good: Vec<&&Sample> = samples.iter().filter(|sample| sample.disqualified.is_none()).collect();
-    for sample in &good {
-        for (metric, number) in sample.numbers.iter().filter(|(_, number)| number.is_finite()) {
-            lists.entry(metric.clone()).or_default().push((sample.round, *number));
-        }
-    }
-    for (kind, count) in samples.iter().flat_map(|sample| &sample.errors) {
-        *errors.entry(kind.clone()).or_default() += count;
-    }
-    let mut remarks = Vec::new();
-    let rounds = good.iter().filter(|sample| is_timed(sample)).count();
-    let late = good.iter().filter(|sample| is_late(sample)).count();
-    if late > 0 {
-        // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would
-        // keep the best ones. A figure is of all rounds or of none.
-        let is_shown = late * 2 < rounds;
-        let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
-        remarks.push(format!("in {late} of {rounds} rounds the load generator itself was late: {shown}"));
-        lists.retain(|name, _| is_shown || name == LATE || !name.ends_with("_ms"));
-    }
-    let first = good.iter().find(|sample| !is_late(sample)).or(good.first());
-    let mut course = first.map(|sample| sample.course.clone()).unwrap_or_default();
-    if first.is_some_and(|sample| is_late(sample)) {
-        course.retain(|name, _| !name.ends_with("_ms"));
-    }
-    remarks.extend(checked_too_little(&good));
-    let undivided = samples.iter().find_map(|sample| sample.undivided.as_ref());
-    remarks.extend(undivided.map(|why| format!("where a request’s time goes was not measured: {why}")));
-    let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
-    let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
-    Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified, remarks, course }
-}
-
-/// The load that divides a request's time is one of its own.
-fn is_timed(sample: &Sample) -> bool {
-    sample.undivided.is_none() && !sample.numbers.contains_key(DIVIDED)
-}
-
-/// Whether the load generator measured itself.
-fn is_late(sample: &Sample) -> bool {
-    let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
-    number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
-}
-
-/// Of a load whose tool does not look at answers: what share of wrong ones could have gone unseen, where it is more
-/// than one in a thousand.
-fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
-    let checked: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(CHECKED).copied()).collect();
-    let sum: f64 = checked.iter().sum();
-    if checked.is_empty() || sum >= CHECKED_ENOUGH as f64 {
-        return None;
-    }
-    let unseen = -(0.01_f64.ln()) / sum.max(1.0) * 100.0;
-    Some(format!(
-        "{sum:.0} answers were checked: with fewer than {:.1} % wrong ones it could have passed",
-        unseen.min(100.0)
-    ))
+    words.join(" ").replace(&seed, "")
 }
 
 fn plots(study: &Recipe, plan: &Plan) -> Vec<Plot> {
@@ -285,48 +220,6 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_is_of_all_rounds_or_not_shown_and_the_late_ones_are_told() {
-        let late = sample(&[(LATE, 5.0), (P99, 20.0), (RATE, 7.0)]);
-        let good = |p99: f64| sample(&[(LATE, 0.9), (P99, p99), (RATE, 8.0)]);
-        let of = |samples: &[&Sample]| measured("x", samples);
-        assert_eq!(of(&[&late]).numbers.into_keys().collect::<Vec<_>>(), [LATE, RATE]);
-        // As seen: 18.4, 95.9 and 2.78 ms became "2.78".
-        let most = of(&[&late, &late, &good(2.78)]);
-        assert_eq!(most.numbers.get(P99), None);
-        assert!(most.remarks[0].contains("in 2 of 3 rounds") && most.remarks[0].contains("no latency is shown"));
-        let few = of(&[&late, &good(2.0), &good(3.0)]);
-        assert_eq!((few.numbers[P99].median, few.numbers[P99].high), (3.0, 20.0));
-        assert!(few.remarks[0].contains("in 1 of 3 rounds"), "{:?}", few.remarks);
-        assert!(of(&[&good(2.0)]).remarks.is_empty());
-    }
-
-    #[test]
-    fn too_few_checked_answers_are_told() {
-        let of =
-            |checked: f64| measured("x", &[&sample(&[(CHECKED, checked)]), &sample(&[(CHECKED, checked)])]).remarks;
-        assert!(of(2302.0).is_empty());
-        assert!(of(90.0)[0].contains("180 answers were checked: with fewer than 2.6 % wrong"), "{:?}", of(90.0));
-    }
-
-    #[test]
-    fn rounds_are_put_together_and_one_bad_one_disqualifies() {
-        let bad = Sample { disqualified: Some("wrong".into()), ..sample(&[(RATE, 900.0)]) };
-        let both = measured("x", &[&sample(&[(RATE, 7.0)]), &bad, &sample(&[(RATE, 9.0)])]);
-        assert_eq!((both.numbers[RATE].median, both.numbers[RATE].all.len()), (8.0, 2));
-        assert_eq!(both.disqualified.as_deref(), Some("wrong"));
-    }
-
-    #[test]
-    fn who_fails_more_than_one_in_a_hundred_is_not_ranked() {
-        let shares = [(100.0, 0.0), (100.0, 1.0), (98.0, 2.0), (0.0, 5.0)];
-        let shares = shares.map(|(right, failed)| {
-            let result = measured("x", &[&sample(&[("requests", right), ("failed", failed)])]);
-            summary::Case::default().counts(&result)
-        });
-        assert_eq!(shares, [true, true, false, false]);
-    }
-
-    #[test]
     fn what_is_not_decided_gets_further_rounds_and_what_is_does_not() {
         let in_rounds = |name: &str, rates: [f64; 3]| {
             (1..)
@@ -359,6 +252,8 @@ mod tests {
     fn ports_and_addresses_are_no_part_of_what_was_done() {
         assert_eq!(without_port("wrk -t2 http://127.0.0.1:4000/a", "/a"), "wrk -t2 /a");
         let k6 = "k6 run -e URL=http://127.0.0.1:4000 -e VUS=2 RUN/k6/a.js";
+        let closed = "closed loop: 4 clients, 0.5 s, seed 81. It was told";
+        assert_eq!(without_port(closed, "/a"), "closed loop: 4 clients, 0.5 s. It was told");
         assert_eq!(without_port(k6, "/a"), "k6 run -e URL=http://HOST:PORT -e VUS=2 RUN/k6/a.js");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
 use serde_json::Value;
@@ -39,7 +40,8 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
     let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "liar"], &tools, full)).unwrap();
     let output = home.run(&["run", "tiny"]);
-    assert!(output.status.success(), "{}", said(&output));
+    // One that lies to the very first questions is not loaded at all: then the run fails, and has found it, too.
+    assert!(output.status.success() || said(&output).contains("tiny: liar in"), "{}", said(&output));
     let summary = home.summary();
     for (case, tool) in summary["cases"].as_array().unwrap().iter().zip(tools) {
         assert_eq!(case["ranking"], serde_json::json!([["good"]]), "{tool}: {case}");
@@ -49,6 +51,47 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
         let checked = good["numbers"]["checked"]["median"].as_f64();
         assert_eq!(checked.is_some_and(|count| count > 100.0), tool != "closed", "{tool}: {good}");
     }
+}
+
+#[test]
+fn a_load_tool_that_fails_in_every_case_of_a_contender_or_for_all_in_a_case_fails_the_run() {
+    let home = Home::with(&["good", "slow"]);
+    let full = "full = { rounds = 1, seconds = 0.3, warm_up_s = 0, clients = 2 }";
+    let bin = home.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let tool = bin.join("wrk");
+    fs::write(&tool, "#!/bin/sh\necho 'wrk: out of order' >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let run = |tools: &[&str]| {
+        fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], tools, full)).unwrap();
+        home.arena(&["run", "tiny"]).env("PATH", &path).output().unwrap()
+    };
+    // In the only case: of each contender nothing is known.
+    let output = run(&["wrk"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("arena: tiny: good in wrk: ") && said(&output).contains("out of order"));
+    // In one case of two: nobody can be compared in it.
+    let output = run(&["wrk", "closed"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("tiny: nothing was measured in wrk: "), "{}", said(&output));
+    assert!(!said(&output).contains("tiny: good in"), "{}", said(&output));
+    assert!(run(&["closed"]).status.success());
+}
+
+#[test]
+fn the_draws_are_others_in_each_round_and_the_same_for_all_contenders() {
+    let home = Home::with(&["good", "slow"]);
+    let output = home.run(&["run", "tiny", "--seconds", "0.3", "--seed", "4"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let seeds = |round: u64| -> BTreeSet<String> {
+        let own = samples(&home).into_iter().filter(|one| one["round"] == round);
+        own.map(|one| one["command"].as_str().unwrap().split_once(", seed ").unwrap().1.to_owned()).collect()
+    };
+    assert_eq!((seeds(1).len(), seeds(2).len()), (1, 1));
+    assert_ne!(seeds(1), seeds(2));
+    // They are no part of what is said to have been done.
+    assert!(!home.summary()["cases"][0]["what"].as_str().unwrap().contains("seed"));
 }
 
 #[test]

@@ -1,0 +1,107 @@
+//! One load on a server that runs: answers checked before and after it, processor time and memory taken meanwhile, and
+//! whether it disqualifies.
+
+use std::mem::take;
+use std::time::Instant;
+
+use crate::contender::{Observation, Server};
+use crate::record::date::now;
+use crate::record::{Course, Outcome, Sample};
+use loadgen::metric::{CHECKED, FIRST_ANSWER, P50, P99, P99_OVER_P50, RATE, REQUESTS};
+use loadgen::{Closed, Workload};
+
+/// Of a reason, as it is shown.
+const REASON_LINES: usize = 3;
+const REASON_MOST: usize = 400;
+
+/// A server that has answered.
+pub struct Up {
+    /// Ends with this value.
+    pub server: Server,
+    /// From its start to its first right answer.
+    pub first_answer_ms: f64,
+}
+
+/// A load, and how its server is checked.
+pub struct Load<'a> {
+    /// Asks for answers while there is no load, and waits for what an earlier load has left in the queue.
+    pub check: &'a mut dyn FnMut(&Server) -> Result<(), String>,
+    /// Makes the load. An error: it could not be made.
+    pub run: &'a mut dyn FnMut(&mut Up) -> Result<Outcome, String>,
+    /// For a tool that does not look at answers: what is asked after it by a loop that does.
+    pub checked: Option<(&'a Workload, Closed)>,
+}
+
+impl Load<'_> {
+    /// Loads this server. The sample lacks the names of its case and contender and its round; it has no numbers where
+    /// the load could not be made.
+    pub fn on(self, up: &mut Up) -> Sample {
+        let since = Instant::now();
+        let mut sample = Sample { started: now(), ..Sample::default() };
+        sample.disqualified = self.measure(up, &mut sample).err();
+        if up.server.has_ended() {
+            sample.disqualified = Some(format!("the server ended in the middle of it\n{}", up.server.log_tail()));
+        }
+        sample.took_s = since.elapsed().as_secs_f64();
+        sample
+    }
+
+    fn measure(self, up: &mut Up, sample: &mut Sample) -> Result<(), String> {
+        (self.check)(&up.server).map_err(|why| format!("before the load: {why}"))?;
+        let mut outcome = observed(up, self.run)?;
+        // Nothing can be said of the times of answers that never came.
+        let is_silent = outcome.numbers.get(RATE) == Some(&0.0);
+        let silent = is_silent.then(|| "no right answer in the whole load".to_owned());
+        let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
+        outcome.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
+        *sample = Sample { started: take(&mut sample.started), ..of_outcome(outcome) };
+        // That it has ended is the better reason.
+        if up.server.has_ended() {
+            return Ok(());
+        }
+        silent.or(wrong).map_or(Ok(()), Err)?;
+        (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
+        let Some((workload, plan)) = self.checked else { return Ok(()) };
+        let seen = loadgen::closed(up.server.port(), workload, &plan);
+        let right = seen.numbers.get(REQUESTS).copied().unwrap_or(0.0);
+        sample.numbers.insert(CHECKED.into(), right);
+        seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
+        (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))
+    }
+}
+
+/// The load, with the processor time and the memory that it took the server.
+pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, String>) -> Result<Outcome, String> {
+    let observation = Observation::begin(&up.server);
+    let mut outcome = load(up)?;
+    observation.end(&up.server, &mut outcome);
+    Ok(outcome)
+}
+
+/// What a load showed, as a sample.
+pub fn of_outcome(outcome: Outcome) -> Sample {
+    let Outcome { command, mut numbers, errors, course, .. } = outcome;
+    if let (Some(p50), Some(p99)) = (numbers.get(P50), numbers.get(P99)) {
+        let ratio = p99 / p50.max(1e-3);
+        numbers.insert(P99_OVER_P50.into(), ratio);
+    }
+    Sample { command, numbers, errors, course: rounded(course), ..Sample::default() }
+}
+
+/// A reason without the end of the server's log, which stands in the run's folder.
+pub fn shortened(why: &str) -> String {
+    let first: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).take(REASON_LINES).collect();
+    let why: String = first.join(" ");
+    match why.char_indices().nth(REASON_MOST) {
+        Some((end, _)) => format!("{}…", &why[..end]),
+        None => why,
+    }
+}
+
+/// Four digits: more would only make the run folder larger.
+fn rounded(course: Course) -> Course {
+    let digits = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
+    let point = |(at, value): (f64, f64)| (digits(at), digits(value));
+    let kept = course.into_iter().filter(|(_, points)| points.len() > 1);
+    kept.map(|(name, points)| (name, points.into_iter().map(point).collect())).collect()
+}

@@ -1,0 +1,127 @@
+//! What a contender's samples of a case come to: its figures over the rounds, and what a reader must know of them.
+//! Pure.
+
+use std::collections::BTreeMap;
+
+use crate::record::Sample;
+use crate::record::summary::{Measured, Spread};
+use loadgen::metric::{CHECKED, LATE, P99};
+
+/// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
+const LATE_MS: f64 = 1.0;
+const LATE_SHARE: f64 = 0.1;
+/// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
+pub const CHECKED_ENOUGH: u64 = 4603;
+
+/// The figures of one contender in one case.
+pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
+    let mut lists: BTreeMap<String, Vec<(u32, f64)>> = BTreeMap::new();
+    let mut errors: BTreeMap<String, u64> = BTreeMap::new();
+    let good: Vec<&&Sample> = samples.iter().filter(|sample| sample.disqualified.is_none()).collect();
+    for sample in &good {
+        for (metric, number) in sample.numbers.iter().filter(|(_, number)| number.is_finite()) {
+            lists.entry(metric.clone()).or_default().push((sample.round, *number));
+        }
+    }
+    for (kind, count) in samples.iter().flat_map(|sample| &sample.errors) {
+        *errors.entry(kind.clone()).or_default() += count;
+    }
+    let mut remarks = Vec::new();
+    let rounds = good.iter().filter(|sample| sample.is_timed()).count();
+    let late = good.iter().filter(|sample| is_late(sample)).count();
+    if late > 0 {
+        // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would
+        // keep the best ones. A figure is of all rounds or of none.
+        let is_shown = late * 2 < rounds;
+        let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
+        remarks.push(format!("in {late} of {rounds} rounds the load generator itself was late: {shown}"));
+        lists.retain(|name, _| is_shown || name == LATE || !name.ends_with("_ms"));
+    }
+    let first = good.iter().find(|sample| !is_late(sample)).or(good.first());
+    let mut course = first.map(|sample| sample.course.clone()).unwrap_or_default();
+    if first.is_some_and(|sample| is_late(sample)) {
+        course.retain(|name, _| !name.ends_with("_ms"));
+    }
+    remarks.extend(checked_too_little(&good));
+    let undivided = samples.iter().find_map(|sample| sample.undivided.as_ref());
+    remarks.extend(undivided.map(|why| format!("where a request’s time goes was not measured: {why}")));
+    let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
+    let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
+    Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified, remarks, course }
+}
+
+/// Whether the load generator measured itself.
+fn is_late(sample: &Sample) -> bool {
+    let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
+    number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
+}
+
+/// Of a load whose tool does not look at answers: what share of wrong ones could have gone unseen, where it is more
+/// than one in a thousand.
+fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
+    let checked: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(CHECKED).copied()).collect();
+    let sum: f64 = checked.iter().sum();
+    if checked.is_empty() || sum >= CHECKED_ENOUGH as f64 {
+        return None;
+    }
+    let unseen = -(0.01_f64.ln()) / sum.max(1.0) * 100.0;
+    Some(format!(
+        "{sum:.0} answers were checked: with fewer than {:.1} % wrong ones it could have passed",
+        unseen.min(100.0)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::summary::Case;
+    use loadgen::metric::RATE;
+
+    use super::*;
+
+    fn sample(numbers: &[(&str, f64)]) -> Sample {
+        let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+        Sample { contender: "x".into(), numbers, ..Sample::default() }
+    }
+
+    #[test]
+    fn a_latency_is_of_all_rounds_or_not_shown_and_the_late_ones_are_told() {
+        let late = sample(&[(LATE, 5.0), (P99, 20.0), (RATE, 7.0)]);
+        let good = |p99: f64| sample(&[(LATE, 0.9), (P99, p99), (RATE, 8.0)]);
+        let of = |samples: &[&Sample]| measured("x", samples);
+        assert_eq!(of(&[&late]).numbers.into_keys().collect::<Vec<_>>(), [LATE, RATE]);
+        // As seen: 18.4, 95.9 and 2.78 ms became "2.78".
+        let most = of(&[&late, &late, &good(2.78)]);
+        assert_eq!(most.numbers.get(P99), None);
+        assert!(most.remarks[0].contains("in 2 of 3 rounds") && most.remarks[0].contains("no latency is shown"));
+        let few = of(&[&late, &good(2.0), &good(3.0)]);
+        assert_eq!((few.numbers[P99].median, few.numbers[P99].high), (3.0, 20.0));
+        assert!(few.remarks[0].contains("in 1 of 3 rounds"), "{:?}", few.remarks);
+        assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    #[test]
+    fn too_few_checked_answers_are_told() {
+        let of =
+            |checked: f64| measured("x", &[&sample(&[(CHECKED, checked)]), &sample(&[(CHECKED, checked)])]).remarks;
+        assert!(of(2302.0).is_empty());
+        assert!(of(90.0)[0].contains("180 answers were checked: with fewer than 2.6 % wrong"), "{:?}", of(90.0));
+    }
+
+    #[test]
+    fn rounds_are_put_together_and_one_bad_one_disqualifies() {
+        let bad = Sample { disqualified: Some("wrong".into()), ..sample(&[(RATE, 900.0)]) };
+        let both = measured("x", &[&sample(&[(RATE, 7.0)]), &bad, &sample(&[(RATE, 9.0)])]);
+        assert_eq!((both.numbers[RATE].median, both.numbers[RATE].all.len()), (8.0, 2));
+        assert_eq!(both.disqualified.as_deref(), Some("wrong"));
+    }
+
+    #[test]
+    fn who_fails_more_than_one_in_a_hundred_is_not_ranked() {
+        let shares = [(100.0, 0.0), (100.0, 1.0), (98.0, 2.0), (0.0, 5.0)];
+        let shares = shares.map(|(right, failed)| {
+            let result = measured("x", &[&sample(&[("requests", right), ("failed", failed)])]);
+            Case::default().counts(&result)
+        });
+        assert_eq!(shares, [true, true, false, false]);
+    }
+}
