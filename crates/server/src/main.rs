@@ -21,13 +21,13 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use apps::context::Again;
+use apps::context::ReloadSettings;
 use apps::spec::{self, Missing};
 use apps::{native, registry, trial};
 use boot::prepare::{self, Arrived};
 use boot::serve;
-use config::arguments::{Asked, Command};
-use config::invocation::Start;
+use config::arguments::{Arguments, Command};
+use config::invocation::Invocation;
 use config::{compat, help, settings, workers};
 use doctor::effective;
 use machine::Machine;
@@ -53,42 +53,42 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == trial::WORD) {
         return trial::run(&arguments[1..]);
     }
-    let start = Start::new(arguments, env::vars_os().collect(), Machine::here());
-    if let Some(code) = client::run(&start) {
+    let invocation = Invocation::new(arguments, env::vars_os().collect(), Machine::here());
+    if let Some(code) = client::run(&invocation) {
         return code;
     }
-    if let Some(code) = doctor::run(&start) {
+    if let Some(code) = doctor::run(&invocation) {
         return code;
     }
-    let typed = start.typed();
+    let typed = invocation.typed();
     match typed.command {
         Command::Help => show(&help::help()),
         Command::Version => show(&format!("{}\n", serve::versions())),
         Command::OptionsPage if !typed.problems.is_empty() => refuse(&typed.problems),
         Command::OptionsPage => show(&help::markdown()),
-        Command::Native => build_native(start.asked()),
-        Command::Config { json, check } => show_settings(start.asked(), &start, json, check),
+        Command::Native => build_native(invocation.asked()),
+        Command::Config { json, check } => show_settings(invocation.asked(), &invocation, json, check),
         Command::Explain => explain(&typed),
-        Command::Serve => serve(start, program),
+        Command::Serve => serve(invocation, program),
     }
 }
 
-fn serve(start: Start, program: Program) -> ExitCode {
-    if let Some(ended) = init::run(&program, &start.environment) {
+fn serve(invocation: Invocation, program: Program) -> ExitCode {
+    if let Some(ended) = init::run(&program, &invocation.environment) {
         return ended.unwrap_or_else(|why| fail(&why));
     }
     if let Err(why) = init::settle(&program) {
         return fail(&why);
     }
     // Before any process is started that would inherit what is handed over, or the terminal that is left.
-    let arrived = match prepare::arrive(&start.environment) {
+    let arrived = match prepare::arrive(&invocation.environment) {
         Ok(arrived) => arrived,
         Err(why) => return fail(&why),
     };
-    let line = arrived.cradle.as_ref().map(|cradle| cradle.line.clone());
-    match run(start, program, arrived) {
+    let channel = arrived.parent.as_ref().map(|parent| parent.channel.clone());
+    match run(invocation, program, arrived) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => match line.filter(|line| line.say(&failure.message()).is_ok()) {
+        Err(failure) => match channel.filter(|channel| channel.say(&failure.message()).is_ok()) {
             // Whoever started us tells it to the one who asked.
             Some(_) => failure.exit_code(),
             None => failure.tell(),
@@ -96,12 +96,12 @@ fn serve(start: Start, program: Program) -> ExitCode {
     }
 }
 
-fn run(start: Start, program: Program, arrived: Arrived) -> Result<(), Failure> {
-    if arrived.cradle.is_none() && start.leaves_file_to_background() {
+fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(), Failure> {
+    if arrived.parent.is_none() && invocation.leaves_file_to_background() {
         return daemon::start(&program, &arrived.sockets, None).map(drop).map_err(Failure::of);
     }
-    let mut settings = start.settle(start.asked()).map_err(Failure::options)?;
-    let bundle_gemfile = start.bundle_gemfile();
+    let mut settings = invocation.settle(invocation.asked()).map_err(Failure::options)?;
+    let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut found = Vec::new();
     for app in &mut settings.apps {
@@ -113,14 +113,14 @@ fn run(start: Start, program: Program, arrived: Arrived) -> Result<(), Failure> 
     }
     let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
     workers::fit(&settings, &engines).map_err(|problem| Failure::options(vec![problem]))?;
-    let launch = prepare::prepare(program, arrived, &settings.operating, settings.log_form).map_err(Failure::of)?;
-    let Some(launch) = launch else { return Ok(()) };
-    let log_files = launch.log_files.clone();
+    let prepared = prepare::prepare(program, arrived, &settings.operating, settings.log_form).map_err(Failure::of)?;
+    let Some(prepared) = prepared else { return Ok(()) };
+    let log_files = prepared.log_files.clone();
     let log = log::writer::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())
         .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
-    let again: Again = Box::new(move || start.again());
-    let (flush, has_starter) = (log.flusher(), launch.cradle.is_none());
-    let outcome = serve::serve(serve::Plan { settings, found, bundle_gemfile, again, launch, flush });
+    let reload_settings: ReloadSettings = Box::new(move || invocation.reload_settings());
+    let (flush, has_starter) = (log.flusher(), prepared.parent.is_none());
+    let outcome = serve::serve(serve::Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush });
     log.finish();
     log_files.finish();
     outcome.map_err(|why| {
@@ -172,8 +172,8 @@ impl Failure {
     }
 }
 
-fn show_settings(asked: Asked, start: &Start, json: bool, check: bool) -> ExitCode {
-    match effective::find(asked, start, check) {
+fn show_settings(asked: Arguments, invocation: &Invocation, json: bool, check: bool) -> ExitCode {
+    match effective::find(asked, invocation, check) {
         Ok(_) if check && json => show("{}\n"),
         Ok(settings) if check => show(&settings.verdict()),
         Ok(settings) if json => show(&settings.json()),
@@ -182,7 +182,7 @@ fn show_settings(asked: Asked, start: &Start, json: bool, check: bool) -> ExitCo
     }
 }
 
-fn explain(asked: &Asked) -> ExitCode {
+fn explain(asked: &Arguments) -> ExitCode {
     if !asked.problems.is_empty() {
         return refuse_to("explain this", &asked.problems);
     }
@@ -202,7 +202,7 @@ fn explain(asked: &Asked) -> ExitCode {
     }
 }
 
-fn build_native(asked: Asked) -> ExitCode {
+fn build_native(asked: Arguments) -> ExitCode {
     let ruby = match settings::settle(asked, Machine::here()) {
         Ok(settings) => settings.apps[0].ruby.program.clone(),
         Err(problems) => return refuse(&problems),

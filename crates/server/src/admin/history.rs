@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use crate::admin::classes::{Peaks, Reading, Summary, rounded};
+use crate::admin::histogram::{Peaks, Reading, Summary, rounded};
 
 /// Steps that are kept, and how many of each: a quarter of an hour by seconds, a day by minutes.
 const STEPS: [(Step, u64, usize); 2] = [(Step::Second, 1, 900), (Step::Minute, 60, 1440)];

@@ -9,7 +9,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-use crate::admin::classes::Classes;
+use crate::admin::histogram::Histogram;
 
 /// The media type by which the newer form is asked for.
 pub const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -24,7 +24,7 @@ pub enum Value {
     /// A counter that is no whole number.
     Sum(f64),
     Gauge(f64),
-    Times(Box<Classes>),
+    Times(Box<Histogram>),
 }
 
 /// Numbers of one name.
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn all_kinds_are_written_and_labels_escaped() {
-        let mut classes = Classes { total_us: 1_500_000, ..Classes::default() };
+        let mut classes = Histogram { total_us: 1_500_000, ..Histogram::default() };
         (classes.counts[0], classes.counts[128]) = (2, 1);
         let label = |value: &str| vec![("app", value.to_owned())];
         let mut registry = Registry::default();

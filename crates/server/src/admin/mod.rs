@@ -3,10 +3,9 @@
 //! program to its end: so they answer while applications are loaded and while the last requests are finished.
 
 pub mod answer;
-pub mod classes;
-pub mod door;
-pub mod eyes;
+pub mod engine;
 pub mod guard;
+pub mod histogram;
 pub mod history;
 pub mod metrics;
 pub mod orders;
@@ -16,6 +15,7 @@ pub mod process;
 pub mod routes;
 pub mod service;
 pub mod sheet;
+pub mod state;
 pub mod view;
 
 use std::path::{Path, PathBuf};
@@ -25,17 +25,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use front::{Bind, Listener};
 use tracing::{info, warn};
 
-use crate::admin::eyes::{Eyes, Place, Running};
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
 use crate::admin::service::Serving;
+use crate::admin::state::{AdminState, Place, Running};
 use crate::config::admin::{AdminSettings, Control, Token};
 use crate::config::control_path;
 use crate::log::files::LogFiles;
 
 /// Both, until the value goes.
 pub struct Admin {
-    eyes: Arc<Eyes>,
+    state: Arc<AdminState>,
     serving: Serving,
     control: Control,
     token: Option<Token>,
@@ -59,8 +59,8 @@ impl Admin {
         is_successor: bool,
         called_off: Arc<AtomicBool>,
     ) -> Result<Admin, String> {
-        let eyes = Arc::new(Eyes::new(place, logs, called_off));
-        let serving = Serving::start(eyes.clone());
+        let state = Arc::new(AdminState::new(place, logs, called_off));
+        let serving = Serving::start(state.clone());
         let serving =
             serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
         let (control, token) = (settings.control.clone(), settings.token.clone());
@@ -69,7 +69,7 @@ impl Admin {
             (_, listener) => listener,
         };
         let admin = Admin {
-            eyes,
+            state,
             serving,
             control,
             token,
@@ -85,7 +85,7 @@ impl Admin {
 
     /// The server runs: now there is something to see.
     pub fn open(&self, running: Running) -> Result<(), String> {
-        self.eyes.open(running);
+        self.state.open(running);
         if self.waits {
             self.listen()?;
         }
@@ -97,12 +97,12 @@ impl Admin {
 
     /// Whether somebody has ended the server before it ran.
     pub fn is_unwanted(&self) -> bool {
-        self.eyes.is_unwanted()
+        self.state.is_unwanted()
     }
 
     /// Where it is told what to do.
     pub fn control(&self) -> Option<PathBuf> {
-        self.eyes.control_file().map(|(path, _)| path)
+        self.state.control_file().map(|(path, _)| path)
     }
 
     fn listen(&self) -> Result<(), String> {
@@ -117,14 +117,14 @@ impl Admin {
                 let told = |error: front::BindError| format!("--control: {error}");
                 Some((front::listen_privately(&path, self.waits).map_err(told)?, path))
             }
-            (Control::Usual, _) => control_path::listen(&self.eyes.place.folder, self.waits)
+            (Control::Usual, _) => control_path::listen(&self.state.place.folder, self.waits)
                 .inspect_err(|why| {
                     warn!(target: "server", "there is no control socket: {why}; --control names a place, or off");
                 })
                 .ok(),
         };
         if let Some((listener, path)) = control {
-            self.eyes.set_control(&path);
+            self.state.set_control(&path);
             self.serving.service.serve(listener, Door::Control, Guard::Nobody);
         }
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -137,7 +137,7 @@ impl Admin {
         };
         let shown = shown(&listener.local());
         info!(target: "server", "the admin page, /metrics and /readyz are on {shown}");
-        self.eyes.set_admin(shown);
+        self.state.set_admin(shown);
         self.serving.service.serve(listener, Door::Admin, guard);
         Ok(())
     }

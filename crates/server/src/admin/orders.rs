@@ -1,4 +1,4 @@
-//! What the control API does: each order, told to the desk or to applications. All of it waits; not for I/O threads.
+//! What the control API does: each order, told to the server or to applications. All of it waits; not for I/O threads.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::json;
 use tracing::{info, warn};
 
 use crate::admin::answer::{Outcome, Trouble};
-use crate::admin::eyes::Running;
 use crate::admin::params::Params;
+use crate::admin::state::Running;
 use crate::apps::app::App;
 use crate::apps::registry::named;
 
@@ -18,30 +18,30 @@ const WORKERS_MAX: u64 = 1024;
 /// New code and settings for one application or all.
 pub fn reload(running: &Running, params: &Params) -> Outcome {
     let app = one_or_all(running, params)?;
-    told(running.desk.reload(app.as_ref().map(|app| app.name())))
+    told(running.server.reload(app.as_ref().map(|app| app.name())))
 }
 
 /// New code, settings and program for the whole server.
 pub fn restart(running: &Running, _: &Params) -> Outcome {
-    told(running.desk.upgrade())
+    told(running.server.upgrade())
 }
 
 /// The end.
 pub fn stop(running: &Running, params: &Params) -> Outcome {
     let now = params.is("now")?;
-    running.desk.stop(now);
+    running.server.stop(now);
     told(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
 }
 
 /// The end, but for load balancers first.
 pub fn drain(running: &Running, _: &Params) -> Outcome {
-    running.desk.drain();
+    running.server.drain();
     told(Ok("draining: not ready any more; then no new connections; running requests are finished".to_owned()))
 }
 
 /// Log files that were moved away.
 pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
-    let outcome = running.desk.reopen_logs();
+    let outcome = running.server.reopen_logs();
     match &outcome {
         Ok(words) => info!(target: "server", "{words}"),
         Err(why) => warn!(target: "server", "{why}"),
@@ -80,7 +80,7 @@ pub fn scale(running: &Running, params: &Params) -> Outcome {
         return Err(Trouble::wrong(why));
     }
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    told(running.desk.apps().scale(&app, small(min), small(max)))
+    told(running.server.apps().scale(&app, small(min), small(max)))
 }
 
 /// Why there cannot be so many workers.
@@ -128,7 +128,7 @@ fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble
 fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
     let apps = match one_or_all(running, params)? {
         Some(app) => vec![app],
-        None => running.desk.apps().all().to_vec(),
+        None => running.server.apps().all().to_vec(),
     };
     let several = apps.len() > 1;
     let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), app.order(order.clone()))).collect();
@@ -141,7 +141,7 @@ fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
 /// The application that was named, if one was.
 pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, Trouble> {
     let Some(name) = params.text("app") else { return Ok(None) };
-    let apps = running.desk.apps();
+    let apps = running.server.apps();
     match apps.get(name) {
         Some(app) => Ok(Some(app)),
         None => Err(Trouble::missing(format!("there is no application {name}; there is {}", names(running)))),
@@ -152,7 +152,7 @@ fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
     if let Some(app) = one_or_all(running, params)? {
         return Ok(app);
     }
-    match running.desk.apps().all() {
+    match running.server.apps().all() {
         [app] => Ok(app.clone()),
         all => {
             let (number, names) = (count(all.len(), "application"), names(running));
@@ -164,7 +164,7 @@ fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
 }
 
 fn names(running: &Running) -> String {
-    let names: Vec<&str> = running.desk.apps().all().iter().map(|app| app.name()).collect();
+    let names: Vec<&str> = running.server.apps().all().iter().map(|app| app.name()).collect();
     names.join(", ")
 }
 

@@ -6,10 +6,10 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::admin::answer::{Outcome, Trouble};
-use crate::admin::eyes::{Eyes, Running};
 use crate::admin::history::Step;
 use crate::admin::orders;
 use crate::admin::params::Params;
+use crate::admin::state::{AdminState, Running};
 use crate::admin::view::{ServerView, StatusView};
 
 /// One thing that can be asked.
@@ -20,7 +20,7 @@ pub struct Route {
     /// Names of what it takes.
     pub takes: &'static [&'static str],
     pub help: &'static str,
-    answer: fn(&Eyes, &Running, &Params) -> Outcome,
+    answer: fn(&AdminState, &Running, &Params) -> Outcome,
     /// For the control socket only: it changes something, or costs something.
     is_order: bool,
 }
@@ -33,7 +33,7 @@ const fn order(path: &'static str, takes: &'static [&'static str], help: &'stati
     Route { method: "POST", path, takes, help, answer, is_order: true }
 }
 
-type Answer = fn(&Eyes, &Running, &Params) -> Outcome;
+type Answer = fn(&AdminState, &Running, &Params) -> Outcome;
 
 const APP: &[&str] = &["app"];
 
@@ -87,7 +87,7 @@ pub enum Door {
 }
 
 /// What the API says to this; nothing where it is not meant.
-pub fn answer(eyes: &Eyes, door: Door, request: &Request, body: &[u8]) -> Option<Outcome> {
+pub fn answer(state: &AdminState, door: Door, request: &Request, body: &[u8]) -> Option<Outcome> {
     let path = request.path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&request.path);
     let path = if path == "/status.json" { "/v1/status" } else { path };
     if path != "/v1" && !path.starts_with("/v1/") {
@@ -99,19 +99,19 @@ pub fn answer(eyes: &Eyes, door: Door, request: &Request, body: &[u8]) -> Option
         if let Some(worker) = worker {
             params.set("worker", worker);
         }
-        let Some(running) = eyes.running() else { return starting(eyes, route, &params) };
-        (route.answer)(eyes, running, &params)
+        let Some(running) = state.running() else { return starting(state, route, &params) };
+        (route.answer)(state, running, &params)
     }))
 }
 
 /// What there is to see of a server that starts, and what can be done with it.
-fn starting(eyes: &Eyes, route: &Route, params: &Params) -> Outcome {
+fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
     match route.path {
         "/v1" => Ok(index()),
-        "/v1/status" => json_value(StatusView { server: ServerView::starting(eyes), apps: Vec::new() }),
+        "/v1/status" => json_value(StatusView { server: ServerView::starting(state), apps: Vec::new() }),
         "/v1/drain" | "/v1/stop" => {
             params.is("now")?;
-            eyes.call_off().map_err(Trouble::failed)?;
+            state.call_off().map_err(Trouble::failed)?;
             Ok(json!({ "message": "ending; it has not begun to serve" }))
         }
         _ => Err(Trouble::unready("the server is starting: its applications are being loaded")),
@@ -152,27 +152,27 @@ fn index() -> Value {
     json!({ "routes": ROUTES.iter().map(row).collect::<Vec<_>>() })
 }
 
-fn status(eyes: &Eyes, running: &Running, params: &Params) -> Outcome {
+fn status(state: &AdminState, running: &Running, params: &Params) -> Outcome {
     let app = orders::one_or_all(running, params)?;
-    json_value(StatusView::look(eyes, running, app.as_ref().map(|app| app.name())))
+    json_value(StatusView::look(state, running, app.as_ref().map(|app| app.name())))
 }
 
 /// One row for each application, made by `of`.
 fn each(running: &Running, params: &Params, of: impl Fn(&crate::apps::app::App) -> Outcome) -> Outcome {
     let one = orders::one_or_all(running, params)?;
-    let apps = running.desk.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
+    let apps = running.server.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
     let rows: Result<Vec<Value>, Trouble> = apps.map(|app| of(app)).collect();
     Ok(json!({ "apps": rows? }))
 }
 
-fn workers(_: &Eyes, running: &Running, params: &Params) -> Outcome {
+fn workers(_: &AdminState, running: &Running, params: &Params) -> Outcome {
     each(running, params, |app| {
         let snapshot = app.engine().snapshot();
         Ok(json!({ "name": app.name(), "pool": snapshot.pool, "workers": snapshot.workers, "molds": snapshot.molds }))
     })
 }
 
-fn recorder(_: &Eyes, running: &Running, params: &Params) -> Outcome {
+fn recorder(_: &AdminState, running: &Running, params: &Params) -> Outcome {
     each(running, params, |app| {
         let engine = app.engine();
         let (snapshot, recorded) = (engine.snapshot(), engine.recorded());
@@ -199,15 +199,15 @@ fn answered(mut requests: Vec<Past>) -> Vec<Past> {
     requests
 }
 
-fn deploys(_: &Eyes, running: &Running, params: &Params) -> Outcome {
+fn deploys(_: &AdminState, running: &Running, params: &Params) -> Outcome {
     each(running, params, |app| Ok(json!({ "name": app.name(), "deploys": app.deploys() })))
 }
 
-fn history(eyes: &Eyes, running: &Running, params: &Params) -> Outcome {
+fn history(state: &AdminState, running: &Running, params: &Params) -> Outcome {
     let word = params.text("step").unwrap_or("second");
     let step = Step::named(word).ok_or_else(|| Trouble::wrong(format!("step: {word:?} must be second or minute")))?;
     let from = params.number("from")?.unwrap_or(0);
-    each(running, params, |app| json_value(eyes.history.columns(app.name(), step, from)))
+    each(running, params, |app| json_value(state.history.columns(app.name(), step, from)))
 }
 
 fn json_value(view: impl serde::Serialize) -> Outcome {

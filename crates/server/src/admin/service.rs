@@ -13,10 +13,10 @@ use tokio::task::JoinHandle as Task;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
 
-use crate::admin::door::Desktop;
-use crate::admin::eyes::{Eyes, inode_of};
+use crate::admin::engine::AdminEngine;
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
+use crate::admin::state::{AdminState, inode_of};
 use crate::admin::view::{look_at_server, look_briefly};
 
 /// Who asks has little to say, and a minute to begin with it or to take the answer; and a day for what it may take: a
@@ -39,7 +39,7 @@ const SEEK_EACH: u64 = 5;
 
 /// What the thread and its owner share.
 pub struct Service {
-    eyes: Arc<Eyes>,
+    state: Arc<AdminState>,
     lanes: Lanes,
     runtime: Handle,
     end: Notify,
@@ -57,14 +57,14 @@ pub struct Serving {
 
 impl Serving {
     /// Starts the thread; nothing listens yet.
-    pub fn start(eyes: Arc<Eyes>) -> io::Result<Serving> {
+    pub fn start(state: Arc<AdminState>) -> io::Result<Serving> {
         let runtime = Builder::new_current_thread().enable_all().thread_keep_alive(STAY_TIME).build()?;
         // The thread that answers is there from the start, and stays: when the limit of threads is reached, somebody
         // will want to know why.
         thread::Builder::new().spawn(|| ())?;
         drop(runtime.spawn_blocking(|| ()));
         let service = Arc::new(Service {
-            eyes,
+            state,
             lanes: Lanes::start(1)?,
             runtime: runtime.handle().clone(),
             end: Notify::new(),
@@ -95,7 +95,7 @@ impl Drop for Serving {
 impl Service {
     /// Serves this listener, too, until the end.
     pub fn serve(self: &Arc<Service>, listener: Listener, door: Door, guard: Guard) {
-        let desktop = Desktop { eyes: self.eyes.clone(), door, guard, runtime: self.runtime.clone() };
+        let desktop = AdminEngine { state: self.state.clone(), door, guard, runtime: self.runtime.clone() };
         let stop = if door == Door::Control { self.control.clone() } else { self.admin.clone() };
         let service = self.clone();
         let task = self.runtime.spawn(async move {
@@ -113,13 +113,14 @@ impl Service {
                 () = self.end.notified() => break,
                 _ = seconds.tick() => {}
             }
-            look(&self.eyes);
+            look(&self.state);
             passed += 1;
-            let Some(running) = self.eyes.running() else { continue };
-            if running.desk.is_replaced() {
+            let Some(running) = self.state.running() else { continue };
+            if running.server.is_replaced() {
                 // Whoever looks there from now on is to see the successor, which has this listener, too.
                 self.admin.drain();
-            } else if passed.is_multiple_of(SEEK_EACH) && !running.desk.is_draining() && !running.desk.is_followed() {
+            } else if passed.is_multiple_of(SEEK_EACH) && !running.server.is_draining() && !running.server.is_followed()
+            {
                 self.seek();
             }
         }
@@ -135,14 +136,14 @@ impl Service {
     /// Opens the control socket again if its file is gone: some programs clean up folders for temporary files; or if a
     /// successor has put its own there, and died.
     fn seek(self: &Arc<Service>) {
-        let Some((path, _)) = self.eyes.control_file().filter(|(path, inode)| inode_of(path) != Some(*inode)) else {
+        let Some((path, _)) = self.state.control_file().filter(|(path, inode)| inode_of(path) != Some(*inode)) else {
             return;
         };
         // Whoever listens there now is a living server, and this one is found by others means only.
         match front::listen_privately(&path, false) {
             Ok(listener) => {
                 info!(target: "server", "the control socket {} was gone, and is there again", path.display());
-                self.eyes.set_control(&path);
+                self.state.set_control(&path);
                 self.serve(listener, Door::Control, Guard::Nobody);
             }
             Err(error) => tracing::debug!(target: "server", "the control socket is gone: {error}"),
@@ -151,12 +152,12 @@ impl Service {
 }
 
 /// Notes in the history what the server and its applications do. To be called each second.
-fn look(eyes: &Eyes) {
-    eyes.logs.retry();
-    let Some(running) = eyes.running() else { return };
-    let server = look_at_server(&eyes.memory, eyes.share_kib());
-    for app in running.desk.apps().all() {
-        eyes.history.note(app.name(), &look_briefly(app, server), Instant::now());
+fn look(state: &AdminState) {
+    state.logs.retry();
+    let Some(running) = state.running() else { return };
+    let server = look_at_server(&state.memory, state.share_kib());
+    for app in running.server.apps().all() {
+        state.history.note(app.name(), &look_briefly(app, server), Instant::now());
     }
 }
 

@@ -6,11 +6,11 @@ use engine::fault::Culprit;
 use engine::{Fault, Snapshot};
 use machine::Standing;
 
-use crate::admin::classes::{Peaks, Reading};
-use crate::admin::eyes::{Eyes, Running};
+use crate::admin::histogram::{Peaks, Reading};
 use crate::admin::history::History;
 use crate::admin::metrics::{Family, Value};
 use crate::admin::process::Process;
+use crate::admin::state::{AdminState, Running};
 use crate::admin::view::by_hundreds;
 use crate::apps::app::App;
 use crate::apps::deploy::Outcome;
@@ -63,15 +63,15 @@ impl Shown {
 }
 
 /// All numbers; of a server that starts, those of the process.
-pub fn families(eyes: &Eyes) -> Vec<Family> {
+pub fn families(state: &AdminState) -> Vec<Family> {
     let mut families = of_process(&Process::look());
-    families.extend(of_memory(eyes.memory.look()));
-    families.extend(of_log(&eyes.logs.view()));
-    let ready = eyes.running().is_some_and(|running| running.desk.is_ready());
+    families.extend(of_memory(state.memory.look()));
+    families.extend(of_log(&state.logs.view()));
+    let ready = state.running().is_some_and(|running| running.server.is_ready());
     families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
-    let Some(running) = eyes.running() else { return families };
+    let Some(running) = state.running() else { return families };
     families.extend(of_server(running));
-    let apps: Vec<Shown> = running.desk.apps().all().iter().map(|app| Shown::of(app, &eyes.history)).collect();
+    let apps: Vec<Shown> = running.server.apps().all().iter().map(|app| Shown::of(app, &state.history)).collect();
     families.extend(of_requests(&apps));
     families.extend(of_workers(&apps));
     families.extend(of_deploys(&apps));
@@ -117,15 +117,15 @@ fn of_log(log: &LogView) -> Vec<Family> {
 }
 
 fn of_server(running: &Running) -> Vec<Family> {
-    let (desk, counts) = (&running.desk, &running.counts);
-    let since = desk.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let build = vec![("version", desk.version().to_owned()), ("mruby", engines::mruby())];
+    let (server, counts) = (&running.server, &running.counts);
+    let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let build = vec![("version", server.version().to_owned()), ("mruby", engines::mruby())];
     let answers = by_hundreds(counts.answers()).into_iter();
     let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
     vec![
         Family { name: "foolsgold_build_info", help: "Always 1", rows: vec![(build, Value::Gauge(1.0))] },
         one("process_start_time_seconds", "When the server started", Value::Gauge(since)),
-        one("foolsgold_draining", "1 when the server is ending", gauge(desk.is_draining())),
+        one("foolsgold_draining", "1 when the server is ending", gauge(server.is_draining())),
         one("foolsgold_connections", "Open connections", Value::Gauge(counts.open() as f64)),
         one("foolsgold_connections_accepted", "Connections since the start", Value::Count(counts.accepted())),
         one(

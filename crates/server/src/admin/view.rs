@@ -8,10 +8,10 @@ use engine::{Fault, Snapshot};
 use machine::Memory;
 use serde::Serialize;
 
-use crate::admin::classes::{Classes, Reading, Summary, rounded};
-use crate::admin::eyes::{Eyes, Running};
+use crate::admin::histogram::{Histogram, Reading, Summary, rounded};
 use crate::admin::history::{Look, Recent, ServerLook};
 use crate::admin::process::Process;
+use crate::admin::state::{AdminState, Running};
 use crate::apps::app::App;
 use crate::apps::deploy::Deploy;
 use crate::log::files::LogView;
@@ -100,55 +100,58 @@ pub struct AppView {
 
 impl StatusView {
     /// Of all applications, or of one.
-    pub fn look(eyes: &Eyes, running: &Running, app: Option<&str>) -> StatusView {
-        let apps = running.desk.apps().all().iter().filter(|one| app.is_none_or(|name| one.name() == name));
-        StatusView { server: ServerView::look(eyes, running), apps: apps.map(|app| AppView::look(eyes, app)).collect() }
+    pub fn look(state: &AdminState, running: &Running, app: Option<&str>) -> StatusView {
+        let apps = running.server.apps().all().iter().filter(|one| app.is_none_or(|name| one.name() == name));
+        StatusView {
+            server: ServerView::look(state, running),
+            apps: apps.map(|app| AppView::look(state, app)).collect(),
+        }
     }
 }
 
 impl ServerView {
     /// Of one that loads its applications.
-    pub fn starting(eyes: &Eyes) -> ServerView {
-        let since = eyes.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    pub fn starting(state: &AdminState) -> ServerView {
+        let since = state.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         ServerView {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             state: "starting".to_owned(),
             ready: false,
             since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            uptime_s: rounded(eyes.since.elapsed().unwrap_or_default().as_secs_f64()),
+            uptime_s: rounded(state.since.elapsed().unwrap_or_default().as_secs_f64()),
             draining_s: None,
-            started_in: eyes.place.started_in.clone(),
-            folder: eyes.place.folder.display().to_string(),
+            started_in: state.place.started_in.clone(),
+            folder: state.place.folder.display().to_string(),
             listeners: Vec::new(),
-            control: eyes.control(),
-            admin: eyes.admin(),
+            control: state.control(),
+            admin: state.admin(),
             connections: Connections::default(),
             answers: BTreeMap::new(),
             refused: 0,
             process: Process::look(),
-            memory: MemoryView::look(eyes),
-            log: eyes.logs.view(),
+            memory: MemoryView::look(state),
+            log: state.logs.view(),
         }
     }
 
-    fn look(eyes: &Eyes, running: &Running) -> ServerView {
-        let desk = &running.desk;
-        let since = desk.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    fn look(state: &AdminState, running: &Running) -> ServerView {
+        let server = &running.server;
+        let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let counts = &running.counts;
         ServerView {
-            version: desk.version().to_owned(),
+            version: server.version().to_owned(),
             pid: std::process::id(),
             state: running.state().to_owned(),
-            ready: desk.is_ready(),
+            ready: server.is_ready(),
             since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            uptime_s: rounded(desk.since().elapsed().unwrap_or_default().as_secs_f64()),
-            draining_s: desk.draining_for().map(|time| rounded(time.as_secs_f64())),
-            started_in: eyes.place.started_in.clone(),
-            folder: eyes.place.folder.display().to_string(),
+            uptime_s: rounded(server.since().elapsed().unwrap_or_default().as_secs_f64()),
+            draining_s: server.draining_for().map(|time| rounded(time.as_secs_f64())),
+            started_in: state.place.started_in.clone(),
+            folder: state.place.folder.display().to_string(),
             listeners: running.listeners.clone(),
-            control: eyes.control(),
-            admin: eyes.admin(),
+            control: state.control(),
+            admin: state.admin(),
             connections: Connections {
                 open: counts.open(),
                 accepted: counts.accepted(),
@@ -158,22 +161,22 @@ impl ServerView {
             answers: by_hundreds(counts.answers()),
             refused: counts.refused(),
             process: Process::look(),
-            memory: MemoryView::look(eyes),
-            log: eyes.logs.view(),
+            memory: MemoryView::look(state),
+            log: state.logs.view(),
         }
     }
 }
 
 impl MemoryView {
-    fn look(eyes: &Eyes) -> Option<MemoryView> {
-        let seen = eyes.memory.look()?;
+    fn look(state: &AdminState) -> Option<MemoryView> {
+        let seen = state.memory.look()?;
         let (limit_kib, used_kib) = (seen.limit / 1024, seen.used / 1024);
         Some(MemoryView { limit_kib, used_kib, is_machine: seen.is_machine, is_short: seen.is_short() })
     }
 }
 
 impl AppView {
-    fn look(eyes: &Eyes, app: &App) -> AppView {
+    fn look(state: &AdminState, app: &App) -> AppView {
         let current = app.current();
         let reading = Reading::of(app.meter());
         let faults = Fault::NAMES.iter().zip(app.meter().faults()).filter(|(_, count)| *count > 0);
@@ -189,9 +192,9 @@ impl AppView {
             is_reloading: app.is_reloading(),
             leaving: app.leaving().iter().map(|old| old.number).collect(),
             snapshot,
-            recent: eyes.history.recent(app.name(), &reading, Instant::now()),
-            queue_time: Classes::summary(&reading.queue),
-            service_time: Classes::summary(&reading.service),
+            recent: state.history.recent(app.name(), &reading, Instant::now()),
+            queue_time: Histogram::summary(&reading.queue),
+            service_time: Histogram::summary(&reading.service),
             answers: by_hundreds(reading.answers),
             faults: faults.map(|((name, _), count)| (*name, count)).collect(),
             last_deploy: app.deploys().into_iter().next(),

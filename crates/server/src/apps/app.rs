@@ -13,10 +13,10 @@ use tracing::warn;
 
 use crate::apps::context::AppContext;
 use crate::apps::deploy::{Deploy, Outcome};
-use crate::apps::engines::{Base, Size};
-use crate::apps::generation::{Farewell, Generation, wait_until};
-use crate::apps::single_flight::Turns;
-use crate::apps::spec::Found;
+use crate::apps::engines::{EngineContext, Size};
+use crate::apps::generation::{Generation, ShutdownState, wait_until};
+use crate::apps::single_flight::SingleFlight;
+use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME};
 use crate::process::parent::Ordered;
 
@@ -28,11 +28,11 @@ const GIVE_UP_TIME: Duration = Duration::from_secs(2);
 /// An application.
 pub struct App {
     name: String,
-    pub(crate) base: Base,
+    pub(crate) base: EngineContext,
     pub(crate) context: Arc<AppContext>,
     entry: ArcSwap<Entry>,
-    pub(crate) turns: Turns<Result<String, String>>,
-    pub(crate) farewell: Farewell,
+    pub(crate) single_flight: SingleFlight<Result<String, String>>,
+    pub(crate) farewell: ShutdownState,
     /// Generations that were begun.
     pub(crate) begun: AtomicU64,
     log: Mutex<Log>,
@@ -96,14 +96,14 @@ pub struct Remembered {
 #[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl App {
     /// Loads it.
-    pub fn start(found: Found, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
+    pub fn start(found: AppSpec, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
         let (name, begun) = (settings.name.clone(), Instant::now());
-        let (farewell, base) = (Farewell::new(context.called_off.clone()), context.base());
+        let (farewell, base) = (ShutdownState::new(context.called_off.clone()), context.base());
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let (log, remembered) = (Mutex::default(), Mutex::default());
-        let (turns, begun_ones) = (Turns::new(), AtomicU64::new(1));
-        let app = App { name, base, context, entry, turns, farewell, begun: begun_ones, log, remembered };
+        let (single_flight, begun_ones) = (SingleFlight::new(), AtomicU64::new(1));
+        let app = App { name, base, context, entry, single_flight, farewell, begun: begun_ones, log, remembered };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
     }
@@ -145,7 +145,7 @@ impl App {
 
     /// Whether a reload is on its way.
     pub fn is_reloading(&self) -> bool {
-        self.turns.is_running()
+        self.single_flight.is_running()
     }
 
     /// Whether requests are held back because somebody said so.
@@ -156,7 +156,7 @@ impl App {
     /// Loads the application anew and gives it the requests; what is wrong if that does not come to pass, and then the
     /// old code goes on. Waits for it; not for I/O threads. Who asks while this is being done waits for the next one.
     pub fn reload(self: &Arc<App>) -> Result<String, String> {
-        self.turns.take(|| self.deploy())
+        self.single_flight.take(|| self.deploy())
     }
 
     /// Tells the engine. What would otherwise be forgotten with the next generation is remembered.
@@ -221,7 +221,7 @@ impl App {
     /// All processes end within this time, and what is being loaded is given up.
     pub fn stop(&self, time: Duration) {
         self.farewell.hurry(time);
-        wait_until(Instant::now() + GIVE_UP_TIME, || !self.turns.is_running());
+        wait_until(Instant::now() + GIVE_UP_TIME, || !self.single_flight.is_running());
         self.current().stop(time);
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log().leaving.is_empty());
     }

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use crate::apps::engines::{Base, Budget};
+use crate::apps::engines::{Budget, EngineContext};
 use crate::config::arguments::Problem;
 use crate::config::settings::Settings;
 
 /// Reads the settings again, as they are now.
-pub type Again = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
+pub type ReloadSettings = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
 
 /// What all applications of a server have in common.
 pub struct AppContext {
@@ -25,7 +25,7 @@ pub struct AppContext {
     pub drain_time: Duration,
     /// `BUNDLE_GEMFILE`.
     pub bundle_gemfile: Option<OsString>,
-    pub again: Again,
+    pub reload_settings: ReloadSettings,
     /// A bound on the workers of all of them together.
     pub budget: Option<Arc<Budget>>,
     /// Whether the start goes on trying while a hook of another server's configuration fails: not at an upgrade, where
@@ -41,13 +41,13 @@ pub struct AppContext {
 
 impl AppContext {
     /// What a new application's engines are given of it.
-    pub fn base(&self) -> Base {
-        Base {
+    pub fn base(&self) -> EngineContext {
+        EngineContext {
             called_off: self.called_off.clone(),
             drain_time: self.drain_time,
             budget: self.budget.clone(),
             retries_hooks: self.retries_hooks,
-            ..Base::new(self.lanes.clone())
+            ..EngineContext::new(self.lanes.clone())
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::runtime::{self, Handle, Runtime};
 use tracing::{info, warn};
 
 use crate::apps::native;
-use crate::apps::spec::Found;
+use crate::apps::spec::AppSpec;
 use crate::apps::trial;
 use crate::apps::trial::Verdict;
 use crate::config::app_settings::{AppSettings, NOBODY_NAMED_IT, Ruby, RubyWorker};
@@ -33,7 +33,7 @@ pub enum Size {
 }
 
 /// What outlives a generation of an application, and what all of them are given.
-pub struct Base {
+pub struct EngineContext {
     /// The event loops of the I/O threads.
     pub lanes: Vec<Handle>,
     pub meter: Arc<Meter>,
@@ -49,10 +49,10 @@ pub struct Base {
     pub keep: engine_mruby::Keep,
 }
 
-impl Base {
+impl EngineContext {
     /// Of an application that has had no request yet, on these event loops.
-    pub fn new(lanes: Vec<Handle>) -> Base {
-        Base {
+    pub fn new(lanes: Vec<Handle>) -> EngineContext {
+        EngineContext {
             lanes,
             meter: Arc::default(),
             called_off: Arc::default(),
@@ -66,7 +66,7 @@ impl Base {
 
 /// A base for an application that no server serves, and what it stands on.
 pub struct Alone {
-    pub base: Arc<Base>,
+    pub base: Arc<EngineContext>,
     _runtime: Runtime,
 }
 
@@ -74,7 +74,7 @@ impl Alone {
     /// One event loop, on a thread of its own.
     pub fn new() -> io::Result<Alone> {
         let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let base = Base::new(vec![runtime.handle().clone()]);
+        let base = EngineContext::new(vec![runtime.handle().clone()]);
         Ok(Alone { base: Arc::new(base), _runtime: runtime })
     }
 }
@@ -114,7 +114,12 @@ impl From<String> for Refusal {
 
 impl Running {
     /// Loads the application.
-    pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Running, Refusal> {
+    pub fn start(
+        found: &AppSpec,
+        settings: &AppSettings,
+        size: Size,
+        base: &EngineContext,
+    ) -> Result<Running, Refusal> {
         let engine = match found.engine {
             EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
             EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
@@ -130,7 +135,7 @@ impl Running {
 
     /// Where the application's code could end this process (embedded), loads it in another process first: for whoever
     /// must live on.
-    pub fn try_in_a_child(found: &Found, settings: &AppSettings, base: &Base) -> Result<(), Refusal> {
+    pub fn try_in_a_child(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> Result<(), Refusal> {
         if found.engine != EngineKind::Mruby {
             return Ok(());
         }
@@ -182,7 +187,7 @@ impl Running {
     }
 }
 
-fn mruby_settings(found: &Found, settings: &AppSettings, base: &Base) -> engine_mruby::Settings {
+fn mruby_settings(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> engine_mruby::Settings {
     engine_mruby::Settings {
         rackup: found.rackup.clone(),
         app: name(settings).cloned(),
@@ -200,7 +205,7 @@ fn mruby_settings(found: &Found, settings: &AppSettings, base: &Base) -> engine_
     }
 }
 
-fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc<MrubyEngine>, Refusal> {
+fn start_mruby(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> Result<Arc<MrubyEngine>, Refusal> {
     MrubyEngine::start(mruby_settings(found, settings, base)).map_err(|error| Refusal {
         is_of_app: matches!(error, engine_mruby::StartError::App(_)),
         is_of_hook: false,
@@ -208,7 +213,12 @@ fn start_mruby(found: &Found, settings: &AppSettings, base: &Base) -> Result<Arc
     })
 }
 
-fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) -> Result<Arc<RubyEngine>, Refusal> {
+fn start_ruby(
+    found: &AppSpec,
+    settings: &AppSettings,
+    size: Size,
+    base: &EngineContext,
+) -> Result<Arc<RubyEngine>, Refusal> {
     let ruby = &settings.ruby;
     let (min_workers, max_workers) = match size {
         Size::Full => (ruby.min_workers, ruby.max_workers),
@@ -273,7 +283,7 @@ fn start_ruby(found: &Found, settings: &AppSettings, size: Size, base: &Base) ->
 
 /// The file with hooks, and whose it is. Another server's configuration without any is evaluated too: its code may set
 /// variables that the application reads.
-fn hooks(found: &Found, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
+fn hooks(found: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
     let named = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
     let (path, kind) = match (named, &ruby.evaluated) {
         (Some(path), _) => {
@@ -287,7 +297,7 @@ fn hooks(found: &Found, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), 
 }
 
 /// What process titles call the application.
-fn tag(found: &Found, settings: &AppSettings) -> String {
+fn tag(found: &AppSpec, settings: &AppSettings) -> String {
     settings.tag.as_ref().or(name(settings)).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
 }
 

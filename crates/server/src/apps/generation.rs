@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use engine::{Engine, brief};
 use tracing::warn;
 
-use crate::apps::engines::{Base, Refusal, Running, Size};
-use crate::apps::spec::Found;
+use crate::apps::engines::{EngineContext, Refusal, Running, Size};
+use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, FOREVER};
 
 /// How often it is looked whether something has come to pass.
@@ -28,7 +28,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 pub struct Generation {
     /// 1 is what the server started with.
     pub number: u64,
-    pub found: Found,
+    pub found: AppSpec,
     pub settings: AppSettings,
     running: Running,
     engine: Arc<dyn Engine>,
@@ -36,7 +36,7 @@ pub struct Generation {
 
 /// What all generations of an application must know that have to go.
 #[derive(Debug)]
-pub struct Farewell {
+pub struct ShutdownState {
     is_hurried: Arc<AtomicBool>,
     is_paused: AtomicBool,
     end_ms: AtomicU64,
@@ -46,9 +46,9 @@ impl Generation {
     /// Loads the application. Returns when the first request could be served.
     pub fn start(
         number: u64,
-        (found, settings): (Found, AppSettings),
+        (found, settings): (AppSpec, AppSettings),
         size: Size,
-        base: &Base,
+        base: &EngineContext,
     ) -> Result<Generation, String> {
         // At the start there is no server yet that could be ended, and an application need not be loaded twice.
         let tried = if number > 1 { Running::try_in_a_child(&found, &settings, base) } else { Ok(()) };
@@ -96,7 +96,7 @@ impl Generation {
 
     /// Lets it finish, and ends it: requests within their own times, and what the application streams or has taken over
     /// within this time. Nobody may give it requests any more.
-    pub fn finish(&self, time: Duration, farewell: &Farewell) {
+    pub fn finish(&self, time: Duration, farewell: &ShutdownState) {
         self.engine.close();
         let mut until = Instant::now() + time;
         // Requests end by their own deadlines: this bound is for what should not be.
@@ -134,11 +134,11 @@ impl Generation {
     }
 }
 
-impl Farewell {
+impl ShutdownState {
     /// Nobody has to hurry until the flag is set: the server ends then.
-    pub fn new(is_hurried: Arc<AtomicBool>) -> Farewell {
+    pub fn new(is_hurried: Arc<AtomicBool>) -> ShutdownState {
         let end_ms = AtomicU64::new(END_TIME.as_millis() as u64);
-        Farewell { is_hurried, is_paused: AtomicBool::new(false), end_ms }
+        ShutdownState { is_hurried, is_paused: AtomicBool::new(false), end_ms }
     }
 
     /// The server ends: nothing is waited for any more, and processes have this time.
@@ -166,10 +166,10 @@ impl Farewell {
 /// both, unless they agree: then the fault is the application's.
 fn start_instead(
     refusal: &Refusal,
-    found: &Found,
+    found: &AppSpec,
     settings: &AppSettings,
     size: Size,
-    base: &Base,
+    base: &EngineContext,
 ) -> Result<Running, String> {
     let began = Instant::now();
     let first = refusal.words.lines().next().unwrap_or_default();

@@ -12,7 +12,7 @@ use tracing::{info, warn};
 use crate::apps::app::App;
 use crate::apps::context::AppContext;
 use crate::apps::router::Router;
-use crate::apps::spec::Found;
+use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
 use crate::config::settings::Settings;
 use crate::process::parent::Ordered;
@@ -22,10 +22,10 @@ pub struct Apps(Vec<Arc<App>>);
 
 impl Apps {
     /// Loads all of them, side by side; the first that cannot be loaded ends the start.
-    pub fn start(settings: &Settings, found: Vec<Found>, context: Arc<AppContext>) -> Result<Apps, String> {
+    pub fn start(settings: &Settings, found: Vec<AppSpec>, context: Arc<AppContext>) -> Result<Apps, String> {
         let several = settings.apps.len() > 1;
         let problem = Mutex::new(None);
-        let load = |settings: AppSettings, found: Found| {
+        let load = |settings: AppSettings, found: AppSpec| {
             let name = settings.name.clone();
             let app = App::start(found, settings, context.clone());
             // What fails later fails because it was called off.

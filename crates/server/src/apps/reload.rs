@@ -13,7 +13,7 @@ use crate::apps::deploy::{Deploy, Outcome};
 use crate::apps::engines::Size;
 use crate::apps::generation::{Generation, wait_until};
 use crate::apps::probe;
-use crate::apps::spec::{self, Found, Missing};
+use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME, Probe};
 
 /// What has failed has so long to end.
@@ -74,8 +74,8 @@ impl App {
     }
 
     /// Settings and files, as they are now.
-    fn look(&self) -> Result<(Found, AppSettings), String> {
-        let settings = (self.context.again)().map_err(|problems| Missing::Options(problems).to_string())?;
+    fn look(&self) -> Result<(AppSpec, AppSettings), String> {
+        let settings = (self.context.reload_settings)().map_err(|problems| Missing::Options(problems).to_string())?;
         let is_only_one = settings.apps.len() == 1;
         let mine = settings.apps.into_iter().find(|app| app.name == self.name());
         let mut mine = mine.ok_or_else(|| "the settings know no application of this name any more".to_owned())?;

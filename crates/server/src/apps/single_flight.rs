@@ -3,9 +3,9 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The turns of one thing that is done again and again.
+/// The queue for one thing that is done again and again.
 #[derive(Debug)]
-pub struct Turns<T> {
+pub struct SingleFlight<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
 }
@@ -17,10 +17,10 @@ struct State<T> {
     last: Option<T>,
 }
 
-impl<T: Clone> Turns<T> {
+impl<T: Clone> SingleFlight<T> {
     /// Nothing has been done yet.
-    pub fn new() -> Turns<T> {
-        Turns { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
+    pub fn new() -> SingleFlight<T> {
+        SingleFlight { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -70,24 +70,24 @@ mod tests {
 
     #[test]
     fn all_who_ask_meanwhile_share_the_next_turn() {
-        let turns = Turns::new();
+        let single_flight = SingleFlight::new();
         let done = AtomicU32::new(0);
         let (gate, asked) = (Barrier::new(2), AtomicU32::new(0));
         thread::scope(|scope| {
             let first = scope.spawn(|| {
-                turns.take(|| {
+                single_flight.take(|| {
                     gate.wait();
                     done.fetch_add(1, Ordering::SeqCst) + 1
                 })
             });
-            while !turns.is_running() {
+            while !single_flight.is_running() {
                 thread::yield_now();
             }
             let others: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
                         asked.fetch_add(1, Ordering::SeqCst);
-                        turns.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
+                        single_flight.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
                     })
                 })
                 .collect();
@@ -102,6 +102,6 @@ mod tests {
                 assert_eq!(other.join().unwrap(), 2);
             }
         });
-        assert!(!turns.is_running());
+        assert!(!single_flight.is_running());
     }
 }

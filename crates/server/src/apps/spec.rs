@@ -14,7 +14,7 @@ use crate::config::rackup;
 
 /// An application, found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct AppSpec {
     pub engine: EngineKind,
     /// Why that engine, as a line for the log.
     pub why: String,
@@ -25,7 +25,7 @@ pub struct Found {
     pub load_path: Vec<PathBuf>,
     /// The same for the user's Ruby, with the settings for that: where the embedded engine was taken only because
     /// nothing spoke against it, and the application does not load in it.
-    pub instead: Option<Arc<(Found, AppSettings)>>,
+    pub instead: Option<Arc<(AppSpec, AppSettings)>>,
 }
 
 /// Why nothing can be loaded.
@@ -51,7 +51,7 @@ impl fmt::Display for Missing {
 
 /// Looks for one application. `BUNDLE_GEMFILE` is meant for the only one; among several, each has its own Gemfile, and
 /// the variable is for those that have none.
-pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<Found, Missing> {
+pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<AppSpec, Missing> {
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
@@ -61,9 +61,9 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &look);
     let mut for_ruby = may_be_ruby.then(|| settings.clone());
     settings.fit_to(engine).map_err(Missing::Options)?;
-    let mut found = Found { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
+    let mut found = AppSpec { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
     if let Some(settings) = for_ruby.take_if(|settings| settings.fit_to(EngineKind::Ruby).is_ok()) {
-        let theirs = Found { engine: EngineKind::Ruby, ..found.clone() };
+        let theirs = AppSpec { engine: EngineKind::Ruby, ..found.clone() };
         found.instead = Some(Arc::new((theirs, settings)));
     }
     Ok(found)

@@ -12,43 +12,43 @@ use crate::log::files::LogFiles;
 use crate::process::daemon;
 use crate::process::daemon::NotServing;
 use crate::process::inherited;
-use crate::process::parent::{Birth, Cradle, Handed};
+use crate::process::parent::{Handed, Parent, StartedAs};
 use crate::process::program::Program;
 
 /// What it is given on the way.
-pub struct Launch {
+pub struct Prepared {
     pub program: Program,
-    pub cradle: Option<Cradle>,
+    pub parent: Option<Parent>,
     /// Sockets from systemd or from an older process.
     pub sockets: Vec<Handed>,
     pub log_files: Arc<LogFiles>,
 }
 
-impl Launch {
+impl Prepared {
     /// Whether an older process of this server still serves.
     pub fn is_successor(&self) -> bool {
-        self.cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Upgrade)
+        self.parent.as_ref().is_some_and(|parent| parent.started_as == StartedAs::Upgrade)
     }
 }
 
 /// What this process was started with.
 pub struct Arrived {
-    pub cradle: Option<Cradle>,
+    pub parent: Option<Parent>,
     /// Sockets from systemd or from an older process.
     pub sockets: Vec<Handed>,
 }
 
 /// To be called before this process starts any other.
 pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
-    let mut cradle = Cradle::find(environment)?;
-    let sockets = match &mut cradle {
-        Some(cradle) => std::mem::take(&mut cradle.sockets),
+    let mut parent = Parent::find(environment)?;
+    let sockets = match &mut parent {
+        Some(parent) => std::mem::take(&mut parent.sockets),
         None => inherited::sockets(environment)?,
     };
-    if cradle.as_ref().is_some_and(|cradle| cradle.birth == Birth::Background) {
+    if parent.as_ref().is_some_and(|parent| parent.started_as == StartedAs::Background) {
         daemon::leave_terminal()?;
     }
-    Ok(Arrived { cradle, sockets })
+    Ok(Arrived { parent, sockets })
 }
 
 /// `None` when a process in the background serves by now, and this one is done.
@@ -57,10 +57,10 @@ pub fn prepare(
     arrived: Arrived,
     operating: &Operating,
     form: LogForm,
-) -> Result<Option<Launch>, NotServing> {
-    let Arrived { cradle, sockets } = arrived;
+) -> Result<Option<Prepared>, NotServing> {
+    let Arrived { parent, sockets } = arrived;
     let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
-    if operating.daemonize && cradle.is_none() {
+    if operating.daemonize && parent.is_none() {
         return daemon::start(&program, &sockets, stdout.as_deref().or(stderr.as_deref())).map(|_| None);
     }
     if let Some(bits) = operating.umask {
@@ -74,5 +74,5 @@ pub fn prepare(
     }
     let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref(), operating.logs_to_stderr, form)
         .map_err(NotServing::Failed)?;
-    Ok(Some(Launch { program, cradle, sockets, log_files: Arc::new(log_files) }))
+    Ok(Some(Prepared { program, parent, sockets, log_files: Arc::new(log_files) }))
 }

@@ -12,18 +12,18 @@ use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
 use tracing::{info, warn};
 
 use crate::admin::Admin;
-use crate::admin::eyes::{Place, Running};
+use crate::admin::state::{Place, Running};
 use crate::apps::app::App;
-use crate::apps::context::{Again, AppContext};
+use crate::apps::context::{AppContext, ReloadSettings};
 use crate::apps::engines;
 use crate::apps::registry::{Apps, named};
-use crate::apps::spec::Found;
-use crate::boot::prepare::Launch;
+use crate::apps::spec::AppSpec;
+use crate::boot::prepare::Prepared;
 use crate::boot::setup;
 use crate::config::app_settings::LATER_BOOT_TIME;
 use crate::config::settings::{LogForm, Settings};
 use crate::config::signal_map::Habit;
-use crate::control::handle::Desk;
+use crate::control::handle::ServerHandle;
 use crate::control::restart_file::{self, RestartFiles};
 use crate::control::signals::Signals;
 use crate::control::upgrade::Upgrade;
@@ -52,10 +52,10 @@ const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
 pub struct Plan {
     pub settings: Settings,
     /// The applications, in the order of the settings.
-    pub found: Vec<Found>,
+    pub found: Vec<AppSpec>,
     pub bundle_gemfile: Option<OsString>,
-    pub again: Again,
-    pub launch: Launch,
+    pub reload_settings: ReloadSettings,
+    pub prepared: Prepared,
     /// Waits until the log is written.
     pub flush: Flush,
 }
@@ -72,14 +72,14 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(warning) = open_files::make_room(plan.settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
-    let (sockets, run_files) = setup::take(&plan.settings, &mut plan.launch)?;
+    let (sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
     let outcome = load_and_serve(plan, sockets, &run_files);
     run_files.remove();
     outcome
 }
 
 fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
-    let Plan { settings, found, bundle_gemfile, again, launch, flush } = plan;
+    let Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush } = plan;
     engine::temporary::look();
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
@@ -89,13 +89,13 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     // This thread only waits for signals and for the end.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
     let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
-    let front_settings = Arc::new(front_settings(&settings, &launch.log_files));
-    let context = context(&settings, &lanes, bundle_gemfile, again, &launch);
+    let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
+    let context = context(&settings, &lanes, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
     let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), context.called_off.clone());
     let admin = {
-        let seen = (place(&found), launch.log_files.clone());
-        Admin::start(&settings.admin, seen, made, launch.is_successor(), called_off)?
+        let seen = (place(&found), prepared.log_files.clone());
+        Admin::start(&settings.admin, seen, made, prepared.is_successor(), called_off)?
     };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: as long as they are not ready, no client should find an open door.
@@ -106,12 +106,12 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
         }
         started => Arc::new(started?),
     };
-    if let Some(cradle) = &launch.cradle {
-        apps.follow(&cradle.ordered);
+    if let Some(parent) = &prepared.parent {
+        apps.follow(&parent.ordered);
     }
     let stage =
         Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin, restart_files, flush };
-    let outcome = runtime.block_on(run(stage, sockets, launch, signals, front_settings.clone()));
+    let outcome = runtime.block_on(run(stage, sockets, prepared, signals, front_settings.clone()));
     let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
     apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
     // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
@@ -140,7 +140,7 @@ struct Stage<'a> {
 async fn run(
     stage: Stage<'_>,
     sockets: Sockets,
-    launch: Launch,
+    prepared: Prepared,
     mut signals: Signals,
     front_settings: Arc<front::Settings>,
 ) -> Result<Ended, String> {
@@ -150,33 +150,33 @@ async fn run(
     signals.listen_to_ends().map_err(deaf)?;
     let stop = Stop::new();
     let handle = tokio::runtime::Handle::current();
-    let desk = Desk::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
+    let server = ServerHandle::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
     let slowest = settings.apps.iter().map(|app| app.ruby.boot_time.min(LATER_BOOT_TIME)).max().unwrap_or_default();
     let (limit, stays) = (slowest + BESIDE_BOOT_TIME, settings.operating.signals == Habit::Unicorn);
-    let upgrade = Upgrade::new(launch.program, shares, run_files.clone(), apps.clone(), limit, stays);
-    desk.on_upgrade(upgrade.clone());
-    let (log_files, started) = (launch.log_files.clone(), launch.log_files);
-    desk.on_reopen_logs(Box::new(move || log_files.reopen()));
+    let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, stays);
+    server.on_upgrade(upgrade.clone());
+    let (log_files, started) = (prepared.log_files.clone(), prepared.log_files);
+    server.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
-    admin.open(Running { desk: desk.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    admin.open(Running { server: server.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
     if admin.is_unwanted() {
-        desk.stop(false);
+        server.stop(false);
     }
     run_files.set_control(admin.control().as_deref());
     run_files.write()?;
     let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
-    desk.set_open();
+    server.set_open();
     // Whoever is told that it serves may read in the log where.
     flush();
     started.let_starter_go();
-    setup::tell(launch.cradle, upgrade, run_files, &taken, lanes)?;
-    restart_file::watch(restart_files, &desk);
+    setup::tell(prepared.parent, upgrade, run_files, &taken, lanes)?;
+    restart_file::watch(restart_files, &server);
     tokio::pin!(serving);
     loop {
         tokio::select! {
             ended = &mut serving => return Ok(ended),
-            () = signals.follow(&desk) => {}
+            () = signals.follow(&server) => {}
         }
     }
 }
@@ -186,7 +186,7 @@ fn deaf(error: io::Error) -> String {
 }
 
 /// Where commands look for this server.
-fn place(found: &[Found]) -> Place {
+fn place(found: &[AppSpec]) -> Place {
     let served = match found {
         [one] => one.rackup.parent().map(Path::to_owned),
         _ => None,
@@ -201,8 +201,8 @@ fn context(
     settings: &Settings,
     lanes: &Lanes,
     bundle_gemfile: Option<OsString>,
-    again: Again,
-    launch: &Launch,
+    reload_settings: ReloadSettings,
+    prepared: &Prepared,
 ) -> Arc<AppContext> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
     let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
@@ -214,9 +214,9 @@ fn context(
         queue_wait,
         drain_time,
         bundle_gemfile,
-        again,
+        reload_settings,
         budget,
-        retries_hooks: !launch.is_successor(),
+        retries_hooks: !prepared.is_successor(),
         called_off,
         noticed,
         waiting,

@@ -8,23 +8,23 @@ use front::{Bind, Lanes, Listener};
 use tracing::info;
 
 use crate::admin;
-use crate::boot::prepare::Launch;
+use crate::boot::prepare::Prepared;
 use crate::config::admin::Control;
 use crate::config::settings::Settings;
 use crate::control::upgrade::{Upgrade, follow};
-use crate::process::parent::{Cradle, Handed};
+use crate::process::parent::{Handed, Parent};
 use crate::process::run_files::RunFiles;
 use crate::process::sockets::{Shared, Sockets, Wanted, gather};
 use crate::process::systemd;
 
 /// Binds addresses, takes the pid file and the state file, and becomes who it is to be.
-pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<RunFiles>), String> {
+pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Arc<RunFiles>), String> {
     let operating = &settings.operating;
     let wanted =
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
-    let mut handed = std::mem::take(&mut launch.sockets);
+    let mut handed = std::mem::take(&mut prepared.sockets);
     let admin = gather_admin(settings, &mut handed)?;
-    let control = gather_control(settings, &mut handed, launch.is_successor())?;
+    let control = gather_control(settings, &mut handed, prepared.is_successor())?;
     let mut sockets = gather(&wanted, handed)?;
     if let Some(admin) = admin {
         sockets.add_admin(admin)?;
@@ -32,7 +32,7 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
     if let Some((listener, is_taken)) = control {
         sockets.add_control(listener, is_taken)?;
     }
-    let is_successor = launch.is_successor();
+    let is_successor = prepared.is_successor();
     let state = operating.state.as_deref().map(|path| (path, operating.state_bits));
     let run_files = RunFiles::claim(operating.pidfile.as_deref(), state, is_successor)?;
     if let Some(identity) = &operating.identity {
@@ -43,7 +43,7 @@ pub fn take(settings: &Settings, launch: &mut Launch) -> Result<(Sockets, Arc<Ru
         };
         let own = sockets.shares.iter().filter(|shared| !shared.is_taken && !has_owner(shared));
         let bound = own.filter_map(|shared| shared.share.path());
-        let files = launch.log_files.paths().chain(paths.iter().map(|path| path.as_path())).chain(bound);
+        let files = prepared.log_files.paths().chain(paths.iter().map(|path| path.as_path())).chain(bound);
         let became = identity.own(files.collect::<Vec<&Path>>()).and_then(|()| identity.assume());
         if let Err(why) = became {
             run_files.remove();
@@ -93,7 +93,7 @@ fn gather_control(
 
 /// Says that this process serves.
 pub fn tell(
-    cradle: Option<Cradle>,
+    parent: Option<Parent>,
     upgrade: Arc<Upgrade>,
     run_files: &Arc<RunFiles>,
     taken: &[String],
@@ -105,9 +105,9 @@ pub fn tell(
         systemd::ready(status);
         drop(runtime.spawn(systemd::watchdog(lanes)));
     };
-    let Some(cradle) = cradle else {
+    let Some(parent) = parent else {
         serve("serving");
         return Ok(());
     };
-    follow(cradle, upgrade, run_files.clone(), taken, serve)
+    follow(parent, upgrade, run_files.clone(), taken, serve)
 }

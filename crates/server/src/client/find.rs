@@ -10,18 +10,18 @@ use machine::Machine;
 use serde_json::Value;
 
 use crate::client::call::{Call, Which};
-use crate::client::line::{Line, Trouble, silent};
+use crate::client::control_client::{ControlClient, Trouble, silent};
 use crate::client::outcome::Failure;
-use crate::config::arguments::Asked;
+use crate::config::arguments::Arguments;
 use crate::config::control_path;
 use crate::config::file;
-use crate::config::invocation::Start;
+use crate::config::invocation::Invocation;
 use crate::config::options::Name;
 use crate::process::folder;
 
 /// A server that answers, or of which that is not known.
 struct Living {
-    line: Line,
+    line: ControlClient,
     pid: u64,
     folder: String,
     started_in: String,
@@ -30,13 +30,13 @@ struct Living {
 }
 
 /// The server that this command is for.
-pub fn server(call: &Call) -> Result<Line, Failure> {
+pub fn server(call: &Call) -> Result<ControlClient, Failure> {
     let Which { control, state, dir, config } = &call.which;
     if let Some(path) = control {
-        return Line::to(path);
+        return ControlClient::to(path);
     }
     if let Some(path) = state {
-        return Line::to(&in_state(path)?);
+        return ControlClient::to(&in_state(path)?);
     }
     let (here, asked) = if let Some(file) = config {
         let asked = by_file(file, dir.as_deref(), call)?;
@@ -47,7 +47,7 @@ pub fn server(call: &Call) -> Result<Line, Failure> {
         (here, asked)
     };
     if let Some(path) = asked.as_ref().and_then(|asked| in_settings(&here, asked)) {
-        return Line::to(&path);
+        return ControlClient::to(&path);
     }
     let mut others = Vec::new();
     let mut ours = Vec::new();
@@ -107,7 +107,7 @@ impl Here {
 
 /// Whether somebody answers there, and who.
 fn look(socket: &Path) -> Result<Option<Living>, Failure> {
-    let line = Line::to(socket)?;
+    let line = ControlClient::to(socket)?;
     let status = match line.glance() {
         Ok(status) => status,
         // It is starting: whoever asks will be told so.
@@ -124,7 +124,7 @@ fn look(socket: &Path) -> Result<Option<Living>, Failure> {
 
 impl Living {
     /// What is known of it without its help.
-    fn silent(line: Line, time: Duration) -> Living {
+    fn silent(line: ControlClient, time: Duration) -> Living {
         let pid = front::listener_of(&line.socket).map_or(0, u64::from);
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string();
         Living { line, pid, started_in: folder.clone(), folder, silent: Some(time) }
@@ -133,24 +133,24 @@ impl Living {
 
 /// What the settings file beside the application in this folder says. One that is Ruby is not run for it: no other
 /// server's can name a control socket.
-fn by_folder(here: &Here, call: &Call) -> Option<Asked> {
-    let start = Start::new(vec![here.real.clone().into()], call.environment.clone(), Machine::here());
+fn by_folder(here: &Here, call: &Call) -> Option<Arguments> {
+    let invocation = Invocation::new(vec![here.real.clone().into()], call.environment.clone(), Machine::here());
     // What is wrong with other settings is none of our business.
-    (!file::is_code(&start.typed())).then(|| start.asked())
+    (!file::is_code(&invocation.typed())).then(|| invocation.asked())
 }
 
 /// What the named settings file says: where its server runs, and perhaps the control socket.
-fn by_file(file: &Path, dir: Option<&Path>, call: &Call) -> Result<Asked, Failure> {
+fn by_file(file: &Path, dir: Option<&Path>, call: &Call) -> Result<Arguments, Failure> {
     let dir = dir.map(|dir| [OsString::from("--dir"), dir.into()]);
     let words = [OsString::from("-C"), file.into()].into_iter().chain(dir.into_iter().flatten()).collect();
-    let start = Start::new(words, call.environment.clone(), Machine::here());
-    if file::is_code(&start.typed()) {
+    let invocation = Invocation::new(words, call.environment.clone(), Machine::here());
+    if file::is_code(&invocation.typed()) {
         let file = file.display();
         return Err(Failure::usage(format!(
             "-C {file}: is Ruby, which is not run to find its server: name the served folder by --dir, or go there"
         )));
     }
-    let asked = start.asked();
+    let asked = invocation.asked();
     // Errors in other settings do not matter. Where no folder is given, the error may be that the file cannot be read.
     match asked.problems.first().filter(|_| asked.values(Name::Dir).is_empty()) {
         Some(problem) => Err(Failure::usage(problem.to_string())),
@@ -159,7 +159,7 @@ fn by_file(file: &Path, dir: Option<&Path>, call: &Call) -> Result<Asked, Failur
 }
 
 /// The control socket that these settings name; a relative path begins at the served folder.
-fn in_settings(here: &Here, asked: &Asked) -> Option<PathBuf> {
+fn in_settings(here: &Here, asked: &Arguments) -> Option<PathBuf> {
     let given = asked.values(Name::Control).last().copied()?;
     let path = given.value.strip_prefix("unix://").unwrap_or(&given.value);
     (!["off", "auto", ""].contains(&path)).then(|| here.real.join(path))

@@ -2,15 +2,15 @@
 //! Each is one or two requests to the API that docs/control.md describes.
 
 mod call;
+mod control_client;
 mod find;
-mod grid;
-mod line;
 mod orders;
 mod outcome;
 mod show;
 mod status;
+mod table;
+mod text;
 mod watch;
-mod words;
 
 use std::process::ExitCode;
 
@@ -18,13 +18,13 @@ use call::Call;
 use outcome::{Failure, fail, say};
 
 use crate::config::commands::{self, Action, COMMANDS, Command};
-use crate::config::invocation::Start;
+use crate::config::invocation::Invocation;
 
 /// What the first word asks for, if it is a command of these.
-pub fn run(start: &Start) -> Option<ExitCode> {
-    let word = start.arguments.first()?.to_str()?;
+pub fn run(invocation: &Invocation) -> Option<ExitCode> {
+    let word = invocation.arguments.first()?.to_str()?;
     let command = COMMANDS.iter().find(|command| command.word == word)?;
-    let outcome = match Call::read(command, &start.arguments[1..], &start.environment) {
+    let outcome = match Call::read(command, &invocation.arguments[1..], &invocation.environment) {
         Ok(None) => {
             say(&commands::help(command));
             Ok(())

@@ -8,8 +8,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Map, Value, json};
 
 use crate::client::call::Call;
+use crate::client::control_client::{ControlClient, Trouble};
 use crate::client::find;
-use crate::client::line::{Line, Trouble};
 use crate::client::outcome::{Failure, say};
 use crate::config::commands::Flag;
 
@@ -107,7 +107,7 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
 }
 
 /// The process with this number, if it is the one that listens: in another namespace it has another number.
-fn process(line: &Line, pid: u64) -> Option<OwnedFd> {
+fn process(line: &ControlClient, pid: u64) -> Option<OwnedFd> {
     let listener = front::listener_of(&line.socket).ok().filter(|listener| u64::from(*listener) == pid)?;
     pidfd_open(Pid::from_raw(listener.try_into().ok()?)?, PidfdFlags::empty()).ok()
 }
@@ -117,7 +117,7 @@ fn runs(process: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&at_once)) == Ok(0)
 }
 
-fn pid(line: &Line) -> Result<Option<u64>, Trouble> {
+fn pid(line: &ControlClient) -> Result<Option<u64>, Trouble> {
     line.look("/v1/status").map(|status| status["server"]["pid"].as_u64())
 }
 
@@ -128,7 +128,7 @@ fn order(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
 }
 
 fn tell(
-    line: &Line,
+    line: &ControlClient,
     call: &Call,
     order: impl FnOnce(&Value) -> Result<Value, Trouble>,
     parameters: Value,

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::client::call::Call;
+use crate::client::control_client::ControlClient;
 use crate::client::find;
-use crate::client::grid::Grid;
-use crate::client::line::Line;
 use crate::client::outcome::{Failure, say};
-use crate::client::words::{lasting, millis, plain, size};
+use crate::client::table::Table;
+use crate::client::text::{lasting, millis, plain, size};
 use crate::config::commands::Flag;
 
 /// So many requests of the past are shown in a table.
@@ -28,9 +28,9 @@ pub fn workers(call: &Call) -> Result<(), Failure> {
 pub fn deploys(call: &Call) -> Result<(), Failure> {
     let (_, answer) = ask(call, "/v1/deploys")?;
     show(call, &answer, || {
-        let mut grid = Grid::new(&["app", ">generation", "outcome", "when", ">took", "error"]);
+        let mut table = Table::new(&["app", ">generation", "outcome", "when", ">took", "error"]);
         for (app, deploy) in pairs(&answer["apps"], "deploys") {
-            grid.add(vec![
+            table.add(vec![
                 text(&app["name"]),
                 text(&deploy["generation"]),
                 text(&deploy["outcome"]),
@@ -39,7 +39,7 @@ pub fn deploys(call: &Call) -> Result<(), Failure> {
                 first_line(&deploy["error"]),
             ]);
         }
-        grid.text()
+        table.text()
     })
 }
 
@@ -89,7 +89,7 @@ pub fn control(call: &Call) -> Result<(), Failure> {
 }
 
 /// What the server says of the application that was named, or of all.
-fn ask(call: &Call, target: &str) -> Result<(Line, Value), Failure> {
+fn ask(call: &Call, target: &str) -> Result<(ControlClient, Value), Failure> {
     let line = find::server(call)?;
     let answer = line.look(&format!("{target}{}", call.query()));
     let answer = answer.map_err(|trouble| trouble.failure(&line.socket))?;
@@ -103,10 +103,10 @@ fn show(call: &Call, answer: &Value, table: impl FnOnce() -> String) -> Result<(
 
 /// The workers of these applications.
 pub fn worker_table(apps: &Value) -> String {
-    let mut grid = Grid::new(&["app", ">worker", ">process", "state", ">threads", ">served", ">age", ">PSS", "runs"]);
+    let mut table = Table::new(&["app", ">worker", ">process", "state", ">threads", ">served", ">age", ">PSS", "runs"]);
     for (app, worker) in pairs(apps, "workers") {
         let runs: Vec<String> = rows(&worker["running"]).iter().map(in_short).collect();
-        grid.add(vec![
+        table.add(vec![
             text(&app["name"]),
             text(&worker["id"]),
             text(&worker["pid"]),
@@ -118,15 +118,15 @@ pub fn worker_table(apps: &Value) -> String {
             runs.join(", "),
         ]);
     }
-    if grid.is_empty() { "no workers\n".to_owned() } else { grid.text() }
+    if table.is_empty() { "no workers\n".to_owned() } else { table.text() }
 }
 
 fn recorder_text(apps: &Value) -> String {
     let mut out = String::new();
-    let mut grid = Grid::new(&["app", ">worker", ">since", "request", "id"]);
+    let mut table = Table::new(&["app", ">worker", ">since", "request", "id"]);
     for (app, run) in pairs(apps, "running") {
         let request = format!("{} {}", text(&run["method"]), path(&run["path"]));
-        grid.add(vec![
+        table.add(vec![
             text(&app["name"]),
             text(&run["worker"]),
             millis(number(&run["age_ms"])),
@@ -135,7 +135,7 @@ fn recorder_text(apps: &Value) -> String {
         ]);
     }
     // Writing to a string cannot fail, here and below.
-    let _ = write!(out, "runs now:\n{}", if grid.is_empty() { "nothing\n".to_owned() } else { grid.text() });
+    let _ = write!(out, "runs now:\n{}", if table.is_empty() { "nothing\n".to_owned() } else { table.text() });
     for (name, title) in [("slow", "slow of late"), ("failed", "failed of late"), ("refused", "refused of late")] {
         let past = past_table(apps, name);
         let _ = write!(out, "\n{title}:\n{past}");
@@ -144,11 +144,11 @@ fn recorder_text(apps: &Value) -> String {
 }
 
 fn past_table(apps: &Value, name: &str) -> String {
-    let mut grid = Grid::new(&["when", "app", ">worker", ">waited", ">ran", "status", "request", "why", "id"]);
+    let mut table = Table::new(&["when", "app", ">worker", ">waited", ">ran", "status", "request", "why", "id"]);
     for (app, past) in pairs(apps, name).take(PAST_ROWS) {
         let why = [text(&past["fault"]), first_line(&past["why"])];
         let why: Vec<String> = why.into_iter().filter(|words| !words.is_empty()).collect();
-        grid.add(vec![
+        table.add(vec![
             ago(&past["at_ms"]),
             text(&app["name"]),
             text(&past["worker"]),
@@ -160,7 +160,7 @@ fn past_table(apps: &Value, name: &str) -> String {
             text(&past["id"]),
         ]);
     }
-    if grid.is_empty() { "none\n".to_owned() } else { grid.text() }
+    if table.is_empty() { "none\n".to_owned() } else { table.text() }
 }
 
 /// Applications and workers that run something now.

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use engine::count;
 use serde_json::Value;
 
-use crate::client::grid::Grid;
 use crate::client::show::{ago, in_short, number, rows, text, worker_table};
-use crate::client::words::{lasting, millis, plain, rate, size};
+use crate::client::table::Table;
+use crate::client::text::{lasting, millis, plain, rate, size};
 
 /// The server and its applications. No line of a table is longer than the width; a path may be.
 pub fn status_text(status: &Value, width: Option<usize>) -> String {
@@ -77,7 +77,7 @@ fn used_memory(memory: &Value) -> Option<String> {
 }
 
 fn app_table(apps: &Value) -> String {
-    let mut grid = Grid::new(&[
+    let mut table = Table::new(&[
         "app",
         "engine",
         ">generation",
@@ -95,7 +95,7 @@ fn app_table(apps: &Value) -> String {
     ]);
     for app in rows(apps) {
         let recent = &app["recent"];
-        grid.add(vec![
+        table.add(vec![
             text(&app["name"]),
             text(&app["engine"]),
             text(&app["generation"]),
@@ -112,7 +112,7 @@ fn app_table(apps: &Value) -> String {
             marks(app).join(", "),
         ]);
     }
-    grid.text()
+    table.text()
 }
 
 fn busy(app: &Value) -> String {
@@ -138,10 +138,10 @@ fn app_text(app: &Value, width: usize) -> String {
         let _ = write!(out, "\n  {mark}");
     }
     let (waits, runs) = (&recent["queue"], &recent["service"]);
-    let mut grid = Grid::new(&["", ">", " ", "", ">", " ", "", ">"]);
+    let mut table = Table::new(&["", ">", " ", "", ">", " ", "", ">"]);
     let mut add = |cells: [(&str, String); 3]| {
         let cells = cells.into_iter().enumerate();
-        grid.add(cells.fold(Vec::new(), |mut row, (at, (name, value))| {
+        table.add(cells.fold(Vec::new(), |mut row, (at, (name, value))| {
             row.extend((at > 0).then(String::new));
             row.extend([name.to_owned(), value]);
             row
@@ -162,7 +162,7 @@ fn app_text(app: &Value, width: usize) -> String {
         ("busy", busy(app)),
         ("waits p99", millis(number(&waits["p99_ms"]))),
     ]);
-    out.push_str(&grid.text());
+    out.push_str(&table.text());
     out.push('\n');
     out.push_str(&worker_lines(app, width));
     out
@@ -170,10 +170,10 @@ fn app_text(app: &Value, width: usize) -> String {
 
 /// The workers, and below each of them what it runs.
 fn worker_lines(app: &Value, width: usize) -> String {
-    let mut grid = Grid::new(&[">worker", ">process", "state", ">served", ">age", ">PSS"]);
+    let mut table = Table::new(&[">worker", ">process", "state", ">served", ">age", ">PSS"]);
     let workers = rows(&app["workers"]);
     for worker in workers {
-        grid.add(vec![
+        table.add(vec![
             text(&worker["id"]),
             text(&worker["pid"]),
             text(&worker["state"]),
@@ -182,10 +182,10 @@ fn worker_lines(app: &Value, width: usize) -> String {
             worker["pss_kib"].as_f64().map(size).unwrap_or_default(),
         ]);
     }
-    if grid.is_empty() {
+    if table.is_empty() {
         return "no workers\n".to_owned();
     }
-    let table = grid.text();
+    let table = table.text();
     let mut lines = table.lines();
     let mut out = format!("{}\n", lines.next().unwrap_or_default());
     for (line, worker) in lines.zip(workers) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::termios::tcgetwinsize;
 
 use crate::client::call::Call;
-use crate::client::line::{Line, Trouble};
+use crate::client::control_client::{ControlClient, Trouble};
 use crate::client::outcome::{Failure, say};
 use crate::client::{find, status};
 use crate::config::commands::Flag;
@@ -31,7 +31,7 @@ pub fn status(call: &Call) -> Result<(), Failure> {
     Ok(())
 }
 
-fn look(call: &Call, line: &Line, width: Option<usize>) -> Result<String, Trouble> {
+fn look(call: &Call, line: &ControlClient, width: Option<usize>) -> Result<String, Trouble> {
     let status = line.look(&format!("/v1/status{}", call.query()))?;
     Ok(if call.has(Flag::Json) { format!("{status}\n") } else { status::status_text(&status, width) })
 }
@@ -42,7 +42,7 @@ fn size() -> Option<(usize, usize)> {
     (size.ws_col > 0 && size.ws_row > 0).then(|| (size.ws_col.into(), size.ws_row.into()))
 }
 
-fn watch(call: &Call, line: &Line) -> Result<(), Failure> {
+fn watch(call: &Call, line: &ControlClient) -> Result<(), Failure> {
     // Into a file or a program go plain texts, one after the other, and JSON line by line.
     let draws = io::stdout().is_terminal() && !call.has(Flag::Json);
     if draws {
@@ -56,7 +56,7 @@ fn watch(call: &Call, line: &Line) -> Result<(), Failure> {
 }
 
 /// Until Ctrl-C, or until the server is gone.
-fn watch_on(call: &Call, line: &Line, draws: bool) -> Result<(), Failure> {
+fn watch_on(call: &Call, line: &ControlClient, draws: bool) -> Result<(), Failure> {
     let mut interrupts = line.interrupts()?;
     loop {
         // It may have been made wider or narrower.

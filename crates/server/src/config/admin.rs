@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use crate::config::arguments::Given;
+use crate::config::arguments::RawValue;
 use crate::config::options::Name;
-use crate::config::reader::Picker;
+use crate::config::reader::SettingsReader;
 
 /// A shorter one could be guessed.
 const TOKEN_LETTERS: usize = 16;
@@ -52,7 +52,7 @@ impl Token {
     }
 }
 
-impl Picker<'_> {
+impl SettingsReader<'_> {
     /// What was said of them.
     pub fn admin(&mut self) -> AdminSettings {
         let control = self.control();
@@ -115,7 +115,7 @@ impl Picker<'_> {
 }
 
 /// A port alone is one of this machine.
-fn parse_bind(given: &Given) -> Result<front::Bind, String> {
+fn parse_bind(given: &RawValue) -> Result<front::Bind, String> {
     match given.value.parse::<u16>() {
         Ok(port) => Ok(front::Bind::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))),
         Err(_) => {

@@ -7,7 +7,7 @@ pub use front::FOREVER;
 
 use crate::config::arguments::Problem;
 use crate::config::engine_kind::EngineKind;
-use crate::config::incompatible::Misfits;
+use crate::config::incompatible::Incompatible;
 
 /// What embedded interpreters are given.
 #[derive(Debug, Clone)]
@@ -132,7 +132,7 @@ pub struct AppSettings {
     /// Things that are worth a warning at start.
     pub notices: Vec<String>,
     /// What does not fit an engine that nobody named, for when it is known.
-    pub misfits: Vec<(EngineKind, Misfits)>,
+    pub incompatible: Vec<(EngineKind, Incompatible)>,
 }
 
 impl AppSettings {
@@ -145,10 +145,11 @@ impl AppSettings {
             }
             _ => {}
         }
-        for (_, misfits) in std::mem::take(&mut self.misfits).into_iter().filter(|(kind, _)| *kind == engine) {
-            self.notices.extend(misfits.notices);
-            if !misfits.problems.is_empty() {
-                return Err(misfits.problems);
+        for (_, incompatible) in std::mem::take(&mut self.incompatible).into_iter().filter(|(kind, _)| *kind == engine)
+        {
+            self.notices.extend(incompatible.notices);
+            if !incompatible.problems.is_empty() {
+                return Err(incompatible.problems);
             }
         }
         Ok(())

@@ -38,17 +38,17 @@ pub struct Place {
 
 /// One value for one option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct RawValue {
     pub name: Name,
     pub value: String,
     pub origin: Origin,
-    /// The application it is for, of those in [`Asked::apps`]; otherwise it is for all of them.
+    /// The application it is for, of those in [`Arguments::apps`]; otherwise it is for all of them.
     pub app: Option<usize>,
 }
 
 /// One application that a settings file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedApp {
+pub struct AppArguments {
     pub name: String,
     /// Its config.ru, or the folder of that.
     pub path: PathBuf,
@@ -97,11 +97,11 @@ pub enum Command {
 
 /// Everything that was asked.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct Arguments {
     pub command: Command,
     pub rackup: Option<PathBuf>,
     /// Those of a settings file; when there are none, there is the one of `rackup`.
-    pub apps: Vec<AskedApp>,
+    pub apps: Vec<AppArguments>,
     /// The settings file that was read.
     pub file: Option<PathBuf>,
     /// The working directory by the name that its user knows; empty where nobody has gone there.
@@ -112,7 +112,7 @@ pub struct Asked {
     pub evaluated: Option<engine_ruby::Evaluated>,
     /// Another server's file that is there and is not read, as messages show it.
     pub unread: Option<String>,
-    pub given: Vec<Given>,
+    pub given: Vec<RawValue>,
     pub problems: Vec<Problem>,
     /// Things that are not wrong enough to refuse.
     pub notices: Vec<String>,
@@ -136,7 +136,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl Given {
+impl RawValue {
     /// How much it counts; the least counts most.
     fn rank(&self) -> u8 {
         match &self.origin {
@@ -179,8 +179,8 @@ impl fmt::Display for Problem {
 }
 
 /// Reads the arguments after the program's name, and the environment.
-pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Asked {
-    let mut asked = Asked::default();
+pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Arguments {
+    let mut asked = Arguments::default();
     if arguments.first().is_some_and(|first| first == "options") {
         asked.command = Command::OptionsPage;
         if arguments.len() != 2 || arguments[1] != "--markdown" {
@@ -216,17 +216,17 @@ fn command(arguments: &mut Vec<OsString>) -> Command {
     command
 }
 
-impl Asked {
+impl Arguments {
     /// The values of an option that count, for the server or for any application that says nothing itself.
-    pub fn values(&self, name: Name) -> Vec<&Given> {
+    pub fn values(&self, name: Name) -> Vec<&RawValue> {
         self.values_for(None, name)
     }
 
     /// The values of an option that count for an application: those of the command line, else those of the environment,
     /// else those of the settings file.
-    pub fn values_for(&self, app: Option<usize>, name: Name) -> Vec<&Given> {
-        let heard = |given: &&Given| given.name == name && (given.app.is_none() || given.app == app);
-        let all: Vec<&Given> = self.given.iter().filter(heard).collect();
+    pub fn values_for(&self, app: Option<usize>, name: Name) -> Vec<&RawValue> {
+        let heard = |given: &&RawValue| given.name == name && (given.app.is_none() || given.app == app);
+        let all: Vec<&RawValue> = self.given.iter().filter(heard).collect();
         let most = all.iter().map(|given| given.rank()).min();
         all.into_iter().filter(|given| Some(given.rank()) == most).collect()
     }
@@ -348,7 +348,7 @@ impl Asked {
         };
         let one = |value: &str| {
             let (value, origin) = (value.trim().to_owned(), origin.clone());
-            Given { name: row.name, value, origin, app: None }
+            RawValue { name: row.name, value, origin, app: None }
         };
         // A variable cannot be given twice, so a list stands in it.
         let is_list = row.kind == Kind::List || (row.name == Name::Bind && matches!(origin, Origin::Variable(_)));
@@ -387,7 +387,7 @@ fn unknown_variable(key: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn ask(arguments: &[&str], environment: &[(&str, &str)]) -> Asked {
+    fn ask(arguments: &[&str], environment: &[(&str, &str)]) -> Arguments {
         let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
         read(arguments.iter().map(OsString::from).collect(), &environment)
     }
@@ -410,7 +410,7 @@ mod tests {
     fn binds_are_collected_from_flags_or_split_in_the_environment() {
         let environment = [("FOOLS_GOLD_BIND", "tcp://a:1, unix:///b")];
         let written =
-            |asked: &Asked| asked.values(Name::Bind).iter().map(|given| given.value.clone()).collect::<Vec<_>>();
+            |asked: &Arguments| asked.values(Name::Bind).iter().map(|given| given.value.clone()).collect::<Vec<_>>();
         assert_eq!(written(&ask(&[], &environment)), ["tcp://a:1", "unix:///b"]);
         assert_eq!(written(&ask(&["-b", "x", "--bind=unix:///y,z"], &environment)), ["x", "unix:///y,z"]);
         assert_eq!(written(&ask(&[], &[("FOOLS_GOLD_BIND", " ,")])), [","]);

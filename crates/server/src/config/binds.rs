@@ -4,20 +4,20 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use front::{Bind, Endpoint};
 
-use crate::config::arguments::{Given, Origin};
+use crate::config::arguments::{Origin, RawValue};
 use crate::config::bind_query;
 use crate::config::options::Name;
-use crate::config::reader::Picker;
+use crate::config::reader::SettingsReader;
 
 /// Somewhere to listen, as it was said.
 pub struct Said {
-    pub given: Given,
+    pub given: RawValue,
     pub uri: String,
     /// Only a port was said.
     is_port: bool,
 }
 
-impl Picker<'_> {
+impl SettingsReader<'_> {
     /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
     /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those a file's.
     pub fn binds(&mut self) -> Vec<Endpoint> {
@@ -49,12 +49,12 @@ impl Picker<'_> {
         let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_for(None, name));
         let most = [bind, port, host].into_iter().flatten().min();
         let counts = |rank: Option<u8>| rank.is_some() && rank == most;
-        let said = |given: Given| Said { uri: given.value.clone(), given, is_port: false };
+        let said = |given: RawValue| Said { uri: given.value.clone(), given, is_port: false };
         let (mut wanted, mut in_environment) = (Vec::new(), false);
         if counts(bind) {
             wanted.extend(self.asked.values(Name::Bind).into_iter().cloned().map(said));
             in_environment =
-                matches!(wanted.first(), Some(Said { given: Given { origin: Origin::Variable(_), .. }, .. }));
+                matches!(wanted.first(), Some(Said { given: RawValue { origin: Origin::Variable(_), .. }, .. }));
         }
         if (counts(port) || counts(host)) && !in_environment {
             wanted.extend(self.port_address());

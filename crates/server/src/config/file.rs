@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::config::app_settings::DEVELOPMENT;
-use crate::config::arguments::{Asked, Given, Origin};
+use crate::config::arguments::{Arguments, Origin, RawValue};
 use crate::config::compat;
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
@@ -25,7 +25,7 @@ const OF_OTHERS: [&str; 5] =
 
 /// Adds what the settings file says, if there is one: what `--config` names, or the usual one beside the application,
 /// or the one that Puma or Passenger would read in `home`. Relative paths begin at `home`.
-pub fn add(asked: &mut Asked, home: &Path) {
+pub fn add(asked: &mut Arguments, home: &Path) {
     let named = asked.values(Name::Config).last().map(|given| (*given).clone());
     if let Some(given) = &named
         && let Some(other) = asked.values(Name::Config).iter().find(|other| other.value != given.value)
@@ -62,7 +62,7 @@ pub fn add(asked: &mut Asked, home: &Path) {
 }
 
 /// Whether the settings file is another server's, and Ruby.
-pub fn is_code(asked: &Asked) -> bool {
+pub fn is_code(asked: &Arguments) -> bool {
     let home = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
     let named = asked.values(Name::Config).last().map(|named| PathBuf::from(&named.value));
     let path = named.or_else(|| unnamed(asked, &folder(asked.rackup.as_deref(), &home), &home).ok());
@@ -72,7 +72,7 @@ pub fn is_code(asked: &Asked) -> bool {
         .is_ok_and(|text| compat::Kind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(compat::Kind::is_code)))
 }
 
-fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
+fn read(asked: &mut Arguments, path: &Path, home: &Path, text: &str) {
     asked.file = Some(path.to_owned());
     match compat::Kind::of(path, text) {
         Ok(None) => toml_file::read(asked, path, home, text),
@@ -81,9 +81,9 @@ fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
     }
 }
 
-fn unreadable(named: Option<&Given>, path: &Path, error: &std::io::Error) -> String {
+fn unreadable(named: Option<&RawValue>, path: &Path, error: &std::io::Error) -> String {
     let what = match named {
-        Some(Given { origin: Origin::Default, .. }) | None => path.display().to_string(),
+        Some(RawValue { origin: Origin::Default, .. }) | None => path.display().to_string(),
         Some(given) => given.as_written(),
     };
     match error.kind() {
@@ -105,7 +105,7 @@ fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
 }
 
 /// Reads the file of Puma or Passenger that is the only one here, and otherwise says what is there and is not read.
-fn add_unnamed(asked: &mut Asked, folder: &Path, home: &Path) {
+fn add_unnamed(asked: &mut Arguments, folder: &Path, home: &Path) {
     let unread = match unnamed(asked, folder, home) {
         Ok(path) => {
             return match text_of(&home.join(&path)) {
@@ -129,7 +129,7 @@ fn add_unnamed(asked: &mut Asked, folder: &Path, home: &Path) {
 /// Another server's file that is read without `-C`, or those that are there and are not read. One is read if the
 /// application is in the working directory, where Puma looks for its file, if `--engine mruby` is not asked for, and if
 /// there is no foolsgold.toml and no second such file: Rails writes a config/puma.rb whatever server is used.
-fn unnamed(asked: &Asked, folder: &Path, home: &Path) -> Result<PathBuf, Vec<PathBuf>> {
+fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Result<PathBuf, Vec<PathBuf>> {
     let real = |path: &Path| path.canonicalize().ok();
     let is_here = real(&home.join(folder)).is_some_and(|folder| real(&home.join(".")) == Some(folder));
     let is_embedded = asked.values(Name::Engine).last().is_some_and(|given| given.value == "mruby");
@@ -141,7 +141,7 @@ fn unnamed(asked: &Asked, folder: &Path, home: &Path) -> Result<PathBuf, Vec<Pat
 }
 
 /// Other servers' files in this folder; of Puma's the one that it would read.
-fn present(asked: &Asked, folder: &Path, home: &Path) -> Vec<PathBuf> {
+fn present(asked: &Arguments, folder: &Path, home: &Path) -> Vec<PathBuf> {
     let environment = asked.values(Name::Environment).last().map_or(DEVELOPMENT, |given| &given.value);
     let is_file = |path: &PathBuf| home.join(path).is_file();
     let puma = [format!("config/puma/{environment}.rb"), PUMA.to_owned()].map(|name| folder.join(name));

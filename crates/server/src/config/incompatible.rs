@@ -1,13 +1,13 @@
 //! Options that one engine cannot follow: most are worth a word, a few a refusal. Pure.
 
-use crate::config::arguments::{Asked, Given, OWN_VARIABLES, Origin, Problem};
+use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::options::RUBY_THREADS;
 use crate::config::options::{Name, Section, TABLE};
 
 /// What does not fit.
 #[derive(Debug, Clone, Default)]
-pub struct Misfits {
+pub struct Incompatible {
     pub problems: Vec<Problem>,
     pub notices: Vec<String>,
 }
@@ -22,31 +22,31 @@ const USER_WHY: &str = "the embedded engine runs in the server's own process, an
 
 /// Looks at what somebody set for an application. `is_named` says that the engine, too, was asked for: then one of the
 /// two must give way. Of several applications, only what was said to this one can be meant for it.
-pub fn find(asked: &Asked, app: Option<usize>, engine: EngineKind, is_named: bool) -> Misfits {
-    let mut misfits = Misfits::default();
+pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named: bool) -> Incompatible {
+    let mut incompatible = Incompatible::default();
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
     for given in said.filter(|given| (app.is_none() || given.app == app) && !fits(given, engine)) {
         let written = given.as_written();
         match given.name {
-            Name::Fresh => misfits.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
-            Name::RubyUser => misfits.problems.push(Problem(format!("{written}: {USER_WHY}"))),
+            Name::Fresh => incompatible.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
+            Name::RubyUser => incompatible.problems.push(Problem(format!("{written}: {USER_WHY}"))),
             // Platforms set WEB_CONCURRENCY for everybody.
             Name::Workers if is_named && is_ours(given) => {
-                misfits.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));
+                incompatible.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));
             }
-            Name::Workers => misfits.notices.push(format!("{written}: {WORKERS_WHY}")),
+            Name::Workers => incompatible.notices.push(format!("{written}: {WORKERS_WHY}")),
             _ => {
                 let other = engine.other().name();
-                misfits.notices.push(format!("{written}: has no meaning here; it is for --engine {other}"));
+                incompatible.notices.push(format!("{written}: has no meaning here; it is for --engine {other}"));
             }
         }
     }
-    misfits
+    incompatible
 }
 
 /// What speaks for an engine: another server's file, read or not, and options of this program that only one engine has,
 /// the default value of such an option not counted. Each with the words for it.
-pub fn leanings(asked: &Asked, app: Option<usize>) -> Vec<(EngineKind, String)> {
+pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, String)> {
     let mut leanings = Vec::new();
     if let Some((file, server)) = &asked.old {
         leanings.push((EngineKind::Ruby, format!("{file} is a configuration of {server}")));
@@ -67,7 +67,7 @@ pub fn leanings(asked: &Asked, app: Option<usize>) -> Vec<(EngineKind, String)> 
 }
 
 /// Whether it was said to this program and no other.
-fn is_ours(given: &Given) -> bool {
+fn is_ours(given: &RawValue) -> bool {
     match &given.origin {
         Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
         Origin::File(place) => !place.is_old,
@@ -75,7 +75,7 @@ fn is_ours(given: &Given) -> bool {
     }
 }
 
-fn fits(given: &Given, engine: EngineKind) -> bool {
+fn fits(given: &RawValue, engine: EngineKind) -> bool {
     let value = given.value.to_lowercase();
     match (given.name.row().section, engine) {
         // One worker, or as many as are good, is what there is.
@@ -101,8 +101,8 @@ mod tests {
     fn found(arguments: &[&str], environment: &[(&str, &str)], engine: EngineKind, named: bool) -> [Vec<String>; 2] {
         let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
         let asked = crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
-        let misfits = find(&asked, None, engine, named);
-        [misfits.problems.iter().map(Problem::to_string).collect(), misfits.notices]
+        let incompatible = find(&asked, None, engine, named);
+        [incompatible.problems.iter().map(Problem::to_string).collect(), incompatible.notices]
     }
 
     #[test]

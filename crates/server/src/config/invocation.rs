@@ -7,17 +7,17 @@ use std::sync::OnceLock;
 
 use machine::Machine;
 
-use crate::config::arguments::{self, Asked, Command, Origin, Problem};
+use crate::config::arguments::{self, Arguments, Command, Origin, Problem};
 use crate::config::file;
 use crate::config::operating;
 use crate::config::options::{Kind, Name, TABLE};
-use crate::config::reader::Picker;
+use crate::config::reader::SettingsReader;
 use crate::config::settings::{Settings, settle};
 use crate::process::folder;
 
 /// The arguments after the program's name, and the environment.
 #[derive(Debug)]
-pub struct Start {
+pub struct Invocation {
     pub arguments: Vec<OsString>,
     pub environment: Vec<(OsString, OsString)>,
     pub machine: Machine,
@@ -36,15 +36,15 @@ struct Fixed {
     apps: Vec<(String, String)>,
 }
 
-impl Start {
+impl Invocation {
     /// Nothing is read yet.
-    pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, machine: Machine) -> Start {
+    pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, machine: Machine) -> Invocation {
         let (started_in, home, first) = (folder::current(), OnceLock::new(), OnceLock::new());
-        Start { arguments, environment, machine, started_in, home, first }
+        Invocation { arguments, environment, machine, started_in, home, first }
     }
 
     /// What the command line and the environment ask for, without any file.
-    pub fn typed(&self) -> Asked {
+    pub fn typed(&self) -> Arguments {
         arguments::read(self.arguments.clone(), &self.environment)
     }
 
@@ -54,13 +54,13 @@ impl Start {
         let asked = self.typed();
         let (problems, notices) = (Vec::new(), Vec::new());
         let daemonize =
-            Picker { asked: &asked, app: None, machine: self.machine, problems, notices }.flag(Name::Daemonize);
+            SettingsReader { asked: &asked, app: None, machine: self.machine, problems, notices }.flag(Name::Daemonize);
         daemonize && asked.problems.is_empty() && file::is_code(&asked)
     }
 
     /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file. The
     /// first time it goes to the folder that is asked for.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> Arguments {
         let mut asked = self.typed();
         if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
             return asked;
@@ -101,7 +101,7 @@ impl Start {
     }
 
     /// The settings of the start.
-    pub fn settle(&self, asked: Asked) -> Result<Settings, Vec<Problem>> {
+    pub fn settle(&self, asked: Arguments) -> Result<Settings, Vec<Problem>> {
         let fixed = Fixed::of(&asked, self.machine);
         let settings = settle(asked, self.machine)?;
         let _ = self.first.set(fixed);
@@ -109,7 +109,7 @@ impl Start {
     }
 
     /// The settings as they are now, for a reload; a notice for each change that takes a new start.
-    pub fn again(&self) -> Result<Settings, Vec<Problem>> {
+    pub fn reload_settings(&self) -> Result<Settings, Vec<Problem>> {
         let asked = self.asked();
         let now = Fixed::of(&asked, self.machine);
         let mut settings = settle(asked, self.machine)?;
@@ -121,14 +121,14 @@ impl Start {
 }
 
 impl Fixed {
-    fn of(asked: &Asked, machine: Machine) -> Fixed {
+    fn of(asked: &Arguments, machine: Machine) -> Fixed {
         let (problems, notices) = (Vec::new(), Vec::new());
-        let mut picker = Picker { asked, app: None, machine, problems, notices };
-        let binds: Vec<String> = picker.addresses().into_iter().map(|said| said.uri).collect();
+        let mut reader = SettingsReader { asked, app: None, machine, problems, notices };
+        let binds: Vec<String> = reader.addresses().into_iter().map(|said| said.uri).collect();
         let of_server = |name| ![Name::Bind, Name::Port, Name::Host, Name::Config].contains(&name);
         let rows = TABLE.iter().filter(|row| !row.per_app && !matches!(row.kind, Kind::Refused(_)));
         let rows = rows.filter(|row| of_server(row.name));
-        let mut server: Vec<(&'static str, String)> = rows.map(|row| (row.long, picker.all(row.name))).collect();
+        let mut server: Vec<(&'static str, String)> = rows.map(|row| (row.long, reader.all(row.name))).collect();
         server.push(("bind", binds.join(", ")));
         let place =
             |host: &Option<String>, prefix: &str| format!("{}{prefix}", host.as_deref().unwrap_or("every host "));

@@ -9,17 +9,17 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("foolsgold.toml");
     let arguments = vec!["-C".into(), file.clone().into(), "-e".into(), "test".into()];
-    let start = Start::new(arguments, Vec::new(), Machine { cores: 2, memory: None });
+    let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, memory: None });
     let apps = |shop: &str| format!("[[app]]\nname = \"shop\"\nprefix = \"{shop}\"\nthreads = 7\n");
     fs::write(&file, format!("io-threads = 2\nthreads = 3\n{}", apps("/shop"))).unwrap();
-    let first = start.settle(start.asked()).unwrap();
+    let first = invocation.settle(invocation.asked()).unwrap();
     assert_eq!((first.apps[0].mruby.interpreters, first.apps[0].environment.as_str()), (7, "test"));
-    assert!(start.again().unwrap().waiting.is_empty());
+    assert!(invocation.reload_settings().unwrap().waiting.is_empty());
 
     let blog = "[[app]]\nname = \"blog\"\n";
     let text = format!("bind = \"unix:///x\"\nio-threads = 4\nthreads = 5\n{}{blog}", apps("/store").replace('7', "8"));
     fs::write(&file, text).unwrap();
-    let now = start.again().unwrap();
+    let now = invocation.reload_settings().unwrap();
     assert_eq!(now.apps[0].mruby.interpreters, 8);
     let expected = [
         "io-threads is 4 now and was 2: takes effect at the next start",
@@ -30,7 +30,9 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     assert_eq!(now.waiting, expected);
 
     fs::write(&file, "threads = 0\nqueue = \"x\"").unwrap();
-    assert_eq!(start.again().unwrap_err().len(), 2);
+    assert_eq!(invocation.reload_settings().unwrap_err().len(), 2);
     fs::remove_file(&file).unwrap();
-    assert!(start.again().unwrap_err()[0].0.ends_with("there is no such file; - in its place reads none"));
+    assert!(
+        invocation.reload_settings().unwrap_err()[0].0.ends_with("there is no such file; - in its place reads none")
+    );
 }

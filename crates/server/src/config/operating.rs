@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::arguments::{Asked, Given, Problem};
+use crate::config::arguments::{Arguments, Problem, RawValue};
 use crate::config::options::Name;
-use crate::config::reader::Picker;
+use crate::config::reader::SettingsReader;
 use crate::config::signal_map::Habit;
 use crate::process::identity::Identity;
 use crate::process::sockets::Activated;
@@ -33,7 +33,7 @@ pub struct Operating {
 }
 
 /// Goes to the folder that was asked for, before anything else is looked for.
-pub fn enter(asked: &Asked) -> Result<(), Problem> {
+pub fn enter(asked: &Arguments) -> Result<(), Problem> {
     let Some(given) = asked.values(Name::Dir).last().copied() else { return Ok(()) };
     std::env::set_current_dir(&given.value).map_err(|error| Problem(format!("{}: {error}", given.as_written())))
 }
@@ -43,7 +43,7 @@ pub fn enter_again(folder: &Path) -> Result<(), Problem> {
     std::env::set_current_dir(folder).map_err(|error| Problem(format!("{}: {error}", folder.display())))
 }
 
-impl Picker<'_> {
+impl SettingsReader<'_> {
     /// All of them.
     pub fn operating(&mut self) -> Operating {
         let (stdout, stderr) = self.log_files();
@@ -88,7 +88,7 @@ impl Picker<'_> {
         let (out, err) = (self.path(Name::RedirectStdout), self.path(Name::RedirectStderr));
         for path in [&both, &out, &err].into_iter().flatten() {
             if path.ends_with("/") || path.is_dir() {
-                let given = Given { value: path.display().to_string(), ..self.pick(Name::LogFile) };
+                let given = RawValue { value: path.display().to_string(), ..self.pick(Name::LogFile) };
                 self.refuse(&given, "is a folder; name a file in it");
             }
         }

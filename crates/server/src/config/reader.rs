@@ -5,7 +5,7 @@ use std::time::Duration;
 use machine::Machine;
 
 use crate::config::app_settings::{DEVELOPMENT, FOREVER};
-use crate::config::arguments::{Asked, Given, HIDDEN, Origin, Problem};
+use crate::config::arguments::{Arguments, HIDDEN, Origin, Problem, RawValue};
 use crate::config::options::{Default, Kind, Name};
 use crate::config::size::{
     SIZE_FORM, SIZE_OR_NONE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time,
@@ -13,8 +13,8 @@ use crate::config::size::{
 
 /// Takes settings out of what was asked and collects what is wrong with them. What it gives for a wrong one is of no
 /// account, since [`crate::config::settings::settle`] then gives no settings at all.
-pub struct Picker<'a> {
-    pub asked: &'a Asked,
+pub struct SettingsReader<'a> {
+    pub asked: &'a Arguments,
     /// The application whose settings are taken, of those that a file names.
     pub app: Option<usize>,
     pub machine: Machine,
@@ -22,13 +22,13 @@ pub struct Picker<'a> {
     pub notices: Vec<String>,
 }
 
-impl Picker<'_> {
+impl SettingsReader<'_> {
     /// The value that counts: the last of the command line's, the environment's, the file's, or the default.
-    pub fn pick(&self, name: Name) -> Given {
+    pub fn pick(&self, name: Name) -> RawValue {
         if let Some(given) = self.asked.values_for(self.app, name).last() {
             return (*given).clone();
         }
-        Given { name, value: self.default(name), origin: Origin::Default, app: None }
+        RawValue { name, value: self.default(name), origin: Origin::Default, app: None }
     }
 
     /// All values that count, as one text.
@@ -69,7 +69,7 @@ impl Picker<'_> {
     }
 
     /// Notes that this value cannot be used, and what would be right.
-    pub fn refuse(&mut self, given: &Given, right: &str) {
+    pub fn refuse(&mut self, given: &RawValue, right: &str) {
         self.problems.push(Problem(format!("{}: {right}", given.as_written())));
     }
 
@@ -80,7 +80,7 @@ impl Picker<'_> {
     }
 
     /// The same of a part of the value.
-    pub fn number_of(&mut self, given: &Given, text: &str) -> u64 {
+    pub fn number_of(&mut self, given: &RawValue, text: &str) -> u64 {
         let plain = |number: u64| number.to_string();
         let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
             Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),

@@ -9,14 +9,14 @@ use machine::Machine;
 
 use crate::config::admin::AdminSettings;
 use crate::config::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker};
-use crate::config::arguments::{Asked, Given, Origin, Problem};
+use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
-use crate::config::incompatible::{self, Misfits};
+use crate::config::incompatible::{self, Incompatible};
 use crate::config::log_filter::LogFilter;
 use crate::config::operating::Operating;
 use crate::config::options;
 use crate::config::options::{Name, TABLE};
-use crate::config::reader::Picker;
+use crate::config::reader::SettingsReader;
 use crate::process::open_files;
 
 /// Threads of a Ruby worker when nobody says anything, as in Puma.
@@ -65,51 +65,51 @@ pub struct Settings {
 }
 
 /// Checks everything; the errors are all there are.
-pub fn settle(asked: Asked, machine: Machine) -> Result<Settings, Vec<Problem>> {
+pub fn settle(asked: Arguments, machine: Machine) -> Result<Settings, Vec<Problem>> {
     let (settings, problems) = read(asked, machine);
     if problems.is_empty() { Ok(settings) } else { Err(problems) }
 }
 
 /// The settings as far as they can be used, and all that is wrong with the others.
-pub fn read(mut asked: Asked, machine: Machine) -> (Settings, Vec<Problem>) {
+pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) {
     let (problems, notices) = (asked.problems.clone(), std::mem::take(&mut asked.notices));
-    let mut picker = Picker { asked: &asked, app: None, machine, problems, notices };
-    let mut limits = picker.limits();
-    let apps = picker.apps();
+    let mut reader = SettingsReader { asked: &asked, app: None, machine, problems, notices };
+    let mut limits = reader.limits();
+    let apps = reader.apps();
     // Each application has its own; these are for the connections of all of them.
     limits.request_time = apps.iter().map(|app| app.request_time).max().unwrap_or(limits.request_time);
     limits.queue_wait = apps.iter().map(|app| app.queue_wait).max().unwrap_or(limits.queue_wait);
     let mut settings = Settings {
-        binds: picker.binds(),
-        trusted: picker.trusted(),
-        remote_address: picker.remote_address(),
-        scheme: match picker.choice(Name::UrlScheme).as_str() {
+        binds: reader.binds(),
+        trusted: reader.trusted(),
+        remote_address: reader.remote_address(),
+        scheme: match reader.choice(Name::UrlScheme).as_str() {
             "http" => Some(engine::Scheme::Http),
             "https" => Some(engine::Scheme::Https),
             _ => None,
         },
-        passes_underscores: picker.choice(Name::UnderscoreHeaders) == "pass",
-        total_workers: picker.total_workers(&apps),
+        passes_underscores: reader.choice(Name::UnderscoreHeaders) == "pass",
+        total_workers: reader.total_workers(&apps),
         apps,
-        io_threads: picker.small(Name::IoThreads),
+        io_threads: reader.small(Name::IoThreads),
         limits,
-        drain_lag: picker.time(Name::DrainLag),
-        log_form: match picker.choice(Name::AccessLog).as_str() {
+        drain_lag: reader.time(Name::DrainLag),
+        log_form: match reader.choice(Name::AccessLog).as_str() {
             "json" => LogForm::Json,
             "off" => LogForm::NoAccess,
             _ => LogForm::Text,
         },
-        log_query: picker.log_query(),
-        log_filter: picker.log_filter(),
-        admin: picker.admin(),
-        operating: picker.operating(),
+        log_query: reader.log_query(),
+        log_filter: reader.log_filter(),
+        admin: reader.admin(),
+        operating: reader.operating(),
         chosen: chosen(&asked),
         notices: Vec::new(),
         waiting: Vec::new(),
     };
-    settings.notices = once_each(picker.notices);
+    settings.notices = once_each(reader.notices);
     // What holds for several applications is wrong for each of them.
-    let problems = once_each(picker.problems);
+    let problems = once_each(reader.problems);
     (settings, problems)
 }
 
@@ -124,16 +124,16 @@ fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
 }
 
 /// The values that count, as they were written.
-fn chosen(asked: &Asked) -> Vec<String> {
+fn chosen(asked: &Arguments) -> Vec<String> {
     let apps = (0..asked.apps.len()).map(Some);
     let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| asked.values_for(app, row.name));
     // Of an application, only what it says itself.
     let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
     // A list in a file is one place with several values.
-    once_each(of(None).chain(own).map(Given::as_written).collect())
+    once_each(of(None).chain(own).map(RawValue::as_written).collect())
 }
 
-impl Picker<'_> {
+impl SettingsReader<'_> {
     /// The applications that the file names, or the one there is.
     fn apps(&mut self) -> Vec<AppSettings> {
         let asked = self.asked;
@@ -150,9 +150,9 @@ impl Picker<'_> {
         apps
     }
 
-    /// What the application of this picker is given.
+    /// What the application of this reader is given.
     fn app(&mut self, name: &str, rackup: Option<PathBuf>) -> AppSettings {
-        let (engine, misfits) = self.engine();
+        let (engine, incompatible) = self.engine();
         let (interpreters, threads) = self.threads();
         let restart_file = self.restart_file(rackup.as_deref());
         AppSettings {
@@ -176,12 +176,12 @@ impl Picker<'_> {
             has_request_time: self.pick(Name::RequestTime).origin != Origin::Default,
             queue_wait: self.time_or_none(Name::QueueWait),
             notices: Vec::new(),
-            misfits,
+            incompatible,
         }
     }
 
     /// The engine, if one was named; and what does not fit which one, unless that could be told at once.
-    fn engine(&mut self) -> (Option<EngineKind>, Vec<(EngineKind, Misfits)>) {
+    fn engine(&mut self) -> (Option<EngineKind>, Vec<(EngineKind, Incompatible)>) {
         let engine = match self.choice(Name::Engine).as_str() {
             "mruby" => EngineKind::Mruby,
             "ruby" => EngineKind::Ruby,
@@ -190,9 +190,9 @@ impl Picker<'_> {
                 return (None, vec![of(EngineKind::Mruby), of(EngineKind::Ruby)]);
             }
         };
-        let misfits = incompatible::find(self.asked, self.app, engine, true);
-        self.problems.extend(misfits.problems);
-        self.notices.extend(misfits.notices);
+        let incompatible = incompatible::find(self.asked, self.app, engine, true);
+        self.problems.extend(incompatible.problems);
+        self.notices.extend(incompatible.notices);
         (Some(engine), Vec::new())
     }
 
@@ -219,7 +219,7 @@ impl Picker<'_> {
     }
 
     /// Puma takes `MIN:MAX`; here all threads exist from the start, so only the second number means something.
-    fn thread_count(&mut self, given: &Given) -> usize {
+    fn thread_count(&mut self, given: &RawValue) -> usize {
         let (least, most) = given.value.split_once(':').unwrap_or(("0", &given.value));
         let before = self.problems.len();
         let number = self.number_of(given, most);
@@ -314,7 +314,7 @@ impl Picker<'_> {
     }
 
     fn trusted(&mut self) -> Vec<front::Trusted> {
-        let mut given: Vec<Given> = self.asked.values(Name::TrustProxy).into_iter().cloned().collect();
+        let mut given: Vec<RawValue> = self.asked.values(Name::TrustProxy).into_iter().cloned().collect();
         if given.is_empty() {
             given.push(self.pick(Name::TrustProxy));
         }

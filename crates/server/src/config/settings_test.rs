@@ -51,7 +51,8 @@ fn nothing_asked_gives_the_defaults() {
 
 #[test]
 fn defaults_follow_the_cores() {
-    let threads = |cores| settle(Asked::default(), Machine { cores, memory: None }).unwrap().apps[0].mruby.interpreters;
+    let threads =
+        |cores| settle(Arguments::default(), Machine { cores, memory: None }).unwrap().apps[0].mruby.interpreters;
     assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::arguments::{Asked, AskedApp, Given, Origin, Place};
+use crate::config::arguments::{AppArguments, Arguments, Origin, Place, RawValue};
 use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::suggest::nearest;
 
@@ -21,7 +21,7 @@ const OF_APPS: [&str; 4] = ["name", "path", "host", "prefix"];
 type Entry<'a> = (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>);
 
 struct Reader<'a> {
-    asked: &'a mut Asked,
+    asked: &'a mut Arguments,
     text: &'a str,
     /// Where its lines end.
     ends: Vec<usize>,
@@ -32,7 +32,7 @@ struct Reader<'a> {
 }
 
 /// Adds what the file says to what was asked. Its path begins at `home` if it is relative.
-pub fn read(asked: &mut Asked, path: &Path, home: &Path, text: &str) {
+pub fn read(asked: &mut Arguments, path: &Path, home: &Path, text: &str) {
     let shown = path.display().to_string();
     let folder = home.join(path.parent().unwrap_or(Path::new("")));
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -148,7 +148,7 @@ impl Reader<'_> {
     fn app(&mut self, table: &DeTable<'_>, at: usize, several: bool, place: Place) {
         let mut seen = Vec::new();
         let mut app =
-            AskedApp { name: String::new(), path: self.folder.clone(), host: None, prefix: String::new(), place };
+            AppArguments { name: String::new(), path: self.folder.clone(), host: None, prefix: String::new(), place };
         for entry in entries(table) {
             if self.has_enough() {
                 return self.and_more();
@@ -193,13 +193,13 @@ impl Reader<'_> {
         }
     }
 
-    fn add_app(&mut self, mut app: AskedApp, several: bool, nameless: bool) {
+    fn add_app(&mut self, mut app: AppArguments, several: bool, nameless: bool) {
         if nameless && several {
             self.asked.refuse(format!("{}: [[app]]: needs a name, such as name = \"shop\"", app.place));
         } else if nameless {
             "app".clone_into(&mut app.name);
         }
-        let same = |other: &&AskedApp| (&other.host, &other.prefix) == (&app.host, &app.prefix);
+        let same = |other: &&AppArguments| (&other.host, &other.prefix) == (&app.host, &app.prefix);
         if let Some(other) = self.asked.apps.iter().find(same) {
             let why = "has the same host and prefix, and would get its requests: give one of them another";
             self.asked.refuse(format!("{}: [[app]]: the application at {} {why}", app.place, other.place));
@@ -230,9 +230,9 @@ impl Reader<'_> {
         }
         let given = |value: String| {
             let value = self.in_folder(row, value);
-            Given { name: row.name, value, origin: Origin::File(place.clone()), app }
+            RawValue { name: row.name, value, origin: Origin::File(place.clone()), app }
         };
-        let values: Vec<Given> = values.into_iter().map(given).collect();
+        let values: Vec<RawValue> = values.into_iter().map(given).collect();
         self.asked.given.extend(values);
     }
 

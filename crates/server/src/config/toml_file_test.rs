@@ -6,7 +6,7 @@ use super::*;
 use crate::config::arguments::{self, Problem};
 use crate::config::settings::{Settings, settle};
 
-fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Asked {
+fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Arguments {
     let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
     let mut asked = arguments::read(arguments.iter().map(std::ffi::OsString::from).collect(), &environment);
     read(&mut asked, Path::new("srv/foolsgold.toml"), Path::new(""), text);

@@ -8,10 +8,10 @@ use crate::config::arguments::{OWN_VARIABLES, Origin, Problem};
 use crate::config::engine_kind::EngineKind;
 use crate::config::machine_defaults;
 use crate::config::options::Name;
-use crate::config::reader::Picker;
+use crate::config::reader::SettingsReader;
 use crate::config::settings::Settings;
 
-impl Picker<'_> {
+impl SettingsReader<'_> {
     /// The fewest and the most. `--workers` alone is both; beside one of the others it is the one that is not said.
     pub fn workers(&mut self) -> (usize, usize) {
         let given = self.pick(Name::Workers);
@@ -23,10 +23,10 @@ impl Picker<'_> {
         };
         // Said to this program with more weight, as on the command line beside a file, it replaces both others.
         let is_ours = !matches!(&given.origin, Origin::Variable(name) if !name.starts_with(OWN_VARIABLES));
-        let said = |picker: &mut Self, name| {
-            let rank = |name| picker.asked.rank_for(picker.app, name);
+        let said = |reader: &mut Self, name| {
+            let rank = |name| reader.asked.rank_for(reader.app, name);
             let is_outdone = is_ours && rank(Name::Workers).zip(rank(name)).is_some_and(|(all, one)| all < one);
-            picker.optional(name).filter(|_| !is_outdone).map(|_| picker.small(name))
+            reader.optional(name).filter(|_| !is_outdone).map(|_| reader.small(name))
         };
         let (min, max) = (said(self, Name::MinWorkers), said(self, Name::MaxWorkers));
         let fewest = if given.origin == Origin::Default { 1 } else { workers };

@@ -15,12 +15,12 @@ use crate::apps::registry::Apps;
 use crate::control::upgrade::Upgrade;
 use crate::process::systemd;
 
-/// What another part of the program does when the desk is asked for it; what came of it in words.
+/// What another part of the program does when the server is asked for it; what came of it in words.
 pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 
-/// The desk of a server.
+/// A server that runs, as it can be asked from any thread.
 #[derive(Clone)]
-pub struct Desk(Arc<Inner>);
+pub struct ServerHandle(Arc<Inner>);
 
 struct Inner {
     apps: Arc<Apps>,
@@ -38,10 +38,16 @@ struct Inner {
     reopen_logs: OnceLock<Act>,
 }
 
-impl Desk {
+impl ServerHandle {
     /// Of these applications, with the runtime of the thread that waits for the end. The stop is the front's.
-    pub fn new(apps: Arc<Apps>, stop: Stop, runtime: Handle, drain_lag: Duration, drain_time: Duration) -> Desk {
-        Desk(Arc::new(Inner {
+    pub fn new(
+        apps: Arc<Apps>,
+        stop: Stop,
+        runtime: Handle,
+        drain_lag: Duration,
+        drain_time: Duration,
+    ) -> ServerHandle {
+        ServerHandle(Arc::new(Inner {
             apps,
             stop,
             drain_lag,
@@ -116,10 +122,10 @@ impl Desk {
         }
         self.end_pauses();
         info!(target: "server", "draining: not ready any more, accepting connections for {} more", brief(*drain_lag));
-        let (desk, lag) = (self.clone(), *drain_lag);
+        let (server, lag) = (self.clone(), *drain_lag);
         drop(runtime.spawn(async move {
             tokio::time::sleep(lag).await;
-            desk.stop(false);
+            server.stop(false);
         }));
     }
 

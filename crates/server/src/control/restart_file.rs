@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use tracing::{info, warn};
 
 use crate::config::settings::Settings;
-use crate::control::handle::Desk;
+use crate::control::handle::ServerHandle;
 
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -52,17 +52,17 @@ impl RestartFiles {
 }
 
 /// Looks at them each second, until the server ends.
-pub fn watch(RestartFiles(mut files): RestartFiles, desk: &Desk) {
+pub fn watch(RestartFiles(mut files): RestartFiles, server: &ServerHandle) {
     if files.is_empty() {
         return;
     }
-    let desk = desk.clone();
+    let server = server.clone();
     let look = move || {
-        while !desk.is_draining() {
+        while !server.is_draining() {
             for file in files.iter_mut().filter_map(|file| file.is_touched().then_some(&*file)) {
                 info!(target: "server", "{} was touched: reloading {}", file.path.display(), file.app);
                 // What comes of it is in the log by itself.
-                drop(desk.reload(Some(&file.app)));
+                drop(server.reload(Some(&file.app)));
             }
             thread::park_timeout(LOOK);
         }

@@ -1,4 +1,4 @@
-//! Signals as events: each asks the desk for what the active map says. What takes time is done by a thread of its own,
+//! Signals as events: each asks the server for what the active map says. What takes time is done by a thread of its own,
 //! one thing after the other, so that an end is never kept waiting.
 
 use std::future::poll_fn;
@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use crate::apps::app::App;
 use crate::apps::registry::named;
 use crate::config::signal_map::{Act, Habit};
-use crate::control::handle::Desk;
+use crate::control::handle::ServerHandle;
 
 /// More than so many that wait are slips of a script.
 const WAITING_MAX: usize = 16;
@@ -27,7 +27,7 @@ pub struct Signals {
     heard: Vec<(&'static str, Act, Signal)>,
     ends: u32,
     errands: SyncSender<(&'static str, Act)>,
-    /// Until the desk is there.
+    /// Until the server is there.
     waiting: Option<Receiver<(&'static str, Act)>>,
 }
 
@@ -75,7 +75,7 @@ impl Signals {
     }
 
     /// Waits for the next signal and has done what it asks for.
-    pub async fn follow(&mut self, desk: &Desk) {
+    pub async fn follow(&mut self, server: &ServerHandle) {
         let heard = &mut self.heard;
         let (name, act) = poll_fn(|cx| {
             for (name, act, signal) in heard.iter_mut() {
@@ -87,7 +87,7 @@ impl Signals {
         })
         .await;
         match act {
-            Act::End if desk.puts_off_the_end() => {
+            Act::End if server.puts_off_the_end() => {
                 info!(target: "server", "SIG{name}: graceful shutdown, when the new process serves");
             }
             Act::End => {
@@ -95,21 +95,21 @@ impl Signals {
                 let again = self.ends > 1;
                 let what = if again { " again: immediate shutdown" } else { ": graceful shutdown" };
                 info!(target: "server", "SIG{name}{what}");
-                if again { desk.stop(true) } else { desk.drain() }
+                if again { server.stop(true) } else { server.drain() }
             }
             Act::EndNow => {
                 info!(target: "server", "SIG{name}: immediate shutdown");
-                desk.stop(true);
+                server.stop(true);
             }
             Act::Ignore => info!(target: "server", "SIG{name} is ignored"),
-            act => self.send(name, act, desk),
+            act => self.send(name, act, server),
         }
     }
 
-    fn send(&mut self, name: &'static str, act: Act, desk: &Desk) {
+    fn send(&mut self, name: &'static str, act: Act, server: &ServerHandle) {
         if let Some(waiting) = self.waiting.take() {
-            let desk = desk.clone();
-            let runner = thread::Builder::new().name("signals".into()).spawn(move || run(&waiting, &desk));
+            let server = server.clone();
+            let runner = thread::Builder::new().name("signals".into()).spawn(move || run(&waiting, &server));
             if let Err(error) = runner {
                 warn!(target: "server", "no thread for signals: {error}");
             }
@@ -120,34 +120,34 @@ impl Signals {
     }
 }
 
-fn run(errands: &Receiver<(&'static str, Act)>, desk: &Desk) {
+fn run(errands: &Receiver<(&'static str, Act)>, server: &ServerHandle) {
     let mut is_resting = false;
     while let Ok((name, act)) = errands.recv() {
         // What ends a pause in Unicorn.
         if is_resting && matches!(act, Act::Reload | Act::More) {
             is_resting = false;
-            tell(name, order_all(desk, &Order::Resume));
+            tell(name, order_all(server, &Order::Resume));
         }
         let outcome = match act {
             Act::Reload => {
                 info!(target: "server", "SIG{name}: reloading");
                 // What comes of it is in the log by itself.
-                drop(desk.reload(None));
+                drop(server.reload(None));
                 continue;
             }
-            Act::ReopenLogs => desk.reopen_logs(),
-            Act::Upgrade => desk.upgrade(),
-            Act::More => scale(desk, true),
-            Act::Fewer => scale(desk, false),
-            Act::Recycle => order_all(desk, &Order::Recycle),
-            Act::Pause => match pause(desk) {
+            Act::ReopenLogs => server.reopen_logs(),
+            Act::Upgrade => server.upgrade(),
+            Act::More => scale(server, true),
+            Act::Fewer => scale(server, false),
+            Act::Recycle => order_all(server, &Order::Recycle),
+            Act::Pause => match pause(server) {
                 None => continue,
                 Some(outcome) => {
                     is_resting = outcome.is_ok();
                     outcome
                 }
             },
-            Act::Backtraces => backtraces(desk),
+            Act::Backtraces => backtraces(server),
             Act::End | Act::EndNow | Act::Ignore => continue,
         };
         tell(name, outcome);
@@ -162,36 +162,42 @@ fn tell(name: &str, outcome: Result<String, String>) {
 }
 
 /// Unicorn's WINCH, which a terminal sends whenever its window changes; there it means nothing.
-fn pause(desk: &Desk) -> Option<Result<String, String>> {
+fn pause(server: &ServerHandle) -> Option<Result<String, String>> {
     if io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal() {
         return None;
     }
-    if desk.is_followed() {
+    if server.is_followed() {
         return Some(
             Ok("the new process serves, too, until this one ends by SIGQUIT; to go back, end that one".into()),
         );
     }
-    Some(order_all(desk, &Order::Pause))
+    Some(order_all(server, &Order::Pause))
 }
 
-fn order_all(desk: &Desk, order: &Order) -> Result<String, String> {
-    each(desk, |app| app.order(order.clone()))
+fn order_all(server: &ServerHandle, order: &Order) -> Result<String, String> {
+    each(server, |app| app.order(order.clone()))
 }
 
-fn scale(desk: &Desk, more: bool) -> Result<String, String> {
-    each(desk, |app| {
+fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
+    each(server, |app| {
         let Bounds { min, max, wanted, .. } = app.engine().snapshot().pool;
         let own = app.current().bounds().unwrap_or((min, max));
         if min == max && own.0 == own.1 {
             let count = if more { max + 1 } else { max.saturating_sub(1).max(1) };
-            return desk.apps().scale(app, count, count);
+            return server.apps().scale(app, count, count);
         }
-        step(desk, app, (own.0.max(1), max), wanted, more)
+        step(server, app, (own.0.max(1), max), wanted, more)
     })
 }
 
 /// One worker more or less of an elastic pool, within what it may have; it is kept until somebody says something else.
-fn step(desk: &Desk, app: &App, (fewest, most): (usize, usize), wanted: usize, more: bool) -> Result<String, String> {
+fn step(
+    server: &ServerHandle,
+    app: &App,
+    (fewest, most): (usize, usize),
+    wanted: usize,
+    more: bool,
+) -> Result<String, String> {
     if more && wanted >= most {
         return Err(format!("there may be {} at most: foolsgold scale sets other bounds", count(wanted, "worker")));
     }
@@ -201,13 +207,13 @@ fn step(desk: &Desk, app: &App, (fewest, most): (usize, usize), wanted: usize, m
     let count = if more { wanted + 1 } else { wanted - 1 };
     if !more {
         // Makes one go now, and not when it has had nothing to do for long.
-        desk.apps().scale(app, count, count)?;
+        server.apps().scale(app, count, count)?;
     }
-    desk.apps().scale(app, count, most)
+    server.apps().scale(app, count, most)
 }
 
-fn backtraces(desk: &Desk) -> Result<String, String> {
-    each(desk, |app| {
+fn backtraces(server: &ServerHandle) -> Result<String, String> {
+    each(server, |app| {
         let workers = app.engine().snapshot().workers;
         let told = workers.iter().map(|worker| match app.order(Order::Backtraces(worker.id)) {
             Ok(text) | Err(text) => format!("worker {}:\n{text}", worker.id),
@@ -217,8 +223,8 @@ fn backtraces(desk: &Desk) -> Result<String, String> {
 }
 
 /// What came of it for each application; an error if one had one.
-fn each(desk: &Desk, act: impl Fn(&Arc<App>) -> Result<String, String>) -> Result<String, String> {
-    let apps = desk.apps().all();
+fn each(server: &ServerHandle, act: impl Fn(&Arc<App>) -> Result<String, String>) -> Result<String, String> {
+    let apps = server.apps().all();
     let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), act(app))).collect();
     let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
     let words =

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
 use crate::process::init;
-use crate::process::parent::{Birth, Cradle, Line};
+use crate::process::parent::{Channel, Parent, StartedAs};
 use crate::process::program::Program;
 use crate::process::run_files::RunFiles;
 use crate::process::sockets::Shared;
@@ -41,7 +41,7 @@ pub struct Upgrade {
 
 /// A successor that serves.
 struct Successor {
-    line: Line,
+    channel: Channel,
     taken: Vec<String>,
     child: Child,
 }
@@ -53,7 +53,7 @@ enum State {
     /// It serves; which of our sockets it has.
     Followed {
         pid: u32,
-        line: Line,
+        channel: Channel,
         taken: Vec<String>,
     },
     /// We are on our way to our end, and everything is the successor's.
@@ -109,14 +109,14 @@ impl Upgrade {
             end(&mut successor.child);
             return Err(ENDS.to_owned());
         }
-        let Successor { line, taken, child } = successor;
+        let Successor { channel, taken, child } = successor;
         let pid = child.id();
         info!(target: "server", "upgrade: process {pid} serves");
         systemd::ready("serving, and so does a successor");
         self.run_files.give_away();
         // It claims the pid file now that nobody has it.
-        let _ = line.say("free");
-        *state = State::Followed { pid, line, taken };
+        let _ = channel.say("free");
+        *state = State::Followed { pid, channel, taken };
         drop(state);
         self.watch(child);
         Ok(pid)
@@ -163,7 +163,7 @@ impl Upgrade {
     pub fn hand_over(&self) -> bool {
         let mut state = self.lock();
         let shares = std::mem::take(&mut *self.shares());
-        let State::Followed { pid, line, taken } = &*state else {
+        let State::Followed { pid, channel, taken } = &*state else {
             if !matches!(*state, State::Replaced) {
                 *state = State::Ending;
             }
@@ -172,7 +172,7 @@ impl Upgrade {
         for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string())) {
             share.set_removes_file(false);
         }
-        let _ = line.say("yours");
+        let _ = channel.say("yours");
         systemd::moved_to(*pid);
         init::moved_to(*pid);
         *state = State::Replaced;
@@ -189,9 +189,10 @@ impl Upgrade {
             let names: Vec<&str> = wanted.variables.iter().map(|(name, _)| name.as_str()).collect();
             info!(target: "server", "upgrade: as the hooks before_exec say, other values of {}", names.join(", "));
         }
-        let (line, mut child) = Line::start(self.program.again_with(&wanted), Birth::Upgrade).map_err(told)?;
-        match self.converse(&line) {
-            Ok(taken) => Ok(Successor { line, taken, child }),
+        let (channel, mut child) =
+            Channel::start(self.program.again_with(&wanted), StartedAs::Upgrade).map_err(told)?;
+        match self.converse(&channel) {
+            Ok(taken) => Ok(Successor { channel, taken, child }),
             Err(why) => {
                 let how = end(&mut child);
                 Err(why.unwrap_or_else(|| format!("it has ended ({how}); its own words are in the log")))
@@ -200,21 +201,21 @@ impl Upgrade {
     }
 
     /// Hands over, and waits for the answer: what was taken, or why nothing is; nothing if it has ended without a word.
-    fn converse(&self, line: &Line) -> Result<Vec<String>, Option<String>> {
+    fn converse(&self, channel: &Channel) -> Result<Vec<String>, Option<String>> {
         let told = |error: io::Error| match error.kind() {
             io::ErrorKind::WouldBlock => Some(format!("it did not serve within {}", brief(self.limit))),
             io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => None,
             _ => Some(format!("it cannot be spoken to: {error}")),
         };
         for Shared { share, is_activated, .. } in &*self.shares() {
-            line.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
+            channel.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
         }
         for ordered in self.apps.ordered() {
-            line.order(&ordered).map_err(told)?;
+            channel.order(&ordered).map_err(told)?;
         }
-        line.say("begin").map_err(told)?;
-        line.patience(Some(self.limit)).map_err(told)?;
-        let (text, _) = line.receive().map_err(told)?;
+        channel.say("begin").map_err(told)?;
+        channel.patience(Some(self.limit)).map_err(told)?;
+        let (text, _) = channel.receive().map_err(told)?;
         let mut lines = text.split('\n');
         match lines.next() {
             Some("serving") => Ok(lines.map(str::to_owned).collect()),
@@ -269,24 +270,25 @@ fn waited(child: &mut Child) -> String {
 /// The younger side: says that it serves, and takes over what it is given, in a thread of its own. `then` is called
 /// when this process is the only one.
 pub fn follow(
-    cradle: Cradle,
+    parent: Parent,
     upgrade: Arc<Upgrade>,
     run_files: Arc<RunFiles>,
     taken: &[String],
     then: impl FnOnce(&str) + Send + 'static,
 ) -> Result<(), String> {
-    let Cradle { birth, parent, line, .. } = cradle;
+    let Parent { started_as, pid, channel, .. } = parent;
     let words: String = taken.iter().map(|asked| format!("\n{asked}")).collect();
-    line.say(&format!("serving{words}"))
-        .map_err(|_| format!("process {parent}, which started this one, has ended meanwhile"))?;
-    if birth == Birth::Background {
+    channel
+        .say(&format!("serving{words}"))
+        .map_err(|_| format!("process {pid}, which started this one, has ended meanwhile"))?;
+    if started_as == StartedAs::Background {
         then("serving");
         return Ok(());
     }
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
         // What is said last comes after what is said first, or neither does.
         let mut is_free = false;
-        while let Ok((word, _)) = line.receive() {
+        while let Ok((word, _)) = channel.receive() {
             if word == "free" {
                 run_files.follow();
                 is_free = true;

@@ -7,16 +7,16 @@ use std::path::Path;
 use machine::Machine;
 use serde_json::{Value, json};
 
-use crate::apps::spec::{self, Found, Missing};
+use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::app_settings::{AppSettings, Ruby};
-use crate::config::arguments::{Asked, Origin, Problem};
+use crate::config::arguments::{Arguments, Origin, Problem};
 use crate::config::binds::Said;
 use crate::config::engine_kind::EngineKind;
-use crate::config::invocation::Start;
+use crate::config::invocation::Invocation;
 use crate::config::machine_defaults;
 use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::rackup;
-use crate::config::reader::Picker;
+use crate::config::reader::SettingsReader;
 use crate::config::settings::{RUBY_THREADS, Settings, read};
 use crate::config::workers;
 use crate::doctor::check;
@@ -47,8 +47,8 @@ pub struct Effective {
 
 /// Settles everything, and finds the applications; with `check`, looks at the files and folders that are named. The
 /// errors are all there are.
-pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<Problem>> {
-    let (mut settings, mut problems) = read(asked.clone(), start.machine);
+pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Effective, Vec<Problem>> {
+    let (mut settings, mut problems) = read(asked.clone(), invocation.machine);
     if !problems.is_empty() && !check {
         return Err(problems);
     }
@@ -56,13 +56,16 @@ pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<P
     let mut engines = Vec::new();
     let is_only_one = settings.apps.len() == 1;
     for (at, app) in settings.apps.iter_mut().enumerate() {
-        match look(app, start, is_only_one) {
+        match look(app, invocation, is_only_one) {
             Ok(found) => {
                 engines.push(Some(found.engine));
                 let (rackup, engine, why) = (found.rackup.display().to_string(), found.engine, found.why);
                 let own = (!asked.apps.is_empty()).then_some(at);
-                let lines =
-                    if own.is_some() { lines(&asked, start.machine, own, (engine, &app.ruby)) } else { Vec::new() };
+                let lines = if own.is_some() {
+                    lines(&asked, invocation.machine, own, (engine, &app.ruby))
+                } else {
+                    Vec::new()
+                };
                 let place = match (&app.host, app.prefix.as_str()) {
                     (None, "") => String::new(),
                     (None, prefix) => format!(", at {prefix} of every host"),
@@ -88,16 +91,16 @@ pub fn find(asked: Asked, start: &Start, check: bool) -> Result<Effective, Vec<P
     }
     // One application at least has been found.
     let engine = apps.first().map_or(EngineKind::Mruby, |(engine, _)| *engine);
-    let mut server = lines(&asked, start.machine, None, (engine, &settings.apps[0].ruby));
-    put_binds(&mut server, &asked, &settings, start.machine);
+    let mut server = lines(&asked, invocation.machine, None, (engine, &settings.apps[0].ruby));
+    put_binds(&mut server, &asked, &settings, invocation.machine);
     let notices = settings.notices.into_iter().chain(settings.apps.into_iter().flat_map(|app| app.notices)).collect();
     let file = asked.file.map(|file| file.display().to_string());
     Ok(Effective { file, server, apps: apps.into_iter().map(|(_, app)| app).collect(), notices })
 }
 
 /// What there is of it, as at a start.
-fn look(app: &mut AppSettings, start: &Start, is_only_one: bool) -> Result<Found, Vec<Problem>> {
-    let found = spec::find(app, start.bundle_gemfile().as_deref(), is_only_one).map_err(|missing| match missing {
+fn look(app: &mut AppSettings, invocation: &Invocation, is_only_one: bool) -> Result<AppSpec, Vec<Problem>> {
+    let found = spec::find(app, invocation.bundle_gemfile().as_deref(), is_only_one).map_err(|missing| match missing {
         Missing::Options(problems) => problems,
         Missing::File(why) => vec![Problem(why)],
     });
@@ -110,31 +113,31 @@ fn look(app: &mut AppSettings, start: &Start, is_only_one: bool) -> Result<Found
 }
 
 /// Of the server, or of one of several applications.
-fn lines(asked: &Asked, machine: Machine, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
+fn lines(asked: &Arguments, machine: Machine, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
     let (problems, notices) = (Vec::new(), Vec::new());
-    let picker = Picker { asked, app, machine, problems, notices };
+    let reader = SettingsReader { asked, app, machine, problems, notices };
     let several = !asked.apps.is_empty();
     let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
     let rows = rows.filter(|row| if several { row.per_app == app.is_some() } else { true });
     rows.map(|row| {
-        let origin = picker.pick(row.name).origin;
+        let origin = reader.pick(row.name).origin;
         let value = match (row.name, &origin, engine) {
             (Name::Threads, Origin::Default, EngineKind::Ruby) => RUBY_THREADS.to_string(),
-            (Name::RequestTime, Origin::Default, EngineKind::Ruby) if picker.is_development() => "none".to_owned(),
+            (Name::RequestTime, Origin::Default, EngineKind::Ruby) if reader.is_development() => "none".to_owned(),
             (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
             (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
             (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {
                 format!("{} to {}", ruby.min_workers, ruby.max_workers)
             }
-            (Name::Workers, _, _) if picker.all(row.name) == "auto" => {
+            (Name::Workers, _, _) if reader.all(row.name) == "auto" => {
                 format!("auto ({})", machine_defaults::workers(machine))
             }
             (_, Origin::Flag(_), _)
-                if matches!(row.kind, Kind::Flag | Kind::Switch(_)) && picker.all(row.name).is_empty() =>
+                if matches!(row.kind, Kind::Flag | Kind::Switch(_)) && reader.all(row.name).is_empty() =>
             {
                 "yes".to_owned()
             }
-            _ => picker.all(row.name),
+            _ => reader.all(row.name),
         };
         Line { row, value, origin }
     })
@@ -142,12 +145,12 @@ fn lines(asked: &Asked, machine: Machine, app: Option<usize>, (engine, ruby): (E
 }
 
 /// What `--bind`, `--host` and `--port` come to together.
-fn put_binds(lines: &mut [Line], asked: &Asked, settings: &Settings, machine: Machine) {
+fn put_binds(lines: &mut [Line], asked: &Arguments, settings: &Settings, machine: Machine) {
     let (problems, notices) = (Vec::new(), Vec::new());
-    let mut picker = Picker { asked, app: None, machine, problems, notices };
+    let mut reader = SettingsReader { asked, app: None, machine, problems, notices };
     let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
     if let (Some(line), Some(Said { given, .. })) =
-        (lines.iter_mut().find(|line| line.row.name == Name::Bind), picker.addresses().into_iter().next())
+        (lines.iter_mut().find(|line| line.row.name == Name::Bind), reader.addresses().into_iter().next())
     {
         (line.value, line.origin) = (binds.join(", "), given.origin);
     }

@@ -11,8 +11,8 @@ use super::difference;
 use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
 use super::sources;
-use crate::apps::engines::{Base, Running, Size};
-use crate::apps::spec::Found;
+use crate::apps::engines::{EngineContext, Running, Size};
+use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
 
 /// So often a process is asked whether it has ended.
@@ -21,7 +21,13 @@ const LOOK: Duration = Duration::from_millis(10);
 const AGAIN: Duration = Duration::from_millis(1100);
 
 /// Looks at one application: as it is here, and as it is on the user's Ruby.
-pub fn examine(here: &Found, there: &Found, settings: &AppSettings, base: &Arc<Base>, paths: &[String]) -> Report {
+pub fn examine(
+    here: &AppSpec,
+    there: &AppSpec,
+    settings: &AppSettings,
+    base: &Arc<EngineContext>,
+    paths: &[String],
+) -> Report {
     let rackup = here.rackup.clone();
     let told = all_missing(here, settings, base);
     let own: Vec<String> = told.files.into_iter().filter(|file| !is_of(&told.gems, file)).collect();
@@ -47,7 +53,7 @@ pub fn examine(here: &Found, there: &Found, settings: &AppSettings, base: &Arc<B
     let load_path = told.gems.iter().filter(|gem| Path::new(&gem.folder).starts_with(report.folder()));
     let load_path = load_path.flat_map(|gem| gem.paths.clone()).collect();
     report.gems = told.gems;
-    let theirs = start_there(&Found { load_path, ..there.clone() }, settings, base, &mut report);
+    let theirs = start_there(&AppSpec { load_path, ..there.clone() }, settings, base, &mut report);
     if let Some(ours) = &ours {
         report.asked = asked(ours, theirs.as_ref(), settings, paths);
     }
@@ -59,7 +65,12 @@ fn is_of(gems: &[Gem], file: &str) -> bool {
     gems.iter().any(|gem| Path::new(file).starts_with(&gem.folder))
 }
 
-fn start_there(there: &Found, settings: &AppSettings, base: &Arc<Base>, report: &mut Report) -> Option<Running> {
+fn start_there(
+    there: &AppSpec,
+    settings: &AppSettings,
+    base: &Arc<EngineContext>,
+    report: &mut Report,
+) -> Option<Running> {
     match start(there, settings, Size::Workers(1), base) {
         Ok(running) => {
             if let Running::Ruby(engine) = &running {

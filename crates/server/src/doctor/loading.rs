@@ -10,8 +10,8 @@ use engine::{TempFolder, brief};
 use serde::Deserialize;
 
 use super::answer;
-use crate::apps::engines::{Base, Refusal, Running, Size};
-use crate::apps::spec::Found;
+use crate::apps::engines::{EngineContext, Refusal, Running, Size};
+use crate::apps::spec::AppSpec;
 use crate::apps::trial::Verdict;
 use crate::config::app_settings::AppSettings;
 use crate::config::engine_kind::EngineKind;
@@ -89,7 +89,12 @@ impl From<String> for Trouble {
 }
 
 /// Loads the application as the server would.
-pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Arc<Base>) -> Result<Running, Refusal> {
+pub fn start(
+    found: &AppSpec,
+    settings: &AppSettings,
+    size: Size,
+    base: &Arc<EngineContext>,
+) -> Result<Running, Refusal> {
     if found.engine == EngineKind::Ruby {
         // Processes are ended when their time is over.
         return Running::start(found, settings, size, base);
@@ -100,7 +105,7 @@ pub fn start(found: &Found, settings: &AppSettings, size: Size, base: &Arc<Base>
     })
 }
 
-fn load(found: &Found, settings: &AppSettings, base: &Arc<Base>) -> Result<Running, Trouble> {
+fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, Trouble> {
     Running::try_in_a_child(found, settings, base).map_err(Trouble::Refused)?;
     let (tell, told) = mpsc::sync_channel(1);
     let (own_found, own_settings, own_base) = (found.clone(), settings.clone(), base.clone());
@@ -119,14 +124,14 @@ fn load(found: &Found, settings: &AppSettings, base: &Arc<Base>) -> Result<Runni
     }
 }
 
-fn stuck(found: &Found, settings: &AppSettings) -> Refusal {
+fn stuck(found: &AppSpec, settings: &AppSettings) -> Refusal {
     let verdict = Verdict::Stuck(settings.ruby.boot_time);
     let words = format!("{} cannot be loaded: {verdict}", found.rackup.display());
     Refusal { words, is_of_app: true, is_of_hook: false }
 }
 
 /// All that is missing: as long as something ends the loading, once more without it, in the time for this.
-pub fn all_missing(found: &Found, settings: &AppSettings, base: &Arc<Base>) -> Told {
+pub fn all_missing(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Told {
     let mut spared: Vec<Cause> = Vec::new();
     let mut last = Told::default();
     let time = settings.ruby.boot_time * TIMES;
@@ -162,7 +167,12 @@ impl Told {
     }
 }
 
-fn tolerant(found: &Found, spared: &[Cause], settings: &AppSettings, base: &Arc<Base>) -> Result<Told, Trouble> {
+fn tolerant(
+    found: &AppSpec,
+    spared: &[Cause],
+    settings: &AppSettings,
+    base: &Arc<EngineContext>,
+) -> Result<Told, Trouble> {
     let folder = TempFolder::new("foolsgold-doctor-").map_err(|error| error.to_string())?;
     let rackup = folder.path().join(NAME);
     let pairs: Vec<String> =
@@ -171,7 +181,7 @@ fn tolerant(found: &Found, spared: &[Cause], settings: &AppSettings, base: &Arc<
     // In one line, so that the lines of what follows are right.
     let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {TOLERANT}", pairs.join(", "));
     fs::write(&rackup, text).map_err(|error| format!("{}: {error}", rackup.display()))?;
-    let running = load(&Found { rackup, ..found.clone() }, settings, base)?;
+    let running = load(&AppSpec { rackup, ..found.clone() }, settings, base)?;
     let answer = answer::body(&*running.engine(), settings, "/", settings.ruby.boot_time);
     running.stop(END);
     let told = serde_json::from_slice(&answer?);

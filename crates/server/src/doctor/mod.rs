@@ -3,7 +3,7 @@
 //! user's Ruby if there is one; what comes of it is told, with a recommendation.
 
 mod answer;
-mod aside;
+mod captured_output;
 pub mod check;
 mod difference;
 pub mod effective;
@@ -20,13 +20,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::apps::engines::Alone;
-use crate::apps::spec::{self, Found, Missing};
+use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::arguments::{self, Command, Problem};
 use crate::config::engine_kind::EngineKind;
-use crate::config::invocation::Start;
+use crate::config::invocation::Invocation;
 use crate::config::settings::{Settings, settle};
 use crate::process::exit;
-use aside::Aside;
+use captured_output::CapturedOutput;
 use report::Report;
 use verdict::Verdict;
 
@@ -44,26 +44,26 @@ struct Words {
 }
 
 /// Examines every application of the settings. Exit code: 0 where all of them can run here, 1 where one cannot.
-pub fn run(start: &Start) -> Option<ExitCode> {
-    let (first, words) = start.arguments.split_first()?;
+pub fn run(invocation: &Invocation) -> Option<ExitCode> {
+    let (first, words) = invocation.arguments.split_first()?;
     if first != "doctor" {
         return None;
     }
     let words = Words::read(words);
-    let asked = arguments::read(words.rest, &start.environment);
+    let asked = arguments::read(words.rest, &invocation.environment);
     if asked.command != Command::Serve {
         return Some(exit::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
-    let settings = match settle(asked, start.machine) {
+    let settings = match settle(asked, invocation.machine) {
         Ok(settings) => settings,
         Err(mut problems) => {
             problems.iter_mut().for_each(add_hint);
             return Some(exit::refuse(&problems));
         }
     };
-    let examined = match Aside::begin() {
+    let examined = match CapturedOutput::begin() {
         Ok(aside) => {
-            let examined = examine(settings, start, &words.paths);
+            let examined = examine(settings, invocation, &words.paths);
             // It may be closed; then what follows is not read either.
             let _ = aside.end();
             examined
@@ -85,8 +85,8 @@ pub fn run(start: &Start) -> Option<ExitCode> {
     })
 }
 
-fn examine(mut settings: Settings, start: &Start, paths: &[String]) -> Result<Vec<Report>, Missing> {
-    let bundle_gemfile = start.bundle_gemfile();
+fn examine(mut settings: Settings, invocation: &Invocation, paths: &[String]) -> Result<Vec<Report>, Missing> {
+    let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut reports = Vec::new();
     let ground = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
@@ -104,8 +104,8 @@ fn examine(mut settings: Settings, start: &Start, paths: &[String]) -> Result<Ve
     Ok(reports)
 }
 
-fn of(found: &Found, engine: EngineKind) -> Found {
-    Found { engine, ..found.clone() }
+fn of(found: &AppSpec, engine: EngineKind) -> AppSpec {
+    AppSpec { engine, ..found.clone() }
 }
 
 /// A second word is more often meant as a path of the application than as a second application.

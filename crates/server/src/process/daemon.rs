@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::process::init;
-use crate::process::parent::{Birth, Handed, Line};
+use crate::process::parent::{Channel, Handed, StartedAs};
 use crate::process::program::Program;
 
 /// Why there is no server in the background.
@@ -22,12 +22,12 @@ pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Resul
         let path = program.path().display();
         NotServing::Failed(format!("{path} cannot be started in the background: {error}"))
     };
-    let (line, mut child) = Line::start(program.again(), Birth::Background).map_err(told)?;
+    let (channel, mut child) = Channel::start(program.again(), StartedAs::Background).map_err(told)?;
     for handed in sockets {
-        line.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
+        channel.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
     }
-    line.say("begin").map_err(told)?;
-    let said = line.receive();
+    channel.say("begin").map_err(told)?;
+    let said = channel.receive();
     let word = said.as_ref().map_or("", |(text, _)| text.as_str());
     if word == "serving" || word.starts_with("serving\n") {
         init::moved_to(child.id());

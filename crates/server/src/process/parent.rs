@@ -1,11 +1,11 @@
-//! The line between a process and the one it starts in its place: the child's standard input is a socket to its
+//! The channel between a process and the one it starts in its place: the child's standard input is a socket to its
 //! parent, over which listening sockets come down, and "I serve" or "I cannot, because" goes up.
 //!
-//! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
+//! Each message is one packet of text whose first channel is a word. Down: `background` or `upgrade`, then `socket` with
 //! its kind and its address for each socket, `ordered` with what was ordered by hand for each application that was told
 //! something, then `begin`; after an upgrade `free` (the pid file is nobody's) and `yours` (so are the files of Unix
 //! sockets). Up: `serving` with the addresses that were taken, or `refused` with the settings that cannot be used, one
-//! in a line, or `failed` with why.
+//! in a channel, or `failed` with why.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -37,7 +37,7 @@ const HELLO_TIME: Duration = Duration::from_secs(30);
 
 /// Why this process was started by another of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Birth {
+pub enum StartedAs {
     /// To serve in the background, while the parent only waits for it.
     Background,
     /// To take the parent's place.
@@ -54,16 +54,16 @@ pub struct Handed {
     pub is_activated: bool,
 }
 
-/// One end of the line.
+/// One end of the channel.
 #[derive(Debug, Clone)]
-pub struct Line(Arc<OwnedFd>);
+pub struct Channel(Arc<OwnedFd>);
 
 /// What a process was given by the one that started it.
 #[derive(Debug)]
-pub struct Cradle {
-    pub birth: Birth,
-    pub parent: u32,
-    pub line: Line,
+pub struct Parent {
+    pub started_as: StartedAs,
+    pub pid: u32,
+    pub channel: Channel,
     pub sockets: Vec<Handed>,
     pub ordered: Vec<Ordered>,
 }
@@ -104,32 +104,32 @@ impl fmt::Display for Ordered {
     }
 }
 
-impl Cradle {
+impl Parent {
     /// Looks whether this process was started by another of its kind, and takes what that hands over.
-    pub fn find(environment: &[(OsString, OsString)]) -> Result<Option<Cradle>, String> {
+    pub fn find(environment: &[(OsString, OsString)]) -> Result<Option<Parent>, String> {
         let told = environment.iter().find(|(name, _)| name == PARENT).and_then(|(_, value)| value.to_str());
-        let parent = parent_id();
+        let pid = parent_id();
         let is_socket = || socket_type(io::stdin()).is_ok_and(|kind| kind == SocketType::SEQPACKET);
-        if told != Some(&parent.to_string()) || !is_socket() {
+        if told != Some(&pid.to_string()) || !is_socket() {
             return Ok(None);
         }
         let broken = |error: io::Error| format!("the process that started this one does not speak to it: {error}");
-        Cradle::take(parent).map(Some).map_err(broken)
+        Parent::take(pid).map(Some).map_err(broken)
     }
 
-    fn take(parent: u32) -> io::Result<Cradle> {
-        let line = Line(Arc::new(io::stdin().as_fd().try_clone_to_owned()?));
-        // What the application starts must not find the line there.
+    fn take(pid: u32) -> io::Result<Parent> {
+        let channel = Channel(Arc::new(io::stdin().as_fd().try_clone_to_owned()?));
+        // What the application starts must not find the channel there.
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-        line.patience(Some(HELLO_TIME))?;
-        let birth = match line.receive()?.0.as_str() {
-            "background" => Birth::Background,
-            "upgrade" => Birth::Upgrade,
+        channel.patience(Some(HELLO_TIME))?;
+        let started_as = match channel.receive()?.0.as_str() {
+            "background" => StartedAs::Background,
+            "upgrade" => StartedAs::Upgrade,
             other => return Err(io::Error::other(format!("{other:?} is no beginning"))),
         };
         let (mut sockets, mut ordered) = (Vec::new(), Vec::new());
         loop {
-            let (text, socket) = line.receive()?;
+            let (text, socket) = channel.receive()?;
             if text.starts_with("ordered\n") {
                 ordered.extend(Ordered::read(&text));
                 continue;
@@ -143,22 +143,22 @@ impl Cradle {
                 _ => return Err(io::Error::other(format!("{text:?} has no meaning"))),
             }
         }
-        line.patience(None)?;
-        Ok(Cradle { birth, parent, line, sockets, ordered })
+        channel.patience(None)?;
+        Ok(Parent { started_as, pid, channel, sockets, ordered })
     }
 }
 
-impl Line {
+impl Channel {
     /// Starts a child with the other end.
-    pub fn start(mut command: Command, birth: Birth) -> io::Result<(Line, Child)> {
+    pub fn start(mut command: Command, started_as: StartedAs) -> io::Result<(Channel, Child)> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let child = command.stdin(Stdio::from(theirs)).spawn()?;
-        let line = Line(Arc::new(ours));
-        line.say(match birth {
-            Birth::Background => "background",
-            Birth::Upgrade => "upgrade",
+        let channel = Channel(Arc::new(ours));
+        channel.say(match started_as {
+            StartedAs::Background => "background",
+            StartedAs::Upgrade => "upgrade",
         })?;
-        Ok((line, child))
+        Ok((channel, child))
     }
 
     /// Hands over a socket.
@@ -186,7 +186,7 @@ impl Line {
     }
 
     /// What the other end says next. An error of the kind `UnexpectedEof` when it is gone, `WouldBlock` when it takes
-    /// longer than [`Line::patience`] allows.
+    /// longer than [`Channel::patience`] allows.
     pub fn receive(&self) -> io::Result<(String, Option<OwnedFd>)> {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
         let mut extra = RecvAncillaryBuffer::new(&mut space);
@@ -210,7 +210,7 @@ impl Line {
         Ok((String::from_utf8_lossy(&bytes).into_owned(), socket))
     }
 
-    /// How long [`Line::receive`] waits; for ever if nothing is said.
+    /// How long [`Channel::receive`] waits; for ever if nothing is said.
     pub fn patience(&self, limit: Option<Duration>) -> io::Result<()> {
         Ok(set_socket_timeout(&self.0, Timeout::Recv, limit)?)
     }

@@ -7,7 +7,7 @@ use machine::Machine;
 
 use super::translation::{Remark, Setting, Translation, What};
 use super::{Kind, left, translate};
-use crate::config::arguments::{Asked, Given, OWN_VARIABLES, Origin, Place, Problem};
+use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Place, Problem, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
 use crate::config::settings::settle;
@@ -25,7 +25,7 @@ pub struct Explained {
 }
 
 /// The text, or why there is none.
-pub fn explain(asked: &Asked, path: &Path) -> Result<Explained, Vec<Problem>> {
+pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>> {
     let shown = path.display();
     let text = text_of(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
     match Kind::of(path, &text) {
@@ -44,11 +44,11 @@ pub fn explain(asked: &Asked, path: &Path) -> Result<Explained, Vec<Problem>> {
 
 /// What the other server would have asked the environment: a settings file counts less than that there, so what is
 /// printed says the same.
-fn take_variables(translation: &mut Translation, asked: &Asked) {
+fn take_variables(translation: &mut Translation, asked: &Arguments) {
     let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_old;
     for setting in translation.settings.iter_mut().filter(is_assumed) {
         let given = asked.values(setting.row.name).into_iter().next_back();
-        if let Some(Given { value, origin: Origin::Variable(variable), .. }) = given
+        if let Some(RawValue { value, origin: Origin::Variable(variable), .. }) = given
             && !variable.starts_with(OWN_VARIABLES)
             && !value.is_empty()
         {
@@ -69,9 +69,9 @@ fn unusable(translation: &Translation) -> Vec<Problem> {
     let is_of_machine = |setting: &&Setting| ["user", "group"].contains(&setting.row.long);
     let given = translation.settings.iter().filter(|setting| !is_of_machine(setting)).map(|setting| {
         let (name, value, origin) = (setting.row.name, setting.value.clone(), Origin::File(setting.place.clone()));
-        Given { name, value, origin, app: None }
+        RawValue { name, value, origin, app: None }
     });
-    settle(Asked { given: given.collect(), ..Asked::default() }, Machine::here()).err().unwrap_or_default()
+    settle(Arguments { given: given.collect(), ..Arguments::default() }, Machine::here()).err().unwrap_or_default()
 }
 
 fn page(translation: &Translation, unusable: &[Problem]) -> String {

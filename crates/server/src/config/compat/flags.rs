@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::arguments::{Asked, Origin};
+use crate::config::arguments::{Arguments, Origin};
 use crate::config::compat;
 use crate::config::options::{Kind, Row};
 
@@ -162,7 +162,7 @@ fn is_address(text: &str) -> bool {
     is_port || is_socket || text.starts_with("unix:")
 }
 
-impl Asked {
+impl Arguments {
     /// Takes a flag that is another server's; whether it is one.
     pub fn take_foreign(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
         let Some(foreign) = Foreign::called(spelt) else { return false };
@@ -224,7 +224,7 @@ mod tests {
     use crate::config::arguments::{Problem, read};
     use crate::config::options::{Name, TABLE};
 
-    fn ask(arguments: &[&str]) -> Asked {
+    fn ask(arguments: &[&str]) -> Arguments {
         read(arguments.iter().map(std::ffi::OsString::from).collect(), &[])
     }
 

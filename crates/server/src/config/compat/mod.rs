@@ -16,7 +16,7 @@ use std::path::{self, Path, PathBuf};
 
 use engine_ruby::reader::Question;
 
-use crate::config::arguments::{Asked, Command, Given, Origin};
+use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
@@ -68,7 +68,7 @@ impl Kind {
 }
 
 /// Adds what another server's file says to what was asked. Its path begins at `home` if it is relative.
-pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) {
+pub fn add(asked: &mut Arguments, kind: Kind, path: &Path, home: &Path, text: &str) {
     let translation = match translate(asked, kind, path, home, text) {
         Ok(translation) => translation,
         Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
@@ -101,7 +101,7 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
     }
     for setting in translation.settings {
         let (name, value, origin) = (setting.row.name, setting.value, Origin::File(setting.place));
-        asked.given.push(Given { name, value, origin, app: None });
+        asked.given.push(RawValue { name, value, origin, app: None });
     }
     let is_file = |path: &Path| !home.join(path).is_dir();
     if !asked.rackup.as_deref().is_some_and(is_file)
@@ -112,7 +112,7 @@ pub fn add(asked: &mut Asked, kind: Kind, path: &Path, home: &Path, text: &str) 
 }
 
 /// Reads the file and translates it; the errors are why it could not be read.
-fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
+fn translate(asked: &Arguments, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
     let shown = path.display().to_string();
     if kind == Kind::Passenger {
         let calls =
@@ -173,7 +173,7 @@ fn translate(asked: &Asked, kind: Kind, path: &Path, home: &Path, text: &str) ->
 }
 
 /// The Gemfile of the application as far as it is known before the file has said where that is.
-fn gemfile(asked: &Asked, folder: &Path) -> Option<PathBuf> {
+fn gemfile(asked: &Arguments, folder: &Path) -> Option<PathBuf> {
     let named = folder.join(asked.rackup.as_deref().unwrap_or(Path::new("")));
     let rackup = if named.is_dir() { named.join("config.ru") } else { named };
     let rackup = rackup::in_real_folder(&rackup).unwrap_or(rackup);

@@ -11,30 +11,30 @@ use serde_json::json;
 use tokio::runtime::Handle;
 
 use crate::admin::answer::{Trouble, json_of, respond, with};
-use crate::admin::eyes::Eyes;
 use crate::admin::guard::Guard;
 use crate::admin::metrics;
 use crate::admin::page;
 use crate::admin::routes::{self, Door};
 use crate::admin::sheet;
+use crate::admin::state::AdminState;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// One of the two.
-pub struct Desktop {
-    pub eyes: Arc<Eyes>,
+pub struct AdminEngine {
+    pub state: Arc<AdminState>,
     pub door: Door,
     pub guard: Guard,
     /// A runtime with threads that may wait.
     pub runtime: Handle,
 }
 
-impl Engine for Desktop {
+impl Engine for AdminEngine {
     fn call(&self, request: Request) -> Reply {
         let (responder, reply) = reply::pair();
-        let (eyes, door, guard) = (self.eyes.clone(), self.door, self.guard.clone());
+        let (state, door, guard) = (self.state.clone(), self.door, self.guard.clone());
         drop(self.runtime.spawn_blocking(move || {
-            responder.send(Ok(answer(&eyes, door, &guard, &request)), Duration::ZERO);
+            responder.send(Ok(answer(&state, door, &guard, &request)), Duration::ZERO);
         }));
         reply
     }
@@ -46,12 +46,12 @@ impl Engine for Desktop {
     fn close(&self) {}
 }
 
-fn answer(eyes: &Eyes, door: Door, guard: &Guard, request: &Request) -> Response {
+fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> Response {
     let path = request.path.as_str();
     // Whoever asks these is often a program that knows no token, and they tell nothing else.
     match path {
         "/healthz" => return respond(StatusCode::OK, TEXT, "alive\n"),
-        "/readyz" => return ready(eyes),
+        "/readyz" => return ready(state),
         _ => {}
     }
     if let Err((is_token, why)) = guard.check(&request.headers) {
@@ -62,11 +62,11 @@ fn answer(eyes: &Eyes, door: Door, guard: &Guard, request: &Request) -> Response
         Input::Empty => &[],
         Input::File(..) | Input::Stream(_) => return json_of(Err(Trouble::wrong("the body is too long"))),
     };
-    if let Some(outcome) = routes::answer(eyes, door, request, body) {
+    if let Some(outcome) = routes::answer(state, door, request, body) {
         return json_of(outcome);
     }
     let what = match path {
-        "/metrics" => metrics_of(eyes, &request.headers),
+        "/metrics" => metrics_of(state, &request.headers),
         _ => page::file(path),
     };
     match what {
@@ -80,9 +80,9 @@ fn answer(eyes: &Eyes, door: Door, guard: &Guard, request: &Request) -> Response
 }
 
 /// For load balancers: the status is what counts.
-fn ready(eyes: &Eyes) -> Response {
-    let (is_ready, state) = match eyes.running() {
-        Some(running) => (running.desk.is_ready(), running.state()),
+fn ready(state: &AdminState) -> Response {
+    let (is_ready, state) = match state.running() {
+        Some(running) => (running.server.is_ready(), running.state()),
         None => (false, "starting"),
     };
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -98,9 +98,9 @@ fn refused(is_token: bool, why: &str) -> Response {
 }
 
 /// In the newer of the two forms for whoever says that it takes it.
-fn metrics_of(eyes: &Eyes, headers: &HeaderMap) -> Option<Response> {
+fn metrics_of(state: &AdminState, headers: &HeaderMap) -> Option<Response> {
     let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(metrics::OPEN_METRICS));
     let is_open = headers.get_all(header::ACCEPT).iter().any(takes);
-    let (media_type, text) = metrics::write(sheet::families(eyes), is_open);
+    let (media_type, text) = metrics::write(sheet::families(state), is_open);
     Some(respond(StatusCode::OK, media_type, text))
 }

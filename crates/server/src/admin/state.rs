@@ -15,7 +15,7 @@ use tracing::info;
 use crate::admin::history::History;
 use crate::admin::process::share_kib;
 use crate::apps::generation::wait_until;
-use crate::control::handle::Desk;
+use crate::control::handle::ServerHandle;
 use crate::log::files::LogFiles;
 
 /// A start that is called off has so long to end by itself.
@@ -35,14 +35,14 @@ pub struct Place {
 
 /// A server that runs.
 pub struct Running {
-    pub desk: Desk,
+    pub server: ServerHandle,
     pub counts: Arc<front::Counts>,
     /// Where it listens.
     pub listeners: Vec<String>,
 }
 
 /// The view of everything.
-pub struct Eyes {
+pub struct AdminState {
     pub place: Place,
     pub history: History,
     /// That of this process and of the groups around it, which are looked for once.
@@ -62,13 +62,13 @@ pub struct Eyes {
     share: Mutex<Option<(Instant, u64)>>,
 }
 
-impl Eyes {
+impl AdminState {
     /// Of a server that starts.
-    pub fn new(place: Place, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> Eyes {
+    pub fn new(place: Place, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
         let (history, control) = (History::default(), Mutex::default());
         let (since, running, admin, is_unwanted) = (SystemTime::now(), OnceLock::new(), OnceLock::new(), false.into());
         let memory = Memory::of_this_process();
-        Eyes {
+        AdminState {
             place,
             history,
             memory,
@@ -152,9 +152,9 @@ impl Eyes {
 impl Running {
     /// In a word.
     pub fn state(&self) -> &'static str {
-        if self.desk.is_draining() {
+        if self.server.is_draining() {
             "draining"
-        } else if self.desk.is_ready() {
+        } else if self.server.is_ready() {
             "serving"
         } else {
             "starting"

@@ -14,14 +14,14 @@ const PASSED_MAX: usize = 64 << 10;
 const END: Duration = Duration::from_millis(500);
 
 /// From its making to its end, whatever this process and its children print is put aside.
-pub struct Aside {
+pub struct CapturedOutput {
     stdout: OwnedFd,
     stderr: OwnedFd,
     left_out: Receiver<u64>,
 }
 
-impl Aside {
-    pub fn begin() -> io::Result<Aside> {
+impl CapturedOutput {
+    pub fn begin() -> io::Result<CapturedOutput> {
         let stdout = io::stdout().as_fd().try_clone_to_owned()?;
         let stderr = io::stderr().as_fd().try_clone_to_owned()?;
         let (reader, writer) = io::pipe()?;
@@ -33,7 +33,7 @@ impl Aside {
         })?;
         rustix::stdio::dup2_stdout(&writer)?;
         rustix::stdio::dup2_stderr(&writer)?;
-        Ok(Aside { stdout, stderr, left_out })
+        Ok(CapturedOutput { stdout, stderr, left_out })
     }
 
     /// Standard output and standard error are what they were.

@@ -4,17 +4,17 @@
 const GAP: &str = "  ";
 
 /// Rows under headings. A heading that begins with `>` is of a column that goes to the right.
-pub struct Grid {
+pub struct Table {
     rights: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
-impl Grid {
+impl Table {
     /// With these headings.
-    pub fn new(headings: &[&str]) -> Grid {
+    pub fn new(headings: &[&str]) -> Table {
         let rights = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let first = headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
-        Grid { rights, rows: vec![first] }
+        Table { rights, rows: vec![first] }
     }
 
     /// One row more.
@@ -61,9 +61,9 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let mut grid = Grid::new(&["name", ">n", "what"]);
-        grid.add(vec!["a".into(), "1".into(), "größer".into()]);
-        grid.add(vec!["longer".into(), "1000".into(), String::new()]);
-        assert_eq!(grid.text(), "name       n  what\na          1  größer\nlonger  1000\n");
+        let mut table = Table::new(&["name", ">n", "what"]);
+        table.add(vec!["a".into(), "1".into(), "größer".into()]);
+        table.add(vec!["longer".into(), "1000".into(), String::new()]);
+        assert_eq!(table.text(), "name       n  what\na          1  größer\nlonger  1000\n");
     }
 }

@@ -21,7 +21,7 @@ const GLANCE_TIME: Duration = Duration::from_secs(2);
 const ORDER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A server, to be asked.
-pub struct Line {
+pub struct ControlClient {
     runtime: Runtime,
     pub socket: PathBuf,
 }
@@ -42,12 +42,12 @@ pub enum Trouble {
     Other(String),
 }
 
-impl Line {
+impl ControlClient {
     /// To this socket; nobody is asked yet.
-    pub fn to(socket: &Path) -> Result<Line, Failure> {
+    pub fn to(socket: &Path) -> Result<ControlClient, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::failed(format!("there is no way to ask: {error}")))?;
-        Ok(Line { runtime, socket: socket.to_owned() })
+        Ok(ControlClient { runtime, socket: socket.to_owned() })
     }
 
     /// What the server says of this.

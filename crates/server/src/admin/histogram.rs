@@ -9,15 +9,15 @@ const CLASSES: usize = CLASS_BOUNDS_US.len() + 1;
 
 /// How many times lay in each class, their sum, and the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Classes {
+pub struct Histogram {
     pub counts: [u64; CLASSES],
     pub total_us: u64,
     pub longest_us: u64,
 }
 
-impl Default for Classes {
-    fn default() -> Classes {
-        Classes { counts: [0; CLASSES], total_us: 0, longest_us: 0 }
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { counts: [0; CLASSES], total_us: 0, longest_us: 0 }
     }
 }
 
@@ -32,20 +32,20 @@ pub struct Summary {
     pub max_ms: f64,
 }
 
-impl Classes {
+impl Histogram {
     /// All since the start.
-    pub fn read(times: &Times) -> Classes {
+    pub fn read(times: &Times) -> Histogram {
         let (counts, total_us) = times.read();
-        Classes { counts, total_us, longest_us: times.longest_us() }
+        Histogram { counts, total_us, longest_us: times.longest_us() }
     }
 
     /// What came since an earlier reading, none of which was longer than this.
-    pub fn since(&self, before: &Classes, longest_us: u64) -> Classes {
+    pub fn since(&self, before: &Histogram, longest_us: u64) -> Histogram {
         let mut counts = self.counts;
         for (count, earlier) in counts.iter_mut().zip(before.counts) {
             *count = count.saturating_sub(earlier);
         }
-        Classes { counts, total_us: self.total_us.saturating_sub(before.total_us), longest_us }
+        Histogram { counts, total_us: self.total_us.saturating_sub(before.total_us), longest_us }
     }
 
     /// How many in all.
@@ -103,8 +103,8 @@ pub fn rounded(number: f64) -> f64 {
 /// All that a meter says at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reading {
-    pub queue: Classes,
-    pub service: Classes,
+    pub queue: Histogram,
+    pub service: Histogram,
     /// The longest since the last look of the history.
     pub peaks: Peaks,
     pub answers: [u64; 5],
@@ -144,7 +144,7 @@ impl Reading {
         let failed = faults.iter().sum::<u64>() - gone;
         let of_load = Fault::NAMES.iter().zip(faults).filter(|((_, culprit), _)| *culprit == Culprit::Load);
         let refused = of_load.map(|(_, count)| count).sum();
-        let (queue, service) = (Classes::read(&meter.queue), Classes::read(&meter.service));
+        let (queue, service) = (Histogram::read(&meter.queue), Histogram::read(&meter.service));
         let peaks = Peaks { queue_us: meter.queue.peak_us(), service_us: meter.service.peak_us() };
         Reading { queue, service, peaks, answers: meter.answers(), failed, refused, gone }
     }
@@ -174,7 +174,7 @@ mod tests {
         for _ in 0..10 {
             meter.answered(200, Duration::ZERO, Duration::from_millis(60));
         }
-        let summary = Classes::read(&meter.service).summary();
+        let summary = Histogram::read(&meter.service).summary();
         assert_eq!(summary.count, 100);
         assert!((0.687..=0.75).contains(&summary.p50_ms), "{summary:?}");
         assert!((56.25..=60.0).contains(&summary.p95_ms) && summary.p99_ms > summary.p95_ms, "{summary:?}");
@@ -185,22 +185,22 @@ mod tests {
     fn no_percentile_is_longer_than_any_time_that_was() {
         let times = Times::default();
         (0..100).for_each(|_| times.add(Duration::from_millis(1010)));
-        let now = Classes::read(&times);
+        let now = Histogram::read(&times);
         let summary = now.summary();
         assert!(summary.p99_ms <= 1010.0 && summary.p50_ms > 1000.0, "{summary:?}");
         assert_eq!((summary.max_ms, now.quantile_ms(1.0)), (1010.0, 1010.0));
         // Of late all were shorter than the longest ever was.
         let before = now;
         times.add(Duration::from_millis(1100));
-        assert!(Classes::read(&times).since(&before, 1_100_000).summary().p99_ms <= 1100.0);
+        assert!(Histogram::read(&times).since(&before, 1_100_000).summary().p99_ms <= 1100.0);
     }
 
     #[test]
     fn none_is_zero_and_what_is_beyond_all_bounds_is_the_longest() {
-        assert_eq!(Classes::default().summary(), Summary::default());
+        assert_eq!(Histogram::default().summary(), Summary::default());
         let times = Times::default();
         times.add(Duration::from_secs(100));
-        assert_eq!(Classes::read(&times).quantile_ms(1.0), 100_000.0);
+        assert_eq!(Histogram::read(&times).quantile_ms(1.0), 100_000.0);
     }
 
     #[test]
