@@ -17,7 +17,6 @@ mod process;
 
 use std::env;
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -31,10 +30,10 @@ use config::invocation::Invocation;
 use config::{compat, help, settings, workers};
 use doctor::effective;
 use machine::Machine;
-use process::daemon::{self, NotServing};
-use process::exit::{BAD_USAGE, CANNOT_START, cannot_start, fail, refuse, refuse_to, show};
-use process::init;
+use process::exit::{CANNOT_START, NotServing, cannot_start, fail, refuse, refuse_to, show};
+use process::parent::Outcome;
 use process::program::Program;
+use process::{daemon, init};
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -88,36 +87,36 @@ fn serve(invocation: Invocation, program: Program) -> ExitCode {
     let channel = arrived.parent.as_ref().map(|parent| parent.channel.clone());
     match run(invocation, program, arrived) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => match channel.filter(|channel| channel.say(&failure.message()).is_ok()) {
+        Err(why) => match channel.map(|channel| channel.report(&Outcome::NotServing(why.clone()))) {
             // Whoever started us tells it to the one who asked.
-            Some(_) => failure.exit_code(),
-            None => failure.tell(),
+            Some(Ok(())) => why.exit_code(),
+            None | Some(Err(_)) => why.tell(),
         },
     }
 }
 
-fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(), Failure> {
+fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(), NotServing> {
     if arrived.parent.is_none() && invocation.leaves_file_to_background() {
-        return daemon::start(&program, &arrived.sockets, None).map(drop).map_err(Failure::of);
+        return daemon::start(&program, &arrived.sockets, None).map(drop);
     }
-    let mut settings = invocation.settle(invocation.asked()).map_err(Failure::options)?;
+    let mut settings = invocation.settle(invocation.asked()).map_err(|problems| NotServing::refused(&problems))?;
     let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut found = Vec::new();
     for app in &mut settings.apps {
         match spec::find(app, bundle_gemfile.as_deref(), is_only_one) {
             Ok(one) => found.push(one),
-            Err(Missing::Options(problems)) => return Err(Failure::options(problems)),
-            Err(Missing::File(why)) => return Err(Failure::Start(registry::named(!is_only_one, &app.name, why))),
+            Err(Missing::Options(problems)) => return Err(NotServing::refused(&problems)),
+            Err(Missing::File(why)) => return Err(NotServing::Failed(registry::named(!is_only_one, &app.name, why))),
         }
     }
     let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
-    workers::fit(&settings, &engines).map_err(|problem| Failure::options(vec![problem]))?;
-    let prepared = prepare::prepare(program, arrived, &settings.operating, settings.log_form).map_err(Failure::of)?;
+    workers::fit(&settings, &engines).map_err(|problem| NotServing::refused(&[problem]))?;
+    let prepared = prepare::prepare(program, arrived, &settings.operating, settings.log_form)?;
     let Some(prepared) = prepared else { return Ok(()) };
     let log_files = prepared.log_files.clone();
     let log = log::writer::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())
-        .map_err(|error| Failure::Start(format!("the log cannot be opened: {error}")))?;
+        .map_err(|error| NotServing::Failed(format!("the log cannot be opened: {error}")))?;
     let reload_settings: ReloadSettings = Box::new(move || invocation.reload_settings());
     let (flush, has_starter) = (log.flusher(), prepared.parent.is_none());
     let outcome = serve::serve(serve::Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush });
@@ -127,49 +126,8 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
         if has_starter {
             log_files.tell_starter(&cannot_start(&why));
         }
-        Failure::Start(why)
+        NotServing::Failed(why)
     })
-}
-
-/// Why there is no server.
-enum Failure {
-    Options(Vec<String>),
-    Start(String),
-}
-
-impl Failure {
-    fn options(problems: Vec<impl Display>) -> Failure {
-        Failure::Options(problems.iter().map(ToString::to_string).collect())
-    }
-
-    fn of(told: NotServing) -> Failure {
-        match told {
-            NotServing::Refused(problems) => Failure::Options(problems),
-            NotServing::Failed(why) => Failure::Start(why),
-        }
-    }
-
-    /// As the process that started this one is told it (see process/parent.rs).
-    fn message(&self) -> String {
-        match self {
-            Failure::Options(problems) => format!("refused\n{}", problems.join("\n")),
-            Failure::Start(why) => format!("failed\n{why}"),
-        }
-    }
-
-    fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Failure::Options(_) => BAD_USAGE,
-            Failure::Start(_) => CANNOT_START,
-        })
-    }
-
-    fn tell(&self) -> ExitCode {
-        match self {
-            Failure::Options(problems) => refuse(problems),
-            Failure::Start(why) => fail(why),
-        }
-    }
 }
 
 fn show_settings(asked: Arguments, invocation: &Invocation, json: bool, check: bool) -> ExitCode {

@@ -32,7 +32,7 @@ pub struct App {
     pub(crate) context: Arc<AppContext>,
     entry: ArcSwap<Entry>,
     pub(crate) single_flight: SingleFlight<Result<String, String>>,
-    pub(crate) farewell: ShutdownState,
+    pub(crate) shutdown: ShutdownState,
     /// Generations that were begun.
     pub(crate) begun: AtomicU64,
     log: Mutex<Log>,
@@ -93,17 +93,16 @@ pub struct Remembered {
     is_ending: bool,
 }
 
-#[allow(dead_code, reason = "the control socket and the signals, which ask, are being built")]
 impl App {
     /// Loads it.
     pub fn start(found: AppSpec, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
         let (name, begun) = (settings.name.clone(), Instant::now());
-        let (farewell, base) = (ShutdownState::new(context.called_off.clone()), context.base());
+        let (shutdown, base) = (ShutdownState::new(context.called_off.clone()), context.base());
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let (log, remembered) = (Mutex::default(), Mutex::default());
         let (single_flight, begun_ones) = (SingleFlight::new(), AtomicU64::new(1));
-        let app = App { name, base, context, entry, single_flight, farewell, begun: begun_ones, log, remembered };
+        let app = App { name, base, context, entry, single_flight, shutdown, begun: begun_ones, log, remembered };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
     }
@@ -183,7 +182,7 @@ impl App {
         }
         let told = self.engine().order(order)?;
         remembered.is_paused = is_paused;
-        self.farewell.set_paused(is_paused);
+        self.shutdown.set_paused(is_paused);
         Ok(told)
     }
 
@@ -214,13 +213,13 @@ impl App {
         self.order(Order::Scale { min, max })?;
         let current = self.current();
         let until = Instant::now() + current.settings.ruby.boot_time.min(LATER_BOOT_TIME);
-        wait_until(until, || current.workers_now() >= min || self.farewell.is_hurried());
+        wait_until(until, || current.workers_now() >= min || self.shutdown.is_hurried());
         Ok(())
     }
 
     /// All processes end within this time, and what is being loaded is given up.
     pub fn stop(&self, time: Duration) {
-        self.farewell.hurry(time);
+        self.shutdown.hurry(time);
         wait_until(Instant::now() + GIVE_UP_TIME, || !self.single_flight.is_running());
         self.current().stop(time);
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log().leaving.is_empty());
@@ -293,7 +292,7 @@ impl App {
     }
 
     fn let_go(&self, old: &Arc<Generation>) {
-        old.finish(self.context.drain_time, &self.farewell);
+        old.finish(self.context.drain_time, &self.shutdown);
         let last = old.engine().snapshot();
         let mut log = self.log();
         log.past.add(&last);

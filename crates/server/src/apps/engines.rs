@@ -98,17 +98,25 @@ pub enum Running {
 /// Why an application is not loaded.
 #[derive(Debug)]
 pub struct Refusal {
+    pub kind: RefusalKind,
     pub words: String,
-    /// The engine was there, and the application did not load in it.
-    pub is_of_app: bool,
+}
+
+/// Who refuses to load it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The engine cannot run, or is not wanted any more.
+    Engine,
+    /// The engine was there, and the application did not load in it: another engine may load it.
+    App,
     /// The application could be loaded, and a hook has failed after that.
-    pub is_of_hook: bool,
+    Hook,
 }
 
 impl From<String> for Refusal {
     /// What hinders the engine itself.
     fn from(words: String) -> Refusal {
-        Refusal { words, is_of_app: false, is_of_hook: false }
+        Refusal { kind: RefusalKind::Engine, words }
     }
 }
 
@@ -125,9 +133,11 @@ impl Running {
             EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
         };
         engine.map_err(|refusal| {
-            let words = match refusal.is_of_hook {
-                true => refusal.words,
-                false => format!("{} cannot be loaded: {}", found.rackup.display(), refusal.words),
+            let words = match refusal.kind {
+                RefusalKind::Hook => refusal.words,
+                RefusalKind::Engine | RefusalKind::App => {
+                    format!("{} cannot be loaded: {}", found.rackup.display(), refusal.words)
+                }
             };
             Refusal { words, ..refusal }
         })
@@ -141,8 +151,7 @@ impl Running {
         }
         trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
             words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
-            is_of_app: verdict != Verdict::CalledOff,
-            is_of_hook: false,
+            kind: if verdict == Verdict::CalledOff { RefusalKind::Engine } else { RefusalKind::App },
         })
     }
 
@@ -207,8 +216,10 @@ fn mruby_settings(found: &AppSpec, settings: &AppSettings, base: &EngineContext)
 
 fn start_mruby(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> Result<Arc<MrubyEngine>, Refusal> {
     MrubyEngine::start(mruby_settings(found, settings, base)).map_err(|error| Refusal {
-        is_of_app: matches!(error, engine_mruby::StartError::App(_)),
-        is_of_hook: false,
+        kind: match error {
+            engine_mruby::StartError::App(_) => RefusalKind::App,
+            engine_mruby::StartError::Machine(_) | engine_mruby::StartError::Path(_) => RefusalKind::Engine,
+        },
         words: error.to_string(),
     })
 }
@@ -266,8 +277,15 @@ fn start_ruby(
         base.lanes.clone(),
     );
     let engine = engine.map_err(|error| Refusal {
-        is_of_app: matches!(error, StartError::App(_) | StartError::Ended(_) | StartError::Late(_)),
-        is_of_hook: matches!(error, StartError::Hook(..)),
+        kind: match error {
+            StartError::App(_) | StartError::Ended(_) | StartError::Late(_) => RefusalKind::App,
+            StartError::Hook(..) => RefusalKind::Hook,
+            StartError::User(..)
+            | StartError::NoRuby(..)
+            | StartError::Ruby(..)
+            | StartError::CalledOff
+            | StartError::Machine(_) => RefusalKind::Engine,
+        },
         words: error.to_string(),
     })?;
     let is_native = engine.fact("native") == Some("yes");

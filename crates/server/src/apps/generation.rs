@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use engine::{Engine, brief};
 use tracing::warn;
 
-use crate::apps::engines::{EngineContext, Refusal, Running, Size};
+use crate::apps::engines::{EngineContext, Refusal, RefusalKind, Running, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, FOREVER};
 
@@ -55,7 +55,7 @@ impl Generation {
         let running = tried.and_then(|()| Running::start(&found, &settings, size, base));
         let (running, found, settings) = match (running, found.instead.clone()) {
             (Ok(running), _) => (running, found, settings),
-            (Err(refusal), Some(instead)) if refusal.is_of_app => {
+            (Err(refusal), Some(instead)) if refusal.kind == RefusalKind::App => {
                 let (theirs, settings) = (*instead).clone();
                 (start_instead(&refusal, &theirs, &settings, size, base)?, theirs, settings)
             }
@@ -96,28 +96,28 @@ impl Generation {
 
     /// Lets it finish, and ends it: requests within their own times, and what the application streams or has taken over
     /// within this time. Nobody may give it requests any more.
-    pub fn finish(&self, time: Duration, farewell: &ShutdownState) {
+    pub fn finish(&self, time: Duration, shutdown: &ShutdownState) {
         self.engine.close();
         let mut until = Instant::now() + time;
         // Requests end by their own deadlines: this bound is for what should not be.
         let mut at_last = until + self.longest();
         let mut quiet_since = None;
-        while !farewell.is_hurried() {
+        while !shutdown.is_hurried() {
             let now = Instant::now();
             quiet_since = if self.engine.unfinished() == 0 { quiet_since.or(Some(now)) } else { None };
             let is_over = now >= until && (self.engine.unanswered() == 0 || now >= at_last);
             if is_over || quiet_since.is_some_and(|since| now.saturating_duration_since(since) >= QUIET) {
                 break;
             }
-            if farewell.is_paused.load(Ordering::Relaxed) {
+            if shutdown.is_paused.load(Ordering::Relaxed) {
                 until += LOOK;
                 at_last += LOOK;
             }
             thread::park_timeout(LOOK);
         }
         // What has had its time is not asked twice.
-        let end_time = if self.engine.unfinished() == 0 { farewell.end_time() } else { CUT_TIME };
-        self.running.stop(end_time.min(farewell.end_time()));
+        let end_time = if self.engine.unfinished() == 0 { shutdown.end_time() } else { CUT_TIME };
+        self.running.stop(end_time.min(shutdown.end_time()));
     }
 
     /// How long a request may take from its coming to its end, whatever it does; nothing where that has no limit.

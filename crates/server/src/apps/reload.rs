@@ -41,7 +41,7 @@ impl App {
                 info!(target: "server", "reload of {name}: generation {number} serves after {}: {words}", brief(took));
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
             }
-            Err(_) if self.farewell.is_hurried() => {
+            Err(_) if self.shutdown.is_hurried() => {
                 let told = format!("generation {number} was not loaded: this process shuts down");
                 self.note(Deploy::new(number, begun, outcome, Some(told.clone())));
                 info!(target: "server", "reload of {name}: {told}");
@@ -110,9 +110,9 @@ impl App {
         if new.bounds().is_none() {
             return Ok(());
         }
-        wait_until(until, || new.workers_now() >= wanted || self.farewell.is_hurried());
+        wait_until(until, || new.workers_now() >= wanted || self.shutdown.is_hurried());
         let ready = new.workers_now();
-        if self.farewell.is_hurried() {
+        if self.shutdown.is_hurried() {
             return Err("the server ends".to_owned());
         }
         if ready < wanted {
@@ -171,7 +171,7 @@ impl App {
         let (_, most) = self.wanted(new);
         let batch = new.settings.reload.batch.unwrap_or(surge);
         let (mut left, mut grown) = (old.workers_now(), surge);
-        while left > batch && !self.farewell.is_hurried() {
+        while left > batch && !self.shutdown.is_hurried() {
             left -= batch;
             self.scale(old, (left, left));
             // One that is busy for long does not hold up the others for longer than it may run at all.
@@ -179,7 +179,7 @@ impl App {
             grown = (grown + batch).min(most);
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;
-            wait_until(until, || new.workers_now() >= grown || self.farewell.is_hurried());
+            wait_until(until, || new.workers_now() >= grown || self.shutdown.is_hurried());
         }
     }
 

@@ -10,7 +10,7 @@ use crate::config::operating::{Operating, fixed};
 use crate::config::settings::LogForm;
 use crate::log::files::LogFiles;
 use crate::process::daemon;
-use crate::process::daemon::NotServing;
+use crate::process::exit::NotServing;
 use crate::process::inherited;
 use crate::process::parent::{Handed, Parent, StartedAs};
 use crate::process::program::Program;

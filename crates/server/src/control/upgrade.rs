@@ -14,8 +14,9 @@ use engine::brief;
 use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
+use crate::process::exit::NotServing;
 use crate::process::init;
-use crate::process::parent::{Channel, Parent, StartedAs};
+use crate::process::parent::{Channel, Outcome, Parent, StartedAs};
 use crate::process::program::Program;
 use crate::process::run_files::RunFiles;
 use crate::process::sockets::Shared;
@@ -44,6 +45,34 @@ struct Successor {
     channel: Channel,
     taken: Vec<String>,
     child: Child,
+}
+
+/// Why a successor was given up.
+enum NoSuccessor {
+    /// It says so itself.
+    NotServing(NotServing),
+    /// It did not serve in this time.
+    Late(Duration),
+    /// It has ended without a word.
+    Ended,
+    Meaningless(io::Error),
+    Unreachable(io::Error),
+}
+
+impl NoSuccessor {
+    /// For the one who asked for it; `how` it has ended.
+    fn in_words(self, how: &str) -> String {
+        match self {
+            NoSuccessor::NotServing(NotServing::Failed(why)) => why,
+            NoSuccessor::NotServing(NotServing::Refused(problems)) => {
+                format!("these options cannot be used: {}", problems.join("; "))
+            }
+            NoSuccessor::Late(limit) => format!("it did not serve within {}", brief(limit)),
+            NoSuccessor::Ended => format!("it has ended ({how}); its own words are in the log"),
+            NoSuccessor::Meaningless(error) => error.to_string(),
+            NoSuccessor::Unreachable(error) => format!("it cannot be spoken to: {error}"),
+        }
+    }
 }
 
 enum State {
@@ -195,17 +224,20 @@ impl Upgrade {
             Ok(taken) => Ok(Successor { channel, taken, child }),
             Err(why) => {
                 let how = end(&mut child);
-                Err(why.unwrap_or_else(|| format!("it has ended ({how}); its own words are in the log")))
+                Err(why.in_words(&how))
             }
         }
     }
 
-    /// Hands over, and waits for the answer: what was taken, or why nothing is; nothing if it has ended without a word.
-    fn converse(&self, channel: &Channel) -> Result<Vec<String>, Option<String>> {
+    /// Hands over, and waits for the answer: which addresses it took, or why it does not serve.
+    fn converse(&self, channel: &Channel) -> Result<Vec<String>, NoSuccessor> {
         let told = |error: io::Error| match error.kind() {
-            io::ErrorKind::WouldBlock => Some(format!("it did not serve within {}", brief(self.limit))),
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => None,
-            _ => Some(format!("it cannot be spoken to: {error}")),
+            io::ErrorKind::WouldBlock => NoSuccessor::Late(self.limit),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                NoSuccessor::Ended
+            }
+            io::ErrorKind::InvalidData => NoSuccessor::Meaningless(error),
+            _ => NoSuccessor::Unreachable(error),
         };
         for Shared { share, is_activated, .. } in &*self.shares() {
             channel.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
@@ -215,15 +247,9 @@ impl Upgrade {
         }
         channel.say("begin").map_err(told)?;
         channel.patience(Some(self.limit)).map_err(told)?;
-        let (text, _) = channel.receive().map_err(told)?;
-        let mut lines = text.split('\n');
-        match lines.next() {
-            Some("serving") => Ok(lines.map(str::to_owned).collect()),
-            Some("failed") => Err(Some(lines.collect::<Vec<_>>().join("\n"))),
-            Some("refused") => {
-                Err(Some(format!("these options cannot be used: {}", lines.collect::<Vec<_>>().join("; "))))
-            }
-            _ => Err(Some(format!("it says {text:?}, which has no meaning"))),
+        match channel.outcome().map_err(told)? {
+            Outcome::Serving(taken) => Ok(taken),
+            Outcome::NotServing(why) => Err(NoSuccessor::NotServing(why)),
         }
     }
 
@@ -277,9 +303,8 @@ pub fn follow(
     then: impl FnOnce(&str) + Send + 'static,
 ) -> Result<(), String> {
     let Parent { started_as, pid, channel, .. } = parent;
-    let words: String = taken.iter().map(|asked| format!("\n{asked}")).collect();
     channel
-        .say(&format!("serving{words}"))
+        .report(&Outcome::Serving(taken.to_vec()))
         .map_err(|_| format!("process {pid}, which started this one, has ended meanwhile"))?;
     if started_as == StartedAs::Background {
         then("serving");

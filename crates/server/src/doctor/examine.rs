@@ -11,7 +11,7 @@ use super::difference;
 use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
 use super::sources;
-use crate::apps::engines::{EngineContext, Running, Size};
+use crate::apps::engines::{EngineContext, RefusalKind, Running, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
 
@@ -81,7 +81,10 @@ fn start_there(
         }
         Err(refusal) => {
             let words = refusal.words.lines().take(2).map(str::trim).collect::<Vec<_>>().join(" ");
-            report.on_ruby = if refusal.is_of_app { OnRuby::Fails(words) } else { OnRuby::Absent(words) };
+            report.on_ruby = match refusal.kind {
+                RefusalKind::App => OnRuby::Fails(words),
+                RefusalKind::Engine | RefusalKind::Hook => OnRuby::Absent(words),
+            };
             None
         }
     }

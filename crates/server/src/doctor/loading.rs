@@ -10,7 +10,7 @@ use engine::{TempFolder, brief};
 use serde::Deserialize;
 
 use super::answer;
-use crate::apps::engines::{EngineContext, Refusal, Running, Size};
+use crate::apps::engines::{EngineContext, Refusal, RefusalKind, Running, Size};
 use crate::apps::spec::AppSpec;
 use crate::apps::trial::Verdict;
 use crate::config::app_settings::AppSettings;
@@ -127,7 +127,7 @@ fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> R
 fn stuck(found: &AppSpec, settings: &AppSettings) -> Refusal {
     let verdict = Verdict::Stuck(settings.ruby.boot_time);
     let words = format!("{} cannot be loaded: {verdict}", found.rackup.display());
-    Refusal { words, is_of_app: true, is_of_hook: false }
+    Refusal { kind: RefusalKind::App, words }
 }
 
 /// All that is missing: as long as something ends the loading, once more without it, in the time for this.

@@ -5,16 +5,10 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use crate::process::exit::NotServing;
 use crate::process::init;
-use crate::process::parent::{Channel, Handed, StartedAs};
+use crate::process::parent::{Channel, Handed, Outcome, StartedAs};
 use crate::process::program::Program;
-
-/// Why there is no server in the background.
-pub enum NotServing {
-    /// Settings that cannot be used.
-    Refused(Vec<String>),
-    Failed(String),
-}
 
 /// Returns when the server serves, with its process.
 pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Result<u32, NotServing> {
@@ -27,18 +21,14 @@ pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Resul
         channel.hand(handed.socket.as_fd(), &handed.asked, handed.is_activated).map_err(told)?;
     }
     channel.say("begin").map_err(told)?;
-    let said = channel.receive();
-    let word = said.as_ref().map_or("", |(text, _)| text.as_str());
-    if word == "serving" || word.starts_with("serving\n") {
+    let outcome = channel.outcome();
+    if let Ok(Outcome::Serving(_)) = outcome {
         init::moved_to(child.id());
         return Ok(child.id());
     }
     let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-    if let Some(why) = word.strip_prefix("failed\n") {
-        return Err(NotServing::Failed(why.to_owned()));
-    }
-    if let Some(problems) = word.strip_prefix("refused\n") {
-        return Err(NotServing::Refused(problems.lines().map(str::to_owned).collect()));
+    if let Ok(Outcome::NotServing(why)) = outcome {
+        return Err(why);
     }
     let hint = log.map(|log| format!("; {} may say why", log.display())).unwrap_or_default();
     Err(NotServing::Failed(format!("it has ended before it served ({how}){hint}")))

@@ -4,6 +4,38 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+/// Why a process does not serve: its exit code and its last words follow from that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotServing {
+    /// Options that cannot be used, each in words.
+    Refused(Vec<String>),
+    /// The start has failed.
+    Failed(String),
+}
+
+impl NotServing {
+    /// Options that cannot be used.
+    pub fn refused(problems: &[impl Display]) -> NotServing {
+        NotServing::Refused(problems.iter().map(ToString::to_string).collect())
+    }
+
+    /// When somebody else has been told.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            NotServing::Refused(_) => BAD_USAGE,
+            NotServing::Failed(_) => CANNOT_START,
+        })
+    }
+
+    /// Says it on standard error.
+    pub fn tell(&self) -> ExitCode {
+        match self {
+            NotServing::Refused(problems) => refuse(problems),
+            NotServing::Failed(why) => fail(why),
+        }
+    }
+}
+
 /// A start that failed.
 pub const CANNOT_START: u8 = 1;
 /// Options that cannot be used.

@@ -1,11 +1,11 @@
 //! The channel between a process and the one it starts in its place: the child's standard input is a socket to its
 //! parent, over which listening sockets come down, and "I serve" or "I cannot, because" goes up.
 //!
-//! Each message is one packet of text whose first channel is a word. Down: `background` or `upgrade`, then `socket` with
+//! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
 //! its kind and its address for each socket, `ordered` with what was ordered by hand for each application that was told
 //! something, then `begin`; after an upgrade `free` (the pid file is nobody's) and `yours` (so are the files of Unix
 //! sockets). Up: `serving` with the addresses that were taken, or `refused` with the settings that cannot be used, one
-//! in a channel, or `failed` with why.
+//! in a line, or `failed` with why.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -26,6 +26,8 @@ use rustix::net::{
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
+use crate::process::exit::NotServing;
+
 /// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
 /// inherit it, do not take it for theirs.
 pub const PARENT: &str = "FOOLSGOLD_PARENT";
@@ -42,6 +44,38 @@ pub enum StartedAs {
     Background,
     /// To take the parent's place.
     Upgrade,
+}
+
+/// What a process says of its start to the one that started it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It serves, and has taken the sockets for these addresses.
+    Serving(Vec<String>),
+    /// It does not, and ends.
+    NotServing(NotServing),
+}
+
+impl Outcome {
+    /// As a message.
+    fn message(&self) -> String {
+        let (word, lines) = match self {
+            Outcome::Serving(taken) => ("serving", taken.join("\n")),
+            Outcome::NotServing(NotServing::Refused(problems)) => ("refused", problems.join("\n")),
+            Outcome::NotServing(NotServing::Failed(why)) => ("failed", why.clone()),
+        };
+        if lines.is_empty() { word.to_owned() } else { format!("{word}\n{lines}") }
+    }
+
+    fn read(text: &str) -> Option<Outcome> {
+        let (word, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let lines = || rest.lines().map(str::to_owned).collect();
+        match word {
+            "serving" => Some(Outcome::Serving(lines())),
+            "refused" => Some(Outcome::NotServing(NotServing::Refused(lines()))),
+            "failed" => Some(Outcome::NotServing(NotServing::Failed(rest.to_owned()))),
+            _ => None,
+        }
+    }
 }
 
 /// A listening socket from somebody else.
@@ -178,6 +212,19 @@ impl Channel {
         self.say(&ordered.message())
     }
 
+    /// Tells what came of the start of this process.
+    pub fn report(&self, outcome: &Outcome) -> io::Result<()> {
+        self.say(&outcome.message())
+    }
+
+    /// Waits for what comes of the start of the other process. An error as for [`Channel::receive`], and one of the kind
+    /// `InvalidData` when what it says has no meaning.
+    pub fn outcome(&self) -> io::Result<Outcome> {
+        let (text, _) = self.receive()?;
+        let unknown = || io::Error::new(io::ErrorKind::InvalidData, format!("it says {text:?}, which has no meaning"));
+        Outcome::read(&text).ok_or_else(unknown)
+    }
+
     /// Says this.
     pub fn say(&self, text: &str) -> io::Result<()> {
         let bytes = &text.as_bytes()[..text.floor_char_boundary(MESSAGE_BYTES)];
@@ -213,5 +260,25 @@ impl Channel {
     /// How long [`Channel::receive`] waits; for ever if nothing is said.
     pub fn patience(&self, limit: Option<Duration>) -> io::Result<()> {
         Ok(set_socket_timeout(&self.0, Timeout::Recv, limit)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_is_read_as_it_was_written() {
+        let lines = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
+        for (outcome, text) in [
+            (Outcome::Serving(Vec::new()), "serving"),
+            (Outcome::Serving(lines(&["tcp://[::]:80", "fd://3"])), "serving\ntcp://[::]:80\nfd://3"),
+            (Outcome::NotServing(NotServing::Refused(lines(&["--port: no", "b"]))), "refused\n--port: no\nb"),
+            (Outcome::NotServing(NotServing::Failed("one\n  two".into())), "failed\none\n  two"),
+        ] {
+            assert_eq!(outcome.message(), text);
+            assert_eq!(Outcome::read(text), Some(outcome));
+        }
+        assert_eq!((Outcome::read(""), Outcome::read("servings\nx"), Outcome::read("free")), (None, None, None));
     }
 }
