@@ -20,20 +20,15 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use apps::context::ReloadSettings;
-use apps::spec::{self, Missing};
-use apps::{native, registry, trial};
-use boot::prepare::{self, Arrived};
-use boot::serve;
+use apps::{native, trial};
+use boot::{run, serve};
 use config::arguments::{Arguments, Command};
 use config::invocation::Invocation;
-use config::{compat, help, settings, workers};
+use config::{compat, help, settings};
 use doctor::effective;
 use machine::Machine;
-use process::exit::{CANNOT_START, NotServing, cannot_start, fail, refuse, refuse_to, show};
-use process::parent::Outcome;
+use process::exit::{CANNOT_START, fail, refuse, refuse_to, show};
 use process::program::Program;
-use process::{daemon, init};
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -68,66 +63,8 @@ fn main() -> ExitCode {
         Command::Native => build_native(invocation.asked()),
         Command::Config { json, check } => show_settings(invocation.asked(), &invocation, json, check),
         Command::Explain => explain(&typed),
-        Command::Serve => serve(invocation, program),
+        Command::Serve => run::serve(invocation, program),
     }
-}
-
-fn serve(invocation: Invocation, program: Program) -> ExitCode {
-    if let Some(ended) = init::run(&program, &invocation.environment) {
-        return ended.unwrap_or_else(|why| fail(&why));
-    }
-    if let Err(why) = init::settle(&program) {
-        return fail(&why);
-    }
-    // Before any process is started that would inherit what is handed over, or the terminal that is left.
-    let arrived = match prepare::arrive(&invocation.environment) {
-        Ok(arrived) => arrived,
-        Err(why) => return fail(&why),
-    };
-    let channel = arrived.parent.as_ref().map(|parent| parent.channel.clone());
-    match run(invocation, program, arrived) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => match channel.map(|channel| channel.report(&Outcome::NotServing(why.clone()))) {
-            // Whoever started us tells it to the one who asked.
-            Some(Ok(())) => why.exit_code(),
-            None | Some(Err(_)) => why.tell(),
-        },
-    }
-}
-
-fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(), NotServing> {
-    if arrived.parent.is_none() && invocation.leaves_file_to_background() {
-        return daemon::start(&program, &arrived.sockets, None).map(drop);
-    }
-    let mut settings = invocation.settle(invocation.asked()).map_err(|problems| NotServing::refused(&problems))?;
-    let bundle_gemfile = invocation.bundle_gemfile();
-    let is_only_one = settings.apps.len() == 1;
-    let mut found = Vec::new();
-    for app in &mut settings.apps {
-        match spec::find(app, bundle_gemfile.as_deref(), is_only_one) {
-            Ok(one) => found.push(one),
-            Err(Missing::Options(problems)) => return Err(NotServing::refused(&problems)),
-            Err(Missing::File(why)) => return Err(NotServing::Failed(registry::named(!is_only_one, &app.name, why))),
-        }
-    }
-    let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
-    workers::fit(&settings, &engines).map_err(|problem| NotServing::refused(&[problem]))?;
-    let prepared = prepare::prepare(program, arrived, &settings.operating, settings.log_form)?;
-    let Some(prepared) = prepared else { return Ok(()) };
-    let log_files = prepared.log_files.clone();
-    let log = log::writer::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())
-        .map_err(|error| NotServing::Failed(format!("the log cannot be opened: {error}")))?;
-    let reload_settings: ReloadSettings = Box::new(move || invocation.reload_settings());
-    let (flush, has_starter) = (log.flusher(), prepared.parent.is_none());
-    let outcome = serve::serve(serve::Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush });
-    log.finish();
-    log_files.finish();
-    outcome.map_err(|why| {
-        if has_starter {
-            log_files.tell_starter(&cannot_start(&why));
-        }
-        NotServing::Failed(why)
-    })
 }
 
 fn show_settings(asked: Arguments, invocation: &Invocation, json: bool, check: bool) -> ExitCode {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use engine::count;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
+use tokio::runtime::Runtime;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
@@ -72,35 +73,28 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(warning) = open_files::make_room(plan.settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
-    let (sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
-    let outcome = load_and_serve(plan, sockets, &run_files);
-    run_files.remove();
-    outcome
-}
-
-fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -> Result<(), String> {
-    let Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush } = plan;
+    // They go last of all, as they were there first.
+    let (mut sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
     engine::temporary::look();
+    let Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush } = plan;
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
     }
-    let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
-    let lanes = Lanes::start(settings.io_threads).map_err(told)?;
-    // This thread only waits for signals and for the end.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-    let signals = runtime.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
+    let threads = Threads::start(settings.io_threads)?;
+    let signals = threads.waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
-    let context = context(&settings, &lanes, bundle_gemfile, reload_settings, &prepared);
+    let context = context(&settings, &threads.lanes, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
     let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), context.called_off.clone());
     let admin = {
         let seen = (place(&found), prepared.log_files.clone());
         Admin::start(&settings.admin, seen, made, prepared.is_successor(), called_off)?
     };
+    let ground = Ground { threads, admin, front_settings };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: as long as they are not ready, no client should find an open door.
     let apps = match Apps::start(&settings, found, context) {
-        Err(_) if admin.is_unwanted() => {
+        Err(_) if ground.admin.is_unwanted() => {
             info!(target: "server", "shut down before it served");
             return Ok(());
         }
@@ -109,42 +103,99 @@ fn load_and_serve(plan: Plan, mut sockets: Sockets, run_files: &Arc<RunFiles>) -
     if let Some(parent) = &prepared.parent {
         apps.follow(&parent.ordered);
     }
-    let stage =
-        Stage { settings: &settings, lanes: &lanes, apps: &apps, run_files, admin: &admin, restart_files, flush };
-    let outcome = runtime.block_on(run(stage, sockets, prepared, signals, front_settings.clone()));
-    let is_cut = outcome.as_ref().map_or(true, |ended| ended.cut > 0);
-    apps.stop(if is_cut { WORKERS_CUT_TIME } else { WORKERS_TIME });
-    // What still runs has been given up; waiting for it would make the end as slow as the slowest script.
-    runtime.shutdown_timeout(CUT_TIME);
-    drop(lanes);
-    drop(admin);
-    // The last holder of the access log: dropping it writes the lines that wait.
-    drop(front_settings);
-    let ended = outcome?;
+    let mut server = Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, ground };
+    let stage = Stage {
+        settings: &settings,
+        apps: &apps,
+        ground: &server.ground,
+        run_files: &run_files.0,
+        restart_files,
+        flush,
+    };
+    let ended = server.ground.threads.waiting.block_on(run(stage, sockets, prepared, signals))?;
+    if ended.cut == 0 {
+        server.apps.end_time = WORKERS_TIME;
+    }
+    drop(server);
     let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
     info!(target: "server", "shut down: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }
 
+/// What serves, from the top down: each value ends before what it stands on, as fields are dropped in their order.
+struct Server {
+    apps: Loaded,
+    ground: Ground,
+}
+
+/// Applications that are loaded. Their workers end with the value.
+struct Loaded {
+    apps: Arc<Apps>,
+    /// How long that may take: no longer than a moment, unless every request was finished.
+    end_time: Duration,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        self.apps.stop(self.end_time);
+    }
+}
+
+/// What applications are served on.
+struct Ground {
+    threads: Threads,
+    /// It can be looked at until no request is running any more.
+    admin: Admin,
+    /// The last holder of the access log, whose end writes the lines that wait.
+    front_settings: Arc<front::Settings>,
+}
+
+/// The event loops.
+struct Threads {
+    waiting: Waiting,
+    lanes: Lanes,
+}
+
+impl Threads {
+    fn start(io_threads: usize) -> Result<Threads, String> {
+        let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
+        let lanes = Lanes::start(io_threads).map_err(told)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
+        Ok(Threads { waiting: Waiting(Some(runtime)), lanes })
+    }
+}
+
+/// The event loop of the main thread, which only waits for signals and for the end.
+struct Waiting(Option<Runtime>);
+
+impl Waiting {
+    fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.0.as_ref().expect("only the end takes it").block_on(work)
+    }
+}
+
+impl Drop for Waiting {
+    /// What still runs has been given up; waiting for it would make the end as slow as the slowest script.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_timeout(CUT_TIME);
+        }
+    }
+}
+
 /// What is there when the listeners open.
 struct Stage<'a> {
     settings: &'a Settings,
-    lanes: &'a Lanes,
     apps: &'a Arc<Apps>,
+    ground: &'a Ground,
     run_files: &'a Arc<RunFiles>,
-    admin: &'a Admin,
     restart_files: RestartFiles,
     flush: Flush,
 }
 
-async fn run(
-    stage: Stage<'_>,
-    sockets: Sockets,
-    prepared: Prepared,
-    mut signals: Signals,
-    front_settings: Arc<front::Settings>,
-) -> Result<Ended, String> {
-    let Stage { settings, lanes, apps, run_files, admin, restart_files, flush } = stage;
+async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals: Signals) -> Result<Ended, String> {
+    let Stage { settings, apps, ground, run_files, restart_files, flush } = stage;
+    let Ground { threads: Threads { lanes, .. }, admin, front_settings } = ground;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;
@@ -165,7 +216,7 @@ async fn run(
     }
     run_files.set_control(admin.control().as_deref());
     run_files.write()?;
-    let serving = front::serve(listeners, lanes, apps.router(), front_settings, stop);
+    let serving = front::serve(listeners, lanes, apps.router(), front_settings.clone(), stop);
     server.set_open();
     // Whoever is told that it serves may read in the log where.
     flush();

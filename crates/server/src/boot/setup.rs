@@ -13,12 +13,12 @@ use crate::config::admin::Control;
 use crate::config::settings::Settings;
 use crate::control::upgrade::{Upgrade, follow};
 use crate::process::parent::{Handed, Parent};
-use crate::process::run_files::RunFiles;
+use crate::process::run_files::{Claimed, RunFiles};
 use crate::process::sockets::{Shared, Sockets, Wanted, gather};
 use crate::process::systemd;
 
 /// Binds addresses, takes the pid file and the state file, and becomes who it is to be.
-pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Arc<RunFiles>), String> {
+pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Claimed), String> {
     let operating = &settings.operating;
     let wanted =
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
@@ -34,9 +34,9 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Ar
     }
     let is_successor = prepared.is_successor();
     let state = operating.state.as_deref().map(|path| (path, operating.state_bits));
-    let run_files = RunFiles::claim(operating.pidfile.as_deref(), state, is_successor)?;
+    let run_files = Claimed::new(RunFiles::claim(operating.pidfile.as_deref(), state, is_successor)?);
     if let Some(identity) = &operating.identity {
-        let paths = run_files.paths();
+        let paths = run_files.0.paths();
         let has_owner = |shared: &Shared| {
             let same = settings.binds.iter().find(|one| one.bind == shared.share.asked);
             same.is_some_and(|one| one.options.owner.is_some() || one.options.group.is_some())
@@ -44,14 +44,10 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Ar
         let own = sockets.shares.iter().filter(|shared| !shared.is_taken && !has_owner(shared));
         let bound = own.filter_map(|shared| shared.share.path());
         let files = prepared.log_files.paths().chain(paths.iter().map(|path| path.as_path())).chain(bound);
-        let became = identity.own(files.collect::<Vec<&Path>>()).and_then(|()| identity.assume());
-        if let Err(why) = became {
-            run_files.remove();
-            return Err(why);
-        }
+        identity.own(files.collect::<Vec<&Path>>()).and_then(|()| identity.assume())?;
         info!(target: "server", "this process is {identity} from now on");
     }
-    Ok((sockets, Arc::new(run_files)))
+    Ok((sockets, run_files))
 }
 
 /// The admin listener: that of an older process, or one of our own.

@@ -1,5 +1,6 @@
 //! The commands that talk to a running server by its control socket: `foolsgold status`, `foolsgold reload` and so on.
-//! Each is one or two requests to the API that docs/control.md describes.
+//! Each is one or two requests to the API that docs/control.md describes: of a server this room knows its control
+//! socket and nothing else.
 
 mod call;
 mod control_client;

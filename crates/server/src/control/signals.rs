@@ -1,5 +1,5 @@
-//! Signals as events: each asks the server for what the active map says. What takes time is done by a thread of its own,
-//! one thing after the other, so that an end is never kept waiting.
+//! Signals as events: each asks the server for what the active map says. What takes time is done by a thread of its
+//! own, one thing after the other, so that an end is never kept waiting.
 
 use std::future::poll_fn;
 use std::io::{self, IsTerminal};

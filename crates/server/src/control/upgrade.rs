@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use crate::apps::registry::Apps;
 use crate::process::exit::NotServing;
 use crate::process::init;
-use crate::process::parent::{Channel, Outcome, Parent, StartedAs};
+use crate::process::parent::{Channel, Parent, StartOutcome, StartedAs};
 use crate::process::program::Program;
 use crate::process::run_files::RunFiles;
 use crate::process::sockets::Shared;
@@ -248,8 +248,8 @@ impl Upgrade {
         channel.say("begin").map_err(told)?;
         channel.patience(Some(self.limit)).map_err(told)?;
         match channel.outcome().map_err(told)? {
-            Outcome::Serving(taken) => Ok(taken),
-            Outcome::NotServing(why) => Err(NoSuccessor::NotServing(why)),
+            StartOutcome::Serving(taken) => Ok(taken),
+            StartOutcome::NotServing(why) => Err(NoSuccessor::NotServing(why)),
         }
     }
 
@@ -304,7 +304,7 @@ pub fn follow(
 ) -> Result<(), String> {
     let Parent { started_as, pid, channel, .. } = parent;
     channel
-        .report(&Outcome::Serving(taken.to_vec()))
+        .report(&StartOutcome::Serving(taken.to_vec()))
         .map_err(|_| format!("process {pid}, which started this one, has ended meanwhile"))?;
     if started_as == StartedAs::Background {
         then("serving");

@@ -1,6 +1,8 @@
-//! `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the embedded engine? It is loaded there, once
-//! as it is and once with everything that is missing put aside, is asked for some paths, and for the same ones on the
-//! user's Ruby if there is one; what comes of it is told, with a recommendation.
+//! What is looked at without serving: the settings that count (`effective`, with `check` for the files that they name),
+//! and in the rest of this room `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the embedded engine?
+//! It is loaded there, once as it is and once with everything that is missing put aside, is asked for some paths, and
+//! for the same ones on the user's Ruby if there is one; what comes of it is told, with a recommendation. Nothing here
+//! listens, writes a file that stays, or leaves a process behind.
 
 mod answer;
 mod captured_output;

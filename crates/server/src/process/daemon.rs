@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::process::exit::NotServing;
 use crate::process::init;
-use crate::process::parent::{Channel, Handed, Outcome, StartedAs};
+use crate::process::parent::{Channel, Handed, StartOutcome, StartedAs};
 use crate::process::program::Program;
 
 /// Returns when the server serves, with its process.
@@ -22,12 +22,12 @@ pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Resul
     }
     channel.say("begin").map_err(told)?;
     let outcome = channel.outcome();
-    if let Ok(Outcome::Serving(_)) = outcome {
+    if let Ok(StartOutcome::Serving(_)) = outcome {
         init::moved_to(child.id());
         return Ok(child.id());
     }
     let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-    if let Ok(Outcome::NotServing(why)) = outcome {
+    if let Ok(StartOutcome::NotServing(why)) = outcome {
         return Err(why);
     }
     let hint = log.map(|log| format!("; {} may say why", log.display())).unwrap_or_default();

@@ -48,31 +48,31 @@ pub enum StartedAs {
 
 /// What a process says of its start to the one that started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StartOutcome {
     /// It serves, and has taken the sockets for these addresses.
     Serving(Vec<String>),
     /// It does not, and ends.
     NotServing(NotServing),
 }
 
-impl Outcome {
+impl StartOutcome {
     /// As a message.
     fn message(&self) -> String {
         let (word, lines) = match self {
-            Outcome::Serving(taken) => ("serving", taken.join("\n")),
-            Outcome::NotServing(NotServing::Refused(problems)) => ("refused", problems.join("\n")),
-            Outcome::NotServing(NotServing::Failed(why)) => ("failed", why.clone()),
+            StartOutcome::Serving(taken) => ("serving", taken.join("\n")),
+            StartOutcome::NotServing(NotServing::Refused(problems)) => ("refused", problems.join("\n")),
+            StartOutcome::NotServing(NotServing::Failed(why)) => ("failed", why.clone()),
         };
         if lines.is_empty() { word.to_owned() } else { format!("{word}\n{lines}") }
     }
 
-    fn read(text: &str) -> Option<Outcome> {
+    fn read(text: &str) -> Option<StartOutcome> {
         let (word, rest) = text.split_once('\n').unwrap_or((text, ""));
         let lines = || rest.lines().map(str::to_owned).collect();
         match word {
-            "serving" => Some(Outcome::Serving(lines())),
-            "refused" => Some(Outcome::NotServing(NotServing::Refused(lines()))),
-            "failed" => Some(Outcome::NotServing(NotServing::Failed(rest.to_owned()))),
+            "serving" => Some(StartOutcome::Serving(lines())),
+            "refused" => Some(StartOutcome::NotServing(NotServing::Refused(lines()))),
+            "failed" => Some(StartOutcome::NotServing(NotServing::Failed(rest.to_owned()))),
             _ => None,
         }
     }
@@ -213,16 +213,16 @@ impl Channel {
     }
 
     /// Tells what came of the start of this process.
-    pub fn report(&self, outcome: &Outcome) -> io::Result<()> {
+    pub fn report(&self, outcome: &StartOutcome) -> io::Result<()> {
         self.say(&outcome.message())
     }
 
-    /// Waits for what comes of the start of the other process. An error as for [`Channel::receive`], and one of the kind
-    /// `InvalidData` when what it says has no meaning.
-    pub fn outcome(&self) -> io::Result<Outcome> {
+    /// Waits for what comes of the start of the other process. An error as for [`Channel::receive`], and one of the
+    /// kind `InvalidData` when what it says has no meaning.
+    pub fn outcome(&self) -> io::Result<StartOutcome> {
         let (text, _) = self.receive()?;
         let unknown = || io::Error::new(io::ErrorKind::InvalidData, format!("it says {text:?}, which has no meaning"));
-        Outcome::read(&text).ok_or_else(unknown)
+        StartOutcome::read(&text).ok_or_else(unknown)
     }
 
     /// Says this.
@@ -271,14 +271,17 @@ mod tests {
     fn an_outcome_is_read_as_it_was_written() {
         let lines = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
         for (outcome, text) in [
-            (Outcome::Serving(Vec::new()), "serving"),
-            (Outcome::Serving(lines(&["tcp://[::]:80", "fd://3"])), "serving\ntcp://[::]:80\nfd://3"),
-            (Outcome::NotServing(NotServing::Refused(lines(&["--port: no", "b"]))), "refused\n--port: no\nb"),
-            (Outcome::NotServing(NotServing::Failed("one\n  two".into())), "failed\none\n  two"),
+            (StartOutcome::Serving(Vec::new()), "serving"),
+            (StartOutcome::Serving(lines(&["tcp://[::]:80", "fd://3"])), "serving\ntcp://[::]:80\nfd://3"),
+            (StartOutcome::NotServing(NotServing::Refused(lines(&["--port: no", "b"]))), "refused\n--port: no\nb"),
+            (StartOutcome::NotServing(NotServing::Failed("one\n  two".into())), "failed\none\n  two"),
         ] {
             assert_eq!(outcome.message(), text);
-            assert_eq!(Outcome::read(text), Some(outcome));
+            assert_eq!(StartOutcome::read(text), Some(outcome));
         }
-        assert_eq!((Outcome::read(""), Outcome::read("servings\nx"), Outcome::read("free")), (None, None, None));
+        assert_eq!(
+            (StartOutcome::read(""), StartOutcome::read("servings\nx"), StartOutcome::read("free")),
+            (None, None, None)
+        );
     }
 }

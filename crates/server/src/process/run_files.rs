@@ -1,7 +1,7 @@
 //! The files that say which process serves: the pid file and the state file.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tracing::{info, warn};
 
@@ -16,6 +16,23 @@ pub struct RunFiles {
     state: Option<StateFile>,
     /// The address of our control socket.
     control: OnceLock<String>,
+}
+
+/// Both, until the value goes: they are removed then, as far as they are still ours.
+#[derive(Debug)]
+pub struct Claimed(pub Arc<RunFiles>);
+
+impl Claimed {
+    /// Of files that are to go with the server.
+    pub fn new(files: RunFiles) -> Claimed {
+        Claimed(Arc::new(files))
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
 }
 
 #[derive(Debug)]
@@ -123,7 +140,7 @@ impl RunFiles {
     }
 
     /// At the end.
-    pub fn remove(&self) {
+    fn remove(&self) {
         match std::mem::replace(&mut *self.lock(), Pid::None) {
             Pid::Ours(file) => file.remove(),
             Pid::Aside(file) => file.remove(),
