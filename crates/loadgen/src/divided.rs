@@ -41,7 +41,7 @@ const LONGEST_S: f64 = 20.0;
 /// Where a larger share of requests fails, the others do not say where the time goes.
 const MOST_FAILED: f64 = 0.01;
 /// The accept queue is looked at so often.
-const LOOK_EVERY: Duration = Duration::from_millis(15);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The generator's own lateness is looked at so often in a second, at times that nothing else depends on.
 const PROBES_PER_S: f64 = 300.0;
 /// Listening sockets stand first in the kernel's list; what follows are connections.
