@@ -15,9 +15,6 @@ use crate::c_calls;
 use crate::imports::{self, Arrows};
 use crate::tree::Tree;
 
-/// Crates, and folders of C, that still have circles.
-const EXEMPT: [&str; 1] = ["crates/arena/src/"];
-
 /// One complaint for each circle of each crate.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
@@ -36,17 +33,13 @@ pub fn check(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-fn is_exempt(path: &str) -> bool {
-    EXEMPT.iter().any(|start| path.starts_with(start))
-}
-
 fn roots(tree: &Tree) -> impl Iterator<Item = &str> {
     let roots = tree.ending(&["/src/lib.rs", "/src/main.rs"]).map(|file| file.path.as_str());
-    roots.filter(|path| path.starts_with("crates/") && !is_exempt(path))
+    roots.filter(|path| path.starts_with("crates/"))
 }
 
 fn folders_of_c(tree: &Tree) -> BTreeSet<String> {
-    let files = tree.ending(&[".c"]).filter(|file| file.path.starts_with("crates/") && !is_exempt(&file.path));
+    let files = tree.ending(&[".c"]).filter(|file| file.path.starts_with("crates/"));
     files.filter_map(|file| Some(file.path.rsplit_once('/')?.0.to_owned())).collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Home;
+use super::home::Home;
 use super::run::{How, passed};
 use crate::study::{Asked, Challenge, Ground};
 

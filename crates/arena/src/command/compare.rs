@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{run, say};
+use super::words::{say, width};
 use crate::record::folder::Folder;
 use crate::report;
 
@@ -30,7 +30,7 @@ impl Compare {
             return Err(format!("{}: that is one run, twice: name two", self.before.display()));
         }
         let (before, after) = (before.read_summary()?, after.read_summary()?);
-        say(out, &report::compare::words(&before, &after, run::width())?)?;
+        say(out, &report::compare::words(&before, &after, width())?)?;
         if let Some(file) = &self.html {
             let page = report::compare::html(&before, &after)?;
             std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -8,8 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use serde_json::json;
 
+use super::home::{Home, Source};
 use super::progress::Progress;
-use super::{Home, Source, above_0, interrupt, run, say, seed};
+use super::words::{above_0, print, say, seed};
+use super::{interrupt, run};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
 use crate::duel::plan::Plan;
@@ -140,7 +142,7 @@ impl Duel {
         folder.write_summary(&summary)?;
         let summary = folder.read_summary()?;
         folder.write_page(&report::page::html(&summary)?)?;
-        run::print(&summary, out)?;
+        print(&summary, out)?;
         say(out, &format!("\nrun folder: {path} (report.html shows it)"))
     }
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::run::{How, print};
-use super::{Home, say};
+use super::home::Home;
+use super::run::How;
+use super::words::{print, say};
 use crate::place::{Place, PlaceOptions};
 use crate::record::folder::Folder;
 use crate::report;

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::{Home, Source, say};
+use super::home::{Home, Source};
+use super::words::say;
 use crate::contender::{self, Presence};
 use loadgen::k6_version;
 

@@ -3,6 +3,7 @@
 mod challenge;
 mod compare;
 mod duel;
+mod home;
 mod import;
 mod interrupt;
 mod list;
@@ -10,16 +11,14 @@ mod progress;
 mod report;
 mod ring;
 mod run;
+mod words;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use crate::contender::Catalogue;
-use crate::place::{Place, PlaceOptions};
-use crate::study::{Figures, Recipe, Recipes, surroundings};
-use loadgen::process::gate;
+use home::Home;
 
 /// Compares Ruby application servers on real work.
 #[derive(Debug, Parser)]
@@ -58,82 +57,6 @@ enum Command {
     },
 }
 
-/// Where contenders come from.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Source {
-    /// Take Ruby and the servers from this root folder (see `arena ring`).
-    #[arg(long, value_name = "FOLDER", conflicts_with = "gemfile")]
-    ring: Option<PathBuf>,
-    /// Take the servers from this bundle.
-    #[arg(long, value_name = "GEMFILE")]
-    gemfile: Option<PathBuf>,
-    /// The foolsgold to take part; by default the one beside this program, or that of PATH.
-    #[arg(long, value_name = "PROGRAM")]
-    foolsgold: Option<PathBuf>,
-}
-
-impl Source {
-    fn options(&self) -> PlaceOptions {
-        let Source { ring, gemfile, foolsgold } = self.clone();
-        PlaceOptions { ring, gemfile, foolsgold }
-    }
-
-    /// The options again, for a command that goes on with a run.
-    fn in_words(&self) -> String {
-        let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
-        let given =
-            options.into_iter().filter_map(|(name, path)| Some(format!(" {name} {}", path.as_ref()?.display())));
-        given.collect()
-    }
-
-    fn open(&self) -> Result<Place, String> {
-        Place::open(&self.options())
-    }
-}
-
-/// The folders that come with the program.
-struct Home(PathBuf);
-
-impl Home {
-    fn find(given: Option<PathBuf>) -> Result<Home, String> {
-        let Some(folder) = given else { return crate::study::home().map(Home) };
-        let is_home = folder.join("arena/contenders").is_dir() && folder.join("apps").is_dir();
-        if is_home {
-            Ok(Home(folder))
-        } else {
-            Err(format!("--home {}: it has no arena/contenders and apps", folder.display()))
-        }
-    }
-
-    /// All contenders, studies and published figures; all that is wrong with them is told at once.
-    fn read(&self) -> Result<(Catalogue, Recipes, Figures), String> {
-        let contenders = Catalogue::read(&self.0.join("arena/contenders"));
-        let folder = self.0.join("arena/studies");
-        let (studies, mut complaints) = Recipes::read(&folder);
-        let figures = Figures::read(&self.0.join("arena/published.toml"));
-        let (apps, none) = (self.0.join("apps"), Figures::default());
-        for study in &studies.0 {
-            // Without figures every name of theirs would be said to be wrong.
-            let study = Recipe { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };
-            let found = surroundings(&study, &apps, figures.as_ref().unwrap_or(&none), contenders.as_ref().ok());
-            let file = folder.join(format!("{}.toml", study.name));
-            complaints.extend(found.into_iter().map(|words| format!("{}: {words}", file.display())));
-        }
-        match (contenders, figures) {
-            (Ok(contenders), Ok(figures)) if complaints.is_empty() => Ok((contenders, studies, figures)),
-            (contenders, figures) => {
-                complaints.extend(contenders.err().into_iter().flatten());
-                complaints.extend(figures.err());
-                Err(complaints.join("\n"))
-            }
-        }
-    }
-
-    fn runs(&self) -> PathBuf {
-        self.0.join("arena/runs")
-    }
-}
-
 impl Arena {
     /// Does what the command line says. Ends with whether it went well.
     pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
@@ -157,19 +80,4 @@ impl Arena {
             Command::Guard { .. } => Ok(()),
         }
     }
-}
-
-fn above_0(word: &str) -> Result<f64, String> {
-    let number = word.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
-    number.ok_or_else(|| "it is a number above 0".to_owned())
-}
-
-fn seed(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| "it is a whole number, 0 or more".to_owned())
-}
-
-/// A line for whoever reads.
-fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
-    let _gate = gate();
-    writeln!(out, "{words}").map_err(|error| format!("standard output: {error}"))
 }

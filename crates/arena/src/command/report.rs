@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 
-use super::{run, say};
+use super::words::{print, say};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::{report, stats};
@@ -46,7 +46,7 @@ impl Report {
             return self.splice(file, &all, out);
         }
         for (_, summary) in &all {
-            run::print(summary, out)?;
+            print(summary, out)?;
         }
         let Some(file) = &self.index else { return Ok(()) };
         let links = all.iter().map(|(path, summary)| (link(file, &path.join("report.html")), summary.clone()));

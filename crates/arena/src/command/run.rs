@@ -6,8 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
+use super::home::{Home, Source};
+use super::interrupt;
 use super::progress::Progress;
-use super::{Home, Source, above_0, interrupt, say, seed};
+use super::words::{above_0, print, say, seed};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
@@ -273,13 +275,4 @@ fn rounds(word: &str) -> Result<u32, String> {
 
 pub(super) fn passed(failed: Vec<String>) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
-}
-
-/// As wide as the terminal says that it is, or a page of text.
-pub(super) fn width() -> u16 {
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
-}
-
-pub(super) fn print(summary: &Summary, out: &mut dyn Write) -> Result<(), String> {
-    report::table::print(summary, out, width()).map_err(|error| format!("standard output: {error}"))
 }

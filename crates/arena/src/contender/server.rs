@@ -11,7 +11,6 @@ use rustix::process::Signal;
 
 use super::plan::{Allocator, Words};
 use super::recipe::{Door, Recipe, signal};
-use super::start;
 use crate::place::Place;
 use loadgen::process::{self, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
 
@@ -72,11 +71,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts its processes. Whether it answers is another question: [`Server::wait_ready`].
-    pub fn start(wanted: Wanted<'_>) -> Result<Server, String> {
-        start::start(&wanted).map_err(|error| format!("{}: {error}", wanted.recipe.name))
-    }
-
     /// Where clients go, on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.words.port

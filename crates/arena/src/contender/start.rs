@@ -20,11 +20,6 @@ struct Prepared {
     folder: PathBuf,
 }
 
-/// Prepares and launches it.
-pub(super) fn start(wanted: &Wanted<'_>) -> Result<Server, String> {
-    prepare(wanted).and_then(|prepared| launch(wanted, prepared))
-}
-
 fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     let (recipe, place) = (wanted.recipe, wanted.place);
     let app = wanted.rackup.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -115,6 +110,12 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
 }
 
 impl Server {
+    /// Starts its processes. Whether it answers is another question: [`Server::wait_ready`].
+    pub fn start(wanted: Wanted<'_>) -> Result<Server, String> {
+        let started = prepare(&wanted).and_then(|prepared| launch(&wanted, prepared));
+        started.map_err(|error| format!("{}: {error}", wanted.recipe.name))
+    }
+
     fn begin(&mut self, line: Line, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
         let proc = self.place.proc();
         let namespace = self.recipe.namespace.then_some(proc.as_path());

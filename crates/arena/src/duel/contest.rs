@@ -11,14 +11,13 @@ use super::choice::Wishes;
 use super::crew::Contender;
 use super::halving::{Shown, best};
 use super::lesson::shortened;
+use super::plan::FINALISTS_MOST;
 use super::run::Duel;
 use super::settings::Setting;
 use super::traffic_turn::Shape;
 use super::turn::{Account, Stage};
 use super::{cases, doubts, strain, summing, traffic};
 
-/// More of them in the rounds take hours; the slower ones are told from their heats.
-pub(super) const FINALISTS_MOST: usize = 6;
 /// Whoever served less than this share of the best in the heats is not in the rounds.
 const FINALIST_SHARE: f64 = 0.5;
 

@@ -16,13 +16,12 @@ use loadgen::process::delay_us;
 use loadgen::{Closed, Until, closed, warm_up};
 
 use super::compare::first_line;
-use super::contest::FINALISTS_MOST;
 use super::crew::{Contender, Crew};
 use super::doubts;
 use super::learn::Learned;
 use super::lesson::{self, Lesson, NoLesson, Patience};
 use super::options::{DuelOptions, Left, Listener};
-use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
+use super::plan::{Clock, FINALISTS_MOST, LEARNING_S, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
 use super::turn::Stage;

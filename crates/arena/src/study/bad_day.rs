@@ -1,6 +1,6 @@
 //! The scenarios on one server, with the numbers that a case and the contender's own capacity give them.
 
-use super::case::ladder;
+use super::ladder::ladder;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::contender::Server;

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use super::bad_day;
 use super::by_k6::by_k6;
+use super::ladder::{closed, ladder};
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::measure::Up;
 use crate::record::Outcome;
-use loadgen::metric::{FIRST_ANSWER, RATE};
-use loadgen::{self, AbPlan, AbUntil, Closed, K6Here, Open, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
+use loadgen::metric::FIRST_ANSWER;
+use loadgen::{self, AbPlan, AbUntil, K6Here, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
 
 /// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
 /// long enough for those that shut down after five seconds.
@@ -69,29 +70,6 @@ pub fn run(
             bad_day::run(case, family, &mut up.server, capacity, seed)?
         }
     })
-}
-
-fn closed(clients: u32, until: Until, seed: u64) -> Closed {
-    Closed { clients, until, keep: true, seed }
-}
-
-/// First what it can do; then shares of that, at times drawn beforehand.
-pub(super) fn ladder(
-    port: u16,
-    case: &Case,
-    workload: &Workload,
-    capacity: &mut Option<f64>,
-    seed: u64,
-) -> Result<Outcome, String> {
-    if case.load_pct == 0 {
-        let closed = closed(case.clients, Until::Seconds(case.seconds), seed);
-        let outcome = loadgen::watch_closed(port, workload, &closed, &Watch::by_seconds()).with_course();
-        *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
-        return Ok(outcome);
-    }
-    let (per_s, connections) = (case.share(*capacity)?, case.open_connections());
-    let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
-    Ok(loadgen::watch_open(port, workload, &plan.steps(), &Watch::by_seconds()).with_course())
 }
 
 fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {

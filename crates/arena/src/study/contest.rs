@@ -6,7 +6,7 @@ use std::path::Path;
 use super::case;
 use super::plan::{Case, Family, Plan};
 use super::recipe::{Entry, Recipe, Tool};
-use super::run::Watcher;
+use super::watcher::Watcher;
 use crate::contender::{self, Counts, Server, Wanted};
 use crate::measure::{CHECKED_ENOUGH, Load, QUEUE_LEFT, Up, seed, shortened, warm_up};
 use crate::place::Place;

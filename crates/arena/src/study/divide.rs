@@ -5,7 +5,7 @@ use super::behind;
 use super::contest::{Keep, Turn};
 use super::plan::{Case, Family};
 use super::recipe::Tool;
-use super::run::Watcher;
+use super::watcher::Watcher;
 use crate::contender::Server;
 use crate::measure::{QUEUE_LEFT, shortened};
 use crate::record::date::now;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::asked::Asked;
+use super::ground::Ground;
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
-use super::run::{Asked, Ground};
 use super::summarize;
 use crate::record::folder::Folder;
 use crate::record::summary::{Summary, Who};

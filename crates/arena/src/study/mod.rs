@@ -7,6 +7,7 @@
 //! `by_k6` has k6 make the loads; `import` makes a run of those that k6 made elsewhere; `challenge` adds a recipe that
 //! is not the arena's.
 
+mod asked;
 mod bad_day;
 mod behind;
 mod by_k6;
@@ -17,25 +18,35 @@ mod contest;
 mod divide;
 mod effort;
 mod expect;
+mod ground;
 mod import;
+mod ladder;
+mod origin;
 mod plan;
 mod published;
 mod ready;
 mod recipe;
+mod recipes;
 mod run;
 mod service;
 mod services;
 mod summarize;
 mod twin;
 mod verdicts;
+mod watcher;
 
+pub use asked::Asked;
 pub use challenge::Challenge;
 pub use check::surroundings;
 pub use effort::Effort;
+pub use ground::Ground;
 pub use import::Import;
+pub use origin::Origin;
 pub use plan::{Case, Plan};
 pub use published::Figures;
-pub use ready::{Origin, Ready};
+pub use ready::Ready;
+pub use recipe::Recipe;
 pub use recipe::Tool;
-pub use recipe::{Recipe, Recipes};
-pub use run::{Asked, Ground, Watcher, home};
+pub use recipes::Recipes;
+pub use run::home;
+pub use watcher::Watcher;

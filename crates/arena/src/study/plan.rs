@@ -6,10 +6,10 @@ use crate::stats::Dice;
 use loadgen::Workload;
 use loadgen::metric::RATE;
 
+use super::asked::Asked;
 use super::effort::Effort;
 use super::published::Figures;
 use super::recipe::{CaseRecipe, Recipe, Tool};
-use super::run::Asked;
 
 /// What is shown of a step of the ladder.
 const LADDER: [&str; 7] = ["p99_ms", "p50_ms", "p999_ms", "offered_per_s", "requests_per_s", "failed", "late_ms"];

@@ -1,20 +1,19 @@
 //! What is settled before a run has its folder: what is measured, who is here, and whether a run that goes on has the
 //! same servers and recipes as at its beginning.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 
-use serde::{Deserialize, Serialize};
-
+use super::asked::Asked;
 use super::by_k6;
+use super::ground::Ground;
+use super::origin::Origin;
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
-use super::run::{Asked, Ground};
 use super::twin;
 use crate::contender::{self, Presence};
 use crate::place::Place;
-use crate::record::fingerprint;
 use crate::record::summary::Who;
 use loadgen::k6_version;
 
@@ -29,17 +28,6 @@ pub struct Ready<'a> {
     pub(super) twin: Option<(Entry, String)>,
     /// Cases that cannot be measured here, in sentences.
     pub(super) left_out: Vec<String>,
-}
-
-/// Where the servers come from and how they are set, as far as it can be told from one time to the next.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// In words, and a number that stands for its path.
-    pub place: (String, String),
-    /// The same of the program foolsgold.
-    pub foolsgold: String,
-    /// By name: the study's, and those of its contenders.
-    pub recipes: BTreeMap<String, String>,
 }
 
 impl<'a> Ready<'a> {
@@ -105,18 +93,6 @@ impl<'a> Ready<'a> {
             }
         }
         found
-    }
-}
-
-impl Origin {
-    /// That of now.
-    pub fn of(study: &Recipe, ground: &Ground) -> Origin {
-        let entries = study.contenders.iter().filter_map(|entry| ground.catalogue.get(&entry.recipe));
-        let contenders = entries.map(|recipe| (recipe.name.clone(), recipe.text.as_str()));
-        let all = contenders.chain([(format!("the study {}", study.name), study.text.as_str())]);
-        let recipes = all.map(|(name, text)| (name, fingerprint(text.as_bytes()))).collect();
-        let (place, foolsgold) = ground.place.fingerprints();
-        Origin { place: (ground.place.in_words(), place), foolsgold, recipes }
     }
 }
 

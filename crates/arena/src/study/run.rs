@@ -5,78 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
-use super::challenge::Challenge;
 use super::contest::{Facts, Turn};
-use super::effort::Effort;
 use super::plan::{Case, Plan};
-use super::published::Figures;
-use super::ready::{Origin, Present, Ready, present};
+use super::ready::{Present, Ready, present};
 use super::services::Services;
 use super::summarize;
-use crate::contender::Catalogue;
-use crate::place::Place;
+use super::watcher::Watcher;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, TWIN};
 use loadgen::K6Here;
-
-/// What was asked for; kept in the run folder, so that the run can be resumed as it was meant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
-    /// The study.
-    pub study: String,
-    /// Its quick form.
-    pub is_quick: bool,
-    /// What it may take.
-    pub effort: Effort,
-    /// Only contenders with one of these words in their names; empty: all.
-    pub only: Vec<String>,
-    /// Only cases with one of these words in their names; empty: all.
-    pub cases: Vec<String>,
-    /// Makes the orders.
-    pub seed: u64,
-    /// The command line.
-    pub command: String,
-    /// What must be the same when it goes on; nothing in the folders of older programs.
-    #[serde(default)]
-    pub origin: Option<Origin>,
-    /// With k6 in the place of each case's own load, where it has one like it: its version.
-    #[serde(default)]
-    pub k6: Option<String>,
-    /// What was loaded elsewhere and imported: the machine of the servers, in words.
-    #[serde(default)]
-    pub machine: Option<String>,
-    /// A recipe that is not the arena's and takes part.
-    #[serde(default)]
-    pub challenge: Option<Challenge>,
-}
-
-/// Whoever watches a run.
-pub trait Watcher {
-    /// All of it may take so many seconds, of which so many have passed.
-    fn begins(&self, seconds: f64, passed: f64);
-    /// What is being done now.
-    fn doing(&self, words: &str);
-    /// Work of so many seconds is done or was left out.
-    fn passed(&self, seconds: f64);
-    /// Something that a person should know.
-    fn said(&self, line: &str);
-}
-
-/// Where everything is.
-pub struct Ground<'a> {
-    /// Contenders' recipes.
-    pub catalogue: &'a Catalogue,
-    /// Where they come from.
-    pub place: &'a Place,
-    /// The folder apps/.
-    pub apps: &'a Path,
-    /// The original studies' figures.
-    pub figures: &'a Figures,
-}
 
 impl Ready<'_> {
     /// Runs it into a folder, or what is left of it there.

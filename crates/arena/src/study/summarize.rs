@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::asked::Asked;
 use super::by_k6;
+use super::ground::Ground;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
-use super::run::{Asked, Ground};
 use super::verdicts;
 use crate::measure::measured;
 use crate::record::machine::company_then;

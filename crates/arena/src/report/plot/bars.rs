@@ -1,9 +1,9 @@
 //! A bar for each contender, best first, with a whisker from the lowest to the highest round, the median beside it, and
 //! the published figure of the original study as an open diamond.
 
+use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, in_order, in_words};
 use super::pen::{At, Ink, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
-use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, in_order, in_words};
 use crate::record::summary::{Case, Measured};
 use crate::report::look::Looks;
 use crate::report::number;

@@ -1,9 +1,9 @@
 //! A line for each contender, each with its own dash and mark, named where it ends: over the places of its cases, or
 //! over the percentiles of one case, or over its seconds.
 
+use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full};
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
-use super::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full};
 use crate::record::summary::{Case, Measured, Plot, Spread};
 use crate::report::look::{Look, Looks};
 use crate::report::number;

@@ -2,9 +2,9 @@
 //! colours everywhere.
 
 use super::bars::{FOOT, FORMS, Form, HEAD, names};
+use super::drawing::{Drawing, LETTERS, in_order};
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
-use super::{Drawing, LETTERS, in_order};
 use crate::record::summary::{Case, Measured};
 use crate::report::look::{Chip, Looks};
 use crate::report::number;

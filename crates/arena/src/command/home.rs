@@ -1,0 +1,85 @@
+//! What most commands begin with: where contenders come from, and the folders that come with the program.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::contender::Catalogue;
+use crate::place::{Place, PlaceOptions};
+use crate::study::{Figures, Recipe, Recipes, surroundings};
+
+/// Where contenders come from.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Source {
+    /// Take Ruby and the servers from this root folder (see `arena ring`).
+    #[arg(long, value_name = "FOLDER", conflicts_with = "gemfile")]
+    pub ring: Option<PathBuf>,
+    /// Take the servers from this bundle.
+    #[arg(long, value_name = "GEMFILE")]
+    pub gemfile: Option<PathBuf>,
+    /// The foolsgold to take part; by default the one beside this program, or that of PATH.
+    #[arg(long, value_name = "PROGRAM")]
+    pub foolsgold: Option<PathBuf>,
+}
+
+impl Source {
+    pub fn options(&self) -> PlaceOptions {
+        let Source { ring, gemfile, foolsgold } = self.clone();
+        PlaceOptions { ring, gemfile, foolsgold }
+    }
+
+    /// The options again, for a command that goes on with a run.
+    pub fn in_words(&self) -> String {
+        let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
+        let given =
+            options.into_iter().filter_map(|(name, path)| Some(format!(" {name} {}", path.as_ref()?.display())));
+        given.collect()
+    }
+
+    pub fn open(&self) -> Result<Place, String> {
+        Place::open(&self.options())
+    }
+}
+
+/// The folders that come with the program.
+pub struct Home(pub PathBuf);
+
+impl Home {
+    pub fn find(given: Option<PathBuf>) -> Result<Home, String> {
+        let Some(folder) = given else { return crate::study::home().map(Home) };
+        let is_home = folder.join("arena/contenders").is_dir() && folder.join("apps").is_dir();
+        if is_home {
+            Ok(Home(folder))
+        } else {
+            Err(format!("--home {}: it has no arena/contenders and apps", folder.display()))
+        }
+    }
+
+    /// All contenders, studies and published figures; all that is wrong with them is told at once.
+    pub fn read(&self) -> Result<(Catalogue, Recipes, Figures), String> {
+        let contenders = Catalogue::read(&self.0.join("arena/contenders"));
+        let folder = self.0.join("arena/studies");
+        let (studies, mut complaints) = Recipes::read(&folder);
+        let figures = Figures::read(&self.0.join("arena/published.toml"));
+        let (apps, none) = (self.0.join("apps"), Figures::default());
+        for study in &studies.0 {
+            // Without figures every name of theirs would be said to be wrong.
+            let study = Recipe { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };
+            let found = surroundings(&study, &apps, figures.as_ref().unwrap_or(&none), contenders.as_ref().ok());
+            let file = folder.join(format!("{}.toml", study.name));
+            complaints.extend(found.into_iter().map(|words| format!("{}: {words}", file.display())));
+        }
+        match (contenders, figures) {
+            (Ok(contenders), Ok(figures)) if complaints.is_empty() => Ok((contenders, studies, figures)),
+            (contenders, figures) => {
+                complaints.extend(contenders.err().into_iter().flatten());
+                complaints.extend(figures.err());
+                Err(complaints.join("\n"))
+            }
+        }
+    }
+
+    pub fn runs(&self) -> PathBuf {
+        self.0.join("arena/runs")
+    }
+}

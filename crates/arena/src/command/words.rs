@@ -1,0 +1,31 @@
+//! Words in and out: values of options, and lines and tables on standard output.
+
+use std::io::Write;
+
+use crate::record::summary::Summary;
+use crate::report;
+use loadgen::process::gate;
+
+pub fn above_0(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "it is a number above 0".to_owned())
+}
+
+pub fn seed(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| "it is a whole number, 0 or more".to_owned())
+}
+
+/// A line for whoever reads.
+pub fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
+    let _gate = gate();
+    writeln!(out, "{words}").map_err(|error| format!("standard output: {error}"))
+}
+
+/// As wide as the terminal says that it is, or a page of text.
+pub fn width() -> u16 {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
+}
+
+pub fn print(summary: &Summary, out: &mut dyn Write) -> Result<(), String> {
+    report::table::print(summary, out, width()).map_err(|error| format!("standard output: {error}"))
+}

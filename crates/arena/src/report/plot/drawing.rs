@@ -1,0 +1,83 @@
+//! What all pictures share: their sizes, the order of results, and figures in words.
+
+use serde::Serialize;
+
+use crate::record::summary::{Case, Measured, Spread};
+use crate::report::look::{Chip, Looks};
+use crate::report::number;
+use loadgen::metric::{Metric, Sense};
+
+/// The width of pictures on wide pages, in pixels.
+pub const WIDE: f64 = 960.0;
+/// On phones.
+pub const NARROW: f64 = 340.0;
+/// Letters, in pixels.
+pub const LETTERS: f64 = 13.0;
+
+/// A picture in both forms.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Drawing {
+    /// An SVG for wide pages.
+    pub wide: String,
+    /// An SVG for phones.
+    pub narrow: String,
+    /// Those who have a line: what its mark means, and the switch by which it goes.
+    pub legend: Vec<Chip>,
+}
+
+/// The results of a case as they are shown: in the order of the ranking, then what is not ranked, then the
+/// disqualified.
+pub fn in_order(case: &Case) -> Vec<&Measured> {
+    let ranked: Vec<&String> = case.ranking.iter().flatten().collect();
+    let place = |result: &Measured| ranked.iter().position(|name| **name == result.contender).unwrap_or(usize::MAX);
+    let mut results: Vec<&Measured> = case.results.iter().collect();
+    results.sort_by_key(|result| (result.disqualified.is_some(), place(result)));
+    results
+}
+
+/// The number of a result, if it counts.
+pub fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> {
+    let spread = result.numbers.get(metric.name).filter(|spread| spread.is_sound());
+    spread.filter(|_| result.disqualified.is_none())
+}
+
+/// Exactly what was measured: `26 882 requests/s (24 166–29 240)`.
+pub fn in_full(spread: &Spread, metric: &Metric) -> String {
+    let exact = |value: f64| number::exact(value, metric);
+    let unit = number::unit(metric);
+    let figure = if unit.is_empty() { exact(spread.median) } else { format!("{} {unit}", exact(spread.median)) };
+    if spread.all.len() < 2 {
+        return figure;
+    }
+    format!("{figure} ({}–{})", exact(spread.low), exact(spread.high))
+}
+
+/// What an axis shows: `Rate, requests/s`.
+pub fn axis_title(metric: &Metric) -> String {
+    match number::unit(metric) {
+        "" => metric.title.to_owned(),
+        unit => format!("{}, {unit}", metric.title),
+    }
+}
+
+/// Which end is good, in words.
+pub fn good_end(metric: &Metric) -> &'static str {
+    match metric.sense {
+        Sense::Higher => "more is better",
+        Sense::Lower => "less is better",
+        Sense::Plain => "",
+    }
+}
+
+/// The figures in words, for those who do not see the picture.
+pub fn in_words(case: &Case, metric: &Metric, looks: &Looks) -> String {
+    let words = |result: &&Measured| {
+        let title = looks.title(&result.contender);
+        let Some(spread) = counted(result, metric) else { return format!("{title}: no figure") };
+        let range = number::range(spread, metric);
+        let range = if range.is_empty() { range } else { format!(" ({range})") };
+        format!("{title}: {}{range}", number::value(spread.median, metric))
+    };
+    let all: Vec<String> = in_order(case).iter().map(words).collect();
+    format!("{}: {}.", axis_title(metric), all.join("; "))
+}
