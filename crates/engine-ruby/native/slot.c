@@ -79,6 +79,8 @@ slot_of(VALUE self)
 static void
 flush(struct slot *slot)
 {
+    /* The bytes of a frame are on their way; what is in the buffer comes after them. */
+    if (slot->is_sending) return;
     while (buffer_size(&slot->out) > 0) {
         size_t count = socket_send(slot->fd, &slot->out);
         buffer_take(&slot->out, count);
@@ -248,6 +250,88 @@ slot_add(VALUE self, VALUE kind, VALUE payload)
     return self;
 }
 
+/* A part of a String on its way, behind the head of its frame. */
+struct piece {
+    struct slot *slot;
+    char head[FRAME_HEAD];
+    size_t head_sent;
+    const char *bytes;
+    size_t left;
+};
+
+static VALUE
+send_piece(VALUE pointer)
+{
+    struct piece *piece = (struct piece *)pointer;
+
+    while (piece->left > 0) {
+        size_t head = FRAME_HEAD - piece->head_sent;
+        size_t count = socket_send_two(piece->slot->fd, piece->head + piece->head_sent, head, piece->bytes, piece->left);
+        size_t of_head = count < head ? count : head;
+        piece->head_sent += of_head;
+        piece->bytes += count - of_head;
+        piece->left -= count - of_head;
+    }
+    return Qnil;
+}
+
+/* Puts what is left of the frame behind so many bytes of the buffer. */
+static void
+put_rest(struct piece *piece, size_t place)
+{
+    struct buffer *out = &piece->slot->out;
+    size_t head = FRAME_HEAD - piece->head_sent, rest = head + piece->left, held = buffer_size(out);
+    char *to;
+
+    buffer_reserve(out, rest);
+    to = buffer_start(out) + place;
+    memmove(to + rest, to, held - place);
+    memcpy(to, piece->head + piece->head_sent, head);
+    memcpy(to + head, piece->bytes, piece->left);
+    out->end += rest;
+}
+
+/* Where it was broken off, by an exception from another thread, the rest of the frame goes before all else. */
+static VALUE
+piece_end(VALUE pointer)
+{
+    struct piece *piece = (struct piece *)pointer;
+
+    piece->slot->is_sending = false;
+    if (piece->left > 0) put_rest(piece, 0);
+    return Qnil;
+}
+
+/* A CHUNK of bytes of a String, which go to the socket from where they stand. */
+static VALUE
+slot_send_piece(VALUE self, VALUE string, VALUE from, VALUE count)
+{
+    struct slot *slot = slot_of(self);
+    size_t at = NUM2SIZET(from), size = NUM2SIZET(count);
+    struct piece piece;
+
+    /* Another thread may change the String while this one waits. */
+    string = rb_str_new_frozen(StringValue(string));
+    if (at > (size_t)RSTRING_LEN(string) || size > (size_t)RSTRING_LEN(string) - at || size > WHOLE) {
+        rb_raise(rb_eArgError, "%lu bytes at %lu are no piece", (unsigned long)size, (unsigned long)at);
+    }
+    piece.slot = slot;
+    write_u8(write_u32(piece.head, (uint32_t)size + 1), KIND_CHUNK);
+    piece.head_sent = 0;
+    piece.bytes = RSTRING_PTR(string) + at;
+    piece.left = size;
+    if (size < LARGE || slot->is_sending) {
+        put_rest(&piece, buffer_size(&slot->out));
+    } else {
+        flush(slot);
+        slot->is_sending = true;
+        rb_ensure(send_piece, (VALUE)&piece, piece_end, (VALUE)&piece);
+    }
+    flush(slot);
+    RB_GC_GUARD(string);
+    return Qnil;
+}
+
 static VALUE
 slot_is_answered(VALUE self)
 {
@@ -325,6 +409,7 @@ slot_init(VALUE klass)
     rb_define_method(klass, "answered?", slot_is_answered, 0);
     rb_define_method(klass, "add", slot_add, 2);
     rb_define_method(klass, "flush", slot_flush, 0);
+    rb_define_method(klass, "send_piece", slot_send_piece, 3);
     rb_define_method(klass, "gone?", slot_is_gone, 0);
     rb_define_method(klass, "cancel", slot_cancel, 1);
     rb_define_method(klass, "open_connection", slot_open_connection, 1);

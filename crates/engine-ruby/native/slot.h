@@ -17,6 +17,8 @@ struct slot {
     bool share;
     struct buffer in;
     struct buffer out;
+    /* A frame that is not in `out` is half-way sent. */
+    bool is_sending;
     /* How many of the bytes in `out` are older than the current request. */
     size_t mark;
     uint64_t started;

@@ -8,6 +8,7 @@
 #include <ruby/thread.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #define READ 65536
 
@@ -59,15 +60,34 @@ socket_fill(int fd, struct buffer *in, bool share)
     }
 }
 
+/* After a write that took nothing. While it waits, other threads may add to the buffer, which is why the waiting is
+ * not done by send(2). */
+static void
+wait_to_send(int fd)
+{
+    if (errno == EAGAIN || errno == EWOULDBLOCK) rb_thread_fd_writable(fd);
+    else if (errno == EINTR) rb_thread_check_ints();
+    else rb_sys_fail("a slot cannot write");
+}
+
 size_t
 socket_send(int fd, const struct buffer *out)
 {
-    for (;;) {
-        ssize_t count = send(fd, buffer_start(out), buffer_size(out), MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (count >= 0) return (size_t)count;
-        /* While it waits, other threads may add to the buffer, which is why the waiting is not done by send(2). */
-        if (errno == EAGAIN || errno == EWOULDBLOCK) rb_thread_fd_writable(fd);
-        else if (errno == EINTR) rb_thread_check_ints();
-        else rb_sys_fail("a slot cannot write");
-    }
+    ssize_t count;
+
+    while ((count = send(fd, buffer_start(out), buffer_size(out), MSG_DONTWAIT | MSG_NOSIGNAL)) < 0) wait_to_send(fd);
+    return (size_t)count;
+}
+
+size_t
+socket_send_two(int fd, const char *first, size_t first_size, const char *second, size_t second_size)
+{
+    struct iovec blocks[2] = {{(char *)first, first_size}, {(char *)second, second_size}};
+    struct msghdr message = {0};
+    ssize_t count;
+
+    message.msg_iov = blocks;
+    message.msg_iovlen = 2;
+    while ((count = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0) wait_to_send(fd);
+    return (size_t)count;
 }

@@ -15,4 +15,7 @@ bool socket_fill(int fd, struct buffer *in, bool share);
 /* Writes what the connection takes at once, waiting for it first if it takes nothing; gives the number of bytes. */
 size_t socket_send(int fd, const struct buffer *out);
 
+/* The same for two blocks of bytes, one behind the other. */
+size_t socket_send_two(int fd, const char *first, size_t first_size, const char *second, size_t second_size);
+
 #endif

@@ -6,7 +6,7 @@
 #include <ruby.h>
 #include <stdint.h>
 
-enum { KIND_SHAPE = 20, KIND_REQUEST = 21, KIND_ANSWER = 30 };
+enum { KIND_SHAPE = 20, KIND_REQUEST = 21, KIND_ANSWER = 30, KIND_CHUNK = 31 };
 enum { BODY_NONE = 0, BODY_INLINE = 1, BODY_FILE = 2 };
 
 /* length u32, kind u8 */
@@ -20,6 +20,8 @@ enum { BODY_NONE = 0, BODY_INLINE = 1, BODY_FILE = 2 };
 #define FRAME_LARGEST (64u << 20)
 /* A body, or headers, up to here go in one frame. */
 #define WHOLE 524288
+/* A piece of a body that is shorter is copied to what is written together. */
+#define LARGE 16384
 
 static inline uint16_t
 read_u16(const char *at)

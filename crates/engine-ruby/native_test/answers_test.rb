@@ -92,6 +92,55 @@ Harness.check("more than the connection takes at once") do
   Harness.same((18 + part.bytesize) * 5 + 5 + part.bytesize, reader.value.bytesize)
 end
 
+# What is read from the front's end until the slot's is closed, taken apart.
+def frames(bytes)
+  found = []
+  until bytes.empty?
+    length, kind = bytes.unpack("NC")
+    found << [kind, bytes.byteslice(5, length - 1)]
+    bytes = bytes.byteslice(4 + length, bytes.bytesize)
+  end
+  found
+end
+
+# Bytes of which no two places are alike for long.
+def uneven(size)
+  (0...(size / 8)).map { |at| format("%08x", at) }.join
+end
+
+Pair.each do |pair|
+  Harness.check("a long String in pieces, from #{pair.slot.class}") do
+    reader = Thread.new { pair.front.read }
+    long = uneven(1_500_000)
+    [long, uneven(16_384), "short", long.dup.force_encoding("UTF-16LE"), ""].each { |part| pair.slot.chunk(part) }
+    pair.slot.instance_variable_get(:@io).close
+    got = frames(reader.value)
+    Harness.same([Pair::F::CHUNK], got.map(&:first).uniq)
+    Harness.same([524_288, 524_288, 451_424], got.first(3).map { |_, payload| payload.bytesize })
+    Harness.same("#{long}#{uneven(16_384)}short#{long}", got.map(&:last).join)
+  end
+end
+
+Harness.check("a piece that is broken off, and one that another thread's frame meets, are whole") do
+  pair = Pair.new
+  long = uneven(500_000)
+  changed = long.dup
+  writer = Thread.new do
+    pair.slot.chunk(changed)
+  rescue IOError
+    pair.slot.add(Pair::F::END_OF_BODY, "")
+    pair.slot.flush
+    pair.slot.instance_variable_get(:@io).close
+  end
+  Thread.pass until writer.status == "sleep" # It has filled the connection.
+  pair.slot.send_now(Pair::F::HINTS, "from another thread")
+  changed.replace("changed" * 100_000)
+  writer.raise(IOError, "broken off")
+  got = frames(pair.front.read)
+  writer.join
+  Harness.same([[Pair::F::CHUNK, long], [Pair::F::HINTS, "from another thread"], [Pair::F::END_OF_BODY, ""]], got)
+end
+
 Harness.check("a front that is gone") do
   pair = Pair.new
   pair.close

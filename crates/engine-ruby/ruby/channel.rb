@@ -8,6 +8,9 @@ module FoolsGold
     # A body up to here goes in one frame, well below the limit of frames.
     WHOLE = 524_288
 
+    # A piece of a body that is shorter is copied to what is written together.
+    LARGE = 16_384
+
     NONE = [].freeze
     private_constant :NONE
 
@@ -50,11 +53,21 @@ module FoolsGold
     # A piece of a body, written at once.
     def chunk(string)
       check_client
+      size = string.bytesize
       at = 0
-      while at < string.bytesize
-        send_now(Frames::CHUNK, string.byteslice(at, WHOLE))
+      while at < size
+        Thread.handle_interrupt(RequestTimeout => :never) { send_piece(string, at, [size - at, WHOLE].min) }
         at += WHOLE
       end
+    end
+
+    # One CHUNK of bytes of this string. Where they are many, they are not copied to the buffer first.
+    def send_piece(string, at, size)
+      piece = size == string.bytesize ? string.b : string.byteslice(at, size).b
+      return send_now(Frames::CHUNK, piece) if size < LARGE
+
+      flush
+      @io.write([size + 1, Frames::CHUNK].pack("NC"), piece)
     end
 
     def flush

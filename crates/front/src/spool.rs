@@ -1,6 +1,6 @@
 //! Takes a streamed response from the engine as fast as it is made and keeps it for a client that reads slowly:
-//! first in memory, then in a file without a name. An engine's thread is held back only when that is full too, or when
-//! the disk takes nothing more.
+//! first in memory, then in a file without a name. An engine's thread is held back only when that is full too, when
+//! the disk takes nothing more, or for moments while the client keeps up, so that nothing goes to a file for it.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -8,16 +8,24 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Fault, TempFile};
 
+use crate::alarm::Alarm;
 use crate::coded::Incoming;
 
 /// Bytes of one response kept in memory.
 const MEMORY_BYTES: usize = 256 * 1024;
 /// Bytes read back from the file at once.
 const READ_BYTES: u64 = 64 * 1024;
+
+/// For how long, in all, a response may be held back for a client that keeps up: at first, for each second that the
+/// client would need at [`KEEPS_UP_RATE`] for what it has taken, and at most.
+const FIRST_HOLD: Duration = Duration::from_millis(10);
+const KEEPS_UP_RATE: u64 = 32 << 20;
+const HOLD_MAX: Duration = Duration::from_secs(1);
 
 /// The reading end.
 pub(crate) struct Spool(Arc<Shared>);
@@ -38,10 +46,37 @@ struct State {
     /// What the disk did not take: it comes after all that is in the file, and nothing is taken until it has gone.
     refused: Option<Bytes>,
     has_complained: bool,
+    hold: Hold,
     end: Option<Result<(), Fault>>,
     is_reader_gone: bool,
     reader: Option<Waker>,
     pump: Option<Waker>,
+}
+
+/// The moments for which a response was held back.
+#[derive(Default)]
+struct Hold {
+    /// Since when it is.
+    since: Option<Instant>,
+    /// How long it was before.
+    spent: Duration,
+    /// How much the client has taken.
+    taken: u64,
+}
+
+impl Hold {
+    /// Until when it may be held back from now on.
+    fn until(&mut self, now: Instant) -> Instant {
+        let earned = Duration::from_millis(self.taken.saturating_mul(1_000) / KEEPS_UP_RATE);
+        let allowed = (FIRST_HOLD + earned).min(HOLD_MAX);
+        *self.since.get_or_insert(now) + allowed.saturating_sub(self.spent)
+    }
+
+    fn end(&mut self, now: Instant) {
+        if let Some(since) = self.since.take() {
+            self.spent += now.saturating_duration_since(since);
+        }
+    }
 }
 
 impl Spool {
@@ -66,6 +101,7 @@ impl Spool {
         let mut state = self.0.lock();
         if let Some(bytes) = state.memory.pop_front() {
             state.memory_len -= bytes.len();
+            state.hold.taken = state.hold.taken.saturating_add(bytes.len() as u64);
             wake(&mut state.pump);
             return Poll::Ready(Some(Ok(bytes)));
         }
@@ -107,9 +143,10 @@ impl Drop for Spool {
 
 /// Moves chunks until the source ends or the reader is gone. Dropping the source then tells the engine.
 async fn pump(mut source: Incoming, shared: Arc<Shared>) {
+    let mut alarm = Alarm::default();
     loop {
         let next = poll_fn(|cx| {
-            if !shared.has_room(cx) {
+            if !shared.has_room(cx, &mut alarm) {
                 return Poll::Pending;
             }
             let mut state = shared.lock();
@@ -143,8 +180,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_room(&self, cx: &mut Context<'_>) -> bool {
+    fn has_room(&self, cx: &mut Context<'_>, alarm: &mut Alarm) -> bool {
         let mut state = self.lock();
+        let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
+        let now = Instant::now();
+        if would_go_to_file && !state.is_reader_gone && !alarm.is_over(cx, state.hold.until(now)) {
+            state.pump = Some(cx.waker().clone());
+            return false;
+        }
+        state.hold.end(now);
         let is_full = state.memory_len >= MEMORY_BYTES && state.written - state.read >= self.file_bytes;
         let is_file_full = state.written > state.read && state.written - state.read >= self.file_bytes;
         if (is_full || is_file_full || state.refused.is_some()) && !state.is_reader_gone {
@@ -217,7 +261,6 @@ fn broken(error: &io::Error) -> Fault {
 mod tests {
     use super::*;
     use std::fs::File;
-    use std::time::{Duration, Instant};
 
     use engine::body::{SendError, stream};
 
@@ -227,7 +270,7 @@ mod tests {
     }
 
     fn run(test: impl Future<Output = ()>) {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test);
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test);
     }
 
     /// Lets the pump do what it can.
@@ -246,7 +289,7 @@ mod tests {
             spool.0.lock().file = Some(full.into());
             // One in memory, one that the disk refused, one that waits in the stream; then there is no room.
             for number in 0..3 {
-                sink.send_blocking(piece(number), Instant::now() + Duration::from_secs(5)).unwrap();
+                sink.send(piece(number)).await.unwrap();
                 settle().await;
             }
             assert_eq!(sink.send_blocking(piece(3), Instant::now()), Err(SendError::Late));
@@ -258,7 +301,7 @@ mod tests {
             // The disk has room again.
             spool.0.lock().file = None;
             for number in 3..6 {
-                sink.send_blocking(piece(number), Instant::now() + Duration::from_secs(5)).unwrap();
+                sink.send(piece(number)).await.unwrap();
                 settle().await;
             }
             sink.finish();
@@ -273,12 +316,51 @@ mod tests {
     }
 
     #[test]
+    fn for_a_client_that_keeps_up_nothing_goes_to_a_file() {
+        run(async {
+            let (sink, source) = stream(1);
+            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+            // It has taken so much that it may be waited for, even on a machine that is busy.
+            spool.0.lock().hold.taken = u64::MAX;
+            let sender = tokio::spawn(async move {
+                for number in 0..40 {
+                    sink.send(piece(number)).await.unwrap();
+                }
+                sink.finish();
+            });
+            for number in 0..40 {
+                let got = poll_fn(|cx| spool.poll_next(cx)).await;
+                assert!(got == Some(Ok(piece(number))), "piece {number}");
+            }
+            sender.await.unwrap();
+            assert!(spool.0.lock().file.is_none());
+        });
+    }
+
+    #[test]
+    fn who_keeps_up_is_waited_for_longer_and_nobody_for_long() {
+        let now = Instant::now();
+        let mut hold = Hold::default();
+        assert_eq!(hold.until(now), now + FIRST_HOLD);
+        let later = now + FIRST_HOLD / 2;
+        assert_eq!(hold.until(later), now + FIRST_HOLD, "it is the same wait");
+        hold.end(later);
+        assert_eq!(hold.until(later), later + FIRST_HOLD / 2);
+        hold.end(later + FIRST_HOLD);
+        assert_eq!(hold.until(later), later, "all is spent");
+        hold.taken = KEEPS_UP_RATE / 2;
+        assert_eq!(hold.until(later), later + Duration::from_millis(500) - FIRST_HOLD / 2);
+        hold.taken = u64::MAX;
+        assert!(hold.until(later) < later + HOLD_MAX);
+    }
+
+    #[test]
     fn the_disk_has_its_space_back_when_the_file_was_read() {
         run(async {
             let (sink, source) = stream(1);
             let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
             for number in 0..3 {
-                sink.send_blocking(piece(number), Instant::now() + Duration::from_secs(5)).unwrap();
+                sink.send(piece(number)).await.unwrap();
                 settle().await;
             }
             let kept = |spool: &Spool| spool.0.lock().file.as_ref().map(|file| file.metadata().unwrap().len());

@@ -1,0 +1,111 @@
+//! Long bodies on the Ruby engine, up and down: every byte as it was, whatever the worker, and no thread lost when one
+//! of the two sides goes in the middle.
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Client, PATIENCE, Server, ruby, within};
+
+const APP: &str = r#"
+EIGHTS = Array.new(700_000) { |n| format("%08x", n) }.join.freeze
+HUGE = ("gold" * 20_000_000).freeze
+PLAIN = { "content-type" => "text/plain" }.freeze
+
+# Just below and above the sizes at which a piece is copied, and at which a frame is full.
+def parts
+  at = 0
+  [1, 16_383, 16_384, 524_287, 524_288, 524_289, 2_000_000, 5_600_000].filter_map do |size|
+    part = EIGHTS.byteslice(at, size)
+    at += size
+    part.force_encoding("UTF-16LE") if size == 2_000_000
+    part
+  end
+end
+
+run lambda { |env|
+  case env["PATH_INFO"]
+  when "/one" then [200, PLAIN.dup, [EIGHTS]]
+  when "/parts" then [200, PLAIN.dup, parts]
+  when "/each" then [200, PLAIN.dup, parts.each]
+  when "/short" then [200, PLAIN.merge("content-length" => "600000"), [EIGHTS]]
+  when "/long" then [200, PLAIN.merge("content-length" => "6000000"), [EIGHTS]]
+  when "/huge" then [200, PLAIN.dup, [HUGE]]
+  when "/sent" then [200, PLAIN.dup, [env["rack.input"].read]]
+  else [200, PLAIN.dup, ["ready"]]
+  end
+}
+"#;
+
+fn eights() -> Vec<u8> {
+    (0..700_000).flat_map(|number| format!("{number:08x}").into_bytes()).collect()
+}
+
+/// Whether they are the same; a failure that printed both would fill the log.
+#[track_caller]
+fn same(got: &[u8], wanted: &[u8], what: &str) {
+    let at = got.iter().zip(wanted).position(|(one, other)| one != other);
+    assert!(got == wanted, "{what}: {} bytes, the first wrong one is {at:?}", got.len());
+}
+
+fn asked(server: &Server, request: &str) -> Client {
+    let mut client = server.client();
+    client.patience(PATIENCE);
+    client.send(request).unwrap();
+    client
+}
+
+#[test]
+fn every_byte_arrives_from_both_kinds_of_worker() {
+    let wanted = eights();
+    for worker in ["plain", "native"] {
+        let server = ruby::serve(APP, &["-w", "1", "-t", "2", "--ruby-worker", worker]);
+        let mut client = server.client();
+        for path in ["/one", "/parts", "/each"] {
+            same(&client.get(path).body, &wanted, &format!("{path} of {worker}"));
+            let whole = asked(&server, &format!("GET {path} HTTP/1.0\r\n\r\n")).reply().unwrap();
+            same(&whole.body, &wanted, &format!("{path} of {worker} by HTTP/1.0"));
+        }
+        client.send("HEAD /one HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        assert_eq!(client.head().unwrap().header("content-length"), Some("5600000"));
+        same(&client.get("/short").body, &wanted[..600_000], worker);
+        for body in [&wanted[..], &wanted[..150_001], &wanted[..114_688], &wanted[..114_689]] {
+            same(&client.post("/sent", body).body, body, &format!("what was sent to {worker}"));
+        }
+        let mut chunked = b"POST /sent HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+        for piece in wanted.chunks(70_001) {
+            chunked.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+            chunked.extend_from_slice(piece);
+            chunked.extend_from_slice(b"\r\n");
+        }
+        chunked.extend_from_slice(b"0\r\n\r\n");
+        client.send(&chunked).unwrap();
+        same(&client.reply().unwrap().body, &wanted, &format!("what was sent to {worker} in chunks"));
+        assert!(client_of_long(&server).is_err(), "an answer that is shorter than it says looks whole");
+        ruby::assert_clean(&server);
+    }
+}
+
+fn client_of_long(server: &Server) -> std::io::Result<Vec<u8>> {
+    let mut client = asked(server, "GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
+    let head = client.head()?;
+    client.body(&head)
+}
+
+#[test]
+fn whoever_goes_in_the_middle_takes_nobody_along() {
+    for worker in ["plain", "native"] {
+        let options = ["-w", "1", "-t", "1", "--spool-bytes", "1MiB", "--ruby-worker", worker];
+        let server = ruby::serve(APP, &options);
+        // More than all buffers hold, so its only thread waits for it.
+        let mut leaves = asked(&server, "GET /huge HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(leaves.head().unwrap().status, 200);
+        drop(leaves);
+        assert_eq!(server.text("/"), "ready", "the thread is free again");
+        let mut reads = asked(&server, "GET /huge HTTP/1.1\r\nHost: a\r\n\r\n");
+        let head = reads.head().unwrap();
+        let pid = ruby::workers(&server)[0];
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        assert!(reads.body(&head).is_err(), "an answer that broke off looks whole");
+        assert!(within(PATIENCE, || ruby::workers(&server).iter().any(|new| *new != pid)), "{}", server.log());
+        assert_eq!(server.text("/"), "ready");
+    }
+}
