@@ -266,7 +266,8 @@ send_piece(VALUE pointer)
 
     while (piece->left > 0) {
         size_t head = FRAME_HEAD - piece->head_sent;
-        size_t count = socket_send_two(piece->slot->fd, piece->head + piece->head_sent, head, piece->bytes, piece->left);
+        const char *from = piece->head + piece->head_sent;
+        size_t count = socket_send_two(piece->slot->fd, from, head, piece->bytes, piece->left);
         size_t of_head = count < head ? count : head;
         piece->head_sent += of_head;
         piece->bytes += count - of_head;
