@@ -1,7 +1,7 @@
 //! The cases of a duel: their names, and what was measured in each for each contender. Pure.
 
 use crate::record::summary::{Case, Measured, Summary};
-use loadgen::metric::{CPU, FAILED, P50, P99, PROCESSORS, PSS_PEAK, RATE};
+use loadgen::metric::{CPU, FAILED, OFFERED, P50, P99, P999, PROCESSORS, PSS_PEAK, RATE};
 
 /// All settings, briefly: which of them take part.
 pub const SETTINGS: &str = "settings";
@@ -45,9 +45,9 @@ pub fn metrics(case: &str) -> Vec<String> {
     let names: &[&str] = if case == CAPACITY || case == SETTINGS {
         &[RATE, P50, P99, FAILED, CPU, PSS_PEAK]
     } else if is_of_traffic(case) {
-        &[P99, P50, "p999_ms", PSS_PEAK, PROCESSORS, CPU, FAILED]
+        &[P99, P50, P999, PSS_PEAK, PROCESSORS, CPU, FAILED]
     } else {
-        &[P99, P50, "p999_ms", "offered_per_s", FAILED, CPU, PSS_PEAK]
+        &[P99, P50, P999, OFFERED, FAILED, CPU, PSS_PEAK]
     };
     names.iter().map(|name| (*name).to_owned()).collect()
 }

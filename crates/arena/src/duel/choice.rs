@@ -28,9 +28,9 @@ pub enum Because {
     Simpler,
 }
 
-/// Who was chosen, and why.
+/// The contender that is recommended, and what decided.
 pub struct Choice<'a> {
-    /// Whom.
+    /// The contender that is recommended.
     pub best: &'a Rival<'a>,
     /// Those whose rate is level with it, within the bound; at the user's rate, those that carry as much of it.
     pub level: Vec<&'a Rival<'a>>,

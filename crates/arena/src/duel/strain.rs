@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::record::Sample;
 use crate::record::summary::FAILED_SHARE_MAX;
-use loadgen::metric::{FAILED, LATE, P99, PROCESSORS, RATE};
+use loadgen::metric::{ELAPSED, FAILED, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
 /// Loads beyond twice the rate, at most.
 pub const BEYOND: usize = 3;
@@ -41,10 +41,10 @@ pub struct Limits {
     pub cores: u32,
 }
 
-/// What ended first.
+/// Why a load was too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The server did.
+    /// The server ended.
     Ended,
     /// Memory: it was swapped out.
     Memory,
@@ -133,7 +133,7 @@ impl Limits {
 
     fn seen(&self, sample: &Sample) -> Option<Vec<String>> {
         let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
-        let (failed, right) = (number(FAILED), number("requests"));
+        let (failed, right) = (number(FAILED), number(REQUESTS));
         let mut seen = Vec::new();
         let share = failed / (failed + right).max(1.0);
         if share > FAILED_SHARE_MAX {
@@ -143,8 +143,8 @@ impl Limits {
         if p99 > self.p99_ms {
             seen.push(format!("the p99 was {p99:.0} ms"));
         }
-        let (rate, offered) = (number(RATE), number("offered_per_s"));
-        let late_s = number("elapsed_s") - number(SECONDS);
+        let (rate, offered) = (number(RATE), number(OFFERED));
+        let late_s = number(ELAPSED) - number(SECONDS);
         // Answers of the last moments come after the load, however fast it is.
         let is_behind = late_s > number(SECONDS) * (1.0 - RATE_KEPT) + self.p99_ms / 1000.0;
         if offered > 0.0 && rate < offered * RATE_KEPT && (is_behind || share > FAILED_SHARE_MAX) {
@@ -159,7 +159,7 @@ impl Limits {
     fn why(&self, sample: &Sample, workers: u32) -> (Cause, String) {
         let number = |name: &str| sample.numbers.get(name).copied();
         let used = number(PROCESSORS).unwrap_or(0.0);
-        let swapped = number("swap_mib").unwrap_or(0.0);
+        let swapped = number(SWAP).unwrap_or(0.0);
         if swapped > SWAPPED_MIB {
             return (Cause::Memory, format!("memory was short, {swapped:.0} MiB of it were swapped out"));
         }
@@ -210,11 +210,11 @@ mod tests {
 
     fn sample(numbers: &[(&str, f64)]) -> Sample {
         let usual = [
-            ("requests", 1000.0),
+            (REQUESTS, 1000.0),
             (RATE, 100.0),
-            ("offered_per_s", 100.0),
+            (OFFERED, 100.0),
             (P99, 10.0),
-            ("elapsed_s", 10.0),
+            (ELAPSED, 10.0),
             (SECONDS, 10.0),
             (IDLE, 60.0),
             (PROCESSORS, 0.5),
@@ -243,7 +243,7 @@ mod tests {
     fn what_is_well_is_not_broken() {
         assert_eq!(broken(&[]), None);
         // Slow answers of the last moment come after the load.
-        assert_eq!(broken(&[(RATE, 90.0), ("elapsed_s", 10.09)]), None);
+        assert_eq!(broken(&[(RATE, 90.0), (ELAPSED, 10.09)]), None);
         assert_eq!(broken(&[(FAILED, 9.0)]), None);
     }
 
@@ -259,8 +259,8 @@ mod tests {
         told(&ours, Cause::Processors, "the machine's 4 processors were full (2.40 with the server, 1.10 with");
         told(&[(P99, 1840.0), (IDLE, 2.0)], Cause::Others, "other work had the 4 processors (the server had 0.50");
         told(&[(P99, 150.0), (BOUND_TO, 1.0), (PROCESSORS, 0.97)], Cause::Processors, "the 1 left to it were full");
-        told(&[(P99, 150.0), ("swap_mib", 80.0)], Cause::Memory, "80 MiB");
-        told(&[(RATE, 50.0), ("elapsed_s", 19.0)], Cause::Queue, "only 50 % of the rate");
+        told(&[(P99, 150.0), (SWAP, 80.0)], Cause::Memory, "80 MiB");
+        told(&[(RATE, 50.0), (ELAPSED, 19.0)], Cause::Queue, "only 50 % of the rate");
         told(&[(ENDED, 1.0)], Cause::Ended, "the server ended under the load");
         told(&[(P99, 150.0), (LATE, 40.0)], Cause::Queue, "the load generator was late itself");
         let errors = [("timeout".to_owned(), 30), ("status 503".to_owned(), 90)].into();
