@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
+use jiff::Timestamp;
 
 use crate::query_log::QueryLog;
 
@@ -223,18 +224,9 @@ fn escape(text: &mut String, most: usize, bytes: &[u8]) {
     }
 }
 
-/// Days to a date by the usual count of eras of 400 years that begin in March.
 fn date_time(second: u64) -> String {
-    let (days, time) = (second / 86_400, second % 86_400);
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)
+    let stamp = i64::try_from(second).ok().and_then(|second| Timestamp::from_second(second).ok());
+    stamp.unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 #[cfg(test)]

@@ -1,35 +1,31 @@
 //! When a line of an access log was written, in whole seconds since 1970. What is no time is none, and none makes it
 //! panic.
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
-
-use crate::record::date::day_of;
 
 /// From here on a number is one of milliseconds: as seconds it would be the year 5138.
 const MILLISECONDS: f64 = 1e11;
 /// Under these names a time stands in lines of JSON.
 const NAMES: [&str; 9] =
     ["time", "timestamp", "@timestamp", "ts", "time_iso8601", "time_local", "msec", "datetime", "date"];
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// `10/Oct/2000:13:55:36 -0700`, as nginx and Apache write it.
 pub fn common(text: &str) -> Option<u64> {
-    let (date, rest) = text.split_once(':')?;
-    let mut parts = date.split('/');
-    let (day, month, year) = (number(parts.next()?)?, parts.next()?, number(parts.next()?)?);
-    let month = MONTHS.iter().position(|name| name.eq_ignore_ascii_case(month))? as u64 + 1;
-    let (clock, zone) = rest.split_once(' ')?;
-    assembled(day_of(year, month, day)?, clock, zone)
+    second(Timestamp::strptime("%d/%b/%Y:%H:%M:%S %z", text).ok()?)
 }
 
 /// `2026-11-21T04:40:24.496Z`, also with an offset, with a space in the place of the T, or without a zone (UTC).
 pub fn rfc3339(text: &str) -> Option<u64> {
-    let (date, rest) = text.split_once(['T', ' '])?;
-    let mut parts = date.split('-');
-    let (year, month, day) = (number(parts.next()?)?, number(parts.next()?)?, number(parts.next()?)?);
-    let end = rest.find(['Z', '+', '-', ' ', '.', ',']).unwrap_or(rest.len());
-    let zone = rest[end..].trim_start_matches(|c: char| c == '.' || c == ',' || c == ' ' || c.is_ascii_digit());
-    assembled(day_of(year, month, day)?, &rest[..end], zone)
+    let text = text.replacen(" +", "+", 1).replacen(" -", "-", 1);
+    let in_utc = || text.contains(':').then(|| text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok())?;
+    second(text.parse().ok().or_else(|| in_utc().map(|time| time.timestamp()))?)
+}
+
+fn second(stamp: Timestamp) -> Option<u64> {
+    u64::try_from(stamp.as_second()).ok()
 }
 
 /// Of an object of JSON: a date in either form, or a number of seconds or milliseconds.
@@ -44,39 +40,6 @@ fn since_1970(number: f64) -> Option<u64> {
     let seconds = if number >= MILLISECONDS { number / 1000.0 } else { number };
     // A small number is the time that a request took, or a counter.
     (1e8..MILLISECONDS).contains(&seconds).then_some(seconds as u64)
-}
-
-fn assembled(day: u64, clock: &str, zone: &str) -> Option<u64> {
-    let mut parts = clock.split(':');
-    let (hour, minute) = (number(parts.next()?)?, number(parts.next()?)?);
-    let second = parts.next().map_or(Some(0), number)?;
-    // A second 60 is a leap second.
-    if hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    let local = i64::try_from(day * 86_400 + hour * 3600 + minute * 60 + second).ok()?;
-    u64::try_from(local - offset_s(zone)?).ok()
-}
-
-/// `+0200`, `-07:00`, `Z` or nothing.
-fn offset_s(zone: &str) -> Option<i64> {
-    let (sign, digits) = match zone.as_bytes().first() {
-        None | Some(b'Z') => return Some(0),
-        Some(b'+') => (1, &zone[1..]),
-        Some(b'-') => (-1, &zone[1..]),
-        Some(_) => return None,
-    };
-    let digits: String = digits.chars().filter(|c| *c != ':').collect();
-    if digits.len() != 4 {
-        return None;
-    }
-    let both = i64::try_from(number(&digits)?).ok()?;
-    Some(sign * (both / 100 * 3600 + both % 100 * 60))
-}
-
-fn number(text: &str) -> Option<u64> {
-    let is_plain = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_plain.then(|| text.parse().ok())?
 }
 
 #[cfg(test)]
@@ -99,6 +62,8 @@ mod tests {
         ] {
             assert_eq!(rfc3339(text), Some(1_000_000_000), "{text}");
         }
+        assert!(common("30/jun/2015:23:59:60 +0000") >= Some(1_435_708_799), "a leap second");
+        assert!(rfc3339("2015-06-30T23:59:60Z") >= Some(1_435_708_799), "a leap second");
     }
 
     #[test]

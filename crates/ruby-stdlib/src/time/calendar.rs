@@ -1,5 +1,6 @@
 //! The calendars: days since 1970 and day numbers (JD) to years, months, days and weeks. Times use the Gregorian
 //! calendar throughout, dates before the 15th of October 1582 the Julian, as in Ruby.
+//! By hand: jiff has no Julian calendar, and no year after 9999.
 
 use super::{integers, seconds};
 use ruby_native::{Arg, Context, Outcome, Value, arg};
