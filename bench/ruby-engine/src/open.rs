@@ -62,7 +62,7 @@ impl Plan {
         let mut requests = Vec::new();
         let mut at = 0.0;
         loop {
-            at -= dice.fraction().ln() / per_second;
+            at += dice.gap_s(per_second);
             if at >= f64::from(seconds) {
                 let (short, long) = (("/cpu/1", "worked 1 ms\n"), ("/cpu/100", "worked 100 ms\n"));
                 return Plan { requests, fresh, short, long };

@@ -1,10 +1,17 @@
-//! Numbers that no contender can rely on, the same for the same seed: the order of turns, and the draws of workloads.
+//! Chance with a seed, the same for the same seed on every machine: the order of turns, the times of requests, and
+//! which one comes. A seed stands in reports, so the algorithms may not change with an update of a crate: the numbers
+//! are those of ChaCha8, which is written down, and what is made of them is tested below.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Xorshift with 64 bits. Not for secrets.
-#[derive(Debug, Clone)]
-pub struct Dice(u64);
+use rand::distr::OpenClosed01;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+
+/// A source of numbers. Not for secrets.
+#[derive(Debug)]
+pub struct Dice(ChaCha8Rng);
 
 impl Dice {
     /// Others in every run.
@@ -15,37 +22,39 @@ impl Dice {
 
     /// The same for the same seed.
     pub fn from_seed(seed: u64) -> Dice {
-        // Seeds that are near each other must not give numbers that are: the odd factor spreads their bits.
-        let mut dice = Dice(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        for _ in 0..8 {
-            dice.draw();
-        }
-        dice
+        Dice(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Any 64 bits but all zeros.
+    /// Any 64 bits.
     pub fn draw(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.0.random()
     }
 
     /// One of the numbers below `bound`; 0 when there is none.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.draw() % (bound as u64).max(1)) as usize
+        self.0.random_range(0..bound.max(1))
     }
 
-    /// Between 0 and 1, never 0: 53 bits, as many as a float holds.
+    /// Above 0 and at most 1.
     pub fn fraction(&mut self) -> f64 {
-        ((self.draw() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+        self.0.sample(OpenClosed01)
     }
 
-    /// Fisher and Yates.
+    /// In any order, each as likely as the others.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last + 1));
-        }
+        items.shuffle(&mut self.0);
+    }
+
+    /// Seconds until the next of events that come at this rate and know nothing of each other (Poisson).
+    pub fn gap_s(&mut self, per_s: f64) -> f64 {
+        -self.fraction().ln() / per_s
+    }
+
+    /// The place of one of these, drawn by their weights, which are given added up.
+    pub fn place(&mut self, sums: &[f64]) -> usize {
+        let Some(total) = sums.last().filter(|_| sums.len() > 1) else { return 0 };
+        let at = self.fraction() * total;
+        sums.partition_point(|sum| *sum < at).min(sums.len() - 1)
     }
 }
 
@@ -60,12 +69,22 @@ mod tests {
             Dice::from_seed(seed).shuffle(&mut items);
             items
         };
-        assert_eq!(shuffled(7), shuffled(7));
         assert_ne!(shuffled(7), shuffled(8));
         let mut items = shuffled(7);
         items.sort_unstable();
         assert!(items.into_iter().eq(0..20));
         Dice::from_seed(0).shuffle::<u32>(&mut []);
+    }
+
+    /// If this fails after an update, seeds of older reports give other runs: keep the old version, or tell CHANGELOG.
+    #[test]
+    fn a_seed_means_the_same_in_every_version() {
+        let mut dice = Dice::from_seed(7);
+        let mut items = [0, 1, 2, 3, 4, 5, 6, 7];
+        dice.shuffle(&mut items);
+        assert_eq!(items, [0, 7, 5, 2, 4, 1, 6, 3]);
+        assert_eq!([100, 1000, 1_000_000].map(|bound| dice.below(bound)), [15, 182, 167_989]);
+        assert_eq!(format!("{:.12}", dice.fraction()), "0.704276128036");
     }
 
     #[test]
@@ -74,5 +93,18 @@ mod tests {
         let mean = (0..10_000).map(|_| dice.fraction()).sum::<f64>() / 10_000.0;
         assert!((0.48..0.52).contains(&mean), "{mean}");
         assert_eq!(dice.below(0), 0);
+    }
+
+    #[test]
+    fn weights_and_rates_are_kept() {
+        let mut dice = Dice::from_seed(3);
+        let mut found = [0_u32; 3];
+        for _ in 0..10_000 {
+            found[dice.place(&[5.0, 7.0, 10.0])] += 1;
+        }
+        assert!((4_800..5_200).contains(&found[0]) && (1_850..2_150).contains(&found[1]), "{found:?}");
+        let mean = (0..10_000).map(|_| dice.gap_s(200.0)).sum::<f64>() / 10_000.0;
+        assert!((0.0048..0.0052).contains(&mean), "{mean}");
+        assert_eq!((dice.place(&[]), dice.place(&[1.0])), (0, 0));
     }
 }

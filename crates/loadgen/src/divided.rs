@@ -25,7 +25,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::ask::{Ask, Workload};
-use super::draw::Draw;
+use super::dice::Dice;
 use super::judge::judge;
 use super::on_this_thread;
 use super::timer::Timer;
@@ -168,7 +168,7 @@ struct Shared {
     keep: bool,
     asks: Vec<(Ask, HeaderMap)>,
     weights: Vec<f64>,
-    draw: RefCell<Draw>,
+    dice: RefCell<Dice>,
     sums: RefCell<Sums>,
 }
 
@@ -181,8 +181,8 @@ async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, St
     let weights = sums.collect();
     let asks = workload.asks.iter().map(|ask| Ok((ask.clone(), headers(port, ask, plan.keep)?)));
     let asks = asks.collect::<Result<Vec<_>, http::Error>>().map_err(|error| error.to_string())?;
-    let draw = RefCell::new(Draw::from_seed(1));
-    let shared = Rc::new(Shared { port, keep: plan.keep, asks, weights, draw, sums: RefCell::default() });
+    let dice = RefCell::new(Dice::from_seed(1));
+    let shared = Rc::new(Shared { port, keep: plan.keep, asks, weights, dice, sums: RefCell::default() });
     let mut clients = JoinSet::new();
     let begun = Instant::now();
     for _ in 0..plan.clients {
@@ -200,11 +200,11 @@ async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, St
 /// answer that is there waits as long.
 async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, String> {
     let timer = Timer::new()?;
-    let mut draw = Draw::from_seed(2);
+    let mut dice = Dice::from_seed(2);
     let (mut sum_ns, mut count) = (0.0, 0_u32);
     let longest = LONGEST_S.max(plan.seconds);
     loop {
-        let due = Instant::now() + Duration::from_secs_f64(draw.gap_s(PROBES_PER_S));
+        let due = Instant::now() + Duration::from_secs_f64(dice.gap_s(PROBES_PER_S));
         timer.wait_until(due).await?;
         sum_ns += due.elapsed().as_nanos() as f64;
         count += 1;
@@ -264,7 +264,7 @@ impl Shared {
     /// One request and its answer.
     async fn one(&self, line: &mut Option<Line>) -> Result<Parts, String> {
         let said = |error: hyper::Error| error.to_string();
-        let place = self.draw.borrow_mut().place(&self.weights);
+        let place = self.dice.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
         let mut request = Request::new(Full::new(Bytes::from(ask.body.clone())));
         *request.method_mut() = ask.method.parse().map_err(|error| format!("{}: {error}", ask.method))?;

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
-use super::draw::Draw;
+use super::dice::Dice;
 use super::on_this_thread;
 use super::queue::{Job, Queue};
 use super::tally::{Seen, Tally, Watch};
@@ -146,7 +146,7 @@ async fn line(work: Rc<Work>, queue: Rc<Queue>) {
 struct Times<'a> {
     phases: std::slice::Iter<'a, Phase>,
     now: Option<Phase>,
-    draw: Draw,
+    dice: Dice,
     at: f64,
     /// When this phase ends.
     end: f64,
@@ -155,8 +155,8 @@ struct Times<'a> {
 impl<'a> Times<'a> {
     fn new(plan: &'a Steps) -> Times<'a> {
         // Another seed than that of what is asked, so that a rare ask is not always one that comes soon.
-        let draw = Draw::from_seed(plan.seed ^ 0x5bd1_e995);
-        Times { phases: plan.phases.iter(), now: None, draw, at: 0.0, end: 0.0 }
+        let dice = Dice::from_seed(plan.seed ^ 0x5bd1_e995);
+        Times { phases: plan.phases.iter(), now: None, dice, at: 0.0, end: 0.0 }
     }
 }
 
@@ -166,7 +166,7 @@ impl Iterator for Times<'_> {
     fn next(&mut self) -> Option<Duration> {
         loop {
             if let Some(phase) = self.now {
-                self.at += self.draw.gap_s(phase.per_s);
+                self.at += self.dice.gap_s(phase.per_s);
                 if self.at < self.end {
                     return Duration::try_from_secs_f64(self.at).ok();
                 }

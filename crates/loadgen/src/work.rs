@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use super::ask::Workload;
-use super::draw::Draw;
+use super::dice::Dice;
 use super::fault::Fault;
 use super::line::{Arrived, Line, Prepared};
 use super::tally::{Tally, Watch};
@@ -15,7 +15,7 @@ pub(crate) struct Work {
     keep: bool,
     prepared: Vec<Prepared>,
     sums: Vec<f64>,
-    draw: RefCell<Draw>,
+    dice: RefCell<Dice>,
     timeout: Duration,
     /// The count.
     pub tally: RefCell<Tally>,
@@ -38,7 +38,7 @@ impl Work {
             keep,
             prepared,
             sums,
-            draw: RefCell::new(Draw::from_seed(seed)),
+            dice: RefCell::new(Dice::from_seed(seed)),
             timeout: watch.timeout,
             tally: RefCell::new(tally),
             stopped: Cell::new(false),
@@ -52,7 +52,7 @@ impl Work {
 
     /// Which of the asks comes next.
     pub fn draw(&self) -> usize {
-        self.draw.borrow_mut().place(&self.sums)
+        self.dice.borrow_mut().place(&self.sums)
     }
 
     /// One request that should be sent at `from`, counted. Says whether there was no connection at all.

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use loadgen::{Draw, Phase, Steps, Watch, watch_open};
+use loadgen::{Dice, Phase, Steps, Watch, watch_open};
 use rustix::process::Signal;
 
 use super::strangers::{APP, request, short};
@@ -50,10 +50,10 @@ pub fn known(stage: &Stage) -> Result<Told, String> {
 pub fn random(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &setup())?;
-    let (mut draw, rounds) = (Draw::from_seed(13), if stage.is_quick { 15 } else { 40 });
-    let between = |draw: &mut Draw| 0.2 + 1.8 * draw.fraction();
+    let (mut dice, rounds) = (Dice::from_seed(13), if stage.is_quick { 15 } else { 40 });
+    let between = |dice: &mut Dice| 0.2 + 1.8 * dice.fraction();
     let pauses: Vec<(f64, f64, usize)> =
-        (0..rounds).map(|_| (between(&mut draw), 0.1 + 2.9 * draw.fraction(), draw.place(&[1.0, 2.0, 3.0]))).collect();
+        (0..rounds).map(|_| (between(&mut dice), 0.1 + 2.9 * dice.fraction(), dice.place(&[1.0, 2.0, 3.0]))).collect();
     let load = load(server.port, pauses.iter().map(|(before, length, _)| before + length).sum::<f64>() + 2.0);
     for (number, (before, length, kind)) in pauses.into_iter().enumerate() {
         pause(Duration::from_secs_f64(before));

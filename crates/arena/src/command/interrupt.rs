@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use indicatif::ProgressBar;
+use procfs::process::Process;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use loadgen::process::{PATIENCE, dismiss, halt, post};
@@ -130,9 +131,6 @@ impl Signals {
 }
 
 fn is_hup_ignored() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     // The first bit is that of signal 1.
-    mask & 1 == 1
+    Process::myself().and_then(|me| me.status()).is_ok_and(|status| status.sigign & 1 == 1)
 }

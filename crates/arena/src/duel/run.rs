@@ -4,6 +4,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use procfs::{Current, Meminfo};
+
 use crate::contender::Catalogue;
 use crate::measure::{Up, observed};
 use crate::place::Place;
@@ -335,7 +337,5 @@ fn hangs(one: &Contender, why: &str) -> String {
 
 /// Memory that could be had without swapping. Unknown is much: then nothing is bounded.
 fn free_kib() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(u64::MAX)
+    Meminfo::current().ok().and_then(|memory| memory.mem_available).map_or(u64::MAX, |bytes| bytes / 1024)
 }

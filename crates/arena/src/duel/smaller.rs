@@ -1,8 +1,7 @@
 //! A model of a smaller machine: a server that runs is bound to some of the processors, with all of its threads. The
 //! load generator keeps all of them. Memory, caches and what else a machine has stay as they are.
 
-use std::fs;
-
+use procfs::process::Process;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -49,8 +48,8 @@ fn bind(server: &Server, wanted: &CpuSet) -> Result<(), String> {
 
 fn threads(server: &Server) -> Vec<Pid> {
     let of = |id: u32| {
-        let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-        tasks.filter_map(|task| Pid::from_raw(task.file_name().to_str()?.parse().ok()?)).collect::<Vec<Pid>>()
+        let tasks = Process::new(id.cast_signed()).and_then(|one| one.tasks()).into_iter().flatten().flatten();
+        tasks.filter_map(|task| Pid::from_raw(task.tid)).collect::<Vec<Pid>>()
     };
     server.members().into_iter().flat_map(|one| of(one.id)).collect()
 }

@@ -2,9 +2,9 @@
 //! bound to fewer processors; then at twice the rate, and further until something breaks. That it breaks there is a
 //! result; only a wrong answer disqualifies.
 
-use std::fs;
 use std::time::Instant;
 
+use procfs::{CurrentSI, KernelStats};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::measure::{Up, observed, of_outcome, seed};
@@ -143,8 +143,9 @@ fn own_s() -> f64 {
 
 /// Ticks in which the machine's processors had nothing to do, and all ticks.
 fn idle() -> Option<(u64, u64)> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let ticks: Vec<u64> = text.lines().next()?.split_whitespace().skip(1).take(8).flat_map(str::parse).collect();
-    // The fourth is idle, the fifth waits for a disk: both could have been had.
-    Some((ticks.get(3)? + ticks.get(4)?, ticks.iter().sum()))
+    let ticks = KernelStats::current().ok()?.total;
+    // Who waits for a disk could have had the processor.
+    let free = ticks.idle + ticks.iowait.unwrap_or(0);
+    let busy = ticks.user + ticks.nice + ticks.system;
+    Some((free, free + busy + [ticks.irq, ticks.softirq, ticks.steal].iter().flatten().sum::<u64>()))
 }

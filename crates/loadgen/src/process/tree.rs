@@ -2,12 +2,10 @@
 //! left their parents, for every server has a session of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::ffi::OsStr;
 
+use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
-
-/// The kernel counts processor time in hundredths of a second for programs, whatever it uses itself.
-const TICK_US: u64 = 10_000;
 
 /// The processes of one server.
 #[derive(Debug, Clone, Default)]
@@ -57,15 +55,17 @@ impl Tree {
     /// What they use now.
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
-        for (id, _) in self.ids() {
-            let fields = stat(id).unwrap_or_default();
-            let ticks: u64 = (11..15).filter_map(|at| fields.get(at)?.parse::<u64>().ok()).sum();
-            all.cpu_us += ticks * TICK_US;
-            let memory = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
-            all.pss_kib += kib(&memory, "Pss:");
-            all.rss_kib += kib(&memory, "Rss:");
-            all.swap_kib += kib(&memory, "SwapPss:");
-            all.delay_us += delay_us(id);
+        let tick_us = 1_000_000 / procfs::ticks_per_second();
+        for process in self.ids().into_iter().filter_map(|(id, _)| process(id)) {
+            if let Ok(stat) = process.stat() {
+                all.cpu_us += (stat.utime + stat.stime + (stat.cutime + stat.cstime).unsigned_abs()) * tick_us;
+            }
+            let memory = process.smaps_rollup().ok().and_then(|mut rollup| rollup.memory_map_rollup.0.pop());
+            let kib = |name: &str| memory.as_ref().and_then(|all| all.extension.map.get(name)).map_or(0, |b| b / 1024);
+            all.pss_kib += kib("Pss");
+            all.rss_kib += kib("Rss");
+            all.swap_kib += kib("SwapPss");
+            all.delay_us += waited_us(&process);
         }
         all
     }
@@ -98,12 +98,17 @@ impl Tree {
 
 /// How long the threads of a process waited for a processor.
 pub fn delay_us(id: u32) -> u64 {
-    let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-    let nanoseconds = tasks.filter_map(|task| {
-        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().nth(1)?.parse::<u64>().ok()
-    });
-    nanoseconds.sum::<u64>() / 1000
+    process(id).map_or(0, |process| waited_us(&process))
+}
+
+fn waited_us(process: &Process) -> u64 {
+    let tasks = process.tasks().into_iter().flatten().flatten();
+    tasks.filter_map(|task| Some(task.schedstat().ok()?.run_delay)).sum::<u64>() / 1000
+}
+
+/// None when it has ended.
+fn process(id: u32) -> Option<Process> {
+    Process::new(i32::try_from(id).ok()?).ok()
 }
 
 struct Kin {
@@ -112,24 +117,20 @@ struct Kin {
 }
 
 fn everybody() -> BTreeMap<u32, Kin> {
-    let ids = fs::read_dir("/proc").map(|entries| {
-        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect::<Vec<u32>>()
-    });
-    let kin = |id: u32| {
-        let fields = stat(id)?;
-        if matches!(fields.first()?.as_str(), "Z" | "X") {
-            return None;
-        }
-        Some((id, Kin { parent: fields.get(1)?.parse().ok()?, session: fields.get(3)?.parse().ok()? }))
+    let kin = |process: Process| {
+        let stat = process.stat().ok().filter(|stat| !matches!(stat.state, 'Z' | 'X'))?;
+        let kin = Kin { parent: stat.ppid.cast_unsigned(), session: stat.session.cast_unsigned() };
+        Some((process.pid.cast_unsigned(), kin))
     };
-    ids.unwrap_or_default().into_iter().filter_map(kin).collect()
+    all_processes().into_iter().flatten().flatten().filter_map(kin).collect()
 }
 
 /// Processes that were started with this setting in their environment, wherever they have gone since.
 pub fn with_environment(setting: &str) -> Vec<Member> {
+    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let has = |id: u32| {
-        let bytes = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        bytes.split(|byte| *byte == 0).any(|one| one == setting.as_bytes())
+        let environment = process(id).and_then(|process| process.environ().ok()).unwrap_or_default();
+        environment.get(OsStr::new(name)).is_some_and(|found| found == value)
     };
     let all = everybody().into_iter().filter(|(id, _)| has(*id));
     all.map(|(id, one)| Member { id, parent: one.parent, title: title(id) }).collect()
@@ -142,9 +143,8 @@ pub(super) fn children(parent: u32) -> Vec<u32> {
 
 /// The names of its threads, cut to 15 characters by the kernel.
 pub fn threads(id: u32) -> Vec<String> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{id}/task")) else { return Vec::new() };
-    let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).ok();
-    tasks.flatten().filter_map(name).map(|name| name.trim_end_matches('\n').to_owned()).collect()
+    let tasks = process(id).and_then(|process| process.tasks().ok()).into_iter().flatten().flatten();
+    tasks.filter_map(|task| Some(task.stat().ok()?.comm)).collect()
 }
 
 /// Sends a signal to one process.
@@ -154,20 +154,8 @@ pub fn signal_one(id: u32, signal: Signal) -> Result<(), String> {
 }
 
 fn title(id: u32) -> String {
-    let bytes = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).replace('\0', " ").trim().to_owned()
-}
-
-/// The fields of /proc/ID/stat from the third on; the second is a name, which may hold anything.
-fn stat(id: u32) -> Option<Vec<String>> {
-    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    let (_, rest) = text.rsplit_once(") ")?;
-    Some(rest.split_whitespace().map(str::to_owned).collect())
-}
-
-fn kib(text: &str, mark: &str) -> u64 {
-    let line = text.lines().find_map(|line| line.strip_prefix(mark));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    let words = process(id).and_then(|process| process.cmdline().ok()).unwrap_or_default();
+    words.join(" ").trim().to_owned()
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! What the kernel says of this process: memory, time, threads, files. Where it says nothing, nothing is known.
+//! Lines are read by their names and not by the crate procfs, which knows nothing of a whole file where a kernel leaves
+//! one line out (gVisor). The other crates of the server read /proc in the same way.
 
 use std::fs;
 use std::time::Duration;
