@@ -10,7 +10,7 @@ module FoolsGold
 
   # Raised in a request whose time is over; the same class that the server has. Not a StandardError, so that no
   # `rescue => error` takes it for a trouble of its own.
-  class RequestTimeout < Exception; end # rubocop:disable Lint/InheritException
+  class RequestTimeout < Exception; end
 
   unless respond_to?(:hooks)
     @recorded_hooks = Hash.new { |blocks, name| blocks[name] = [] }

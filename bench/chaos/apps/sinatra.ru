@@ -55,7 +55,7 @@ class BadDay < Arena
   get "/deaf" do
     begin
       sleep
-    rescue Exception # rubocop:disable Lint/RescueException
+    rescue Exception
       retry
     end
   end

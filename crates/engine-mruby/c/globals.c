@@ -28,7 +28,7 @@ static void add_alias(mrb_state *mrb, fg_vm *vm, mrb_sym name, mrb_sym means)
     return;
   }
   vm->aliases = mrb_realloc(mrb, vm->aliases, (vm->alias_count + 1) * sizeof *vm->aliases);
-  vm->aliases[vm->alias_count++] = (struct fg_alias){name, means};
+  vm->aliases[vm->alias_count++] = (struct fg_alias) {name, means};
 }
 
 static mrb_value alias_global(mrb_state *mrb, mrb_value self)
@@ -75,7 +75,7 @@ int fg_global_set(mrb_state *mrb, mrb_sym name, mrb_sym means, mrb_value value)
   switch (kinds[i].kind) {
   case ONCE:
     if (mrb_nil_p(mrb_gv_get(mrb, means))) return 0;
-    /* fall through */
+  /* fall through */
   case NOTHING:
     mrb_name_error(mrb, name, "%n is a read-only variable", name);
     return 1;

@@ -33,7 +33,7 @@ static mrb_value handle_new(mrb_state *mrb, uint64_t number, size_t bytes)
   struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Handle");
   struct RData *data = mrb_data_object_alloc(mrb, klass, NULL, &handle_type);
   struct handle *handle = mrb_malloc(mrb, sizeof *handle);
-  *handle = (struct handle){number, 0};
+  *handle = (struct handle) {number, 0};
   data->data = handle;
   if (!fg_reserve(mrb, bytes)) mrb_exc_raise(mrb, mrb_obj_value(mrb->nomem_err));
   handle->bytes = bytes;
@@ -69,7 +69,7 @@ static void to_plain(mrb_state *mrb, mrb_value value, const mrb_value *json, fg_
       out->integer = (int64_t)((struct handle *)DATA_PTR(value))->number;
       return;
     }
-    /* fall through */
+  /* fall through */
   default: {
     mrb_value tree = mrb_str_new_capa(mrb, 256);
     fg_tree_encode(mrb, tree, value, json, 0);

@@ -130,17 +130,17 @@ static mrb_value string_replace(mrb_state *mrb, mrb_value self)
   }
   int arena = mrb_gc_arena_save(mrb);
   if (!mrb_nil_p(out)) do {
-    found = start;
-    mrb_str_cat(mrb, out, RSTRING_PTR(text) + copied, finder.slots[0] - copied);
-    if (mrb_hash_p(replacement)) {
-      mrb_value key = cut(mrb, text, finder.slots[0], finder.slots[1]);
-      mrb_str_cat_str(mrb, out, mrb_obj_as_string(mrb, mrb_hash_get(mrb, replacement, key)));
-    }
-    else put_replacement(mrb, out, &finder, replacement);
-    copied = finder.slots[1];
-    start = fg_after(&finder);
-    mrb_gc_arena_restore(mrb, arena);
-  } while (all && start <= length && fg_find(mrb, &finder, start, false));
+      found = start;
+      mrb_str_cat(mrb, out, RSTRING_PTR(text) + copied, finder.slots[0] - copied);
+      if (mrb_hash_p(replacement)) {
+        mrb_value key = cut(mrb, text, finder.slots[0], finder.slots[1]);
+        mrb_str_cat_str(mrb, out, mrb_obj_as_string(mrb, mrb_hash_get(mrb, replacement, key)));
+      }
+      else put_replacement(mrb, out, &finder, replacement);
+      copied = finder.slots[1];
+      start = fg_after(&finder);
+      mrb_gc_arena_restore(mrb, arena);
+    } while (all && start <= length && fg_find(mrb, &finder, start, false));
   mrb_value last = mrb_nil_value();
   if (found != FG_UNSET) {
     mrb_str_cat(mrb, out, RSTRING_PTR(text) + copied, length - copied);

@@ -16,7 +16,7 @@ module FoolsGold
   class ThreadEnded < StandardError; end
 
   # A hook has raised, or called `exit`, and its worker cannot start. Not a StandardError: no hook is to rescue it.
-  class HookFailed < Exception # rubocop:disable Lint/InheritException
+  class HookFailed < Exception
     attr_reader :hook, :place, :error
 
     # Runs the block, which calls the hook `hook`, given as `block`. In a child that the hook has forked, its exceptions
@@ -50,5 +50,5 @@ module FoolsGold
 
   # Raised in the thread of a request whose time is over. Not a StandardError, so that no `rescue => error` of an
   # application takes it for a trouble of its own and goes on.
-  class RequestTimeout < Exception; end # rubocop:disable Lint/InheritException
+  class RequestTimeout < Exception; end
 end

@@ -100,7 +100,7 @@ module FoolsGold
       end
 
       class HttpServer
-        START_CTX = {} # rubocop:disable Style/MutableConstant
+        START_CTX = {}
       end
 
       class HttpRequest

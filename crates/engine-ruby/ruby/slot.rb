@@ -99,7 +99,7 @@ module FoolsGold
       end
       @at = 0
       @size = @in.bytesize
-    rescue EOFError, Errno::ECONNRESET, IOError
+    rescue Errno::ECONNRESET, IOError
       false
     end
   end

@@ -1,4 +1,4 @@
-# Encoding: names for what is not there. A String is bytes that are read as UTF-8; its `encoding` is UTF-8 where they
+# Encoding, as names for what is not there. A String is bytes that are read as UTF-8; its `encoding` is UTF-8 where they
 # are that, and BINARY where they are not.
 
 class EncodingError < StandardError; end

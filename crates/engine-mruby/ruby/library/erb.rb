@@ -31,8 +31,6 @@ class ERB
     def compile(template) = [FoolsGold::Native.erb_compile(template, @trim_mode, "_erbout"), nil, nil]
   end
 
-  def self.version = "4.0.3"
-
   attr_reader :src
   attr_accessor :filename, :lineno
 

@@ -53,7 +53,7 @@ module FoolsGold
 
       def candidate(gem, path)
         Loader.candidate(path)
-      rescue LoadError => error
+      rescue LoadError
         raise unless gem.extension?
         raise LoadError, "#{gem.name} #{gem.version} is a C extension, which only CRuby can load. #{HINT}"
       end

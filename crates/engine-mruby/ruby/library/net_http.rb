@@ -38,8 +38,8 @@ module Net
         of(uri) { |http| http.put(uri.request_uri, data, headers) }
       end
 
-      def start(address, port = nil, *_proxy, **options, &block)
-        options = _proxy.pop.merge(options) if _proxy.last.is_a?(Hash)
+      def start(address, port = nil, *proxy, **options, &block)
+        options = proxy.pop.merge(options) if proxy.last.is_a?(Hash)
         port ||= options[:use_ssl] ? 443 : 80
         http = new(address, port)
         options.each { |name, value| http.__send__("#{name}=", value) if http.respond_to?("#{name}=") }

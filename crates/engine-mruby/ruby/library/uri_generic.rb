@@ -86,7 +86,7 @@ module URI
     end
 
     def hostname=(text)
-      self.host = text&.include?(":") && !text.start_with?("[") ? "[#{text}]" : text
+      self.host = (text&.include?(":") && !text.start_with?("[")) ? "[#{text}]" : text
     end
 
     def port=(number)

@@ -109,7 +109,7 @@ end
 answers("/streaming", :streaming) do
   route do |r|
     r.get("out") { stream { |out| out << "a"; out.write("b"); 2.times { |at| out << at.to_s } } }
-    r.get("callback") { stream(callback: proc { }) { |out| out << "called" } }
+    r.get("callback") { stream(callback: proc {}) { |out| out << "called" } }
     r.get("loop") { stream(loop: true) { |out| out << "x"; @n = @n.to_i + 1; out.close if @n == 3 } }
   end
 end

@@ -137,7 +137,7 @@ matcher("/static_routing", :static_routing) do
 end
 
 matcher("/break", :break) do
-  route { |r| r.is("a") { break "broke" if r.params["x"]; next "next" if r.params["y"]; "no" } ; "after" }
+  route { |r| r.is("a") { break "broke" if r.params["x"]; next "next" if r.params["y"]; "no" }; "after" }
 end
 
 matcher("/pass", :pass) do
@@ -151,7 +151,7 @@ matcher("/aref", [:request_aref, :raise]) do
   route { |r| r.get("get") { (r["a"] rescue $!.class.name.split("::").last) } }
 end
 
-matcher("/r", :r) { route { |r| foo } ; def foo = r.remaining_path }
+matcher("/r", :r) { route { |r| foo }; def foo = r.remaining_path }
 
 matcher("/host_routing") do
   plugin(:host_routing) { |hosts| hosts.to(:api, "api.example"); hosts.default(:main) }
