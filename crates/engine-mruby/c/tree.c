@@ -14,6 +14,7 @@
 #include <mruby/numeric.h>
 #include <mruby/proc.h>
 #include <mruby/string.h>
+#include <mruby/variable.h>
 
 /* As deep as JSON.generate goes in CRuby before it takes the data for a circle. */
 #define DEPTH_MAX 100
