@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, count, reply};
@@ -15,6 +15,7 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
 
 use crate::board::Board;
 use crate::dispatch::{Dispatch, Offer, Orders};
@@ -34,6 +35,9 @@ const ROOM_BYTES: usize = 16 << 10;
 
 /// Whoever looked so many seconds ago is taken to look again.
 const WATCHED_S: u64 = 15;
+/// What a process has written before it ended is there at once; a child that it has left may hold its connection open,
+/// and a client may take an answer slowly.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 thread_local! {
     /// Which lane this thread is.
@@ -137,6 +141,7 @@ impl Pool {
             }
             slot.flush();
         };
+        slot.end_reading();
         self.bury(slot.worker, why);
     }
 
@@ -272,14 +277,37 @@ impl Pool {
         }
     }
 
-    /// A worker is gone, or must be, for this reason if it was not its own doing. Its requests run elsewhere or are
-    /// answered.
-    pub fn bury(&self, id: u32, why: Option<String>) {
+    /// A worker is gone, or must be, for this reason if it was not its own doing. It gets no more requests. What it has
+    /// written before it ended is still read: the end of a process is known by whichever of its connections is looked
+    /// at first, and another one may have the last bytes of an answer. Then [`Event::WorkerGone`] says so; whether that
+    /// is still to come.
+    pub fn bury(self: &Arc<Pool>, id: u32, why: Option<String>) -> bool {
         let worker = {
             let mut dispatch = self.dispatch();
-            let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
+            let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return false };
             dispatch.workers.remove(at)
         };
+        let unread: Vec<Arc<Slot>> = worker.slots().filter(|slot| slot.has_unread()).cloned().collect();
+        if why.is_some() || unread.is_empty() {
+            self.end_requests(worker, why);
+            return false;
+        }
+        let pool = self.clone();
+        drop(tokio::spawn(async move {
+            let all = async {
+                for slot in unread {
+                    slot.until_read().await;
+                }
+            };
+            let _ = timeout(LAST_ANSWERS, all).await;
+            pool.end_requests(worker, why);
+        }));
+        true
+    }
+
+    /// The requests that a worker has left run elsewhere or are answered.
+    fn end_requests(&self, worker: Worker, why: Option<String>) {
+        let id = worker.id;
         let (pid, app) = (worker.pid, self.app.as_deref());
         let died_of_memory = worker.reason.is_none() && self.kernel_has_killed();
         let (reason, death) = match worker.reason {
@@ -315,7 +343,8 @@ impl Pool {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
                 continue;
             }
-            lost += 1;
+            // An answer that is whole is not lost with what its worker had still to do.
+            lost += usize::from(sink.is_some() || !job.is_answered());
             if let Some(sink) = sink {
                 sink.fail(fault.clone());
             }
@@ -484,3 +513,7 @@ impl Engine for Pool {
         self.resume(Instant::now());
     }
 }
+
+#[cfg(test)]
+#[path = "pool_test.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,9 @@ pub struct Slot {
     state: Mutex<State>,
     /// There are bytes to be written.
     dirty: Notify,
+    /// All that the worker has written is read.
+    is_read: AtomicBool,
+    read: Notify,
 }
 
 struct State {
@@ -83,8 +87,18 @@ impl Slot {
             is_open: true,
             is_writing: false,
         };
-        let (state, dirty) = (Mutex::new(state), Notify::new());
-        Slot { worker, number, control, pid: 0, may_name_files: true, writer, state, dirty }
+        Slot {
+            worker,
+            number,
+            control,
+            pid: 0,
+            may_name_files: true,
+            writer,
+            state: Mutex::new(state),
+            dirty: Notify::new(),
+            is_read: AtomicBool::new(false),
+            read: Notify::new(),
+        }
     }
 
     /// With what is known of its process.
@@ -287,6 +301,26 @@ impl Slot {
         let running = mem::take(&mut state.row.0);
         let all = running.into_iter().enumerate();
         all.filter_map(|(at, running)| Some((running.job?, running.sink, at == 0))).collect()
+    }
+
+    /// Whether something was sent that may have an answer among what is still to be read.
+    pub fn has_unread(&self) -> bool {
+        !self.is_read.load(Ordering::SeqCst) && self.lock().row.0.iter().any(|running| running.job.is_some())
+    }
+
+    /// The worker will write nothing more, and all that it has written is read.
+    pub fn end_reading(&self) {
+        self.is_read.store(true, Ordering::SeqCst);
+        self.read.notify_waiters();
+    }
+
+    /// Waits for that.
+    pub async fn until_read(&self) {
+        // Made before the look, so that an end in between is not missed.
+        let read = self.read.notified();
+        if !self.is_read.load(Ordering::SeqCst) {
+            read.await;
+        }
     }
 
     /// Takes back what has not begun, oldest first.

@@ -15,7 +15,7 @@ use crate::apps::context::AppContext;
 use crate::apps::deploy::{Deploy, Outcome};
 use crate::apps::engines::{EngineContext, Size};
 use crate::apps::generation::{Generation, ShutdownState, wait_until};
-use crate::apps::single_flight::SingleFlight;
+use crate::apps::shared_turns::SharedTurns;
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME};
 use crate::process::parent::Ordered;
@@ -31,7 +31,7 @@ pub struct App {
     pub(crate) base: EngineContext,
     pub(crate) context: Arc<AppContext>,
     entry: ArcSwap<Entry>,
-    pub(crate) single_flight: SingleFlight<Result<String, String>>,
+    pub(crate) turns: SharedTurns<Result<String, String>>,
     pub(crate) shutdown: ShutdownState,
     /// Generations that were begun.
     pub(crate) begun: AtomicU64,
@@ -101,8 +101,8 @@ impl App {
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let (log, remembered) = (Mutex::default(), Mutex::default());
-        let (single_flight, begun_ones) = (SingleFlight::new(), AtomicU64::new(1));
-        let app = App { name, base, context, entry, single_flight, shutdown, begun: begun_ones, log, remembered };
+        let (turns, begun_ones) = (SharedTurns::new(), AtomicU64::new(1));
+        let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, remembered };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
     }
@@ -144,7 +144,7 @@ impl App {
 
     /// Whether a reload is on its way.
     pub fn is_reloading(&self) -> bool {
-        self.single_flight.is_running()
+        self.turns.is_running()
     }
 
     /// Whether requests are held back because somebody said so.
@@ -155,7 +155,7 @@ impl App {
     /// Loads the application anew and gives it the requests; what is wrong if that does not come to pass, and then the
     /// old code goes on. Waits for it; not for I/O threads. Who asks while this is being done waits for the next one.
     pub fn reload(self: &Arc<App>) -> Result<String, String> {
-        self.single_flight.take(|| self.deploy())
+        self.turns.take(|| self.deploy())
     }
 
     /// Tells the engine. What would otherwise be forgotten with the next generation is remembered.
@@ -220,7 +220,7 @@ impl App {
     /// All processes end within this time, and what is being loaded is given up.
     pub fn stop(&self, time: Duration) {
         self.shutdown.hurry(time);
-        wait_until(Instant::now() + GIVE_UP_TIME, || !self.single_flight.is_running());
+        wait_until(Instant::now() + GIVE_UP_TIME, || !self.turns.is_running());
         self.current().stop(time);
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log().leaving.is_empty());
     }

@@ -1,11 +1,11 @@
-//! One at a time: whoever asks for something while it is being done waits for the next time it is done, together with
+//! Turns, one at a time: whoever asks for something while it is being done waits for the next turn, and shares it with
 //! all others who have asked meanwhile. What is being done may have begun too early to see what they have changed.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The queue for one thing that is done again and again.
+/// The turns of one thing that is done again and again, such as a reload.
 #[derive(Debug)]
-pub struct SingleFlight<T> {
+pub struct SharedTurns<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
 }
@@ -17,10 +17,10 @@ struct State<T> {
     last: Option<T>,
 }
 
-impl<T: Clone> SingleFlight<T> {
+impl<T: Clone> SharedTurns<T> {
     /// Nothing has been done yet.
-    pub fn new() -> SingleFlight<T> {
-        SingleFlight { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
+    pub fn new() -> SharedTurns<T> {
+        SharedTurns { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -70,24 +70,24 @@ mod tests {
 
     #[test]
     fn all_who_ask_meanwhile_share_the_next_turn() {
-        let single_flight = SingleFlight::new();
+        let turns = SharedTurns::new();
         let done = AtomicU32::new(0);
         let (gate, asked) = (Barrier::new(2), AtomicU32::new(0));
         thread::scope(|scope| {
             let first = scope.spawn(|| {
-                single_flight.take(|| {
+                turns.take(|| {
                     gate.wait();
                     done.fetch_add(1, Ordering::SeqCst) + 1
                 })
             });
-            while !single_flight.is_running() {
+            while !turns.is_running() {
                 thread::yield_now();
             }
             let others: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
                         asked.fetch_add(1, Ordering::SeqCst);
-                        single_flight.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
+                        turns.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
                     })
                 })
                 .collect();
@@ -102,6 +102,6 @@ mod tests {
                 assert_eq!(other.join().unwrap(), 2);
             }
         });
-        assert!(!single_flight.is_running());
+        assert!(!turns.is_running());
     }
 }
