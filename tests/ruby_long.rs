@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::{Client, PATIENCE, Server, ruby, within};
 
 const APP: &str = r#"
+require "timeout"
 EIGHTS = Array.new(700_000) { |n| format("%08x", n) }.join.freeze
 HUGE = ("gold" * 20_000_000).freeze
 PLAIN = { "content-type" => "text/plain" }.freeze
@@ -21,6 +22,16 @@ def parts
   end
 end
 
+# As applications bound a call that may take long.
+class Late
+  def each(&block)
+    Timeout.timeout(0.3) { block.call(HUGE) }
+  rescue Timeout::Error
+    warn "broken off"
+    raise
+  end
+end
+
 run lambda { |env|
   case env["PATH_INFO"]
   when "/one" then [200, PLAIN.dup, [EIGHTS]]
@@ -29,6 +40,7 @@ run lambda { |env|
   when "/short" then [200, PLAIN.merge("content-length" => "600000"), [EIGHTS]]
   when "/long" then [200, PLAIN.merge("content-length" => "6000000"), [EIGHTS]]
   when "/huge" then [200, PLAIN.dup, [HUGE]]
+  when "/late" then [200, PLAIN.dup, Late.new]
   when "/sent" then [200, PLAIN.dup, [env["rack.input"].read]]
   else [200, PLAIN.dup, ["ready"]]
   end
@@ -107,5 +119,20 @@ fn whoever_goes_in_the_middle_takes_nobody_along() {
         assert!(reads.body(&head).is_err(), "an answer that broke off looks whole");
         assert!(within(PATIENCE, || ruby::workers(&server).iter().any(|new| *new != pid)), "{}", server.log());
         assert_eq!(server.text("/"), "ready");
+    }
+}
+
+#[test]
+fn a_body_that_the_application_breaks_off_in_a_piece_fails_and_its_thread_is_free() {
+    for worker in ["plain", "native"] {
+        let options = ["-w", "1", "-t", "1", "--spool-bytes", "1MiB", "--ruby-worker", worker];
+        let server = ruby::serve(APP, &options);
+        let mut slow = asked(&server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+        let head = slow.head().unwrap();
+        assert_eq!(head.status, 200);
+        // It takes nothing more, and the only thread waits for it until the application's time is over.
+        assert!(server.logs("broken off"), "{worker}: {}", server.log());
+        assert!(slow.body(&head).is_err(), "{worker}: an answer that broke off looks whole");
+        assert_eq!(server.text("/"), "ready", "{worker}: the thread is free again\n{}", server.log());
     }
 }

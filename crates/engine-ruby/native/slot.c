@@ -79,9 +79,9 @@ slot_of(VALUE self)
 static void
 flush(struct slot *slot)
 {
-    /* The bytes of a frame are on their way; what is in the buffer comes after them. */
-    if (slot->is_sending) return;
-    while (buffer_size(&slot->out) > 0) {
+    /* While the bytes of a frame are on their way, what is in the buffer comes after them. Another thread may have begun
+     * one while this one waited. */
+    while (!slot->is_sending && buffer_size(&slot->out) > 0) {
         size_t count = socket_send(slot->fd, &slot->out);
         buffer_take(&slot->out, count);
         slot->mark -= count < slot->mark ? count : slot->mark;

@@ -73,10 +73,11 @@ wait_to_send(int fd)
 size_t
 socket_send(int fd, const struct buffer *out)
 {
-    ssize_t count;
+    ssize_t count = send(fd, buffer_start(out), buffer_size(out), MSG_DONTWAIT | MSG_NOSIGNAL);
 
-    while ((count = send(fd, buffer_start(out), buffer_size(out), MSG_DONTWAIT | MSG_NOSIGNAL)) < 0) wait_to_send(fd);
-    return (size_t)count;
+    if (count >= 0) return (size_t)count;
+    wait_to_send(fd);
+    return 0;
 }
 
 size_t

@@ -28,6 +28,7 @@ module FoolsGold
       @io = wire.open_blocking(Frames::SLOT_ROLE, worker, number)
       @out = String.new
       @mark = @started = @seq = 0
+      @is_sending = false
       @cancelled = NONE
       @taken = nil
     end
@@ -56,7 +57,9 @@ module FoolsGold
       size = string.bytesize
       at = 0
       while at < size
-        Thread.handle_interrupt(RequestTimeout => :never) { send_piece(string, at, [size - at, WHOLE].min) }
+        Thread.handle_interrupt(Object => :on_blocking, RequestTimeout => :never) do
+          send_piece(string, at, [size - at, WHOLE].min)
+        end
         at += WHOLE
       end
     end
@@ -64,14 +67,46 @@ module FoolsGold
     # One CHUNK of bytes of this string. Where they are many, they are not copied to the buffer first.
     def send_piece(string, at, size)
       piece = size == string.bytesize ? string.b : string.byteslice(at, size).b
-      return send_now(Frames::CHUNK, piece) if size < LARGE
-
+      add(Frames::CHUNK, piece) if size < LARGE
+      waiting = @out
+      @out = String.new
+      @mark = 0
+      size < LARGE ? write(waiting) : write(waiting, [size + 1, Frames::CHUNK].pack("NC"), piece)
       flush
-      @io.write([size + 1, Frames::CHUNK].pack("NC"), piece)
+    end
+
+    # Writes these. When an exception of another thread (Timeout, Thread#raise) breaks it off, which it may while it waits,
+    # what is left stays in the buffer before all else: a frame is whole, whatever happens. What other threads add
+    # meanwhile comes after it.
+    def write(*pieces)
+      @is_sending = true
+      until pieces.empty?
+        count = some_written(pieces.first)
+        count == pieces.first.bytesize ? pieces.shift : pieces[0] = pieces.first.byteslice(count..-1)
+      end
+    ensure
+      @is_sending = false
+      @out.prepend(pieces.join) unless pieces.empty?
+    end
+
+    if RUBY_ENGINE == "jruby"
+      # It has no such call for Unix sockets.
+      def some_written(bytes)
+        @io.write(bytes)
+      end
+    else
+      def some_written(bytes)
+        return 0 if bytes.empty?
+
+        while (count = @io.sendmsg_nonblock(bytes, exception: false)) == :wait_writable
+          IO.select(nil, [@io])
+        end
+        count
+      end
     end
 
     def flush
-      return if @out.empty?
+      return if @out.empty? || @is_sending
 
       @io.write(@out)
       @out.clear

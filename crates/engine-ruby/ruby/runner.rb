@@ -112,7 +112,8 @@ module FoolsGold
 
     # Whether that was the answer, and the front now waits for FREE.
     def report(error, later)
-      if @slot.answered? || @answer.ended?
+      # Of an answer whose head has gone out, what is in the buffer is a part.
+      if (@slot.answered? && !@answer.begun?) || @answer.ended?
         Log.exception(error, "#{name} failed after its answer") unless error.is_a?(RequestTimeout)
         false
       elsif @slot.taken

@@ -7,6 +7,7 @@ use tokio::net::UnixStream;
 use super::*;
 use crate::control::Control;
 use crate::job::Death;
+use crate::slot::Left;
 
 fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
     let (responder, reply) = reply::pair();
@@ -208,8 +209,10 @@ async fn what_only_stood_behind_another_request_runs_again_however_often_its_wor
     for death in 1..=4 {
         let slot = scene.slot(0, 0);
         assert!(slot.push(first.0).is_ok() && slot.push(second.0).is_ok());
-        let mut left = slot.close().into_iter();
-        let (Some((mut one, _, true)), Some((mut two, _, false))) = (left.next(), left.next()) else {
+        let mut left = slot.close(engine::Fault::Stopping).into_iter();
+        let (Some(Left { job: mut one, has_begun: true, .. }), Some(Left { job: mut two, has_begun: false, .. })) =
+            (left.next(), left.next())
+        else {
             panic!("the first has begun, the second has not");
         };
         assert_eq!((one.may_replay(true, Death::Crash), two.may_replay(false, Death::Crash)), (death <= 2, true));

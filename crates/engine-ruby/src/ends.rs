@@ -12,9 +12,7 @@ use crate::work::Work;
 impl Work {
     /// A worker is gone, or must be.
     pub(crate) fn worker_ended(&mut self, id: u32, why: Option<String>) {
-        if self.pool.bury(id, None) {
-            return;
-        }
+        self.pool.bury(id, None);
         self.worn.retain(|(worn, _)| *worn != id);
         let Some(worker) = self.workers.remove(&id) else { return };
         if let (Some(why), Some(pid)) = (why, worker.pid) {

@@ -41,6 +41,6 @@ pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Resu
             }
         }
     }
-    drop(slot.close());
+    drop(slot.close(engine::Fault::Stopping));
     Ok((replies, true))
 }

@@ -93,7 +93,7 @@ impl Work {
         let (booted, booting): (Vec<_>, Vec<_>) = self.workers.values().partition(|worker| worker.has_said_so);
         booted.iter().filter_map(|worker| worker.control.as_ref()).for_each(|control| control.stop());
         booting.iter().filter_map(|worker| worker.pid).for_each(kill_now);
-        self.wait(inbox, until, |work| work.workers.is_empty()).await;
+        self.wait(inbox, until, |work| work.workers.is_empty() && work.pool.last_answers().is_empty()).await;
         self.workers.values().filter_map(|worker| worker.pid).for_each(kill_now);
         self.molds.values().filter_map(|mold| mold.control.as_ref()).for_each(Control::stop);
         let until = until.max(Instant::now() + Duration::from_millis(500));

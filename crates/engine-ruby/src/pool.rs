@@ -25,7 +25,7 @@ use crate::job::{Death, Job};
 use crate::reason::Reason;
 use crate::row::Step;
 use crate::settings::Settings;
-use crate::slot::Slot;
+use crate::slot::{Left, Slot};
 use crate::worker::Worker;
 
 /// Read at once from a worker.
@@ -35,9 +35,16 @@ const ROOM_BYTES: usize = 16 << 10;
 
 /// Whoever looked so many seconds ago is taken to look again.
 const WATCHED_S: u64 = 15;
-/// What a process has written before it ended is there at once; a child that it has left may hold its connection open,
-/// and a client may take an answer slowly.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// What a process has written before it ended is there at once, but a client may take an answer slowly.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// A worker that is gone.
+#[derive(Debug, Clone, Copy)]
+struct Gone {
+    id: u32,
+    pid: i32,
+    death: Death,
+}
 
 thread_local! {
     /// Which lane this thread is.
@@ -66,6 +73,7 @@ pub struct Pool {
     kernel_kills: AtomicU64,
     /// Workers whose end was logged before their mold reported it.
     told_ends: Mutex<HashSet<u32>>,
+    last_answers: Mutex<Vec<Arc<Slot>>>,
 }
 
 impl Pool {
@@ -92,6 +100,7 @@ impl Pool {
             memory,
             kernel_kills,
             told_ends: Mutex::default(),
+            last_answers: Mutex::default(),
         })
     }
 
@@ -129,7 +138,10 @@ impl Pool {
             if buffer.capacity() - buffer.len() < ROOM_BYTES {
                 buffer.reserve(READ_BYTES);
             }
-            match reader.read_buf(&mut buffer).await {
+            slot.waits(true);
+            let read = reader.read_buf(&mut buffer).await;
+            slot.waits(false);
+            match read {
                 Ok(0) => break None,
                 Ok(_) => {}
                 // A process has ended that had not read all it was sent.
@@ -277,38 +289,41 @@ impl Pool {
         }
     }
 
-    /// A worker is gone, or must be, for this reason if it was not its own doing. It gets no more requests. What it has
-    /// written before it ended is still read: the end of a process is known by whichever of its connections is looked
-    /// at first, and another one may have the last bytes of an answer. Then [`Event::WorkerGone`] says so; whether that
-    /// is still to come.
-    pub fn bury(self: &Arc<Pool>, id: u32, why: Option<String>) -> bool {
+    /// A worker is gone, or must be, for this reason if it was not its own doing. It gets no more requests; those that it
+    /// has left run elsewhere or are answered. What it has written before it ended is read first: the end of a process is
+    /// known by whichever of its connections is looked at first, and another one may have the last bytes of an answer.
+    pub fn bury(self: &Arc<Pool>, id: u32, why: Option<String>) {
         let worker = {
             let mut dispatch = self.dispatch();
-            let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return false };
-            dispatch.workers.remove(at)
+            let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
+            let worker = dispatch.workers.remove(at);
+            // One that was chosen just now must not get its request any more.
+            worker.slots().for_each(|slot| slot.refuse());
+            self.last_answers().extend(worker.slots().filter(|slot| slot.load() > 0).cloned());
+            worker
         };
-        let unread: Vec<Arc<Slot>> = worker.slots().filter(|slot| slot.has_unread()).cloned().collect();
-        if why.is_some() || unread.is_empty() {
-            self.end_requests(worker, why);
-            return false;
+        let slots = worker.slots().cloned();
+        let (unread, read): (Vec<_>, Vec<_>) = slots.partition(|slot| why.is_none() && slot.has_unread());
+        let gone = self.gone(&worker);
+        self.end_requests(gone, &read);
+        for slot in unread {
+            let pool = self.clone();
+            drop(self.lane(id).1.spawn(async move {
+                let _ = timeout(LAST_ANSWERS, slot.until_read()).await;
+                pool.end_requests(gone, &[slot]);
+            }));
         }
-        let pool = self.clone();
-        drop(tokio::spawn(async move {
-            let all = async {
-                for slot in unread {
-                    slot.until_read().await;
-                }
-            };
-            let _ = timeout(LAST_ANSWERS, all).await;
-            pool.end_requests(worker, why);
-        }));
-        true
+        let _ = self.events.send(Event::WorkerGone(id, why));
     }
 
-    /// The requests that a worker has left run elsewhere or are answered.
-    fn end_requests(&self, worker: Worker, why: Option<String>) {
-        let id = worker.id;
-        let (pid, app) = (worker.pid, self.app.as_deref());
+    /// Of workers that are gone, what is still being read.
+    pub fn last_answers(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
+        self.last_answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why a worker is gone, as far as it is known here.
+    fn gone(&self, worker: &Worker) -> Gone {
+        let (id, pid, app) = (worker.id, worker.pid, self.app.as_deref());
         let died_of_memory = worker.reason.is_none() && self.kernel_has_killed();
         let (reason, death) = match worker.reason {
             Some(reason) => (reason, Death::Crash),
@@ -325,17 +340,24 @@ impl Pool {
             );
             let _ = self.events.send(Event::OutOfMemory(id));
         }
-        let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
+        let is_ending = self.is_ending.load(Ordering::SeqCst);
         // Workers that end because the server ends have not crashed.
         if !is_ending || worker.reason.is_some() || died_of_memory {
             *self.ends().entry(reason.name()).or_default() += 1;
         }
+        Gone { id, pid, death }
+    }
+
+    /// What such a worker has left in these slots runs elsewhere or is answered.
+    fn end_requests(&self, gone: Gone, slots: &[Arc<Slot>]) {
+        let (Gone { id, pid, death }, app) = (gone, self.app.as_deref());
+        let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
+        let fault = match is_ending {
+            true => Fault::Stopping,
+            false => Fault::WorkerDied(format!("worker {id} (pid {pid}) exited while it ran this request")),
+        };
         let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
-        for (mut job, sink, has_begun) in worker.slots().flat_map(|slot| slot.close()) {
-            let fault = match is_ending {
-                true => Fault::Stopping,
-                false => Fault::WorkerDied(format!("worker {id} (pid {pid}) exited while it ran this request")),
-            };
+        for Left { mut job, sink, has_begun } in slots.iter().flat_map(|slot| slot.close(fault.clone())) {
             if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                 job.take_back(sink);
             }
@@ -343,12 +365,11 @@ impl Pool {
                 if has_begun && job.is_last_try() { &mut last_tries } else { &mut replays }.push(job);
                 continue;
             }
-            // An answer that is whole is not lost with what its worker had still to do.
-            lost += usize::from(sink.is_some() || !job.is_answered());
+            lost += 1;
             if let Some(sink) = sink {
                 sink.fail(fault.clone());
             }
-            job.answer(Err(fault));
+            job.answer(Err(fault.clone()));
         }
         let replayed = replays.len() + last_tries.len();
         if is_ending && lost > 0 {
@@ -367,9 +388,9 @@ impl Pool {
             dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
             self.wake_watch(&mut dispatch);
+            self.last_answers().retain(|other| !slots.iter().any(|slot| Arc::ptr_eq(other, slot)));
         }
         self.pump();
-        let _ = self.events.send(Event::WorkerGone(id, why));
     }
 
     /// Whether the kernel has killed somebody because memory was full, since this was asked, so that a worker that has

@@ -27,6 +27,8 @@ pub struct Running {
     pub held: Option<Held>,
     /// Where its body goes, once its answer has gone out.
     pub sink: Option<Sink>,
+    /// A piece of its body is on its way, with the sink.
+    pub is_sending: bool,
     /// When its answer must have begun, or, without a client, when it must be over.
     pub until: Option<Instant>,
     /// Its client has gone; the worker has been told.
@@ -74,6 +76,12 @@ impl Running {
         }
     }
 
+    /// Whether its answer is whole: the worker has more to do for it all the same, after the answer.
+    pub fn is_whole(&self) -> bool {
+        let is_answered = self.job.as_deref().is_some_and(Job::is_answered);
+        is_answered && self.held.is_none() && self.sink.is_none() && !self.is_sending
+    }
+
     /// A piece of the body.
     pub fn chunk(&mut self, piece: Bytes) -> Step {
         if let Some(held) = &mut self.held {
@@ -83,7 +91,9 @@ impl Running {
             }
             self.release();
         }
-        self.sink.take().map_or(Step::Nothing, |sink| Step::Chunk(sink, piece))
+        let Some(sink) = self.sink.take() else { return Step::Nothing };
+        self.is_sending = true;
+        Step::Chunk(sink, piece)
     }
 
     /// The end of the body.
@@ -102,8 +112,18 @@ impl Row {
     /// One more.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
         let (until, job) = (Some(job.request.deadline), Some(job));
-        let (held, sink, is_left, is_expired, is_stuck) = (None, None, false, false, false);
-        self.0.push_back(Running { seq, job, since, held, sink, until, is_left, is_expired, is_stuck });
+        self.0.push_back(Running {
+            seq,
+            job,
+            since,
+            held: None,
+            sink: None,
+            is_sending: false,
+            until,
+            is_left: false,
+            is_expired: false,
+            is_stuck: false,
+        });
     }
 
     /// The one that runs, for a frame of this name.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,8 +12,12 @@ use bytes::{Buf, BytesMut};
 use engine::body::SendError;
 use engine::snapshot::RunView;
 use engine::{Duplex, Fault, Input, Response, Sink};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::answer;
 use crate::control::Control;
@@ -24,6 +29,9 @@ use crate::shapes::Shapes;
 
 /// A buffer that grew beyond this for one request is given back.
 const KEPT_BYTES: usize = 256 << 10;
+
+/// How often it is looked whether all is read that a worker has left.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The application comes for its connection at once; more than this are not kept for one that does not.
 const UPGRADES_MAX: usize = 15;
@@ -47,6 +55,18 @@ pub struct Slot {
     /// All that the worker has written is read.
     is_read: AtomicBool,
     read: Notify,
+    /// Its reader waits for bytes.
+    waits: AtomicBool,
+}
+
+/// A request that a worker has left.
+pub struct Left {
+    /// The request.
+    pub job: Box<Job>,
+    /// Where its body went, if its answer had begun and was not just being written.
+    pub sink: Option<Sink>,
+    /// Whether it was the first, which ran.
+    pub has_begun: bool,
 }
 
 struct State {
@@ -57,6 +77,8 @@ struct State {
     /// Connections that are the application's, until it comes for them.
     upgrades: VecDeque<(u32, Duplex)>,
     is_open: bool,
+    /// Why it was closed.
+    closed_by: Option<Fault>,
     is_writing: bool,
 }
 
@@ -85,6 +107,7 @@ impl Slot {
             seq: 0,
             upgrades: VecDeque::new(),
             is_open: true,
+            closed_by: None,
             is_writing: false,
         };
         Slot {
@@ -98,6 +121,7 @@ impl Slot {
             dirty: Notify::new(),
             is_read: AtomicBool::new(false),
             read: Notify::new(),
+            waits: AtomicBool::new(false),
         }
     }
 
@@ -283,7 +307,13 @@ impl Slot {
     /// Gives a sink back after a chunk, or word that nobody wants more.
     pub fn sent(&self, sink: Sink, went: Result<(), SendError>) {
         let mut state = self.lock();
-        let Some(running) = state.row.0.front_mut() else { return };
+        let Some(running) = state.row.0.front_mut() else {
+            if let Some(fault) = &state.closed_by {
+                sink.fail(fault.clone());
+            }
+            return;
+        };
+        running.is_sending = false;
         match went {
             Ok(()) => running.sink = Some(sink),
             Err(_) => {
@@ -293,34 +323,64 @@ impl Slot {
         }
     }
 
-    /// The connection has ended: all that was sent and not answered, and whether it had begun.
-    pub fn close(&self) -> Vec<(Box<Job>, Option<Sink>, bool)> {
+    /// The connection has ended: all that was sent and is not answered to its end. A body in the middle of which it has
+    /// ended fails by this fault.
+    pub fn close(&self, fault: Fault) -> Vec<Left> {
         let mut state = self.lock();
         state.is_open = false;
+        state.closed_by = Some(fault);
         state.upgrades.clear();
         let running = mem::take(&mut state.row.0);
-        let all = running.into_iter().enumerate();
-        all.filter_map(|(at, running)| Some((running.job?, running.sink, at == 0))).collect()
+        let all = running.into_iter().enumerate().filter(|(_, running)| !running.is_whole());
+        all.filter_map(|(at, running)| Some(Left { job: running.job?, sink: running.sink, has_begun: at == 0 }))
+            .collect()
+    }
+
+    /// From now on it takes no request.
+    pub fn refuse(&self) {
+        self.lock().is_open = false;
+    }
+
+    /// How many requests it has.
+    pub fn load(&self) -> usize {
+        self.lock().row.0.iter().filter(|running| running.job.is_some()).count()
     }
 
     /// Whether something was sent that may have an answer among what is still to be read.
     pub fn has_unread(&self) -> bool {
-        !self.is_read.load(Ordering::SeqCst) && self.lock().row.0.iter().any(|running| running.job.is_some())
+        !self.is_read.load(Ordering::SeqCst) && self.load() > 0
     }
 
-    /// The worker will write nothing more, and all that it has written is read.
+    /// Whether the reader waits for bytes, or does something with those that it has.
+    pub fn waits(&self, waits: bool) {
+        self.waits.store(waits, Ordering::SeqCst);
+    }
+
+    /// All that the worker has written is read.
     pub fn end_reading(&self) {
         self.is_read.store(true, Ordering::SeqCst);
         self.read.notify_waiters();
     }
 
-    /// Waits for that.
+    /// Waits until all is read that a worker has written that writes nothing more. To be called on the lane of its
+    /// reader, which cannot be in the middle of something then. A child of the worker may hold the connection open, so
+    /// it need not have come to its end.
     pub async fn until_read(&self) {
-        // Made before the look, so that an end in between is not missed.
-        let read = self.read.notified();
-        if !self.is_read.load(Ordering::SeqCst) {
-            read.await;
+        loop {
+            // Made before the look, so that an end in between is not missed.
+            let read = self.read.notified();
+            if self.is_read.load(Ordering::SeqCst) || (self.waits.load(Ordering::SeqCst) && self.is_empty()) {
+                return;
+            }
+            let _ = timeout(LOOK, read).await;
         }
+    }
+
+    /// Whether the socket has nothing to be read.
+    fn is_empty(&self) -> bool {
+        let socket: &UnixStream = self.writer.as_ref();
+        let looked = recv(socket.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
+        matches!(looked, Err(Errno::EAGAIN))
     }
 
     /// Takes back what has not begun, oldest first.

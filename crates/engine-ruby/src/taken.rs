@@ -48,13 +48,17 @@ impl Pool {
     /// Requests that are not over, and connections that were taken over.
     pub fn unfinished(&self) -> usize {
         let dispatch = self.dispatch();
-        dispatch.waiting() + dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum::<usize>()
+        let of_workers: usize = dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum();
+        let of_gone: usize = self.last_answers().iter().map(|slot| slot.load()).sum();
+        dispatch.waiting() + of_workers + of_gone
     }
 
     /// Requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let dispatch = self.dispatch();
-        let slots = dispatch.workers.iter().flat_map(|worker| worker.slots());
-        dispatch.waiting() + slots.map(|slot| slot.unanswered()).sum::<usize>()
+        let of_workers = dispatch.workers.iter().flat_map(|worker| worker.slots());
+        let of_workers: usize = of_workers.map(|slot| slot.unanswered()).sum();
+        let of_gone: usize = self.last_answers().iter().map(|slot| slot.unanswered()).sum();
+        dispatch.waiting() + of_workers + of_gone
     }
 }
