@@ -79,8 +79,8 @@ slot_of(VALUE self)
 static void
 flush(struct slot *slot)
 {
-    /* While the bytes of a frame are on their way, what is in the buffer comes after them. Another thread may have begun
-     * one while this one waited. */
+    /* While the bytes of a frame are on their way, what is in the buffer comes after them. Another thread may have
+     * begun one while this one waited. */
     while (!slot->is_sending && buffer_size(&slot->out) > 0) {
         size_t count = socket_send(slot->fd, &slot->out);
         buffer_take(&slot->out, count);

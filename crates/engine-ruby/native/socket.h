@@ -12,8 +12,8 @@
  * is given up only to wait, or, where `share` says that other threads serve too, at each call. */
 bool socket_fill(int fd, struct buffer *in, bool share);
 
-/* Writes what the connection takes at once; gives the number of bytes. Where it takes nothing it waits until it does and
- * gives 0: what is to be written may be another thing by then. */
+/* Writes what the connection takes at once; gives the number of bytes. Where it takes nothing it waits until it does
+ * and gives 0: what is to be written may be another thing by then. */
 size_t socket_send(int fd, const struct buffer *out);
 
 /* The same for two blocks of bytes, one behind the other. */

@@ -75,9 +75,9 @@ module FoolsGold
       flush
     end
 
-    # Writes these. When an exception of another thread (Timeout, Thread#raise) breaks it off, which it may while it waits,
-    # what is left stays in the buffer before all else: a frame is whole, whatever happens. What other threads add
-    # meanwhile comes after it.
+    # Writes these. When an exception of another thread (Timeout, Thread#raise) breaks it off, which it may while it
+    # waits, what is left stays in the buffer before all else: a frame is whole, whatever happens. What other threads
+    # add meanwhile comes after it.
     def write(*pieces)
       @is_sending = true
       until pieces.empty?

@@ -289,9 +289,10 @@ impl Pool {
         }
     }
 
-    /// A worker is gone, or must be, for this reason if it was not its own doing. It gets no more requests; those that it
-    /// has left run elsewhere or are answered. What it has written before it ended is read first: the end of a process is
-    /// known by whichever of its connections is looked at first, and another one may have the last bytes of an answer.
+    /// A worker is gone, or must be, for this reason if it was not its own doing. It gets no more requests; those that
+    /// it has left run elsewhere or are answered. What it has written before it ended is read first: the end of a
+    /// process is known by whichever of its connections is looked at first, and another one may have the last bytes of
+    /// an answer.
     pub fn bury(self: &Arc<Pool>, id: u32, why: Option<String>) {
         let worker = {
             let mut dispatch = self.dispatch();
