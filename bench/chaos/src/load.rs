@@ -42,7 +42,7 @@ impl Load {
             let (is_over, counts, workload) = (is_over.clone(), counts.clone(), workload.clone());
             let (clients, keep) = (of(group), group + 1 < GROUPS);
             thread::spawn(move || {
-                let watch = Watch { timeout: patience, timeline: false };
+                let watch = Watch { timeout: patience, ..Watch::default() };
                 let mut seed = u64::from(group) + 1;
                 while !is_over.load(Ordering::Acquire) {
                     let plan = Closed { clients, until: Until::Seconds(TURN_S), keep, seed };

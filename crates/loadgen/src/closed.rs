@@ -1,16 +1,17 @@
 //! The closed loop: some clients, each of which asks, waits for its answer, and asks again. It finds what a server can
 //! do at most. It says little of how long people wait, because it asks a slow server less.
 
-use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
-use super::on_this_thread;
 use super::tally::{Seen, Tally, Watch};
 use super::work::Work;
+use super::{Share, on_this_thread, on_threads, own_s};
 use crate::outcome::Outcome;
 
 /// What a client waits before it asks for a connection again when it got none: a server that is gone shall not cost
@@ -53,20 +54,20 @@ pub fn closed(port: u16, workload: &Workload, plan: &Closed) -> Outcome {
 
 /// The same, with more to see.
 pub fn watch_closed(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Seen {
-    let made = on_this_thread(run(port, workload, plan, watch));
-    made.and_then(|seen| seen).unwrap_or_else(|error| Seen::nothing(plan.in_words(), error))
+    made(port, workload, plan, watch).unwrap_or_else(|error| Seen::nothing(plan.in_words(watch), error))
 }
 
 impl Closed {
     /// For the record.
-    fn in_words(&self) -> String {
+    fn in_words(&self, watch: &Watch) -> String {
         let until = match self.until {
             Until::Seconds(seconds) => format!("{seconds} s"),
             Until::Requests(requests) => format!("{requests} requests"),
             Until::First { requests, seconds } => format!("{requests} requests or {seconds} s"),
         };
         let connections = if self.keep { "connections kept" } else { "a new connection each" };
-        format!("closed loop: {} clients, {connections}, {until}, seed {}", self.clients, self.seed)
+        let threads = watch.in_words(self.clients);
+        format!("closed loop: {} clients{threads}, {connections}, {until}, seed {}", self.clients, self.seed)
     }
 
     fn span(&self) -> Result<Option<Duration>, String> {
@@ -79,39 +80,59 @@ impl Closed {
     }
 }
 
-async fn run(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<Seen, String> {
+fn made(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<Seen, String> {
     let span = plan.span()?;
     let begun = Instant::now();
     let end = span.map(|span| begun + span);
-    let tally = Tally::new(begun, end, watch);
-    let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
-    let left = Rc::new(Cell::new(match plan.until {
+    // All threads together make so many.
+    let left = Arc::new(AtomicU64::new(match plan.until {
         Until::Requests(requests) | Until::First { requests, .. } => requests,
         Until::Seconds(_) => u64::MAX,
     }));
-    let mut clients = start(&work, plan.clients, end, &left);
+    let tallies = on_threads((watch.threads, plan.clients), |share| {
+        let tally = Tally::new(begun, end, watch);
+        on_this_thread(run(port, workload, (plan, share), watch, tally, (end, &left)))?
+    })?;
+    let whole = tallies.into_iter().reduce(Tally::with);
+    whole.map(|mut tally| tally.seen(plan.in_words(watch))).ok_or_else(|| "a load without a thread".to_owned())
+}
+
+/// One thread's clients, and what they saw.
+async fn run(
+    port: u16,
+    workload: &Workload,
+    (plan, share): (&Closed, Share),
+    watch: &Watch,
+    tally: Tally,
+    (end, left): (Option<Instant>, &Arc<AtomicU64>),
+) -> Result<Tally, String> {
+    let own = own_s();
+    let work = Rc::new(Work::new(port, workload, (plan.keep, share.seed(plan.seed)), watch, tally)?);
+    let mut clients = start(&work, share.part(plan.clients), end, left);
     while clients.join_next().await.is_some() {}
-    let seen = work.tally.borrow_mut().seen(plan.in_words());
-    Ok(seen)
+    Ok(work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own))
 }
 
 /// The clients, running.
-pub(crate) fn start(work: &Rc<Work>, clients: u32, end: Option<Instant>, left: &Rc<Cell<u64>>) -> JoinSet<()> {
+pub(crate) fn start(work: &Rc<Work>, clients: u32, end: Option<Instant>, left: &Arc<AtomicU64>) -> JoinSet<()> {
     let mut running = JoinSet::new();
     for _ in 0..clients {
-        running.spawn_local(client(Rc::clone(work), end, Rc::clone(left)));
+        running.spawn_local(client(Rc::clone(work), end, Arc::clone(left)));
     }
     running
 }
 
-async fn client(work: Rc<Work>, end: Option<Instant>, left: Rc<Cell<u64>>) {
+async fn client(work: Rc<Work>, end: Option<Instant>, left: Arc<AtomicU64>) {
     let mut line = work.line();
     loop {
         let now = Instant::now();
-        if work.stopped.get() || left.get() == 0 || end.is_some_and(|end| now >= end) {
+        if work.stopped.get() || end.is_some_and(|end| now >= end) {
             return;
         }
-        left.set(left.get() - 1);
+        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if taken.is_err() {
+            return;
+        }
         if work.one(&mut line, now, work.draw()).await {
             tokio::time::sleep(NO_CONNECTION_PAUSE).await;
         }

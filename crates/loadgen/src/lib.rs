@@ -1,7 +1,8 @@
 //! Load: what is asked, how answers are judged, tools driven and loops of our own.
 //!
 //! A number counts right answers only. Latencies are those of right answers and of requests that timed out: to leave
-//! the latter out would flatter whoever let them wait.
+//! the latter out would flatter whoever let them wait. A request that fails in another way, however soon, has no
+//! latency; it is counted among the failures.
 
 mod ab;
 mod ask;
@@ -41,15 +42,78 @@ pub use k6::{DROPPED, K6_GET, K6Here, K6Load, K6Plan, k6_counted, k6_version};
 pub use open::{Open, Phase, Steps, watch_open};
 pub use outcome::{Course, Outcome};
 pub use siege::{SiegePlan, SiegeUntil, siege};
-pub use tally::{Second, Seen, Watch};
+pub use tally::{LOAD_THREADS, Second, Seen, Watch};
 pub use warm::{Warmth, warm_up};
 pub use wrk::{WrkPlan, wrk};
 
 use std::future::Future;
+use std::thread;
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// Runs this on one thread, this one: the load generator has the machine only because the servers leave it some.
 pub(crate) fn on_this_thread<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the load generator: {error}"))?;
     Ok(tokio::task::LocalSet::new().block_on(&runtime, work))
+}
+
+/// A part of a load, which one of its threads makes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    /// From 0.
+    pub place: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Share {
+    /// As many of `all` as this thread has: the first ones have one more where they cannot be divided.
+    pub fn part(self, all: u32) -> u32 {
+        all / self.of + u32::from(self.place < all % self.of)
+    }
+
+    /// The seed of draws that no other thread makes; that of the whole for the first one.
+    pub fn seed(self, of_load: u64) -> u64 {
+        if self.place == 0 { of_load } else { Dice::from_seed(of_load ^ u64::from(self.place)).draw() }
+    }
+}
+
+/// Makes a load on so many threads, one share each, and this one waits for them; no more threads than clients.
+pub(crate) fn on_threads<T: Send>(
+    (threads, clients): (u32, u32),
+    work: impl Fn(Share) -> Result<T, String> + Sync,
+) -> Result<Vec<T>, String> {
+    let of = threads.min(clients).max(1);
+    if of == 1 {
+        return work(Share { place: 0, of }).map(|alone| vec![alone]);
+    }
+    let work = &work;
+    thread::scope(|scope| {
+        let running: Vec<_> = (0..of).map(|place| scope.spawn(move || work(Share { place, of }))).collect();
+        let crashed = |_| Err("the load generator has crashed".to_owned());
+        running.into_iter().map(|one| one.join().unwrap_or_else(crashed)).collect()
+    })
+}
+
+/// Processor time of this thread so far, in seconds.
+pub(crate) fn own_s() -> f64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_divided_among_threads_and_none_is_lost() {
+        let parts =
+            |clients: u32, threads: u32| on_threads((threads, clients), |share| Ok(share.part(clients))).unwrap();
+        assert_eq!((parts(7, 2), parts(1, 2), parts(8, 3), parts(0, 2)), (vec![4, 3], vec![1], vec![3, 3, 2], vec![0]));
+        let seeds = on_threads((3, 9), |share| Ok(share.seed(7))).unwrap();
+        assert!(seeds[0] == 7 && seeds[1] != 7 && seeds[1] != seeds[2], "{seeds:?}");
+        let second = on_threads((2, 2), |share| if share.place == 1 { Err("no".to_owned()) } else { Ok(()) });
+        assert_eq!(second, Err("no".to_owned()));
+    }
 }

@@ -89,6 +89,13 @@ pub const FIRST_ANSWER: &str = "first_answer_ms";
 /// How late the load generator itself sent, at its 99th percentile: a machine too small for both is seen by it.
 pub const LATE: &str = "late_ms";
 
+/// Processors that the load generator used, in a loop of our own.
+pub const GENERATOR: &str = "generator_processors";
+/// Threads that it made the load with, and so the most that it can use.
+pub const GENERATOR_THREADS: &str = "generator_threads";
+/// 1 where the rate had settled before the load, 0 where it had not when the time to warm up was over.
+pub const SETTLED: &str = "settled";
+
 /// Answers that were held against the right one after a load whose tool does not look at them.
 pub const CHECKED: &str = "checked";
 

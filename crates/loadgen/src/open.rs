@@ -1,7 +1,7 @@
 //! The open loop: requests come when they come, as from many people who do not know of each other, and not when the
 //! server has time for them. Their times are drawn (Poisson). Each is sent at its time on the connection that has been
 //! idle longest, or on a new one; when there may be no more connections it waits, and its latency counts from its time
-//! all the same.
+//! all the same. On several threads each has its part of the requests, in turn, and of the connections.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 
 use super::ask::Workload;
 use super::dice::Dice;
-use super::on_this_thread;
 use super::queue::{Job, Queue};
 use super::tally::{Seen, Tally, Watch};
 use super::timer::Timer;
 use super::work::Work;
+use super::{Share, on_this_thread, on_threads, own_s};
 use crate::metric;
 
 /// Nobody is later than a minute.
@@ -68,17 +68,17 @@ impl Open {
 
 /// Loads the server on this port.
 pub fn watch_open(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Seen {
-    let made = on_this_thread(run(port, workload, plan, watch));
-    made.and_then(|seen| seen).unwrap_or_else(|error| Seen::nothing(plan.in_words(), error))
+    made(port, workload, plan, watch).unwrap_or_else(|error| Seen::nothing(plan.in_words(watch), error))
 }
 
 impl Steps {
     /// For the record.
-    fn in_words(&self) -> String {
+    fn in_words(&self, watch: &Watch) -> String {
         let phase = |phase: &Phase| format!("{:.1}/s for {} s", phase.per_s, phase.seconds);
         let phases: Vec<String> = self.phases.iter().map(phase).collect();
         let connections = if self.keep { "connections, kept" } else { "connections, a new one each" };
-        format!("open loop: {}, at most {} {connections}, seed {}", phases.join(", "), self.connections, self.seed)
+        let (threads, most) = (watch.in_words(self.connections), self.connections);
+        format!("open loop: {}{threads}, at most {most} {connections}, seed {}", phases.join(", "), self.seed)
     }
 
     fn complaint(&self) -> Option<String> {
@@ -95,29 +95,75 @@ impl Steps {
     }
 }
 
-async fn run(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<Seen, String> {
+/// What one thread did.
+struct Part {
+    tally: Tally,
+    offered: u64,
+    latest: Duration,
+    lateness: Histogram<u32>,
+}
+
+fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<Seen, String> {
     if let Some(complaint) = plan.complaint() {
         return Err(complaint);
     }
     let seconds: f64 = plan.phases.iter().map(|phase| phase.seconds).sum();
     let span = Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"))?;
-    let timer = Timer::new()?;
     let begun = Instant::now();
-    let tally = Tally::new(begun, Some(begun + span), watch);
+    let parts = on_threads((watch.threads, plan.connections), |share| {
+        let tally = Tally::new(begun, Some(begun + span), watch);
+        on_this_thread(run(port, workload, (plan, share), watch, (begun, tally)))?
+    })?;
+    let whole = parts.into_iter().reduce(Part::with).ok_or_else(|| "a load without a thread".to_owned())?;
+    let Part { mut tally, offered, latest, lateness } = whole;
+    // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
+    let words = format!("{}; sent at most {:.1} ms late", plan.in_words(watch), latest.as_secs_f64() * 1_000.0);
+    let mut seen = tally.seen(words);
+    seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
+    seen.outcome.numbers.insert(metric::LATE.into(), lateness.value_at_quantile(0.99) as f64 / 1_000.0);
+    Ok(seen)
+}
+
+impl Part {
+    fn with(mut self, other: Part) -> Part {
+        // It cannot fail: both have the same bounds.
+        let _ = self.lateness.add(&other.lateness);
+        Part {
+            tally: self.tally.with(other.tally),
+            offered: self.offered + other.offered,
+            latest: self.latest.max(other.latest),
+            lateness: self.lateness,
+        }
+    }
+}
+
+/// Every second request, of two threads; the times and what is asked are those of one thread alone.
+async fn run(
+    port: u16,
+    workload: &Workload,
+    (plan, share): (&Steps, Share),
+    watch: &Watch,
+    (begun, tally): (Instant, Tally),
+) -> Result<Part, String> {
+    let (own, timer) = (own_s(), Timer::new()?);
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
-    let mut lines = JoinSet::new();
+    let (mut lines, most) = (JoinSet::new(), share.part(plan.connections) as usize);
     let (mut offered, mut latest) = (0_u64, Duration::ZERO);
     let mut lateness = Histogram::<u32>::new_with_max(LATE_MOST_US, 2).map_err(|error| error.to_string())?;
-    for after in Times::new(plan) {
+    for (after, owner) in Times::new(plan).zip((0..share.of).cycle()) {
+        let place = work.draw();
+        if owner != share.place {
+            continue;
+        }
         let due = begun + after;
         timer.wait_until(due).await?;
         let late = due.elapsed();
         latest = latest.max(late);
         lateness.saturating_record(late.as_micros() as u64);
         offered += 1;
-        let is_free = queue.push(Job { due, place: work.draw() });
-        if !is_free && lines.len() < plan.connections as usize {
+        let is_free = queue.push(Job { due, place });
+        if !is_free && lines.len() < most {
             lines.spawn_local(line(Rc::clone(&work), Rc::clone(&queue)));
         }
         if offered % 64 == 0 {
@@ -127,12 +173,8 @@ async fn run(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Res
     }
     queue.close();
     while lines.join_next().await.is_some() {}
-    // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
-    let words = format!("{}; sent at most {:.1} ms late", plan.in_words(), latest.as_secs_f64() * 1_000.0);
-    let mut seen = work.tally.borrow_mut().seen(words);
-    seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
-    seen.outcome.numbers.insert(metric::LATE.into(), lateness.value_at_quantile(0.99) as f64 / 1_000.0);
-    Ok(seen)
+    let tally = work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own);
+    Ok(Part { tally, offered, latest, lateness })
 }
 
 async fn line(work: Rc<Work>, queue: Rc<Queue>) {

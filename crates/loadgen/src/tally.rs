@@ -10,18 +10,24 @@ use super::fault::Fault;
 use crate::metric;
 use crate::outcome::Outcome;
 
-/// What is looked at beside the numbers, and how long one waits.
+/// Threads of a load that shall find what a server can do, our own as well as wrk's: all of them share the processors
+/// with the server, and one thread alone is too slow for a fast one.
+pub const LOAD_THREADS: u32 = 2;
+
+/// What is looked at beside the numbers, how long one waits, and on how many threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
     /// How long a request may take, from the time at which it should have been sent.
     pub timeout: Duration,
     /// Whether each second is written down by itself.
     pub timeline: bool,
+    /// On how many threads the load is made, each with its part of the clients.
+    pub threads: u32,
 }
 
 impl Default for Watch {
     fn default() -> Watch {
-        Watch { timeout: Duration::from_secs(30), timeline: false }
+        Watch { timeout: Duration::from_secs(30), timeline: false, threads: 1 }
     }
 }
 
@@ -29,6 +35,19 @@ impl Watch {
     /// With the timeline, and the usual patience.
     pub fn by_seconds() -> Watch {
         Watch { timeline: true, ..Watch::default() }
+    }
+
+    /// The same on [`LOAD_THREADS`].
+    pub fn at_full_speed() -> Watch {
+        Watch { threads: LOAD_THREADS, ..Watch::by_seconds() }
+    }
+
+    /// Of a command: where it is more than one thread.
+    pub(crate) fn in_words(&self, clients: u32) -> String {
+        match self.threads.min(clients) {
+            0 | 1 => String::new(),
+            threads => format!(" on {threads} threads"),
+        }
     }
 }
 
@@ -64,7 +83,12 @@ impl Second {
     /// 99 of 100 requests took no longer; a failed one took for ever. Nothing when there was no request, or when too
     /// many failed.
     pub fn p99_ms(&self) -> Option<f64> {
-        let rank = (self.requests() as f64 * 0.99).ceil() as usize;
+        self.percentile_ms(100.0)
+    }
+
+    /// The same for a percentile, by the number of requests of which one took longer.
+    pub(crate) fn percentile_ms(&self, one_in: f64) -> Option<f64> {
+        let rank = (self.requests() as f64 * metric::percent(one_in) / 100.0).ceil() as usize;
         let mut sorted = self.times_us.clone();
         sorted.sort_unstable();
         sorted.get(rank.checked_sub(1)?).map(|us| f64::from(*us) / 1_000.0)
@@ -89,6 +113,9 @@ pub(crate) struct Tally {
     errors: BTreeMap<String, u64>,
     wrong: Option<String>,
     timeline: Option<Vec<Second>>,
+    /// Threads that made the load, and their processor time. None where that is not looked at.
+    threads: u32,
+    own_s: f64,
 }
 
 impl Tally {
@@ -111,7 +138,45 @@ impl Tally {
             errors: BTreeMap::new(),
             wrong: None,
             timeline: watch.timeline.then(Vec::new),
+            threads: 0,
+            own_s: 0.0,
         }
+    }
+
+    /// It was counted by one thread, which took so much processor time for all of it.
+    pub fn took(self, own_s: f64) -> Tally {
+        Tally { threads: 1, own_s, ..self }
+    }
+
+    /// This and what another thread counted in the same load.
+    pub fn with(mut self, other: Tally) -> Tally {
+        self.last = self.last.max(other.last);
+        if let (Some(times), Some(more)) = (&mut self.times, &other.times) {
+            // It cannot fail: both have the same bounds.
+            let _ = times.add(more);
+        }
+        self.sum_us += other.sum_us;
+        self.longest_us = self.longest_us.max(other.longest_us);
+        self.shortest_us = self.shortest_us.into_iter().chain(other.shortest_us).min();
+        self.timed += other.timed;
+        self.right += other.right;
+        self.right_by_end += other.right_by_end;
+        self.bytes += other.bytes;
+        self.failed += other.failed;
+        for (kind, count) in other.errors {
+            *self.errors.entry(kind).or_default() += count;
+        }
+        self.wrong = self.wrong.or(other.wrong);
+        if let (Some(timeline), Some(more)) = (&mut self.timeline, other.timeline) {
+            timeline.resize_with(timeline.len().max(more.len()), Second::default);
+            for (second, more) in timeline.iter_mut().zip(more) {
+                second.times_us.extend(more.times_us);
+                second.failed += more.failed;
+            }
+        }
+        self.threads += other.threads;
+        self.own_s += other.own_s;
+        self
     }
 
     /// A request that should have been sent at `from` has ended.
@@ -179,6 +244,10 @@ impl Tally {
         put("availability_pct", self.right as f64 * 100.0 / (self.right + self.failed) as f64);
         put("bytes_per_answer", self.bytes as f64 / self.right as f64);
         put("concurrency", self.sum_us as f64 / 1e6 / elapsed);
+        if self.threads > 0 {
+            put(metric::GENERATOR, self.own_s / elapsed);
+            put(metric::GENERATOR_THREADS, f64::from(self.threads));
+        }
         put("mean_ms", self.sum_us as f64 / 1_000.0 / self.timed as f64);
         if let (Some(times), Some(shortest)) = (&self.times, self.shortest_us) {
             let of = |percent: f64| {
@@ -250,6 +319,35 @@ mod tests {
         let course = seen.clone().with_course().course;
         assert_eq!((&course["requests_per_s"], &course["p99_ms"]), (&vec![(0.5, 100.0)], &vec![(0.5, 200.0)]));
         assert_eq!((seen.timeline[0].p99_ms(), seen.timeline[1].p99_ms()), (Some(200.0), None));
+    }
+
+    #[test]
+    fn what_threads_counted_is_the_count_of_one() {
+        let begun = Instant::now();
+        let ms = |ms: u64| begun + Duration::from_millis(ms);
+        let watch = Watch::by_seconds();
+        let fresh = || Tally::new(begun, Some(ms(2_000)), &watch);
+        let (mut alone, mut threads) = (fresh(), [fresh(), fresh(), fresh()]);
+        for at in 0..300 {
+            let verdict = || match at % 50 {
+                7 => Err(Fault::Timeout),
+                8 => Err(Fault::Wrong("no".into())),
+                _ => Ok(at),
+            };
+            let (from, to) = (ms(at * 9), ms(at * 9 + at % 37 + 1));
+            alone.note(from, to, verdict());
+            // Two have all of it, and one nothing.
+            threads[(at % 2) as usize].note(from, to, verdict());
+        }
+        let whole = threads.into_iter().map(|one| one.took(0.5)).reduce(Tally::with);
+        let (mut whole, mut alone) = (whole.unwrap().seen("x".into()), alone.seen("x".into()));
+        assert_eq!(whole.outcome.numbers.remove(metric::GENERATOR_THREADS), Some(3.0));
+        let used = whole.outcome.numbers.remove(metric::GENERATOR).unwrap();
+        assert!((used - 1.5 / alone.number("elapsed_s").unwrap()).abs() < 1e-9, "{used}");
+        for second in whole.timeline.iter_mut().chain(&mut alone.timeline) {
+            second.times_us.sort_unstable();
+        }
+        assert_eq!(whole, alone);
     }
 
     #[test]

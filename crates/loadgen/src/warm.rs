@@ -1,7 +1,8 @@
 //! Warming up: until the rate does not change any more, as a just-in-time compiler or a growing pool makes it do.
 
-use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use super::ask::Workload;
@@ -41,7 +42,7 @@ async fn run(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Result
     let (begun, watch) = (Instant::now(), Watch::default());
     let tally = Tally::new(begun, None, &watch);
     let work = Rc::new(Work::new(port, workload, (true, 1), &watch, tally)?);
-    let mut running = start(&work, clients, Some(begun + most), &Rc::new(Cell::new(u64::MAX)));
+    let mut running = start(&work, clients, Some(begun + most), &Arc::new(AtomicU64::new(u64::MAX)));
     let window = (most / 20).clamp(Duration::from_millis(100), Duration::from_secs(1));
     let mut rates: Vec<f64> = Vec::new();
     let (mut from, mut before) = (begun, 0);

@@ -104,7 +104,7 @@ fn setup() -> Setup {
 fn load(port: u16, seconds: f64) -> JoinHandle<Count> {
     let plan = Steps { phases: vec![Phase { per_s: RATE, seconds }], connections: 8_000, keep: true, seed: 3 };
     thread::spawn(move || {
-        let watch = Watch { timeout: PATIENCE, timeline: false };
+        let watch = Watch { timeout: PATIENCE, ..Watch::default() };
         let mut count = Count::default();
         if let Ok(workload) = short() {
             count.add(&watch_open(port, &workload, &plan, &watch));

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use crate::record::Sample;
 use crate::record::summary::{Measured, Spread};
-use loadgen::metric::{CHECKED, LATE, P99};
+use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, P99, SETTLED};
 
 /// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
 const LATE_MS: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
+/// Threads of the load generator that are busy for so much of the time cannot do much more.
+const BUSY_SHARE: f64 = 0.9;
 /// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
@@ -42,7 +44,10 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     if first.is_some_and(|sample| is_late(sample)) {
         course.retain(|name, _| !name.ends_with("_ms"));
     }
+    remarks.extend(too_busy(&good));
     remarks.extend(checked_too_little(&good));
+    remarks.extend(unsettled(&good));
+    lists.remove(SETTLED);
     let undivided = samples.iter().find_map(|sample| sample.undivided.as_ref());
     remarks.extend(undivided.map(|why| format!("where a request’s time goes was not measured: {why}")));
     let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
@@ -54,6 +59,31 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
 fn is_late(sample: &Sample) -> bool {
     let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
     number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
+}
+
+/// In how many rounds the load generator was at its own end.
+fn too_busy(samples: &[&&Sample]) -> Option<String> {
+    let number = |sample: &Sample, name: &str| sample.numbers.get(name).copied();
+    let shares: Vec<f64> = samples
+        .iter()
+        .filter_map(|sample| Some(number(sample, GENERATOR)? / number(sample, GENERATOR_THREADS)?))
+        .collect();
+    let busy = shares.iter().filter(|share| **share >= BUSY_SHARE).count();
+    (busy > 0).then(|| {
+        format!(
+            "in {busy} of {} rounds the load generator’s threads were busy for {:.0} % of the time or more: what the \
+             server could do beyond that was not seen",
+            shares.len(),
+            BUSY_SHARE * 100.0
+        )
+    })
+}
+
+/// In how many rounds the rate still changed when the time to warm up was over.
+fn unsettled(samples: &[&&Sample]) -> Option<String> {
+    let settled: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(SETTLED).copied()).collect();
+    let count = settled.iter().filter(|settled| **settled < 1.0).count();
+    (count > 0).then(|| format!("its rate had not settled before the load in {count} of {} rounds", settled.len()))
 }
 
 /// Of a load whose tool does not look at answers: what share of wrong ones could have gone unseen, where it is more
@@ -97,6 +127,25 @@ mod tests {
         assert_eq!((few.numbers[P99].median, few.numbers[P99].high), (3.0, 20.0));
         assert!(few.remarks[0].contains("in 1 of 3 rounds"), "{:?}", few.remarks);
         assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    #[test]
+    fn a_load_generator_at_its_own_end_is_told() {
+        let used = |used: f64, threads: f64| sample(&[(GENERATOR, used), (GENERATOR_THREADS, threads), (RATE, 7.0)]);
+        let of = |samples: &[&Sample]| measured("x", samples);
+        assert!(of(&[&used(1.0, 2.0), &used(0.89, 1.0), &sample(&[(RATE, 7.0)])]).remarks.is_empty());
+        let told = of(&[&used(0.95, 1.0), &used(1.0, 2.0), &used(1.8, 2.0)]);
+        assert!(told.remarks[0].contains("in 2 of 3 rounds the load generator’s threads were busy"), "{told:?}");
+    }
+
+    #[test]
+    fn a_rate_that_had_not_settled_is_told() {
+        let settled = |settled: f64| sample(&[(SETTLED, settled), (RATE, 7.0)]);
+        let of = |samples: &[&Sample]| measured("x", samples);
+        assert!(of(&[&settled(1.0), &settled(1.0), &sample(&[(RATE, 7.0)])]).remarks.is_empty());
+        let told = of(&[&settled(0.0), &settled(1.0), &settled(0.0)]);
+        assert_eq!(told.remarks, ["its rate had not settled before the load in 2 of 3 rounds"]);
+        assert_eq!(told.numbers.into_keys().collect::<Vec<_>>(), [RATE], "it is no figure of the server");
     }
 
     #[test]

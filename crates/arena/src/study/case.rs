@@ -11,7 +11,7 @@ use super::recipe::Tool;
 use crate::measure::Up;
 use crate::record::Outcome;
 use loadgen::metric::FIRST_ANSWER;
-use loadgen::{self, AbPlan, AbUntil, K6Here, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
+use loadgen::{self, AbPlan, AbUntil, K6Here, LOAD_THREADS, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
 
 /// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
 /// long enough for those that shut down after five seconds.
@@ -19,8 +19,6 @@ const IDLE_LOADS: f64 = 1.5;
 const IDLE_S_LEAST: f64 = 7.0;
 /// A tool that runs longer has hung.
 const TOOL_LIMIT_S: u32 = 900;
-/// wrk and our own open loop share the processors with the server.
-const LOAD_THREADS: u32 = 2;
 
 /// Loads the server. The capacity that a ladder begins with is kept for its other steps.
 pub fn run(
@@ -57,7 +55,8 @@ pub fn run(
         }
         Tool::Closed => {
             let until = case.requests.map_or(Until::Seconds(case.seconds), Until::Requests);
-            loadgen::watch_closed(port, workload, &closed(clients, until, seed), &Watch::by_seconds()).with_course()
+            let closed = closed(clients, until, seed);
+            loadgen::watch_closed(port, workload, &closed, &Watch::at_full_speed()).with_course()
         }
         Tool::Ladder => ladder(port, case, workload, capacity, seed)?,
         Tool::Start => Outcome {

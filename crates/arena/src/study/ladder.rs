@@ -20,11 +20,11 @@ pub fn ladder(
 ) -> Result<Outcome, String> {
     if case.load_pct == 0 {
         let closed = closed(case.clients, Until::Seconds(case.seconds), seed);
-        let outcome = loadgen::watch_closed(port, workload, &closed, &Watch::by_seconds()).with_course();
+        let outcome = loadgen::watch_closed(port, workload, &closed, &Watch::at_full_speed()).with_course();
         *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
         return Ok(outcome);
     }
     let (per_s, connections) = (case.share(*capacity)?, case.open_connections());
     let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
-    Ok(loadgen::watch_open(port, workload, &plan.steps(), &Watch::by_seconds()).with_course())
+    Ok(loadgen::watch_open(port, workload, &plan.steps(), &Watch::at_full_speed()).with_course())
 }

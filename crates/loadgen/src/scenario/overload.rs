@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use super::{Told, failures_in_words};
-use crate::{Phase, Second, Steps, Watch, Workload, watch_open};
+use crate::metric::PERCENTILES;
+use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
 /// What is asked before and after, as a part of the capacity.
 const CALM: f64 = 0.5;
@@ -52,9 +53,11 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     let phase = |share: f64, seconds: u32| Phase { per_s: plan.capacity_per_s * share, seconds: f64::from(seconds) };
     let phases = vec![phase(CALM, plan.calm_s), phase(factor, plan.over_s), phase(CALM, plan.after_s)];
     let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed };
-    let seen = watch_open(port, workload, &steps, &Watch { timeout: patience, timeline: true });
+    let watch = Watch { timeout: patience, timeline: true, threads: LOAD_THREADS };
+    let seen = watch_open(port, workload, &steps, &watch);
     let deadline = Duration::from_millis(plan.deadline_ms);
     let mut outcome = seen.outcome.clone();
+    with_failures_as_endless(&mut outcome, &seen.timeline);
     let over = part(&seen.timeline, plan.calm_s, plan.over_s);
     let in_time: u64 = over.iter().map(|second| second.within(deadline)).sum();
     let goodput = in_time as f64 / f64::from(plan.over_s);
@@ -76,6 +79,18 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     });
     words.push(failures_in_words(&seen));
     Told { outcome, words, timeline: seen.timeline, acts: 0 }
+}
+
+/// Who refuses what is too much, by errors that come at once, has shorter latencies for the rest than who answers all:
+/// here a failed request took for ever, whatever its failure. Where a percentile is one of those, there is none.
+fn with_failures_as_endless(outcome: &mut Outcome, timeline: &[Second]) {
+    let times_us = timeline.iter().flat_map(|second| &second.times_us).copied().collect();
+    let all = Second { times_us, failed: timeline.iter().map(|second| second.failed).sum() };
+    outcome.numbers.remove("p99_over_p50");
+    for (one_in, name) in PERCENTILES {
+        outcome.numbers.remove(name);
+        outcome.numbers.extend(all.percentile_ms(one_in).map(|ms| (name.to_owned(), ms)));
+    }
 }
 
 fn part(timeline: &[Second], from: u32, seconds: u32) -> &[Second] {
@@ -104,6 +119,28 @@ mod tests {
 
     fn seconds(all_ms: &[u32]) -> Vec<Second> {
         all_ms.iter().map(|ms| Second { times_us: vec![ms * 1_000; 10], failed: 0 }).collect()
+    }
+
+    #[test]
+    fn a_failure_is_longer_than_any_answer() {
+        let tails = |failed: u64| {
+            let timeline = [
+                Second { times_us: (1..=90).map(|ms| ms * 1_000).collect(), failed: 0 },
+                Second { times_us: vec![1_000; 10], failed },
+            ];
+            // As if the failed ones had come at once, and were left out.
+            let numbers = [("p50_ms", 41.0), ("p99_ms", 1.0), ("p99_over_p50", 1.0), ("failed", failed as f64)];
+            let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
+            let mut outcome = Outcome { numbers, ..Outcome::default() };
+            with_failures_as_endless(&mut outcome, &timeline);
+            let numbers = outcome.numbers;
+            assert_eq!((numbers.get("p99_over_p50"), numbers["failed"]), (None, failed as f64));
+            (numbers.get("p50_ms").copied(), numbers.get("p99_ms").copied())
+        };
+        assert_eq!(tails(0), (Some(40.0), Some(89.0)));
+        assert_eq!(tails(1), (Some(41.0), Some(90.0)));
+        assert_eq!(tails(2), (Some(41.0), None));
+        assert_eq!(tails(100), (Some(90.0), None));
     }
 
     #[test]

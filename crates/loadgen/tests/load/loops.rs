@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use loadgen::{
-    Ask, Closed, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed, warm_up, watch_closed,
-    watch_open,
+    Ask, Closed, LOAD_THREADS, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed, warm_up,
+    watch_closed, watch_open,
 };
 
 use crate::small::Small;
@@ -25,6 +25,41 @@ fn right_answers_are_counted_and_connections_kept() {
     for (low, high) in [("shortest_ms", "p50_ms"), ("p50_ms", "p99_ms"), ("p99_ms", "p999_ms"), ("p999_ms", "max_ms")] {
         assert!(number(&outcome, low) <= number(&outcome, high), "{low} {high} {outcome:?}");
     }
+}
+
+#[test]
+fn threads_divide_the_clients_and_count_as_one() {
+    let server = Small::start();
+    let watch = Watch::at_full_speed();
+    let seen = watch_closed(server.port, &workload("/right"), &requests(5, 401, true), &watch).outcome;
+    assert_eq!((number(&seen, "requests"), number(&seen, "failed")), (401.0, 0.0), "{seen:?}");
+    assert_eq!((server.asked("/right"), server.connections()), (401, 5));
+    assert_eq!(number(&seen, "generator_threads"), f64::from(LOAD_THREADS));
+    assert!((0.0..=2.0).contains(&number(&seen, "generator_processors")), "{seen:?}");
+    assert!(seen.command.starts_with("closed loop: 5 clients on 2 threads, "), "{}", seen.command);
+    // One client cannot be divided.
+    let seen = watch_closed(server.port, &workload("/right"), &requests(1, 3, true), &watch).outcome;
+    assert_eq!((number(&seen, "requests"), number(&seen, "generator_threads")), (3.0, 1.0), "{seen:?}");
+    assert!(seen.command.starts_with("closed loop: 1 clients, "), "{}", seen.command);
+    let seen = watch_closed(server.port, &workload("/wrong"), &requests(4, 8, true), &watch).outcome;
+    assert!(seen.wrong.is_some() && seen.errors.get("wrong answer") == Some(&8), "{seen:?}");
+    assert!(watch_closed(1, &Workload::default(), &requests(4, 8, true), &watch).outcome.wrong.is_some());
+}
+
+#[test]
+fn an_open_loop_asks_for_the_same_on_one_thread_and_on_several() {
+    let server = Small::start();
+    let mixed = Workload { asks: vec![ask("/right"), Ask { weight: 0.25, ..ask("/rare") }] };
+    let plan = Open { per_s: 300.0, seconds: 1.0, connections: 9, keep: true, seed: 4 }.steps();
+    let of = |watch: &Watch| {
+        let before = server.asked("/rare");
+        let seen = watch_open(server.port, &mixed, &plan, watch);
+        assert_eq!(seen.number("failed"), Some(0.0), "{seen:?}");
+        let by_second: Vec<u64> = seen.timeline.iter().map(|second| second.requests()).collect();
+        (number(&seen.outcome, "offered_per_s"), by_second, server.asked("/rare") - before)
+    };
+    assert_eq!(of(&Watch::by_seconds()), of(&Watch::at_full_speed()));
+    assert!(server.connections() <= 18, "{}", server.connections());
 }
 
 #[test]
@@ -76,7 +111,7 @@ fn a_new_connection_for_each_is_one() {
 #[test]
 fn each_kind_of_failure_is_named() {
     let server = Small::start();
-    let watch = Watch { timeout: Duration::from_millis(200), timeline: false };
+    let watch = Watch { timeout: Duration::from_millis(200), ..Watch::default() };
     for (path, kind) in [
         ("/wrong", "wrong answer"),
         ("/status", "status 500"),
@@ -161,7 +196,7 @@ fn to_wait_for_a_connection_is_to_wait() {
     assert!((25.0..41.0).contains(&rate) && offered > 60.0, "{outcome:?}");
     // Who has no patience gets nothing; what was not sent in time is not sent at all.
     let steps = Steps { phases: vec![Phase { per_s: 80.0, seconds: 1.0 }], connections: 2, keep: true, seed: 2 };
-    let watch = Watch { timeout: Duration::from_millis(300), timeline: true };
+    let watch = Watch { timeout: Duration::from_millis(300), ..Watch::by_seconds() };
     let seen = watch_open(server.port, &workload("/slow"), &steps, &watch);
     assert!(seen.outcome.errors.contains_key("timeout"), "{seen:?}");
     assert_eq!(seen.timeline.iter().map(|second| second.requests()).sum::<u64>() as f64, {
