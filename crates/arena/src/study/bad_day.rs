@@ -7,14 +7,15 @@ use crate::contender::Server;
 use crate::record::Outcome;
 use loadgen::metric::RATE;
 use loadgen::scenario::{Act, Told, killed, overload, reload, slow_clients, stuck};
-use loadgen::{self, Ask, BodyRule, Closed, Expect, Open, Until, Workload};
+use loadgen::{self, Ask, BodyRule, Closed, Expect, Open, Until, Watch, Workload};
 
 /// Those who ask for nothing special ask for this share of what the server can do.
 const OTHERS: f64 = 0.2;
 /// How long that is looked for, in seconds.
 const LOOK_S: f64 = 1.5;
-/// Those that hang, for each thread that serves: so that none would be left.
-const HANGING: u32 = 12;
+/// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
+/// many workers and threads it has.
+const HANGING: u32 = 2;
 /// An answer that comes later is of no use to anybody, in milliseconds.
 const DEADLINE_MS: u64 = 1000;
 
@@ -38,11 +39,8 @@ pub fn run(
         Tool::Stuck => {
             let hangs = Ask::get(family.recipe.stuck_path.as_deref().unwrap_or("/"));
             let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
-            stuck::run(
-                port,
-                workload,
-                &stuck::Stuck { hangs, hanging: HANGING, others: others(port, workload, case, seed) },
-            )?
+            let (hanging, others) = (hanging(server.shape()), others(port, workload, case, seed));
+            stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
         }
         Tool::Killed => {
             let act: Act = &mut || server.kill_worker();
@@ -59,9 +57,14 @@ pub fn run(
     Ok(with_words(told))
 }
 
+/// Of a server with so many workers and threads of each.
+fn hanging((workers, threads): (u32, u32)) -> u32 {
+    workers.max(1).saturating_mul(threads.max(1)).saturating_mul(HANGING)
+}
+
 fn others(port: u16, workload: &Workload, case: &Case, seed: u64) -> Open {
     let plan = Closed { clients: case.clients, until: Until::Seconds(LOOK_S), keep: true, seed };
-    let rate = loadgen::closed(port, workload, &plan).numbers.get(RATE).copied().unwrap_or(0.0);
+    let rate = loadgen::watch_closed(port, workload, &plan, &Watch::at_full_speed()).number(RATE).unwrap_or(0.0);
     let per_s = (rate * OTHERS).max(10.0);
     Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed }
 }
@@ -94,4 +97,14 @@ fn with_words(told: Told) -> Outcome {
         outcome.command = format!("{}. {}", outcome.command, told.words.join(". "));
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_hang_than_a_server_serves_at_once() {
+        assert_eq!([(2, 5), (4, 1), (1, 1), (16, 16), (0, 0)].map(hanging), [20, 8, 2, 512, 2]);
+    }
 }
