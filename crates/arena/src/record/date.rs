@@ -14,6 +14,11 @@ pub fn written(seconds: u64) -> String {
     stamp.unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// Seconds since 1970 of what [`written`] wrote; none when it is no date.
+pub fn seconds(written: &str) -> Option<i64> {
+    written.parse::<Timestamp>().ok().map(Timestamp::as_second)
+}
+
 /// The day for people, `21 November 2026`; the text itself when it is no date.
 pub fn day_in_words(written: &str) -> String {
     let day = written.get(..10).and_then(|day| day.parse::<Date>().ok());
@@ -33,6 +38,7 @@ mod tests {
         assert_eq!(written(4_107_542_400), "2100-03-01T00:00:00Z");
         assert!(written(u64::MAX).starts_with("9999-12-30T"));
         assert_eq!(now().len(), 20);
+        assert_eq!((seconds("2001-09-09T01:46:40Z"), seconds("yesterday")), (Some(1_000_000_000), None));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! How many times as large one contender's figure is as another's, from ratios within rounds: in a round both met the
-//! same minutes of the machine, so that a slow minute falls out of their ratio. Pure, and without random numbers: the
-//! bootstrap is worked out over all resamples at once. By hand: crates for it draw resamples.
+//! How many times as large one contender's figure is as another's, from ratios within rounds: in a round both had their
+//! turns near in time, so that most of a slow spell of the machine falls out of their ratio. Pure, and without random
+//! numbers: the bootstrap is worked out over all resamples at once. By hand: crates for it draw resamples.
 //!
 //! The interval is that of the median of the logarithms of the ratios. Its width is the bootstrap's standard error of
 //! that median, times Student's t for as many ratios as there are, since with a few of them the bootstrap alone

@@ -1,4 +1,6 @@
-//! One contender's turn in one round: started afresh, checked, warmed up, loaded with every case, checked again, ended.
+//! One contender's turn in one family of cases in one round: started afresh, checked, warmed up, loaded with each case,
+//! checked again, ended. The next contender has its turn in the same family right after it, so that two contenders meet
+//! a case as near in time as can be.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +14,10 @@ use crate::measure::{CHECKED_ENOUGH, Load, QUEUE_LEFT, Up, seed, shortened, warm
 use crate::place::Place;
 use crate::record::Sample;
 use crate::record::date::now;
-use loadgen::metric::CHECKED;
+use loadgen::metric::{CHECKED, SETTLED};
 use loadgen::{Closed, K6Here, Until, Warmth};
 
-/// The first warm-up of each family, before workers and threads are counted.
+/// The first warm-up, before workers and threads are counted.
 const FIRST_WARM_UP_S: f64 = 0.3;
 /// A checked load is no shorter and no longer, in seconds.
 const CHECKED_S: (f64, f64) = (0.3, 10.0);
@@ -38,14 +40,18 @@ pub struct Turn<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// Where the servers' logs go.
     pub logs: &'a Path,
-    /// By family, what the slowest contender can do, as far as it is known.
-    pub slowest: &'a BTreeMap<String, f64>,
+    /// What is measured, and under which load.
+    pub family: &'a Family,
+    /// Those of its cases that are left to do, in the order of the round.
+    pub cases: Vec<&'a Case>,
+    /// What the slowest contender can do there, when it is known.
+    pub slowest: Option<f64>,
+    /// What this one can do, when that was measured before an interruption.
+    pub capacity: Option<f64>,
     /// In the place of the cases' own loads.
     pub k6: Option<&'a K6Here>,
     /// From 1.
     pub round: u32,
-    /// Its place among the contenders.
-    pub number: usize,
 }
 
 /// What became known of a contender while it ran.
@@ -61,62 +67,50 @@ pub struct Facts {
 pub type Keep<'a> = dyn FnMut(Sample) -> Result<(), String> + 'a;
 
 impl Turn<'_> {
-    /// Has the turn. Cases that are there from an interrupted run are left out.
-    pub fn run(
-        &self,
-        is_wanted: &dyn Fn(&Case) -> bool,
-        keep: &mut Keep,
-        watcher: &dyn Watcher,
-    ) -> Result<Facts, String> {
+    /// Has the turn.
+    pub fn run(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<Facts, String> {
         let mut facts = Facts::default();
-        let order = self.plan.order_of_families(self.round, self.number);
-        let families = order.iter().map(|at| &self.plan.families[*at]);
-        let families: Vec<&Family> = families.filter(|family| self.can(family)).collect();
-        if !families.iter().flat_map(|family| &family.cases).any(is_wanted) {
-            return Ok(facts);
-        }
-        let (mut up, mut warm) = match self.start(&families, &mut facts, watcher) {
-            Ok(started) => started,
-            Err(why) => {
-                let wanted = families.iter().flat_map(|family| &family.cases).filter(|case| is_wanted(case));
-                wanted.map(|case| self.refused(case, &why)).try_for_each(keep)?;
-                return Ok(facts);
+        watcher.doing(&format!("round {}: {} starts", self.round, self.entry.name()));
+        let loads_s: f64 = self.cases.iter().map(|case| case.load_s()).sum();
+        let all_s = self.plan.turn_s(self.cases.iter().copied());
+        match self.start(&mut facts) {
+            Ok((mut up, warmth)) => {
+                self.measure_all(&mut up, warmth, keep, watcher)?;
+                if let Err(why) = up.server.stop() {
+                    watcher.said(&format!("{}: {why}", self.entry.name()));
+                }
+                watcher.passed(all_s - loads_s);
             }
-        };
-        for family in families.iter().filter(|family| family.cases.iter().any(is_wanted)) {
-            let warmth = warm.remove(&family.recipe.name).unwrap_or_default();
-            self.family(family, &mut up, warmth, is_wanted, keep, watcher)?;
+            Err(why) => {
+                self.cases.iter().map(|case| self.refused(case, &why)).try_for_each(keep)?;
+                watcher.passed(all_s);
+            }
         }
-        if let Err(why) = up.server.stop() {
-            watcher.said(&format!("{}: {why}", self.entry.name()));
-        }
-        self.divide(&families, is_wanted, keep, watcher)?;
         Ok(facts)
     }
 
     /// Up, answering rightly, with as many workers and threads as it was told.
-    fn start(&self, families: &[&Family], facts: &mut Facts, watcher: &dyn Watcher) -> Result<Started, String> {
-        watcher.doing(&format!("round {}: {} starts", self.round, self.entry.name()));
+    fn start(&self, facts: &mut Facts) -> Result<(Up, Warmth), String> {
         let rackup = self.app.join(self.start_of_app());
         let mut server = Server::start(self.wanted(&rackup, ""))?;
         facts.commands = server.commands();
-        // The same one in every round, whatever comes first in this one: the study's first.
-        let of_study = self.plan.families.iter().find(|family| self.can(family)).ok_or("a study without cases")?;
-        let first_answer = server.wait_ready(&|port| loadgen::check(port, &of_study.workload))?;
-        // Every path is asked before any load is timed.
-        let mut warm = BTreeMap::new();
-        for family in families {
-            loadgen::check(server.port(), &family.workload)?;
-            warm.insert(family.recipe.name.clone(), self.warmed_up(&server, family, FIRST_WARM_UP_S));
-        }
+        let first_answer = server.wait_ready(&|port| loadgen::check(port, &self.family.workload))?;
+        // Before they are counted, each worker and thread has had work, however few clients this family has.
+        let clients = self.plan.cases().map(|case| case.clients).max().unwrap_or(1);
+        let warmth = self.warmed_up(&server, clients, FIRST_WARM_UP_S);
         facts.counts = Some(server.check_counts()?);
-        Ok((Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }, warm))
+        Ok((Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }, warmth))
     }
 
-    pub(super) fn warmed_up(&self, server: &Server, family: &Family, max_s: f64) -> Warmth {
-        let clients = family.cases.iter().map(|case| case.clients).max().unwrap_or(1);
+    fn warmed_up(&self, server: &Server, clients: u32, max_s: f64) -> Warmth {
         let (workers, threads) = server.shape();
-        warm_up(server.port(), &family.workload, (clients, workers.saturating_mul(threads)), max_s)
+        warm_up(server.port(), &self.family.workload, (clients, workers.saturating_mul(threads)), max_s)
+    }
+
+    /// Warmed up as for the family's largest load.
+    pub(super) fn warmed_up_for_loads(&self, server: &Server, max_s: f64) -> Warmth {
+        let clients = self.family.cases.iter().map(|case| case.clients).max().unwrap_or(1);
+        self.warmed_up(server, clients, max_s)
     }
 
     /// Where the application begins, in its folder.
@@ -136,7 +130,7 @@ impl Turn<'_> {
             threads: self.entry.threads,
             env,
             logs: self.logs,
-            label: format!("{}-{}{label}", self.entry.name(), self.round),
+            label: format!("{}-{}-{}{label}", self.entry.name(), self.round, self.family.recipe.name),
             memory_limit: self.study.memory_mib.map(|mib| mib << 20),
             allocator: self.entry.allocator,
             idle_s: self.entry.idle_s,
@@ -145,52 +139,45 @@ impl Turn<'_> {
         }
     }
 
-    /// What it cannot do at all stands among its notes, and is not a failure.
-    fn can(&self, family: &Family) -> bool {
-        match family.recipe.tool {
-            Tool::Killed => !self.recipe.cannot.contains_key("kill"),
-            Tool::Reload => !self.recipe.cannot.contains_key("reload"),
-            _ => true,
-        }
-    }
-
-    fn family(
+    fn measure_all(
         &self,
-        family: &Family,
         up: &mut Up,
         mut warmth: Warmth,
-        is_wanted: &dyn Fn(&Case) -> bool,
         keep: &mut Keep,
         watcher: &dyn Watcher,
     ) -> Result<(), String> {
-        let is_loaded = !matches!(family.recipe.tool, Tool::Start | Tool::Idle);
+        let is_loaded = !matches!(self.family.recipe.tool, Tool::Start | Tool::Idle);
+        let mut settled = None;
         // What it answered while it warmed up counts as much as what it answers later.
         if is_loaded && self.plan.effort.warm_up_s > 0.0 {
-            let longer = self.warmed_up(&up.server, family, self.plan.effort.warm_up_s);
+            let longer = self.warmed_up_for_loads(&up.server, self.plan.effort.warm_up_s);
             warmth.requests += longer.requests;
             warmth.wrong = warmth.wrong.or(longer.wrong);
+            settled = Some(f64::from(u8::from(longer.stable)));
         }
-        let mut capacity = None;
-        for case in family.cases.iter().filter(|case| case.slowest_pct == 0 || is_wanted(case)) {
+        let mut capacity = self.capacity;
+        for case in &self.cases {
             watcher.doing(&format!("round {}: {}, {}", self.round, self.entry.name(), case.title));
-            let mut sample = self.measure(case, family, up, &mut capacity);
+            let mut sample = self.measure(case, up, &mut capacity);
             if let Some(wrong) = &warmth.wrong {
                 sample.disqualified.get_or_insert_with(|| format!("wrong answer while warming up: {wrong}"));
             }
             if let Some(checked) = sample.numbers.get_mut(CHECKED) {
                 *checked += warmth.requests as f64;
             }
-            watcher.passed(case.seconds + 0.5);
+            if !sample.numbers.is_empty() {
+                sample.numbers.extend(settled.map(|settled| (SETTLED.to_owned(), settled)));
+            }
+            watcher.passed(case.load_s());
             keep(sample)?;
         }
         Ok(())
     }
 
-    fn measure(&self, case: &Case, family: &Family, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
-        if let Some(whole) = self.slowest.get(&family.recipe.name).filter(|_| case.slowest_pct > 0) {
-            *capacity = Some(*whole);
-        }
-        let workload = &family.workload;
+    fn measure(&self, case: &Case, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
+        // Each step is a share of one or of the other; cases come in any order.
+        let mut whole = if case.slowest_pct > 0 { self.slowest.or(*capacity) } else { *capacity };
+        let workload = &self.family.workload;
         let seed = seed(self.plan.seed, self.round, case.load_pct);
         // Each answer to k6 was checked.
         let is_blind = case.tool.is_blind() && self.k6.is_none();
@@ -200,10 +187,13 @@ impl Turn<'_> {
         let checked = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed };
         let load = Load {
             check: &mut |server| loadgen::check_patiently(server.port(), workload, QUEUE_LEFT),
-            run: &mut |up| case::run(case, family, up, capacity, seed, self.k6),
+            run: &mut |up| case::run(case, self.family, up, &mut whole, seed, self.k6),
             checked: is_blind.then_some((workload, checked)),
         };
         let mut sample = load.on(up);
+        if case.load_pct == 0 {
+            *capacity = whole;
+        }
         sample.disqualified = sample.disqualified.map(|why| shortened(&why));
         self.sample(case, sample)
     }
@@ -219,5 +209,11 @@ impl Turn<'_> {
     }
 }
 
-/// A server that has answered, and by family what it answered first.
-type Started = (Up, BTreeMap<String, Warmth>);
+/// Whether a contender can be measured so. What it cannot do at all stands among its notes, and is not a failure.
+pub fn can(tool: Tool, recipe: &contender::Recipe) -> bool {
+    match tool {
+        Tool::Killed => !recipe.cannot.contains_key("kill"),
+        Tool::Reload => !recipe.cannot.contains_key("reload"),
+        _ => true,
+    }
+}

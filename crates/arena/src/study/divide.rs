@@ -1,15 +1,15 @@
-//! Where a request's time goes, per case: after a contender's turn it is started once more, with its application
-//! behind the arena's middleware, and loaded for a moment. Nothing of it touches the figures of the turn.
+//! Where a request's time goes, per case: after all turns in a family each contender is started once more, with its
+//! application behind the arena's middleware, and loaded for a moment. Nothing of it touches the figures of the turns.
 
 use super::behind;
 use super::contest::{Keep, Turn};
-use super::plan::{Case, Family};
+use super::plan::{Case, divided_s};
 use super::recipe::Tool;
 use super::watcher::Watcher;
 use crate::contender::Server;
 use crate::measure::{QUEUE_LEFT, shortened};
+use crate::record::Sample;
 use crate::record::date::now;
-use crate::record::{Sample, TWIN};
 use loadgen::Division;
 use loadgen::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
 
@@ -17,60 +17,45 @@ use loadgen::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
 const WARM_UP_S: f64 = 0.5;
 
 impl Turn<'_> {
-    /// Divides the time of those cases that are a load at full speed. What cannot be is told, and no failure.
-    pub(super) fn divide(
-        &self,
-        families: &[&Family],
-        is_wanted: &dyn Fn(&Case) -> bool,
-        keep: &mut Keep,
-        watcher: &dyn Watcher,
-    ) -> Result<(), String> {
-        // Further rounds are for what is not decided; and a twin is its original once more.
-        if self.round > self.plan.effort.rounds || self.entry.name() == TWIN {
-            return Ok(());
-        }
-        let all = families.iter().flat_map(|family| family.cases.iter().map(move |case| (*family, case)));
-        let wanted: Vec<(&Family, &Case, f64)> = all
-            .filter(|(_, case)| is_wanted(case))
-            .filter_map(|(family, case)| Some((family, case, case.divided_s()?)))
-            .collect();
-        let Some((first, ..)) = wanted.first() else { return Ok(()) };
+    /// Divides the time of its cases, which are loads at full speed. What cannot be is told, and no failure.
+    pub fn divide(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {
         watcher.doing(&format!("round {}: where the time of {} goes", self.round, self.entry.name()));
-        let server = self.start_behind(first);
-        for (family, case, seconds) in wanted {
+        let server = self.start_behind();
+        for case in &self.cases {
+            let Some(seconds) = case.divided_s() else { continue };
             let started = now();
             let divided = match &server {
-                Ok(server) => self.divided(family, case, seconds, server),
+                Ok(server) => self.divided(case, seconds, server),
                 Err(why) => Err(why.clone()),
             };
             keep(divided.unwrap_or_else(|why| {
                 let sample = Sample { started, undivided: Some(shortened(&why)), ..Sample::default() };
                 self.sample(case, sample)
             }))?;
-            watcher.passed(seconds + 1.0);
         }
         if let Err(why) = server.and_then(|server| server.stop()) {
             watcher.said(&format!("{}: {why}", self.entry.name()));
         }
+        watcher.passed(divided_s(self.cases.iter().copied()));
         Ok(())
     }
 
-    fn start_behind(&self, family: &Family) -> Result<Server, String> {
+    fn start_behind(&self) -> Result<Server, String> {
         let rackup = behind::middleware(self.place, self.app, self.start_of_app())?;
         let mut server = Server::start(self.wanted(&rackup, "-time"))?;
-        server.wait_ready(&|port| loadgen::check(port, &family.workload))?;
+        server.wait_ready(&|port| loadgen::check(port, &self.family.workload))?;
         Ok(server)
     }
 
-    fn divided(&self, family: &Family, case: &Case, seconds: f64, server: &Server) -> Result<Sample, String> {
+    fn divided(&self, case: &Case, seconds: f64, server: &Server) -> Result<Sample, String> {
         let (started, since) = (now(), std::time::Instant::now());
         let port = server.port();
-        loadgen::check_patiently(port, &family.workload, QUEUE_LEFT)?;
-        self.warmed_up(server, family, WARM_UP_S);
+        loadgen::check_patiently(port, &self.family.workload, QUEUE_LEFT)?;
+        self.warmed_up_for_loads(server, WARM_UP_S);
         let is_kept = !matches!(case.tool, Tool::Ab | Tool::Siege);
         let plan = Division { clients: case.clients, seconds, keep: is_kept };
         let before = server.usage();
-        let mut numbers = loadgen::divide(port, &family.workload, &plan)?;
+        let mut numbers = loadgen::divide(port, &self.family.workload, &plan)?;
         let waited_us = server.usage().delay_us.saturating_sub(before.delay_us) as f64;
         let answers = numbers.get(DIVIDED_REQUESTS).copied().unwrap_or(0.0);
         numbers.insert(RUN_QUEUE.into(), waited_us / 1e3 / answers.max(1.0));

@@ -1,11 +1,11 @@
 //! A study: its recipe, its plan, and a run of it.
 //!
-//! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at all
-//! that can be wrong before; `contest` is one contender's turn; `divide` follows it and divides a request's time, with
-//! the application `behind` a middleware; `run` has all turns, in rounds, and can go on where an earlier run was
-//! interrupted; `twin` is the contender that takes part twice; `summarize` makes of the samples what the report shows;
-//! `by_k6` has k6 make the loads; `import` makes a run of those that k6 made elsewhere; `challenge` adds a recipe that
-//! is not the arena's.
+//! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at
+//! all that can be wrong before; `contest` is one contender's turn in a family of cases; `divide` follows the turns of
+//! all and divides a request's time, with the application `behind` a middleware; `run` has all turns, in rounds, and
+//! can go on where an earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of
+//! the samples what the report shows; `by_k6` has k6 make the loads; `import` makes a run of those that k6 made
+//! elsewhere; `challenge` adds a recipe that is not the arena's.
 
 mod asked;
 mod bad_day;

@@ -49,6 +49,9 @@ const OPEN_CONNECTIONS: u32 = 4;
 /// longer than is needed, in seconds.
 const DIVIDED_SHARE: f64 = 0.25;
 const DIVIDED_S: (f64, f64) = (0.5, 3.0);
+/// What a server takes to start and to end, and a load beside itself, in seconds: guesses.
+const START_S: f64 = 3.0;
+const AROUND_S: f64 = 0.5;
 
 impl Case {
     /// The rate of a step of a ladder.
@@ -60,6 +63,11 @@ impl Case {
     /// At most, where it is one.
     pub fn open_connections(&self) -> u32 {
         self.clients * OPEN_CONNECTIONS
+    }
+
+    /// A guess at what the whole of it takes. A counted load is taken to last as long as a timed one.
+    pub fn load_s(&self) -> f64 {
+        self.seconds + AROUND_S
     }
 
     /// How long the load is that divides a request's time; none where it is not one at full speed, in which each client
@@ -132,30 +140,56 @@ impl Plan {
         self.families.iter().flat_map(|family| &family.cases)
     }
 
-    /// Who has the first turn in a round, who the next: another order in each round.
-    pub fn order(&self, round: u32, count: usize) -> Vec<usize> {
+    /// In which order the families of cases are measured in a round: the same for all contenders.
+    pub fn order_of_families(&self, round: u32) -> Vec<usize> {
+        self.drawn(round, Draw::Families, self.families.len())
+    }
+
+    /// Who has the first turn in a family in this round, who the next.
+    pub fn order(&self, round: u32, family: usize, contenders: usize) -> Vec<usize> {
+        self.drawn(round, Draw::Contenders(family), contenders)
+    }
+
+    /// The cases of a family in the order of this round, the same for all contenders: what they can do comes first,
+    /// since the steps after it are shares of that.
+    pub fn order_of_cases(&self, round: u32, family: usize) -> Vec<&Case> {
+        let Some(cases) = self.families.get(family).map(|family| &family.cases) else { return Vec::new() };
+        let first = usize::from(cases.iter().any(|case| case.load_pct > 0)).min(cases.len());
+        let (capacity, rest) = cases.split_at(first);
+        let order = self.drawn(round, Draw::Cases(family), rest.len());
+        capacity.iter().chain(order.into_iter().map(|at| &rest[at])).collect()
+    }
+
+    fn drawn(&self, round: u32, of: Draw, count: usize) -> Vec<usize> {
+        let of = match of {
+            Draw::Families => 0,
+            Draw::Contenders(family) => 2 * family as u64 + 1,
+            Draw::Cases(family) => 2 * family as u64 + 2,
+        };
         let mut order: Vec<usize> = (0..count).collect();
-        Dice::from_seed(self.seed ^ (u64::from(round) << 32)).shuffle(&mut order);
+        Dice::from_seed(self.seed ^ (u64::from(round) << 32) ^ of).shuffle(&mut order);
         order
     }
 
-    /// In which order a contender has its families of cases.
-    pub fn order_of_families(&self, round: u32, contender: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.families.len()).collect();
-        Dice::from_seed(self.seed ^ (u64::from(round) << 32) ^ (contender as u64 + 1)).shuffle(&mut order);
-        order
+    /// A guess at one contender's turn in a family, in seconds, of these cases: for the progress bar.
+    pub fn turn_s<'a>(&self, cases: impl Iterator<Item = &'a Case>) -> f64 {
+        let loads_s: f64 = cases.map(Case::load_s).sum();
+        // The rate settles before the time for it is over, mostly.
+        if loads_s > 0.0 { START_S + self.effort.warm_up_s * 0.5 + loads_s } else { 0.0 }
     }
+}
 
-    /// A guess at one turn of one contender, in seconds: for the progress bar.
-    pub fn turn_s(&self) -> f64 {
-        // A counted load is taken to last as long as a timed one; start, checks and end take some seconds more.
-        let loads: f64 = self.cases().map(|case| case.seconds + 0.5).sum();
-        let warm_ups = self.families.len() as f64 * self.effort.warm_up_s * 0.5;
-        let divided: Vec<f64> = self.cases().filter_map(Case::divided_s).collect();
-        let again =
-            if divided.is_empty() { 0.0 } else { 3.0 + divided.iter().map(|seconds| seconds + 1.0).sum::<f64>() };
-        loads + warm_ups + 3.0 + again
-    }
+/// The same for the load that divides a request's time.
+pub fn divided_s<'a>(cases: impl Iterator<Item = &'a Case>) -> f64 {
+    let loads_s: f64 = cases.filter_map(Case::divided_s).map(|seconds| seconds + AROUND_S + 0.5).sum();
+    if loads_s > 0.0 { START_S + loads_s } else { 0.0 }
+}
+
+/// What is drawn for a round.
+enum Draw {
+    Families,
+    Contenders(usize),
+    Cases(usize),
 }
 
 /// The quick form has the ends and the middle of a series.
@@ -244,6 +278,8 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     const STUDY: &str = r#"
@@ -326,11 +362,39 @@ mod tests {
     fn the_order_is_another_in_each_round_and_the_same_when_resumed() {
         let recipe: Recipe = toml::from_str(STUDY).unwrap();
         let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
-        let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round, 6)).collect();
+        let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round, 0, 6)).collect();
         assert!(orders.windows(2).any(|two| two[0] != two[1]));
-        assert_eq!(plan.order(3, 6), orders[2]);
+        assert!((1..=8).any(|round| plan.order(round, 0, 6) != plan.order(round, 1, 6)), "by family, too");
+        assert_eq!(plan.order(3, 0, 6), orders[2]);
         let mut sorted = orders[0].clone();
         sorted.sort_unstable();
         assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
+        let families: BTreeSet<Vec<usize>> = (1..=8).map(|round| plan.order_of_families(round)).collect();
+        assert_eq!(families, BTreeSet::from([vec![0, 1], vec![1, 0]]));
+    }
+
+    #[test]
+    fn cases_of_a_family_are_drawn_and_a_capacity_stays_before_its_shares() {
+        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
+        let names = |family: usize| -> Vec<Vec<&str>> {
+            (1..=12).map(|round| plan.order_of_cases(round, family).iter().map(|case| &*case.name).collect()).collect()
+        };
+        let (users, steps) = (names(0), names(1));
+        assert!(users.iter().any(|order| order[0] != "users@1") && users.iter().any(|order| order[3] != "users@8"));
+        assert!(users.iter().all(|order| order.iter().collect::<BTreeSet<_>>().len() == 4));
+        assert!(steps.iter().all(|order| order[0] == "steps" && order.len() == 4), "{steps:?}");
+        let lasts: BTreeSet<&str> = steps.iter().map(|order| order[3]).collect();
+        assert_eq!(lasts, BTreeSet::from(["steps@50", "steps@100", "steps=50"]));
+        assert_eq!(steps, names(1), "and the same when resumed");
+    }
+
+    #[test]
+    fn the_time_of_a_turn_is_that_of_the_cases_that_are_left() {
+        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
+        let cases = &plan.families[1].cases;
+        assert_eq!((plan.turn_s(cases[..0].iter()), divided_s(cases[1..].iter())), (0.0, 0.0));
+        assert_eq!((plan.turn_s(cases[..2].iter()), divided_s(cases.iter())), (24.5, 6.5));
     }
 }

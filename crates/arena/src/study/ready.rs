@@ -98,7 +98,6 @@ impl<'a> Ready<'a> {
 
 /// A contender that is here.
 pub(super) struct Present<'a> {
-    pub number: usize,
     pub entry: &'a Entry,
     pub recipe: &'a contender::Recipe,
 }
@@ -176,10 +175,10 @@ fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
 
 pub(super) fn present<'a>(study: &'a Recipe, ground: &Ground<'a>, who: &[Who]) -> Vec<Present<'a>> {
     let here: BTreeSet<&str> = who.iter().filter(|one| one.missing.is_empty()).map(|one| one.name.as_str()).collect();
-    let entries = study.contenders.iter().enumerate().filter(|(_, entry)| here.contains(entry.name()));
-    let with_recipes = entries.filter_map(|(number, entry)| {
+    let entries = study.contenders.iter().filter(|entry| here.contains(entry.name()));
+    let with_recipes = entries.filter_map(|entry| {
         let recipe = ground.catalogue.get(&entry.recipe)?;
-        Some(Present { number, entry, recipe })
+        Some(Present { entry, recipe })
     });
     with_recipes.collect()
 }

@@ -1,12 +1,13 @@
-//! A whole run: the services, rounds of turns in random order, every sample kept at once, the summary at
-//! the end. An interrupted run goes on where it was.
+//! A whole run: the services, rounds, every sample kept at once, the summary at the end. In a round each family of
+//! cases is measured on all contenders before the next one, both in random order, so that two contenders in a case are
+//! as near in time as can be. An interrupted run goes on where it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::contest::{Facts, Turn};
-use super::plan::{Case, Plan};
+use super::contest::{Facts, Turn, can};
+use super::plan::{Case, Plan, divided_s};
 use super::ready::{Present, Ready, present};
 use super::services::Services;
 use super::summarize;
@@ -16,6 +17,7 @@ use crate::record::machine;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, TWIN};
 use loadgen::K6Here;
+use loadgen::metric::RATE;
 
 impl Ready<'_> {
     /// Runs it into a folder, or what is left of it there.
@@ -30,32 +32,30 @@ impl Ready<'_> {
         let names: Vec<&str> = present.iter().map(|one| one.entry.name()).collect();
         let of_twin = twin.as_ref().and_then(|(entry, of)| {
             let original = present.iter().find(|one| one.entry.name() == of)?;
-            Some(Present { number: study.contenders.len(), entry, recipe: original.recipe })
+            Some(Present { entry, recipe: original.recipe })
         });
         present.extend(of_twin);
         let original = twin.as_ref().map(|(_, of)| of.clone());
         let app = ground.apps.join(&study.app);
         let app_there = ground.place.bring(&app)?;
         let services = Services::start(&study.services, ground.place, &app_there, &folder.logs())?;
-        let done = done(folder)?;
+        let logs = folder.logs();
+        let mut done = Done::of(&folder.samples()?.0, folder.is_whole());
         let k6 = asked.k6.clone().map(|version| K6Here::with(version, folder.path().join("k6")));
-        let all_s = plan.turn_s() * present.len() as f64 * f64::from(plan.effort.rounds);
-        watcher.begins(all_s, 0.0);
+        watcher.begins(first_rounds_s(&plan, &present, &done), 0.0);
         for round in 1..=plan.effort.most() {
             let earlier: Vec<Sample> = folder.samples()?.0.into_iter().filter(|sample| sample.round < round).collect();
             let question = Question::of(round, &plan, &names, original.as_deref(), &earlier);
             if question.is_answered() {
                 break;
             }
+            let left = Left { plan: &plan, round, is_about: &|case, name| question.is_about(case, name) };
             if let Some(words) = question.in_words(round) {
                 watcher.said(&words);
-                watcher.begins(plan.turn_s() * question.contenders() as f64, 0.0);
+                watcher.begins(left.seconds(&present, &done), 0.0);
             }
-            for at in plan.order(round, present.len()) {
-                let Present { number, entry, recipe } = present[at];
-                let is_there = |case: &Case| done.contains(&(case.name.clone(), entry.name().to_owned(), round));
-                let is_wanted = |case: &Case| question.is_about(case, entry.name()) && !is_there(case);
-                let turn = Turn {
+            for family in plan.order_of_families(round) {
+                let turn = |entry, recipe, cases, capacity| Turn {
                     study,
                     plan: &plan,
                     entry,
@@ -63,18 +63,36 @@ impl Ready<'_> {
                     place: ground.place,
                     app: &app,
                     env: &services.env,
-                    logs: &folder.logs(),
-                    slowest: &question.slowest,
+                    logs: &logs,
+                    family: &plan.families[family],
+                    cases,
+                    slowest: question.slowest.get(&plan.families[family].recipe.name).copied(),
+                    capacity,
                     k6: k6.as_ref(),
                     round,
-                    number,
                 };
-                let skipped = plan.cases().filter(|case| !is_wanted(case)).count();
-                watcher.passed(skipped as f64 * (plan.effort.seconds + 0.5));
-                let facts = turn.run(&is_wanted, &mut |sample| folder.append(&sample), watcher)?;
-                learn(&mut who, entry.name(), facts);
-                folder.write_who(&who)?;
-                watcher.passed(3.0 + plan.families.len() as f64 * plan.effort.warm_up_s * 0.5);
+                let order = plan.order(round, family, present.len());
+                let in_order = || order.iter().map(|at| &present[*at]);
+                for one in in_order() {
+                    let cases = left.to_load(family, one, &done);
+                    if cases.is_empty() {
+                        continue;
+                    }
+                    let capacity = done.rate(&plan.families[family].recipe.name, one.entry.name(), round);
+                    let mut keep = |sample: Sample| folder.append(&sample).map(|()| done.note(&sample));
+                    let facts = turn(one.entry, one.recipe, cases, capacity).run(&mut keep, watcher)?;
+                    learn(&mut who, one.entry.name(), facts);
+                    folder.write_who(&who)?;
+                }
+                // After the loads of all, which so are nearer to each other in time.
+                for one in in_order() {
+                    let cases = left.to_divide(family, one, &done);
+                    if cases.is_empty() {
+                        continue;
+                    }
+                    let mut keep = |sample: Sample| folder.append(&sample).map(|()| done.note(&sample));
+                    turn(one.entry, one.recipe, cases, None).divide(&mut keep, watcher)?;
+                }
             }
         }
         drop(services);
@@ -133,8 +151,105 @@ impl<'a> Question<'a> {
     }
 }
 
-fn done(folder: &Folder) -> Result<BTreeSet<(String, String, u32)>, String> {
-    Ok(folder.samples()?.0.into_iter().map(|sample| (sample.case, sample.contender, sample.round)).collect())
+/// A case, a contender and a round.
+type Key = (String, String, u32);
+
+/// What was measured, before an interruption or since.
+struct Done {
+    /// With the rate, where there was a load that had one.
+    loaded: BTreeMap<Key, Option<f64>>,
+    /// Where the load could be made.
+    with_numbers: BTreeSet<Key>,
+    divided: BTreeSet<Key>,
+    /// A run that came to its end is only summed up again: nothing more of it is divided.
+    is_whole: bool,
+}
+
+impl Done {
+    fn of(samples: &[Sample], is_whole: bool) -> Done {
+        let (loaded, with_numbers, divided) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut done = Done { loaded, with_numbers, divided, is_whole };
+        samples.iter().for_each(|sample| done.note(sample));
+        done
+    }
+
+    fn note(&mut self, sample: &Sample) {
+        let key = (sample.case.clone(), sample.contender.clone(), sample.round);
+        if !sample.is_timed() {
+            self.divided.insert(key);
+            return;
+        }
+        if !sample.numbers.is_empty() {
+            self.with_numbers.insert(key.clone());
+        }
+        self.loaded.insert(key, sample.numbers.get(RATE).copied().filter(|rate| *rate > 0.0));
+    }
+
+    fn rate(&self, case: &str, contender: &str, round: u32) -> Option<f64> {
+        self.loaded.get(&(case.to_owned(), contender.to_owned(), round)).copied().flatten()
+    }
+}
+
+/// What a round has left to do.
+struct Left<'a> {
+    plan: &'a Plan,
+    round: u32,
+    /// Whether a case of a contender is wanted at all.
+    is_about: &'a dyn Fn(&Case, &str) -> bool,
+}
+
+impl<'a> Left<'a> {
+    /// The cases that a contender still has to be loaded with in a family, in the order of the round.
+    fn to_load(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
+        let mut cases = self.plan.order_of_cases(self.round, family);
+        cases.retain(|case| {
+            let is_done = done.loaded.contains_key(&self.key(case, one));
+            can(case.tool, one.recipe) && (self.is_about)(case, one.entry.name()) && !is_done
+        });
+        cases
+    }
+
+    /// Those that were loaded, and whose time is to be divided. Further rounds are for what is not decided; and a twin
+    /// is its original once more.
+    fn to_divide(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
+        if self.round > self.plan.effort.rounds || one.entry.name() == TWIN || done.is_whole {
+            return Vec::new();
+        }
+        let mut cases = self.plan.order_of_cases(self.round, family);
+        cases.retain(|case| {
+            let key = self.key(case, one);
+            case.divided_s().is_some() && done.with_numbers.contains(&key) && !done.divided.contains(&key)
+        });
+        cases
+    }
+
+    fn key(&self, case: &Case, one: &Present) -> Key {
+        (case.name.clone(), one.entry.name().to_owned(), self.round)
+    }
+
+    /// A guess at the time of all of it.
+    fn seconds(&self, present: &[Present], done: &Done) -> f64 {
+        let of = |one: &Present, family: usize| {
+            let loads = self.to_load(family, one, done);
+            let is_divided = self.round <= self.plan.effort.rounds && one.entry.name() != TWIN;
+            // What is loaded now is divided afterwards; what was loaded before may have been left undivided.
+            let before = self.to_divide(family, one, done);
+            let divided = loads.iter().filter(|_| is_divided).chain(&before).copied();
+            self.plan.turn_s(loads.iter().copied()) + divided_s(divided)
+        };
+        let families = self.plan.families.len();
+        present.iter().flat_map(|one| (0..families).map(move |family| of(one, family))).sum()
+    }
+}
+
+/// A guess at the time of the rounds in which everything is measured. At the slowest one's rate nothing is asked in the
+/// first of them.
+fn first_rounds_s(plan: &Plan, present: &[Present], done: &Done) -> f64 {
+    let of = |round: u32| {
+        let is_about = |case: &Case, _: &str| case.slowest_pct == 0 || round > 1;
+        Left { plan, round, is_about: &is_about }.seconds(present, done)
+    };
+    (1..=plan.effort.rounds).map(of).sum()
 }
 
 fn learn(who: &mut [Who], name: &str, facts: Facts) {

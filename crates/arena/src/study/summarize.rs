@@ -9,6 +9,7 @@ use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;
 use crate::measure::measured;
+use crate::record::date;
 use crate::record::machine::company_then;
 use crate::record::summary::{self, FORMAT, Plot, PlotKind, Summary, Who};
 use crate::record::{Sample, TWIN};
@@ -35,7 +36,11 @@ pub fn summary(
     let verdicts = verdicts::of(study, plan, &cases, &who);
     let mut notes = notes(study, ground);
     notes.push(match &asked.machine {
-        None => format!("servers come from {}; rounds in random order", ground.place.in_words()),
+        None => format!(
+            "servers come from {}; in a round all contenders had their turns in a family of cases before the next one, \
+             in random order",
+            ground.place.in_words()
+        ),
         Some(machine) => format!(
             "loaded by k6 from other machines and imported: the servers ran on {machine}, as was said; the arena has \
              neither started nor watched them, and whether a round met all servers at about the same time is not known"
@@ -43,6 +48,7 @@ pub fn summary(
     });
     notes.extend(asked.k6.as_ref().map(|version| by_k6::in_words(plan, version)));
     notes.extend(company_then(&machine));
+    notes.extend(apart_in_words(samples).filter(|_| asked.machine.is_none()));
     notes.extend(rounds_in_words(plan, &cases, rounds));
     let has_twin = cases.iter().any(|case| case.twin.is_some());
     Summary {
@@ -93,6 +99,31 @@ fn rounds_in_words(plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<
         "{least} {} of everything, then further ones of what was not decided, {most} at most: {rounds} in all; \
          {why}",
         if least == 1 { "round" } else { "rounds" }
+    ))
+}
+
+/// How far apart in time the loads were that are compared with each other: those of one case in one round.
+fn apart_in_words(samples: &[Sample]) -> Option<String> {
+    let mut ends: BTreeMap<(&str, u32), (i64, i64, usize)> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty()) {
+        let Some(at) = date::seconds(&sample.started) else { continue };
+        let (first, last, count) = ends.entry((&sample.case, sample.round)).or_insert((at, at, 0));
+        (*first, *last, *count) = ((*first).min(at), (*last).max(at), *count + 1);
+    }
+    let several = ends.into_iter().filter(|(_, (_, _, count))| *count > 1);
+    let spans: Vec<(f64, &str, u32)> =
+        several.map(|((case, round), (first, last, _))| ((last - first) as f64, case, round)).collect();
+    let middle = stats::median(&spans.iter().map(|(span, ..)| *span).collect::<Vec<f64>>())?;
+    let (most, case, round) = spans.into_iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let in_words = |seconds: f64| match seconds {
+        long if long >= 90.0 => format!("{:.1} min", long / 60.0),
+        short => format!("{short:.0} s"),
+    };
+    Some(format!(
+        "in a round the first and the last contender’s load of a case began {} apart in the middle, {} at most (in \
+         {case}, round {round})",
+        in_words(middle),
+        in_words(most)
     ))
 }
 
@@ -247,6 +278,32 @@ mod tests {
         case.ranking = stats::ranking_of(&case);
         assert_eq!(case.ranking, [vec!["best", "equal", "near"], vec!["slow"]]);
         assert_eq!(undecided(&case), ["near", "best"]);
+    }
+
+    #[test]
+    fn the_time_between_the_loads_of_a_case_is_told() {
+        let began = |case: &str, round: u32, started: &str| Sample {
+            round,
+            case: case.into(),
+            started: format!("2026-11-23T10:{started}Z"),
+            ..sample(&[(RATE, 7.0)])
+        };
+        let mut all = vec![
+            began("a", 1, "00:10"),
+            began("a", 1, "00:00"),
+            began("a", 2, "10:00"),
+            began("a", 2, "10:20"),
+            began("b", 1, "02:00"),
+            began("b", 1, "04:30"),
+            // Alone in its round.
+            began("b", 2, "30:00"),
+        ];
+        // What could not be loaded, and the load that divides a request's time, are compared with nothing.
+        all.push(Sample { numbers: BTreeMap::new(), ..began("a", 1, "59:00") });
+        all.push(Sample { undivided: Some("why".into()), ..began("a", 1, "59:00") });
+        let words = apart_in_words(&all).unwrap();
+        assert!(words.contains("began 20 s apart in the middle, 2.5 min at most (in b, round 1)"), "{words}");
+        assert_eq!(apart_in_words(&all[..1]), None);
     }
 
     #[test]

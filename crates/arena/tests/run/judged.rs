@@ -128,6 +128,91 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
     assert!(titles[1].contains("open loop at 50 % of its own") && titles[2].contains("the same for all"), "{titles:?}");
 }
 
+/// What an open loop was to send.
+fn asked_per_s(sample: &Value) -> f64 {
+    let rest = sample["command"].as_str().unwrap().strip_prefix("open loop: ").unwrap();
+    rest.split_once("/s").unwrap().0.parse().unwrap()
+}
+
+/// Each step is a share of what it says, in whatever order they came, and nothing was measured twice.
+fn check_shares(samples: &[Value]) {
+    let key = |one: &Value| (one["case"].to_string(), one["contender"].to_string(), one["round"].to_string());
+    let keys: BTreeSet<_> = samples.iter().map(key).collect();
+    assert_eq!(keys.len(), samples.len(), "{samples:#?}");
+    let capacity = |step: &Value| {
+        let is_it = |one: &&Value| {
+            one["case"] == "ladder" && one["contender"] == step["contender"] && one["round"] == step["round"]
+        };
+        samples.iter().find(is_it).unwrap()["numbers"]["requests_per_s"].as_f64().unwrap()
+    };
+    let of = |name: &str| samples.iter().filter(|one| one["case"] == name).collect::<Vec<_>>();
+    for step in of("ladder@50") {
+        assert!((asked_per_s(step) - capacity(step) / 2.0).abs() < 0.06, "{samples:#?}");
+    }
+    let first = of("ladder").into_iter().filter(|one| one["round"] == 1);
+    let slowest = first.map(capacity).fold(f64::INFINITY, f64::min);
+    for step in of("ladder=50") {
+        assert!((asked_per_s(step) - slowest / 2.0).abs() < 0.06, "{samples:#?}");
+    }
+}
+
+#[test]
+fn contenders_meet_a_family_one_after_the_other_and_a_round_that_was_cut_goes_on_in_it() {
+    let home = Home::with(&["good", "slow"]);
+    let full = "full = { rounds = 2, seconds = 0.3, warm_up_s = 0, clients = 2 }";
+    fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], &["closed", "ladder"], full)).unwrap();
+    let output = home.run(&["run", "tiny", "--seed", "3"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let whole = samples(&home);
+    let mut blocks: Vec<(u64, &str, &str)> = whole
+        .iter()
+        .map(|one| {
+            let family = if one["case"] == "closed" { "closed" } else { "ladder" };
+            (one["round"].as_u64().unwrap(), family, one["contender"].as_str().unwrap())
+        })
+        .collect();
+    blocks.dedup();
+    // Two rounds of two families of two contenders; those of a family stand beside each other.
+    assert_eq!(blocks.len(), 8, "{blocks:?}");
+    assert!(blocks.chunks(2).all(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1)), "{blocks:?}");
+    check_shares(&whole);
+    let notes = home.summary()["notes"].to_string();
+    assert!(notes.contains("load of a case began ") && notes.contains(" at most (in "), "{notes}");
+
+    // It was cut in the last ladder, after what its server can do.
+    let (raw, folder) = (home.folder().join("raw.jsonl"), home.folder());
+    let text = fs::read_to_string(&raw).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let cut = lines.iter().rposition(|line| line.contains("\"case\":\"ladder\"") && line.contains("closed loop"));
+    let kept = &lines[..=cut.unwrap()];
+    assert!(kept.len() < lines.len());
+    fs::write(&raw, kept.concat()).unwrap();
+    fs::remove_file(folder.join("summary.json")).unwrap();
+    let output = home.run(&["run", "--resume", folder.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", said(&output));
+    let again = samples(&home);
+    assert_eq!(again.len(), whole.len(), "{again:#?}");
+    check_shares(&again);
+}
+
+#[test]
+fn a_cold_start_is_timed_by_the_path_of_its_own_case() {
+    let home = Home::with(&["picky"]);
+    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 2 }";
+    let text = by_tools(&["picky"], &["closed", "start"], full);
+    let (first, second) = text.split_at(text.rfind("path = \"/\"").unwrap());
+    let text = format!("{first}{}", second.replacen("path = \"/\"", "path = \"/cold\"", 1));
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let samples = samples(&home);
+    let number = |case: &str, name: &str| {
+        samples.iter().find(|one| one["case"] == case).unwrap()["numbers"][name].as_f64().unwrap()
+    };
+    // The other path takes a second longer.
+    assert!(number("start", "cold_ms") + 500.0 < number("closed", "first_answer_ms"), "{samples:#?}");
+}
+
 #[test]
 fn what_is_open_has_further_rounds_up_to_the_last_one() {
     // One round decides nothing: all are open after it.
