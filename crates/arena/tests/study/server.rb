@@ -2,7 +2,8 @@
 # good answers rightly; wrong answers something else; later turns wrong after thirty answers; early is wrong for
 # the first four answers after the third on a connection, so that no single look meets them; liar gives one wrong answer
 # in a hundred, late enough that a single look meets none; dies ends after thirty; never does not listen; alone starts
-# one worker whatever it was asked for; slow takes twenty milliseconds for each answer; picky takes a second for / alone.
+# one worker whatever it was asked for; slow takes twenty milliseconds for each answer; picky takes
+# a second for / alone.
 
 require "socket"
 
