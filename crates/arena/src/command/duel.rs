@@ -66,8 +66,9 @@ pub struct Duel {
     /// What makes the loads in the place of the arena's own loops: k6.
     #[arg(long, value_name = "TOOL", value_parser = ["k6"])]
     load: Option<String>,
-    /// A setting for the application; may be given several times.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    /// A setting for the application, or the name of one that is taken over from here; may be given several times. The
+    /// servers get nothing else of this environment but what finds their programs (PATH, HOME, LANG, GEM_*, BUNDLE_*).
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = setting)]
     env: Vec<(String, String)>,
     #[command(flatten)]
     source: Source,
@@ -200,7 +201,13 @@ fn rate(word: &str) -> Result<f64, String> {
 }
 
 fn setting(word: &str) -> Result<(String, String), String> {
-    let parts = word.split_once('=').filter(|(name, _)| !name.is_empty());
-    let parts = parts.ok_or("a setting has the form NAME=VALUE, such as DATABASE_URL=postgresql://user@host/shop")?;
-    Ok((parts.0.to_owned(), parts.1.to_owned()))
+    let wrong = || "a setting has the form NAME=VALUE, such as DATABASE_URL=postgresql://user@host/shop".to_owned();
+    match word.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        None if !word.is_empty() && !word.contains('\0') => match std::env::var(word) {
+            Ok(value) => Ok((word.to_owned(), value)),
+            Err(_) => Err(format!("there is no {word} here to be taken over; {}", wrong())),
+        },
+        _ => Err(wrong()),
+    }
 }

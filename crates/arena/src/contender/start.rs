@@ -106,6 +106,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         let name = if is_alone { wanted.label.clone() } else { format!("{}-{}", wanted.label, line.name) };
         server.begin(line, &settings, &wanted.logs.join(format!("{name}.log")))?;
     }
+    server.commands.push(format!("# environment: {}", place.environment_in_words()));
     Ok(server)
 }
 

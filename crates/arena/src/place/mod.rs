@@ -5,6 +5,7 @@
 pub mod ring;
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,23 +18,16 @@ use loadgen::process::{Entry, RUN, note, sweep};
 /// Tells the folders of several places of one process apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Settings of whoever calls this program must not reach the servers.
-const NOT_PASSED_ON: [&str; 14] = [
-    "PORT",
-    "WEB_CONCURRENCY",
-    "RAILS_MAX_THREADS",
-    "RAILS_MIN_THREADS",
-    "MIN_THREADS",
-    "MAX_THREADS",
-    "RUBYOPT",
-    "RUBYLIB",
-    "BUNDLE_GEMFILE",
-    "JRUBY_OPTS",
-    "JAVA_OPTS",
-    "PUMA_PERSISTENT_TIMEOUT",
-    "PASSENGER_MAX_POOL_SIZE",
-    "MALLOC_ARENA_MAX",
-];
+/// What programs of this machine get of the caller's environment, so that they find their home, their language, their
+/// gems and their Ruby. Nothing else reaches a server unseen: not what it, its Ruby or its allocator would read as a
+/// setting, not a library that would be loaded first.
+const PASSED_ON: [&str; 7] = ["HOME", "LANG", "TMPDIR", "JAVA_HOME", "RBENV_ROOT", "RBENV_VERSION", "ASDF_DATA_DIR"];
+
+/// And all that begins so.
+const PASSED_ON_ALL: [&str; 3] = ["BUNDLE_", "GEM_", "LC_"];
+
+/// A caller in a bundle of its own (`bundle exec`) names another Gemfile than the servers'.
+const NOT_PASSED_ON: [&str; 2] = ["BUNDLE_GEMFILE", "BUNDLE_BIN_PATH"];
 
 /// What a ring's programs get.
 const RING_ENVIRONMENT: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/root"), ("LANG", "C.UTF-8")];
@@ -74,8 +68,8 @@ struct Inner {
     foolsgold: Option<PathBuf>,
     /// What was brought there and what is written there, seen from outside.
     own: PathBuf,
-    /// PATH there.
-    path: String,
+    /// What all programs there begin with.
+    environment: BTreeMap<OsString, OsString>,
 }
 
 impl Place {
@@ -105,8 +99,8 @@ impl Place {
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
         note(&Entry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
-        let path = if ring.is_some() { RING_PATH.to_owned() } else { path_here() };
-        let place = Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, path }) };
+        let environment = if ring.is_some() { environment_of_ring() } else { environment_here()? };
+        let place = Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, environment }) };
         place.check_bundle()?;
         Ok(place)
     }
@@ -131,6 +125,14 @@ impl Place {
             (_, Some(_)) => "this machine, with the gems of a Gemfile".into(),
             _ => "this machine".into(),
         }
+    }
+
+    /// What all programs there begin with, for the record: what is set, and the names of what is passed on.
+    pub fn environment_in_words(&self) -> String {
+        let set: Vec<String> = FOR_ALL.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let names: Vec<_> = self.inner.environment.keys().map(|name| name.to_string_lossy()).collect();
+        let of = if self.inner.ring.is_some() { "the ring's own" } else { "the caller's" };
+        format!("{}; {of} {}; nothing else", set.join(" "), names.join(", "))
     }
 
     /// Numbers that stand for the paths of the ring or Gemfile, and of foolsgold: no paths, which are this machine's.
@@ -212,14 +214,7 @@ impl Place {
         words.push(program.to_owned());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        if self.inner.ring.is_some() {
-            command.env_clear().envs(RING_ENVIRONMENT);
-        } else {
-            for name in NOT_PASSED_ON {
-                command.env_remove(name);
-            }
-            command.env("PATH", &self.inner.path);
-        }
+        command.env_clear().envs(&self.inner.environment);
         if let Some(gemfile) = &self.inner.gemfile {
             command.env("BUNDLE_GEMFILE", gemfile);
         }
@@ -296,10 +291,27 @@ impl Drop for Inner {
     }
 }
 
-/// PATH of this process, with the folders where Debian keeps servers.
-fn path_here() -> String {
-    let said = Command::new("sh").args(["-c", "printf %s \"$PATH\""]).output().map(|output| output.stdout);
-    format!("{}:/usr/local/sbin:/usr/sbin:/sbin", String::from_utf8_lossy(&said.unwrap_or_default()))
+fn environment_of_ring() -> BTreeMap<OsString, OsString> {
+    RING_ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+}
+
+/// What the caller's environment has of that which is passed on; PATH with the folders where Debian keeps servers.
+fn environment_here() -> Result<BTreeMap<OsString, OsString>, String> {
+    let own = procfs::process::Process::myself().and_then(|own| own.environ());
+    let own = own.map_err(|error| format!("/proc/self/environ: {error}"))?;
+    let path = own.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let mut passed: BTreeMap<OsString, OsString> = own.into_iter().filter(|(name, _)| is_passed_on(name)).collect();
+    let folders = "/usr/local/sbin:/usr/sbin:/sbin";
+    let path =
+        if path.is_empty() { RING_PATH.into() } else { [path.as_os_str(), OsStr::new(folders)].join(OsStr::new(":")) };
+    passed.insert("PATH".into(), path);
+    Ok(passed)
+}
+
+fn is_passed_on(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let is_named = PASSED_ON.contains(&name) || PASSED_ON_ALL.iter().any(|begin| name.starts_with(begin));
+    is_named && !NOT_PASSED_ON.contains(&name)
 }
 
 fn no_foolsgold(named: &Path) -> String {
@@ -317,4 +329,31 @@ fn find_foolsgold(named: Option<&Path>) -> Result<Option<PathBuf>, String> {
         let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
         path.is_file().then_some(path)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_by_it_is_passed_on_and_what_is_set_by_it_is_not() {
+        for name in ["HOME", "LANG", "LC_ALL", "GEM_HOME", "GEM_PATH", "BUNDLE_PATH", "RBENV_VERSION"] {
+            assert!(is_passed_on(OsStr::new(name)), "{name}");
+        }
+        for name in [
+            "LD_PRELOAD",
+            "MALLOC_CONF",
+            "MALLOC_ARENA_MAX",
+            "RUBYOPT",
+            "RUBY_YJIT_ENABLE",
+            "RUBY_GC_HEAP_INIT_SLOTS",
+            "FOOLS_GOLD_QUEUE_WAIT",
+            "WEB_CONCURRENCY",
+            "PUMA_PERSISTENT_TIMEOUT",
+            "BUNDLE_GEMFILE",
+            "DATABASE_URL",
+        ] {
+            assert!(!is_passed_on(OsStr::new(name)), "{name}");
+        }
+    }
 }

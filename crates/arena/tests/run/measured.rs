@@ -46,6 +46,33 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
 }
 
 #[test]
+fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
+    let home = Home::with(&["told"]);
+    let mut command = home.arena(&["run", "tiny", "--quick"]);
+    for (name, value) in [
+        ("FOOLS_GOLD_QUEUE_WAIT", "1ms"),
+        ("RUBY_YJIT_ENABLE", "1"),
+        ("RUBY_GC_HEAP_GROWTH_FACTOR", "1.1"),
+        ("MALLOC_CONF", "thp:never"),
+        ("MALLOC_ARENA_MAX", "2"),
+        ("LD_BIND_NOW", "1"),
+        ("RUBYOPT", "-W0"),
+        ("BUNDLE_GEMFILE", "/nowhere/Gemfile"),
+        ("DATABASE_URL", "postgresql://somebody@elsewhere/shop"),
+    ] {
+        command.env(name, value);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let summary = home.summary();
+    let told = &results(&summary)["told"];
+    assert!(told["disqualified"].is_null(), "{told}");
+    // What it was told stands in the record.
+    let commands = summary["contenders"][0]["commands"].to_string();
+    assert!(commands.contains("RACK_ENV=production") && commands.contains("PATH"), "{commands}");
+}
+
+#[test]
 fn an_interrupted_run_goes_on_where_it_was() {
     let home = Home::with(&["good"]);
     let mut first =
@@ -71,6 +98,9 @@ fn an_interrupted_run_goes_on_where_it_was() {
 #[test]
 fn runs_are_compared_reported_and_spliced() {
     let home = Home::with(&["good"]);
+    let recipe = home.path("arena/contenders/good.toml");
+    let text = fs::read_to_string(&recipe).unwrap();
+    fs::write(&recipe, text + "[allocator]\ncommand = [\"echo\", \"jemalloc 5\"]\npattern = '(jemalloc)'\n").unwrap();
     let output = home.run(&["run", "tiny", "--quick"]);
     assert!(output.status.success(), "{}", said(&output));
     let folder = home.folder();
@@ -95,6 +125,8 @@ fn runs_are_compared_reported_and_spliced() {
         "{text}"
     );
     assert!(home.run(&["report", folder, "--splice", file, "--check"]).status.success());
+    // Figures without it are a rumour, too.
+    assert!(text.contains(", jemalloc) 2 × 1"), "{text}");
 
     let name = home.folder().file_name().unwrap().to_str().unwrap().to_owned();
     assert!(text.contains(&format!("[Run](arena/runs/{name})")), "{text}");

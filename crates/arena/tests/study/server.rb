@@ -3,7 +3,8 @@
 # the first four answers after the third on a connection, so that no single look meets them; liar gives one wrong answer
 # in a hundred, late enough that a single look meets none; dies ends after thirty; never does not listen; alone starts
 # one worker whatever it was asked for; slow takes twenty milliseconds for each answer; picky takes
-# a second for / alone.
+# a second for / alone; told answers wrongly when it was told more by its environment than what finds programs and what
+# the arena itself says.
 
 require "socket"
 
@@ -11,6 +12,10 @@ port, kind, workers = ARGV[0].to_i, ARGV[1], ARGV[2].to_i
 RIGHT = "right\n".freeze
 WRONG = "wrong\n".freeze
 LIMIT = 30
+EXPECTED = /\A(PATH|HOME|LANG|LC_.*|TMPDIR|GEM_.*|BUNDLE_.*|JAVA_HOME|RBENV_.*|ASDF_.*|ARENA_(RUN|SERVER)|
+            (RACK|APP|RAILS)_ENV|SECRET_KEY_BASE_DUMMY|RAILS_MAX_THREADS)\z/x
+UNEXPECTED = ENV.keys.grep_v(EXPECTED)
+warn "unexpected: #{UNEXPECTED.join(" ")}" if kind == "told"
 
 sleep if kind == "never"
 listener = TCPServer.new("127.0.0.1", port)
@@ -23,6 +28,7 @@ def wrong?(kind, here)
   when "early" then here > 3 && ($early -= 1) >= 0
   when "later" then $answers > LIMIT
   when "liar" then ($answers % 100) == 99
+  when "told" then !UNEXPECTED.empty?
   end
 end
 
