@@ -30,6 +30,8 @@ fn help_and_version_are_answered_without_an_application() {
         let (output, said) = run(&folder, &[flag]);
         assert!(output.status.success());
         assert!(said.contains(env!("CARGO_PKG_VERSION")) && said.contains("mruby"), "{said}");
+        // The arena writes it beside every figure: no other server brings an allocator.
+        assert_eq!(said.contains("jemalloc"), cfg!(feature = "jemalloc"), "{said}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

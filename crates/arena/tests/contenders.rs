@@ -8,11 +8,12 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use arena::contender::{Catalogue, Presence, Recipe, Server, Wanted, look};
+use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server, Wanted, look};
 use arena::place::{Place, PlaceOptions};
+use arena::study::Recipes;
 use loadgen::process::until;
 
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 23] = [
     "falcon",
     "foolsgold",
     "foolsgold-jruby",
@@ -27,8 +28,10 @@ const NAMES: [&str; 21] = [
     "passenger-apache",
     "passenger-nginx",
     "pitchfork",
+    "pitchfork-nginx",
     "puma",
     "puma-jruby",
+    "puma-phased",
     "thin",
     "thin-cluster",
     "thin-threaded",
@@ -146,6 +149,117 @@ fn what_is_missing_is_said_with_how_to_get_it() {
 }
 
 #[test]
+fn an_allocator_that_is_built_in_stands_after_the_version() {
+    let catalogue = recipes();
+    let mut recipe = catalogue.get("puma").expect("a recipe").clone();
+    let version = |recipe: &Recipe| match look(recipe, &system()) {
+        Presence::Here { version, .. } => version,
+        Presence::Missing { lacks, .. } => panic!("bin/setup --bench brings Puma: {lacks:?}"),
+    };
+    let plain = version(&recipe);
+    let said = |words: &str, of: &str| Question {
+        command: vec!["echo".into(), words.into()],
+        pattern: "(jemalloc)".into(),
+        of: of.into(),
+    };
+    recipe.allocator = Some(said("0.1.0 (mruby, jemalloc)", "server:"));
+    assert_eq!(version(&recipe), format!("{plain}, server: jemalloc"));
+    recipe.allocator = Some(said("0.1.0 (mruby)", ""));
+    assert_eq!(version(&recipe), plain);
+    let ours = catalogue.all().iter().filter(|recipe| recipe.name.starts_with("foolsgold"));
+    assert!(ours.clone().count() >= 5 && ours.clone().all(|recipe| recipe.allocator.is_some()));
+}
+
+#[test]
+fn studies_that_compare_rates_have_rivals_with_the_allocator_of_foolsgold() {
+    let (studies, complaints) = Recipes::read(&here("../../arena/studies"));
+    assert!(complaints.is_empty(), "{complaints:?}");
+    for study in &studies.0 {
+        for entry in study.contenders.iter().filter(|entry| entry.allocator.is_some_and(|who| who != Allocator::Glibc))
+        {
+            let allocator = entry.allocator.map(Allocator::name).unwrap_or_default();
+            assert!(entry.name().ends_with(allocator), "{}: {} is not named after it", study.name, entry.name());
+        }
+        let rivals = study
+            .contenders
+            .iter()
+            .filter(|entry| entry.allocator == Some(Allocator::Jemalloc) && !entry.recipe.starts_with("foolsgold"));
+        // It compares what is left when something breaks, and no rates.
+        assert!(study.name == "scenarios" || rivals.count() >= 2, "{} has no two", study.name);
+    }
+}
+
+#[test]
+fn what_waits_is_served_by_as_many_processes_as_threads() {
+    let (studies, _) = Recipes::read(&here("../../arena/studies"));
+    let study = studies.get("app-server-arena").expect("a study");
+    let most = |begin: &str| {
+        let own = study.contenders.iter().filter(|entry| entry.recipe.starts_with(begin));
+        own.map(|entry| entry.workers * entry.threads).max()
+    };
+    assert_eq!((most("puma"), most("unicorn"), most("passenger")), (Some(32), Some(32), Some(32)));
+}
+
+#[test]
+fn servers_that_want_a_proxy_have_one_where_clients_are_slow() {
+    let (studies, _) = Recipes::read(&here("../../arena/studies"));
+    let names: Vec<&str> =
+        studies.get("scenarios").expect("a study").contenders.iter().map(|entry| entry.recipe.as_str()).collect();
+    assert!(!names.contains(&"unicorn") && !names.contains(&"pitchfork"), "{names:?}");
+    for name in ["unicorn-nginx", "pitchfork-nginx", "puma", "puma-phased"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+}
+
+#[test]
+fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
+    let (catalogue, place) = (recipes(), system());
+    let logs = tempfile::tempdir().expect("a folder");
+    let rackup = here("tests/hello/config.ru");
+    let recipe = catalogue.get("puma").expect("a recipe");
+    let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect("started");
+    server.wait_ready(&hello).expect("ready");
+    let commands = server.commands().join("\n");
+    assert!(commands.contains("max_keep_alive Float::INFINITY") && commands.contains("/puma.rb"), "{commands}");
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("connected");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a patience");
+    let mut buffer = [0; 4096];
+    for number in 1..=1200 {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"hello\n") {
+            let count = stream.read(&mut buffer).expect("an answer");
+            assert!(count > 0, "the connection was closed at request {number}");
+            answer.extend_from_slice(&buffer[..count]);
+        }
+    }
+    drop(server);
+    let stock = Wanted { stock: true, ..wanted(recipe, &place, &rackup, logs.path()) };
+    let server = Server::start(stock).expect("started");
+    let commands = server.commands().join("\n");
+    assert!(commands.contains(" -C - ") && !commands.contains("backlog"), "{commands}");
+}
+
+#[test]
+fn reloads_replace_all_workers_behind_a_proxy_and_one_after_the_other() {
+    let (catalogue, place) = (recipes(), system());
+    let logs = tempfile::tempdir().expect("a folder");
+    let rackup = here("tests/hello/config.ru");
+    let mut tried = Vec::new();
+    for name in ["unicorn-nginx", "puma-phased"] {
+        let recipe = catalogue.get(name).expect("a recipe");
+        let Presence::Here { .. } = look(recipe, &place) else { continue };
+        let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect(name);
+        server.wait_ready(&hello).expect(name);
+        server.reload().expect(name);
+        hello(server.port()).expect(name);
+        assert!(!server.has_ended(), "{name}");
+        tried.push(name);
+    }
+    assert!(tried.contains(&"puma-phased"), "bin/setup --bench brings Puma; there were {tried:?}");
+}
+
+#[test]
 fn those_that_are_here_answer_are_counted_and_leave_nothing() {
     let (catalogue, place) = (recipes(), system());
     let logs = tempfile::tempdir().expect("a folder");
@@ -162,6 +276,12 @@ fn those_that_are_here_answer_are_counted_and_leave_nothing() {
         let counts = server.check_counts().expect(name);
         let (workers, threads) = server.shape();
         assert_eq!((counts.workers, counts.threads), (workers, workers * threads), "{name}");
+        // Whatever allocator our own process has, its workers are the Ruby of all others.
+        for worker in server.members().iter().filter(|one| one.title.starts_with("foolsgold: worker")) {
+            let program = fs::read_link(format!("/proc/{}/exe", worker.id)).expect(name);
+            let maps = fs::read_to_string(format!("/proc/{}/maps", worker.id)).expect(name);
+            assert!(program.display().to_string().contains("ruby") && !maps.contains("jemalloc"), "{program:?}");
+        }
         let sampled = server.sampler().stop();
         assert!(sampled.pss_peak_kib > 1000 && server.usage().cpu_us > 0, "{name}: {sampled:?}");
         assert!(!server.has_ended() && !server.commands().is_empty(), "{name}");

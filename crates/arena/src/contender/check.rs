@@ -63,12 +63,15 @@ fn names(recipe: &Recipe, found: &mut Found) {
 }
 
 fn question(recipe: &Recipe, found: &mut Found) {
-    found.unless(!recipe.version.command.is_empty(), || "version.command is empty: who says the version?".into());
-    match Regex::new(&recipe.version.pattern) {
-        Err(error) => found.0.push(format!("version.pattern: {error}")),
-        Ok(regex) => found.unless(regex.captures_len() == 2, || {
-            format!("version.pattern has {} groups: give it one, around the version", regex.captures_len() - 1)
-        }),
+    let questions = [("version", Some(&recipe.version)), ("allocator", recipe.allocator.as_ref())];
+    for (what, question) in questions.into_iter().filter_map(|(what, question)| Some((what, question?))) {
+        found.unless(!question.command.is_empty(), || format!("{what}.command is empty: who says the {what}?"));
+        match Regex::new(&question.pattern) {
+            Err(error) => found.0.push(format!("{what}.pattern: {error}")),
+            Ok(regex) => found.unless(regex.captures_len() == 2, || {
+                format!("{what}.pattern has {} groups: give it one, around the {what}", regex.captures_len() - 1)
+            }),
+        }
     }
 }
 

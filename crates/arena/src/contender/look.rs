@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 use super::plan::Words;
-use super::recipe::{Get, Recipe, Runtime};
+use super::recipe::{Get, Question, Recipe, Runtime};
 use crate::place::Place;
 
 /// Requires each name, and prints those that cannot be.
@@ -17,7 +17,7 @@ const REQUIRE: &str = "ARGV.each { |name| begin; require name; rescue LoadError;
 pub enum Presence {
     /// It can take part.
     Here {
-        /// As the program itself says.
+        /// As the program itself says, with the allocator that is built in.
         version: String,
         /// The Ruby it runs on, or that one is inside.
         ruby: String,
@@ -129,15 +129,29 @@ fn files(recipe: &Recipe, place: &Place, words: &Words) -> Vec<String> {
 }
 
 fn ask_version(recipe: &Recipe, place: &Place, env: &Environment) -> Result<String, String> {
+    let version = answer(recipe, &recipe.version, place, env)?;
+    let version = version.ok_or_else(|| {
+        let line = recipe.version.command.join(" ");
+        format!("a version in the answer of `{line}` (version.pattern does not fit)")
+    })?;
+    // It stands wherever the version does: with another allocator the same version has other figures.
+    let allocator = match &recipe.allocator {
+        Some(question) => answer(recipe, question, place, env)?,
+        None => None,
+    };
+    Ok([Some(version), allocator].into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// What a program there says, if the pattern finds it.
+fn answer(recipe: &Recipe, question: &Question, place: &Place, env: &Environment) -> Result<Option<String>, String> {
     let is_gem = recipe.processes.first().is_some_and(|part| part.gem);
     let mut words = if is_gem { place.bundler().to_vec() } else { Vec::new() };
-    words.extend(recipe.version.command.iter().map(String::as_str));
+    words.extend(question.command.iter().map(String::as_str));
     let line = words.join(" ");
     let said = place.said_with(&words, env).ok_or_else(|| format!("a {} whose `{line}` works", recipe.title))?;
-    let pattern = Regex::new(&recipe.version.pattern).map_err(|error| error.to_string())?;
+    let pattern = Regex::new(&question.pattern).map_err(|error| error.to_string())?;
     let found = pattern.captures(&said).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
-    let found = found.map(|version| format!("{} {version}", recipe.version.of).trim_start().to_owned());
-    found.ok_or_else(|| format!("a version in the answer of `{line}` (version.pattern does not fit)"))
+    Ok(found.map(|found| format!("{} {found}", question.of).trim_start().to_owned()))
 }
 
 /// What a runtime's command is called.

@@ -40,6 +40,10 @@ pub struct Recipe {
     pub get: Get,
     /// Who says its version.
     pub version: Question,
+    /// Who says which allocator is built in, where it is not that of the C library. An answer without it says that none
+    /// is.
+    #[serde(default)]
+    pub allocator: Option<Question>,
     /// Settings of the environment for all its processes, as templates.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -113,7 +117,7 @@ pub struct Question {
     pub command: Vec<String>,
     /// A regular expression; its first group is the answer.
     pub pattern: String,
-    /// Whose version it is, where that is not the contender's own.
+    /// Whose answer it is, where that is not the contender's own.
     #[serde(default)]
     pub of: String,
 }

@@ -30,7 +30,7 @@ impl Server {
         let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
         // Processes that have only just been forked may not listen to signals yet: all must be as it should be again.
         let is_done = || {
-            let has_left = reload.keeps_master || !self.has_first_processes();
+            let has_left = reload.keeps_master || !self.has_first_process();
             has_left && self.workers().is_disjoint(&before) && self.judge(self.counts()).is_ok()
         };
         if until(limit, is_done) {

@@ -63,7 +63,7 @@ pub struct Server {
     pub(super) mark: String,
     pub(super) commands: Vec<String>,
     pub(super) began: Instant,
-    /// Whether the first processes may be gone because a reload replaced them.
+    /// Whether the first process may be gone because a reload replaced it.
     pub(super) has_new_master: bool,
     pub(super) is_stopped: bool,
     /// After the processes: a group can be removed only when it is empty.
@@ -191,10 +191,10 @@ impl Server {
         own.filter_map(|id| members.iter().find(|member| member.id == id).cloned()).collect()
     }
 
-    /// Whether any of those that were started at first is still there.
-    pub(super) fn has_first_processes(&self) -> bool {
+    /// Whether the one that was started first is still there: a reload may replace it, but no proxy before it.
+    pub(super) fn has_first_process(&self) -> bool {
         let members = self.tree().members();
-        self.processes.iter().any(|one| members.iter().any(|member| member.id == one.id()))
+        self.processes.first().is_some_and(|one| members.iter().any(|member| member.id == one.id()))
     }
 
     fn tree(&self) -> Tree {

@@ -61,11 +61,12 @@ pub struct Plan {
     pub flush: Flush,
 }
 
-/// The versions of the program and of the engine in it.
+/// The versions of the program and of the engine in it, and the allocator where it is not that of the C library.
 pub fn versions() -> String {
     // Whoever builds it for others says of which commit it is; a figure of "0.1.0" could be of any.
     let commit = option_env!("FOOLSGOLD_COMMIT").map_or_else(String::new, |commit| format!("+{commit}"));
-    format!("foolsgold {VERSION}{commit} ({})", engines::mruby())
+    let allocator = if cfg!(feature = "jemalloc") { ", jemalloc" } else { "" };
+    format!("foolsgold {VERSION}{commit} ({}{allocator})", engines::mruby())
 }
 
 /// Serves until somebody ends it. The error is a text for whoever started the program.
