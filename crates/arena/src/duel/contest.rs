@@ -9,17 +9,13 @@ use loadgen::metric::{RATE, rate_in_words};
 use super::advise::advise;
 use super::choice::Wishes;
 use super::crew::Contender;
-use super::halving::{Shown, best};
+use super::halving::{Candidate, Shown, best, finalists};
 use super::lesson::shortened;
-use super::plan::FINALISTS_MOST;
 use super::run::Duel;
 use super::settings::Setting;
 use super::traffic_turn::Shape;
 use super::turn::{Account, Stage};
 use super::{cases, doubts, strain, summing, traffic};
-
-/// Whoever served less than this share of the best in the heats is not in the rounds.
-const FINALIST_SHARE: f64 = 0.5;
 
 /// A contender, by its place in the list, with a setting.
 type Entry = (usize, Setting);
@@ -82,24 +78,27 @@ impl Duel<'_> {
         Ok(shown)
     }
 
-    /// The fastest, and the user's own.
+    /// The best of each server, the user's own, and the fastest of the rest.
     fn thin_out(
         &mut self,
         here: &[Contender],
-        mut finalists: Vec<Entry>,
+        mut entries: Vec<Entry>,
         rate: &dyn Fn(&Entry) -> f64,
     ) -> Result<Vec<Entry>, String> {
-        finalists.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        let fastest = finalists.first().map_or(0.0, rate);
-        let (mut stay, mut go) = (Vec::new(), Vec::new());
-        for (place, entry) in finalists.into_iter().enumerate() {
+        entries.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        let fastest = entries.first().map_or(0.0, rate);
+        let candidate = |entry: &Entry| {
             let one = &here[entry.0];
             let is_own = self.options.now.as_ref().is_some_and(|now| now.server == one.name());
-            let is_fast = place < FINALISTS_MOST && rate(&entry) >= fastest * FINALIST_SHARE;
-            if is_fast || is_own {
-                stay.push(entry);
+            Candidate { server: one.server(), rate: rate(entry), is_own }
+        };
+        let candidates: Vec<Candidate<'_>> = entries.iter().map(candidate).collect();
+        let (mut stay, mut go) = (Vec::new(), Vec::new());
+        for (entry, stays) in entries.iter().zip(finalists(&candidates)) {
+            if stays {
+                stay.push(*entry);
             } else {
-                go.push(format!("{} with {:.0} requests/s", one.name_with(entry.1), rate(&entry)));
+                go.push(format!("{} with {:.0} requests/s", here[entry.0].name_with(entry.1), rate(entry)));
             }
         }
         if !go.is_empty() {

@@ -4,6 +4,7 @@ use crate::contender::{Catalogue, Presence, Recipe, Runtime, look};
 use crate::place::Place;
 use crate::record::summary::Who;
 
+use super::halving::finalists_most;
 use super::learn::Learned;
 use super::options::DuelOptions;
 use super::settings::{Ability, Setting};
@@ -40,6 +41,14 @@ pub struct Crew {
 }
 
 impl Crew {
+    /// How many may be in the rounds.
+    pub fn finalists(&self, options: &DuelOptions) -> usize {
+        let mut servers: Vec<&str> = self.here.iter().map(Contender::server).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        finalists_most(self.here.len(), servers.len()) + usize::from(options.now.is_some())
+    }
+
     /// Those of the catalogue that were asked for.
     pub fn gather(options: &DuelOptions, catalogue: &Catalogue, place: &Place) -> Result<Crew, String> {
         let mut crew = Crew::default();
@@ -110,6 +119,11 @@ impl Contender {
     /// The name of its recipe.
     pub fn name(&self) -> &str {
         &self.recipe.name
+    }
+
+    /// Which server it is: several recipes of one have the same home.
+    pub fn server(&self) -> &str {
+        &self.recipe.home
     }
 
     /// Its name with settings: `puma -w 2 -t 5`.

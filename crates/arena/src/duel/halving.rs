@@ -1,9 +1,48 @@
-//! Which settings go on: all are tried briefly, the better ones longer. Pure.
+//! Which settings go on: all are tried briefly, the better ones longer, and the best one of each server is in the
+//! rounds. Pure.
 
+use super::plan::MORE_FINALISTS;
 use super::settings::Setting;
 
 /// Rates nearer than this are not told apart by a short heat.
 const NEAR: f64 = 0.97;
+
+/// A further recipe of a server that served less than this share of the best in the heats is not in the rounds.
+const FINALIST_SHARE: f64 = 0.5;
+
+/// What the heats showed of a contender with its best setting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate<'a> {
+    /// Which server it is: there are several recipes of some.
+    pub server: &'a str,
+    /// Right answers per second.
+    pub rate: f64,
+    /// Whether it is what the user has now.
+    pub is_own: bool,
+}
+
+/// Who of these, the fastest first, is in the rounds: the best of each server, so that no server fills them with its
+/// recipes; what the user has now; and a few more of those that served half of what the best did.
+pub fn finalists(candidates: &[Candidate<'_>]) -> Vec<bool> {
+    let fastest = candidates.first().map_or(0.0, |one| one.rate);
+    let (mut servers, mut more) = (Vec::<&str>::new(), 0);
+    let stays = candidates.iter().map(|one| {
+        let is_first = !servers.contains(&one.server);
+        servers.extend(is_first.then_some(one.server));
+        if is_first || one.is_own {
+            return true;
+        }
+        let is_more = more < MORE_FINALISTS && one.rate >= fastest * FINALIST_SHARE;
+        more += usize::from(is_more);
+        is_more
+    });
+    stays.collect()
+}
+
+/// How many that can be at most, of so many contenders of so many servers.
+pub fn finalists_most(contenders: usize, servers: usize) -> usize {
+    contenders.min(servers + MORE_FINALISTS)
+}
 
 /// What a heat showed of a setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,5 +102,28 @@ mod tests {
         assert_eq!(best(&heat, 1, Some(heat[1].setting)), [heat[0].setting, heat[1].setting]);
         assert_eq!(best(&heat, 1, Some(heat[2].setting)), [heat[0].setting]);
         assert!(best(&[], 1, Some(heat[2].setting)).is_empty());
+    }
+
+    fn candidate(server: &str, rate: f64) -> Candidate<'_> {
+        Candidate { server, rate, is_own: false }
+    }
+
+    #[test]
+    fn no_server_keeps_another_out_of_the_rounds() {
+        // Five recipes of one server are faster than the only one of each of the others.
+        let mut all: Vec<Candidate<'_>> = (0..5).map(|at| candidate("foolsgold", 9000.0 - f64::from(at))).collect();
+        all.extend(["puma", "unicorn", "passenger", "thin"].map(|server| candidate(server, 1000.0)));
+        let stays = finalists(&all);
+        assert_eq!(stays, [true, true, true, true, false, true, true, true, true]);
+        assert_eq!(stays.iter().filter(|stays| **stays).count(), finalists_most(9, 5));
+        assert_eq!(finalists_most(2, 2), 2);
+    }
+
+    #[test]
+    fn second_recipes_of_a_server_are_in_the_rounds_when_they_are_fast_or_the_users() {
+        let own = Candidate { is_own: true, ..candidate("thin", 10.0) };
+        let all = [candidate("puma", 1000.0), candidate("thin", 900.0), candidate("thin", 499.0), own];
+        assert_eq!(finalists(&all), [true, true, false, true]);
+        assert_eq!(finalists(&[]), [false; 0]);
     }
 }

@@ -10,8 +10,9 @@ pub const LEARNING_S: f64 = 5.0;
 /// The probe of the reference, with its start.
 pub const PROBE_S: f64 = 7.0;
 
-/// More of them in the rounds take hours; the slower ones are told from their heats.
-pub const FINALISTS_MOST: usize = 6;
+/// Beside the best of each server so many more are in the rounds. All of them would take hours; the slower ones are
+/// told from their heats.
+pub const MORE_FINALISTS: usize = 3;
 
 /// Fewer rounds have no twin.
 const TWIN_ROUNDS: u32 = 3;

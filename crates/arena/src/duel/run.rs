@@ -23,7 +23,7 @@ use super::doubts;
 use super::learn::Learned;
 use super::lesson::{self, Lesson, NoLesson, Patience};
 use super::options::{DuelOptions, Left, Listener};
-use super::plan::{Clock, FINALISTS_MOST, LEARNING_S, PROBE_S, Plan};
+use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
 use super::turn::Stage;
@@ -82,7 +82,7 @@ impl Ready {
         let traffic = options.rate.as_ref().map(|_| strain::smaller(cores()).len());
         let wished = Plan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
-            Some(minutes) => Plan::within(wished, contenders, finalists(options, contenders), minutes * 60.0)?,
+            Some(minutes) => Plan::within(wished, contenders, crew.finalists(options), minutes * 60.0)?,
             None => wished,
         };
         Ok(Ready { place, crew, plan })
@@ -100,16 +100,11 @@ impl Ready {
     }
 }
 
-/// As many as may be in the rounds.
-fn finalists(options: &DuelOptions, contenders: usize) -> usize {
-    contenders.min(FINALISTS_MOST) + usize::from(options.now.is_some())
-}
-
 impl<'a> Duel<'a> {
     fn new(options: &'a DuelOptions, ready: &'a Ready, listener: &'a mut dyn Listener) -> Duel<'a> {
         let Ready { place, crew, plan } = ready;
         let contenders = crew.here.len();
-        let finalists = finalists(options, contenders);
+        let finalists = crew.finalists(options);
         for words in &options.workload {
             listener.says(words);
         }
