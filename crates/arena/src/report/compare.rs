@@ -11,6 +11,7 @@ use super::{number, plot, table, template, words};
 use crate::record::date;
 use crate::record::summary::{Case, Spread, Summary, Who};
 use crate::stats;
+use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
 use loadgen::metric::{Metric, Sense};
 
 /// So many metrics of a case are compared, the most important ones.
@@ -26,6 +27,9 @@ struct Comparison<'a> {
     changed: Vec<String>,
     cases: Vec<CaseDiff>,
     only: Vec<String>,
+    /// Of the intervals, and the smallest difference of interest; both in percent.
+    confidence: u32,
+    interest: u32,
 }
 
 #[derive(Serialize)]
@@ -138,6 +142,8 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         changed: changed(before, after, &looks),
         cases,
         only: only(before, after, &pairs),
+        confidence: CONFIDENCE_PERCENT,
+        interest: (SMALLEST_PART * 100.0) as u32,
     })
 }
 
